@@ -1,0 +1,35 @@
+// Byte strings and their text forms. Bytes travel as std::string (any octets) or std::span.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tagring {
+
+// Lower-case hexadecimal.
+std::string to_hex(std::span<const std::uint8_t> bytes);
+std::string to_hex(std::string_view bytes);
+// Accepts upper and lower case. Nothing on an odd length or a foreign character.
+std::optional<std::string> from_hex(std::string_view hex);
+
+// Standard alphabet with padding (RFC 4648 §4).
+std::string to_base64(std::string_view bytes);
+// Requires correct padding and no white space.
+std::optional<std::string> from_base64(std::string_view text);
+
+// ASCII only: what protocols mean by case-insensitive.
+std::string ascii_lower(std::string_view text);
+bool ascii_iequals(std::string_view a, std::string_view b);
+
+// True if `text` is well-formed UTF-8: no overlong forms, surrogates or values above U+10FFFF.
+bool is_utf8(std::string_view text);
+
+// %XX escapes every octet outside RFC 3986 "unreserved"; for a path segment or a query value.
+std::string percent_encode(std::string_view text);
+// Nothing on a broken escape.
+std::optional<std::string> percent_decode(std::string_view text);
+
+}  // namespace tagring

@@ -1,0 +1,93 @@
+#include "base/url.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+#include <charconv>
+
+#include "base/bytes.hpp"
+
+namespace tagring {
+namespace {
+constexpr std::size_t kUrlSizeMax = 2048;
+std::uint16_t default_port(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
+}  // namespace
+
+Result<Url> Url::parse(std::string_view text) {
+  if (text.size() > kUrlSizeMax) return fail(ErrorCode::kTooLarge, "URL longer than 2048 octets");
+  // Only ASCII is a URL; many servers put raw UTF-8 into paths, which is escaped here, never in the host.
+  std::string ascii;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      ascii += percent_encode(std::string_view(&c, 1));
+    } else {
+      ascii.push_back(c);
+    }
+  }
+  const auto parsed = boost::urls::parse_uri(ascii);
+  if (!parsed) return fail(ErrorCode::kInvalid, "not a URL");
+  const boost::urls::url_view& view = *parsed;
+  Url url;
+  url.scheme = ascii_lower(view.scheme());
+  if (url.scheme != "https" && url.scheme != "http") return fail(ErrorCode::kInvalid, "not an http(s) URL");
+  if (view.has_userinfo()) return fail(ErrorCode::kInvalid, "URL with user info");
+  url.host = ascii_lower(std::string_view(view.encoded_host()));
+  if (url.host.empty() || url.host.find('%') != std::string::npos) {
+    return fail(ErrorCode::kInvalid, "URL without a plain host name");
+  }
+  url.port = default_port(url.scheme);
+  if (view.has_port()) {
+    const std::string_view digits = view.port();
+    unsigned port = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (error != std::errc() || end != digits.data() + digits.size() || port == 0 || port > 65535) {
+      return fail(ErrorCode::kInvalid, "URL with an impossible port");
+    }
+    url.port = static_cast<std::uint16_t>(port);
+  }
+  url.target = std::string(std::string_view(view.encoded_path()));
+  if (url.target.empty()) url.target = "/";
+  if (view.has_query()) url.target += "?" + std::string(std::string_view(view.encoded_query()));
+  return url;
+}
+
+std::string Url::authority() const {
+  return port == default_port(scheme) ? host : fmt::format("{}:{}", host, port);
+}
+
+std::string Url::origin() const { return fmt::format("{}://{}", scheme, authority()); }
+
+std::string_view Url::path() const { return std::string_view(target).substr(0, target.find('?')); }
+
+std::string_view Url::query() const {
+  const std::size_t mark = target.find('?');
+  return mark == std::string::npos ? std::string_view() : std::string_view(target).substr(mark + 1);
+}
+
+std::string host_of(std::string_view url) {
+  const Result<Url> parsed = Url::parse(url);
+  return parsed ? parsed->host : std::string();
+}
+
+bool is_same_or_below(std::string_view host, std::string_view domain) {
+  if (domain.empty() || !host.ends_with(domain)) return false;
+  return host.size() == domain.size() || host[host.size() - domain.size() - 1] == '.';
+}
+
+std::string query_value(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.substr(0, equals) != name) continue;
+    std::string value(pair.substr(std::min(equals + 1, pair.size())));
+    std::ranges::replace(value, '+', ' ');
+    return percent_decode(value).value_or("");
+  }
+  return {};
+}
+
+}  // namespace tagring

@@ -1,0 +1,44 @@
+// HTTP(S) URLs, as far as the protocols here need them. Parsing is strict: what a browser would repair is an
+// error, because two servers that repair differently disagree about who said what.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace tagring {
+
+struct Url {
+  std::string scheme;      // "https" or "http"
+  std::string host;        // lower case, ASCII (Punycode); IPv6 literals with their brackets
+  std::uint16_t port = 0;  // always set: 443 or 80 if the text had none
+  std::string target;      // path and query as written, at least "/"
+
+  // kInvalid for other schemes, user info, a fragment that is not dropped, control characters, an empty or
+  // non-ASCII host, a port out of range, or more than 2048 octets. A fragment is removed.
+  static Result<Url> parse(std::string_view text);
+
+  // "host" or "host:port" when the port is not the scheme's default: what stands in Host.
+  [[nodiscard]] std::string authority() const;
+  // "https://host[:port]"
+  [[nodiscard]] std::string origin() const;
+  [[nodiscard]] std::string text() const { return origin() + target; }
+  // Path without the query.
+  [[nodiscard]] std::string_view path() const;
+  [[nodiscard]] std::string_view query() const;  // without '?', empty if none
+
+  friend bool operator==(const Url&, const Url&) = default;
+};
+
+// Host of an http(s) URL in lower case, or empty if the text is no such URL.
+std::string host_of(std::string_view url);
+
+// `host` is `domain` or a name below it: tags.example.org is under example.org.
+bool is_same_or_below(std::string_view host, std::string_view domain);
+
+// Value of `name` in "a=1&b=2", percent-decoded with '+' as space; empty if absent or broken.
+std::string query_value(std::string_view query, std::string_view name);
+
+}  // namespace tagring

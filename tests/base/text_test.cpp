@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "base/bytes.hpp"
+#include "base/json.hpp"
+#include "base/time.hpp"
+#include "base/url.hpp"
+
+namespace tagring {
+namespace {
+
+TEST(Bytes, Base64FollowsRfc4648) {
+  EXPECT_EQ(to_base64(""), "");
+  EXPECT_EQ(to_base64("f"), "Zg==");
+  EXPECT_EQ(to_base64("fo"), "Zm8=");
+  EXPECT_EQ(to_base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(from_base64("Zg=="), "f");
+  EXPECT_EQ(from_base64("Zm9vYmFy"), "foobar");
+  EXPECT_FALSE(from_base64("Zg="));
+  EXPECT_FALSE(from_base64("Zg= ="));
+  EXPECT_FALSE(from_base64("====") );
+}
+
+TEST(Bytes, Utf8RejectsOverlongSurrogateAndTruncated) {
+  EXPECT_TRUE(is_utf8("caf\xC3\xA9 \xF0\x9F\x98\xB8"));
+  EXPECT_FALSE(is_utf8("\xC0\xAF"));
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));
+  EXPECT_FALSE(is_utf8("\xF4\x90\x80\x80"));
+  EXPECT_FALSE(is_utf8("\xE2\x82"));
+}
+
+TEST(Time, Rfc3339RoundTripsAndAcceptsWhatServersSend) {
+  const auto time = from_rfc3339("2026-11-21T02:24:00.123456Z");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(to_rfc3339(*time), "2026-11-21T02:24:00.123Z");
+  EXPECT_EQ(from_rfc3339("2026-11-21T04:24:00+02:00"), from_rfc3339("2026-11-21T02:24:00Z"));
+  EXPECT_FALSE(from_rfc3339("2026-11-21"));
+  EXPECT_FALSE(from_rfc3339("2026-02-30T00:00:00Z"));
+  EXPECT_FALSE(from_rfc3339("2026-11-21T02:24:00"));
+}
+
+TEST(Time, HttpDateIsImfFixdate) {
+  const auto time = from_rfc3339("1994-11-06T08:49:37Z");
+  EXPECT_EQ(to_http_date(*time), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(from_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), time);
+  EXPECT_FALSE(from_http_date("Sunday, 06-Nov-94 08:49:37 GMT"));
+}
+
+TEST(Url, ParsesAndNormalisesTheAuthorityOnly) {
+  const auto url = Url::parse("HTTPS://Example.ORG/users/A?x=1#main-key");
+  ASSERT_TRUE(url);
+  EXPECT_EQ(url->text(), "https://example.org/users/A?x=1");
+  EXPECT_EQ(url->path(), "/users/A");
+  EXPECT_EQ(url->query(), "x=1");
+  EXPECT_EQ(Url::parse("https://example.org:8443")->authority(), "example.org:8443");
+  EXPECT_EQ(Url::parse("https://example.org:443/")->authority(), "example.org");
+}
+
+TEST(Url, RefusesWhatServersDisagreeAbout) {
+  for (const char* text : {"ftp://example.org/", "https://user@example.org/", "https:///path", "//example.org/",
+                           "https://example.org:0/", "https://example.org:99999/", "https://ex ample.org/",
+                           "javascript:alert(1)", "", "https://b\xC3\xBC" "cher.example/"}) {
+    EXPECT_FALSE(Url::parse(text)) << text;
+  }
+}
+
+TEST(Url, BelowMeansAtALabelBoundary) {
+  EXPECT_TRUE(is_same_or_below("example.org", "example.org"));
+  EXPECT_TRUE(is_same_or_below("tags.example.org", "example.org"));
+  EXPECT_FALSE(is_same_or_below("badexample.org", "example.org"));
+  EXPECT_FALSE(is_same_or_below("example.org", "tags.example.org"));
+  EXPECT_FALSE(is_same_or_below("example.org", ""));
+}
+
+TEST(Json, RefusesDepthBombsInvalidUtf8AndTrailingText) {
+  EXPECT_TRUE(json::parse("{\"a\":[1]}"));
+  EXPECT_FALSE(json::parse(std::string(100000, '[')));
+  EXPECT_FALSE(json::parse("\"\xFF\""));
+  EXPECT_FALSE(json::parse("{} {}"));
+  EXPECT_FALSE(json::parse_object("[]"));
+}
+
+}  // namespace
+}  // namespace tagring
