@@ -1,0 +1,17 @@
+// The hash functions of the protocols (OpenSSL).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace tagring::crypto {
+
+using Hash256 = std::array<std::uint8_t, 32>;
+using Hash128 = std::array<std::uint8_t, 16>;
+
+Hash256 sha256(std::string_view bytes);    // Digest headers, FEP-8fcf
+Hash256 sha3_256(std::string_view bytes);  // hk of the paper's §5.1
+Hash128 shake128_128(std::string_view bytes);  // the hash inside hn, paper §5.2: SHAKE128 with 128 bits of output
+
+}  // namespace tagring::crypto

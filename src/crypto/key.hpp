@@ -1,0 +1,56 @@
+// Key pairs: RSA (PKCS #1 v1.5 with SHA-256, what the fediverse signs with) and Ed25519.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+struct evp_pkey_st;
+
+namespace tagring::crypto {
+
+enum class KeyType : std::uint8_t { kRsa2048, kEd25519 };
+
+// Immutable and cheap to copy; may be used by several threads at once.
+class PublicKey {
+ public:
+  // PEM, SubjectPublicKeyInfo or PKCS #1 "RSA PUBLIC KEY". kInvalid for anything else, for other key types and
+  // for RSA moduli outside 2048…8192 bits.
+  static Result<PublicKey> from_pem(std::string_view pem);
+
+  [[nodiscard]] KeyType type() const;
+  [[nodiscard]] std::string pem() const;  // SubjectPublicKeyInfo
+  [[nodiscard]] bool verify(std::string_view message, std::string_view signature) const;
+
+ private:
+  friend class PrivateKey;
+  explicit PublicKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {}
+  std::shared_ptr<evp_pkey_st> key_;
+};
+
+// Immutable and cheap to copy; may be used by several threads at once.
+class PrivateKey {
+ public:
+  // From the system's random source. RSA takes about 0.1 s.
+  static PrivateKey generate(KeyType type);
+  // Ed25519 from a 32-octet seed: the simulator's deterministic keys.
+  static PrivateKey ed25519_from_seed(std::string_view seed);
+  // PKCS #8 PEM, unencrypted.
+  static Result<PrivateKey> from_pem(std::string_view pem);
+
+  [[nodiscard]] KeyType type() const;
+  [[nodiscard]] std::string pem() const;  // PKCS #8
+  [[nodiscard]] PublicKey public_key() const;
+  [[nodiscard]] std::string sign(std::string_view message) const;
+
+ private:
+  explicit PrivateKey(std::shared_ptr<evp_pkey_st> key) : key_(std::move(key)) {}
+  std::shared_ptr<evp_pkey_st> key_;
+};
+
+// Octets from the system's random source, for secrets and unique ids.
+std::string random_bytes(std::size_t count);
+
+}  // namespace tagring::crypto

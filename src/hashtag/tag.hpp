@@ -1,0 +1,43 @@
+// Hashtags: one canonical form, its key on the ring, and the names of hashtag actors.
+//
+// The canonical form is Mastodon's (HashtagNormalizer): NFKC, lower case, ASCII folding of accented Latin
+// letters, and only characters a hashtag may hold. It is chosen because it merges most spellings.
+// Vectors: docs/vectors/tags.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/ring_id.hpp"
+
+namespace tagring {
+
+class Tag {
+ public:
+  static constexpr std::size_t kSizeMax = 256;  // octets of UTF-8, canonical
+
+  // From any spelling, with or without '#' ('＃' too). kInvalid, with the reason, if nothing of a hashtag is left: empty,
+  // digits only, not UTF-8, forbidden characters, too long.
+  static Result<Tag> parse(std::string_view spelling);
+
+  [[nodiscard]] const std::string& canonical() const { return canonical_; }  // UTF-8, without '#'
+  // hk of the paper's §5.1: SHA3-256 of the canonical form.
+  [[nodiscard]] const RingId& key() const { return key_; }
+  // Name of the hashtag actor: the canonical form where it is [a-z0-9_], else its Punycode "xn--…". No two
+  // tags share one.
+  [[nodiscard]] std::string actor_name() const;
+  // The tag of an actor name or of any spelling.
+  static Result<Tag> from_actor_name(std::string_view name);
+
+  friend bool operator==(const Tag& a, const Tag& b) { return a.canonical_ == b.canonical_; }
+  friend auto operator<=>(const Tag& a, const Tag& b) { return a.canonical_ <=> b.canonical_; }
+
+ private:
+  Tag(std::string canonical, RingId key) : canonical_(std::move(canonical)), key_(key) {}
+  std::string canonical_;
+  RingId key_;
+};
+
+}  // namespace tagring

@@ -1,0 +1,75 @@
+// The history of hashtags: what the storage role keeps (paper §5.5).
+//
+// Posts of a tag are ordered newest first by (published, uri): an order every replica shares, so that a cursor from one is
+// valid at all others and does not move when posts arrive.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/ring_id.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
+
+namespace tagring::storage {
+
+struct HistoryEntry {
+  std::string tag;  // canonical
+  std::string uri;
+  std::string author;
+  WallTime published;
+  bool removed = false;  // a tombstone: stays, so that the post stays deleted
+
+  friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
+};
+
+// A place between entries. Text form: milliseconds, "~", percent-encoded uri: "1763691840000~https%3A%2F%2F…".
+struct HistoryCursor {
+  WallTime published;
+  std::string uri;
+
+  [[nodiscard]] std::string text() const;
+  static Result<HistoryCursor> parse(std::string_view text);
+  static HistoryCursor of(const HistoryEntry& entry) { return {entry.published, entry.uri}; }
+  // True if `entry` comes after this place when reading newest first.
+  [[nodiscard]] bool before(const HistoryEntry& entry) const;
+};
+
+// Newest first: later `published`, and of equal ones the greater uri, come first.
+bool newer(const HistoryEntry& a, const HistoryEntry& b);
+
+struct HistoryPage {
+  std::vector<HistoryEntry> entries;  // newest first
+  bool more = false;                  // there are older ones
+};
+
+// Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has it and
+// none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every replica with more to say has reached
+// are returned, so that nothing is skipped by the next cursor. At most `limit`.
+HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed);
+
+// Durable storage. Same promise as relay::Store: a write that completed survives.
+class HistoryStore {
+ public:
+  virtual ~HistoryStore() = default;
+
+  // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that `removed` wins.
+  // A tombstone for an unknown post is kept with the author and time given.
+  virtual Task<Result<void>> put(std::vector<HistoryEntry> entries) = 0;
+  // Entries after `cursor` (from the newest if none), newest first, tombstones included.
+  virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor, std::size_t limit) = 0;
+  // Entries of all tags with key in the segment, by (tag, newest first), after that place: for hand-over.
+  virtual Task<Result<std::vector<HistoryEntry>>> segment(Segment segment, std::string after_tag,
+                                                          std::optional<HistoryCursor> after,
+                                                          std::size_t limit) = 0;
+  struct Totals {
+    std::uint64_t tags = 0;
+    std::uint64_t entries = 0;
+  };
+  virtual Task<Result<Totals>> totals() = 0;
+};
+
+}  // namespace tagring::storage
