@@ -1,6 +1,7 @@
 // Key pairs: RSA (PKCS #1 v1.5 with SHA-256, what the fediverse signs with) and Ed25519.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,13 +12,14 @@ struct evp_pkey_st;
 
 namespace tagring::crypto {
 
+// kRsa2048 stands for RSA of any accepted size; keys generated here have 2048 bits.
 enum class KeyType : std::uint8_t { kRsa2048, kEd25519 };
 
 // Immutable and cheap to copy; may be used by several threads at once.
 class PublicKey {
  public:
-  // PEM, SubjectPublicKeyInfo or PKCS #1 "RSA PUBLIC KEY". kInvalid for anything else, for other key types and
-  // for RSA moduli outside 2048…8192 bits.
+  // PEM, SubjectPublicKeyInfo or PKCS #1 "RSA PUBLIC KEY". kInvalid for anything else, for other key types
+  // and for RSA moduli outside 2048…8192 bits or exponents over 64 bits.
   static Result<PublicKey> from_pem(std::string_view pem);
 
   [[nodiscard]] KeyType type() const;
@@ -37,7 +39,7 @@ class PrivateKey {
   static PrivateKey generate(KeyType type);
   // Ed25519 from a 32-octet seed: the simulator's deterministic keys.
   static PrivateKey ed25519_from_seed(std::string_view seed);
-  // PKCS #8 PEM, unencrypted.
+  // PKCS #8 PEM, unencrypted; the same limits as for public keys.
   static Result<PrivateKey> from_pem(std::string_view pem);
 
   [[nodiscard]] KeyType type() const;

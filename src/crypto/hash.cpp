@@ -1,0 +1,53 @@
+#include "crypto/hash.hpp"
+
+#include <memory>
+#include <openssl/evp.h>
+
+#include "base/assert.hpp"
+
+namespace tagring::crypto {
+namespace {
+
+struct Deleter {
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+};
+
+// Looking an algorithm up costs more than hashing a hashtag, so each is looked up once and kept for good.
+const EVP_MD* fetch(const char* name) {
+  const EVP_MD* algorithm = EVP_MD_fetch(nullptr, name, nullptr);
+  TR_ASSERT(algorithm != nullptr);
+  return algorithm;
+}
+
+Hash256 digest256(const EVP_MD* algorithm, std::string_view bytes) {
+  Hash256 out;
+  unsigned size = 0;
+  TR_ASSERT(EVP_Digest(bytes.data(), bytes.size(), out.data(), &size, algorithm, nullptr) == 1);
+  TR_ASSERT(size == out.size());
+  return out;
+}
+
+}  // namespace
+
+Hash256 sha256(std::string_view bytes) {
+  static const EVP_MD* const algorithm = fetch("SHA2-256");
+  return digest256(algorithm, bytes);
+}
+
+Hash256 sha3_256(std::string_view bytes) {
+  static const EVP_MD* const algorithm = fetch("SHA3-256");
+  return digest256(algorithm, bytes);
+}
+
+Hash128 shake128_128(std::string_view bytes) {
+  static const EVP_MD* const algorithm = fetch("SHAKE128");
+  const std::unique_ptr<EVP_MD_CTX, Deleter> context(EVP_MD_CTX_new());
+  TR_ASSERT(context != nullptr);
+  Hash128 out;
+  TR_ASSERT(EVP_DigestInit_ex2(context.get(), algorithm, nullptr) == 1);
+  TR_ASSERT(EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1);
+  TR_ASSERT(EVP_DigestFinalXOF(context.get(), out.data(), out.size()) == 1);
+  return out;
+}
+
+}  // namespace tagring::crypto
