@@ -13,6 +13,9 @@
 
 namespace tagring {
 
+// The two rings of the network (paper §5.1): who relays a hashtag, and who stores its history.
+enum class Ring : std::uint8_t { kRelay = 0, kStorage = 1 };
+
 class RingId {
  public:
   static constexpr unsigned kBits = 256;

@@ -90,6 +90,11 @@ void TaskGroup::cancel() {
   for (const auto& entry : entries) entry->signal.emit(asio::cancellation_type::terminal);
 }
 
+void TaskGroup::reopen() {
+  TR_ASSERT(state_->entries.empty());
+  state_->cancelled = false;
+}
+
 std::size_t TaskGroup::size() const { return state_->entries.size(); }
 
 Task<void> TaskGroup::join() {

@@ -38,6 +38,8 @@ class TaskGroup {
   void spawn(std::string name, Task<void> task);
   // Each task's current await throws operation_aborted.
   void cancel();
+  // Allows spawn again after cancel() and join().
+  void reopen();
   // Completes when every task has ended.
   [[nodiscard]] Task<void> join();
   [[nodiscard]] std::size_t size() const;

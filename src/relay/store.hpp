@@ -23,7 +23,6 @@
 namespace tagring::relay {
 
 enum class Op : std::uint8_t { kAdd = 0, kRemove = 1 };  // a removal is final: it wins over any later Add
-enum class Ring : std::uint8_t { kRelay = 0, kStorage = 1 };
 
 // A post's membership in one tag, or the end of it.
 struct TagEvent {

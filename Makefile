@@ -1,0 +1,45 @@
+# Everything here does its own set-up: packages, build, certificates, data. See README.md.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+RELEASE := build/release
+DEBUG := build/debug
+JOBS ?= $(shell nproc)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: setup release demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
+	@tools/demo $(if $(ONCE),--once)
+
+test: setup release debug demo-deps ## everything that must hold
+	@python3 tools/run_tests.py all
+
+test-fast: setup debug ## the everyday part of it
+	@python3 tools/run_tests.py fast
+
+build: setup release ## the release binary: build/release/tagring
+
+bench: setup release ## measure; prints a table, writes build/bench.json
+	@python3 tools/bench.py
+
+lint: setup release ## clang-format and clang-tidy
+	@tools/lint
+
+format: setup ## lay out all sources
+	@git ls-files '*.cpp' '*.hpp' | xargs clang-format-19 -i
+
+clean: ## remove everything that was built or run
+	@rm -rf build run
+
+setup:
+	@tools/setup
+
+release debug:
+	@[ -f build/$@/build.ninja ] || cmake --preset $@ > build/$@.cmake.log 2>&1 || { cat build/$@.cmake.log; exit 1; }
+	@ninja -C build/$@ -j$(JOBS) --quiet
+
+demo-deps:
+	@if [ -f demo/package-lock.json ] && [ ! demo/node_modules/.package-lock.json -nt demo/package-lock.json ]; then \
+	  echo "installing the test peers (npm ci)"; cd demo && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; fi
+
+.PHONY: help run test test-fast build bench lint format clean setup release debug demo-deps

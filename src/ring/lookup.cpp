@@ -1,0 +1,126 @@
+// Finding owners, and the upkeep of the table that makes it fast (paper §5.4). The last hop never comes from
+// a finger: an owner is who confirms that it owns the key.
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "ring/vserver.hpp"
+
+namespace tagring::ring {
+
+Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, LookupCost* cost) {
+  const std::optional<Segment> own = owned();
+  if (via.empty() && own && own->contains(key)) co_return Owner{self_, *own};
+
+  // Contacts still to ask, the best last; answers of the latest go on top.
+  std::vector<Contact> to_ask = via.empty() ? answer_find(key).closer : std::move(via);
+  std::ranges::reverse(to_ask);
+  std::set<RingId> asked = {self_.id};
+  std::size_t calls = 0;
+  while (!to_ask.empty() && calls < environment_.tuning.lookup_calls_max) {
+    const Contact next = std::move(to_ask.back());
+    to_ask.pop_back();
+    if (!asked.insert(next.id).second) continue;
+    if (!check_node_id(environment_.tuning.scheme, next)) continue;
+    ++calls;
+    if (cost != nullptr) ++cost->calls;
+    const Result<FindReply> reply = co_await call<FindReply>(next, Find{key});
+    if (!reply) {
+      if (cost != nullptr) ++cost->failed;
+      std::erase_if(fingers_, [&](const auto& finger) { return same_vserver(finger.second, next); });
+      if (!successors_.empty() && same_vserver(successors_.front(), next)) nudge();
+      continue;
+    }
+    if (reply->owned && reply->owned->to == next.id && reply->owned->contains(key)) {
+      co_return Owner{next, *reply->owned};
+    }
+    for (const Contact& closer : reply->closer | std::views::reverse) to_ask.push_back(closer);
+  }
+  co_return fail(ErrorCode::kUnavailable, "no owner of " + key.short_hex() + " answered");
+}
+
+Task<void> Vserver::fix_finger() {
+  // While the list reaches round the whole ring it is the better table.
+  if (successors_.empty() || successors_.contacts().size() < environment_.tuning.successors) {
+    fingers_.clear();
+    co_return;
+  }
+  if (next_finger_ == 0) next_finger_ = RingId::kBits;
+  const unsigned bit = --next_finger_;
+  const RingId target = self_.id + RingId::power_of_two(bit);
+  if (in_half_open(self_.id, target, successors_.front().id)) {
+    // This and all smaller distances end at the successor.
+    std::erase_if(fingers_, [bit](const auto& finger) { return finger.first <= bit; });
+    next_finger_ = RingId::kBits;
+    co_return;
+  }
+  Result<Owner> owner = co_await lookup(target);
+  if (owner && owner->contact.id != self_.id) {
+    fingers_.insert_or_assign(bit, std::move(owner->contact));
+  } else {
+    fingers_.erase(bit);
+  }
+}
+
+Task<bool> Vserver::should_move_to(Owner other) {
+  const Result<Owner> here = co_await lookup(other.contact.id);
+  if (here && here->contact == other.contact) co_return false;
+  const Result<Neighbours> theirs = co_await call<Neighbours>(other.contact, GetNeighbours{});
+  if (!theirs) co_return false;
+  SuccessorList list(other.contact.id);
+  list.assign(theirs->successors, environment_.tuning.successors);
+  const double their_size = estimate_size(list, environment_.tuning.successors);
+  const double our_size = estimated_size();
+  co_return our_size < their_size || (our_size == their_size && self_.id < other.contact.id);
+}
+
+// --- upkeep ------------------------------------------------------------------------------------------------
+
+Duration Vserver::jittered(Duration base) {
+  const auto count = static_cast<std::uint64_t>(base.count());
+  return Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
+}
+
+void Vserver::start() {
+  tasks_.spawn("stabilise", stabilise_for_ever());
+  tasks_.spawn("fix_fingers", fix_fingers_for_ever());
+}
+
+Task<void> Vserver::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+  tasks_.reopen();
+  nudged_ = false;
+}
+
+Task<void> Vserver::stabilise_for_ever() {
+  for (;;) {
+    co_await stabilise();
+    const Instant next = environment_.clock.now() + jittered(environment_.tuning.stabilise_every);
+    co_await environment_.clock.sleep_until(next);
+  }
+}
+
+Task<void> Vserver::fix_fingers_for_ever() {
+  for (;;) {
+    const Instant next = environment_.clock.now() + jittered(environment_.tuning.fix_finger_every);
+    co_await environment_.clock.sleep_until(next);
+    co_await fix_finger();
+  }
+}
+
+void Vserver::nudge() {
+  if (nudged_) return;
+  nudged_ = true;
+  tasks_.spawn("nudge", stabilise_soon());
+}
+
+Task<void> Vserver::stabilise_soon() {
+  const Instant next = environment_.clock.now() + jittered(environment_.tuning.retry_when_busy);
+  co_await environment_.clock.sleep_until(next);
+  nudged_ = false;
+  co_await stabilise();
+}
+
+}  // namespace tagring::ring

@@ -1,0 +1,175 @@
+#include "ring/membership.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace tagring::ring {
+
+Membership::Membership(Vserver::Environment environment, Options options, Ring ring,
+                       std::vector<Contact> contacts, Bootstrap bootstrap, Rng rng)
+    : environment_(environment),
+      options_(options),
+      ring_(ring),
+      bootstrap_(std::move(bootstrap)),
+      rng_(rng),
+      routes_(options.route_lifetime),
+      tasks_(environment.executor) {
+  for (Contact& contact : contacts) {
+    vservers_.push_back(std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork()));
+    Vserver& vserver = *vservers_.back();
+    vserver.on_segment_change = [this, &vserver] { on_segment_change(vserver); };
+  }
+}
+
+void Membership::start(bool may_create) { tasks_.spawn("bring_up", bring_up(may_create)); }
+
+Task<void> Membership::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+  for (const auto& vserver : vservers_) co_await vserver->stop();
+}
+
+// --- joining -----------------------------------------------------------------------------------------------
+
+Task<void> Membership::bring_up(bool may_create) {
+  for (;;) {
+    std::vector<Contact> known = co_await bootstrap_();
+    std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+    if (known.empty() && may_create) {
+      vservers_.front()->create();
+      vservers_.front()->start();
+      co_await join_all({vservers_.front()->self()});
+      break;
+    }
+    const bool joined = co_await join_all(std::move(known));
+    if (joined) break;
+    const Instant next = environment_.clock.now() + options_.join_retry;
+    co_await environment_.clock.sleep_until(next);
+  }
+  co_await watch_for_splits();
+}
+
+// True once every vserver is a member.
+Task<bool> Membership::join_all(std::vector<Contact> known) {
+  for (const auto& vserver : vservers_) {
+    if (vserver->is_member()) continue;
+    std::vector<Contact> via = known;
+    if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
+    if (via.empty()) co_return false;
+    const Result<void> joined = co_await vserver->join(std::move(via));
+    if (!joined) co_return false;
+    vserver->start();
+  }
+  co_return true;
+}
+
+Vserver* Membership::any_member() {
+  for (const auto& vserver : vservers_) {
+    if (vserver->is_member()) return vserver.get();
+  }
+  return nullptr;
+}
+
+bool Membership::is_member() const {
+  return std::ranges::all_of(vservers_, [](const auto& vserver) { return vserver->is_member(); });
+}
+
+// --- look-up -----------------------------------------------------------------------------------------------
+
+Task<Result<Owner>> Membership::find_owner(RingId key) {
+  if (const Vserver* own = owning(key)) {
+    ++counters_.cached;
+    co_return Owner{own->self(), *own->owned()};
+  }
+  if (std::optional<Owner> cached = routes_.find(key, environment_.clock.now())) {
+    ++counters_.cached;
+    co_return std::move(*cached);
+  }
+  // Start at the own vserver that stands closest before the key.
+  Vserver* nearest = nullptr;
+  for (const auto& vserver : vservers_) {
+    if (!vserver->is_member()) continue;
+    if (nearest == nullptr ||
+        clockwise_distance(vserver->self().id, key) < clockwise_distance(nearest->self().id, key)) {
+      nearest = vserver.get();
+    }
+  }
+  if (nearest == nullptr) co_return fail(ErrorCode::kUnavailable, "this node has not joined the ring yet");
+  LookupCost cost;
+  Result<Owner> owner = co_await nearest->lookup(key, {}, &cost);
+  ++counters_.lookups;
+  counters_.lookup_calls += cost.calls;
+  if (owner) routes_.put(*owner, environment_.clock.now());
+  co_return owner;
+}
+
+Vserver* Membership::find(const RingId& id) {
+  for (const auto& vserver : vservers_) {
+    if (vserver->self().id == id) return vserver.get();
+  }
+  return nullptr;
+}
+
+Vserver* Membership::serving(const RingId& key) {
+  for (const auto& vserver : vservers_) {
+    const std::optional<Segment> segment = vserver->serving();
+    if (segment && segment->contains(key)) return vserver.get();
+  }
+  return nullptr;
+}
+
+Vserver* Membership::owning(const RingId& key) {
+  for (const auto& vserver : vservers_) {
+    const std::optional<Segment> segment = vserver->owned();
+    if (segment && segment->contains(key)) return vserver.get();
+  }
+  return nullptr;
+}
+
+// --- splits ------------------------------------------------------------------------------------------------
+
+Task<void> Membership::watch_for_splits() {
+  for (;;) {
+    const auto base = static_cast<std::uint64_t>(options_.split_check_every.count());
+    const Duration pause(static_cast<Duration::rep>(base / 2 + rng_.below(base + 1)));
+    const Instant next = environment_.clock.now() + pause;
+    co_await environment_.clock.sleep_until(next);
+    co_await check_split();
+  }
+}
+
+// Looks up our own ID through a node known from elsewhere. Anyone but ourselves for an owner means that this
+// node is on another ring. The smaller ring's vservers then move over one by one; of equal rings, the one
+// that holds the smaller ID stays.
+Task<void> Membership::check_split() {
+  std::vector<Contact> known = co_await bootstrap_();
+  std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+  if (known.empty()) co_return;
+  std::swap(known.front(), known[rng_.below(known.size())]);
+  known.resize(1);
+  bool moved = false;
+  for (const auto& vserver : vservers_) {
+    if (!vserver->is_member() || vserver->is_pending()) continue;
+    const Result<Owner> owner = co_await vserver->lookup(vserver->self().id, known);
+    if (!owner) continue;
+    const bool go = co_await vserver->should_move_to(*owner);
+    if (!go) continue;
+    co_await vserver->stop();
+    vserver->leave();
+    moved = true;
+    for (;;) {
+      const Result<void> joined = co_await vserver->join({owner->contact});
+      if (joined) break;
+      const Instant next = environment_.clock.now() + options_.join_retry;
+      co_await environment_.clock.sleep_until(next);
+    }
+    vserver->start();
+  }
+  if (!moved) co_return;
+  ++counters_.merges;
+  routes_.clear();
+  on_merged();
+}
+
+}  // namespace tagring::ring

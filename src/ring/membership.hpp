@@ -1,0 +1,82 @@
+// A node's place on one of the two rings: its vservers, look-ups through them, and the way back when the ring
+// has split (paper §5.3).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ring/route_cache.hpp"
+#include "ring/vserver.hpp"
+
+namespace tagring::ring {
+
+class Membership {
+ public:
+  struct Options {
+    Duration route_lifetime = std::chrono::seconds(60);  // how long an owner's answer is believed
+    Duration split_check_every = std::chrono::seconds(60);
+    Duration join_retry = std::chrono::seconds(2);
+  };
+  // Where to find members: contacts of configured nodes and of known instances. Asked anew for every try.
+  using Bootstrap = std::function<Task<std::vector<Contact>>()>;
+
+  // `contacts`: one per vserver of this node, with one incarnation.
+  Membership(Vserver::Environment environment, Options options, Ring ring, std::vector<Contact> contacts,
+             Bootstrap bootstrap, Rng rng);
+
+  // Joins every vserver, retrying until each is a member, and keeps watch for splits. If `may_create` and
+  // bootstrap knows nobody, the first vserver creates a ring. Returns at once.
+  void start(bool may_create);
+  // Ends the upkeep. The vservers stay as they are, silent.
+  [[nodiscard]] Task<void> stop();
+
+  // The owner of a key: cached, or looked up.
+  [[nodiscard]] Task<Result<Owner>> find_owner(RingId key);
+  // What find_owner said of `key` was wrong.
+  void forget_route(const RingId& key) { routes_.forget(key); }
+
+  // The vserver of this node with that ID, or null.
+  [[nodiscard]] Vserver* find(const RingId& id);
+  // The vserver of this node that serves `key` now, or null.
+  [[nodiscard]] Vserver* serving(const RingId& key);
+  // The same, but owning suffices.
+  [[nodiscard]] Vserver* owning(const RingId& key);
+  [[nodiscard]] const std::vector<std::unique_ptr<Vserver>>& vservers() const { return vservers_; }
+  [[nodiscard]] bool is_member() const;
+  [[nodiscard]] Ring ring() const { return ring_; }
+
+  // Called with the vserver whose owned segment has changed.
+  std::function<void(Vserver&)> on_segment_change = [](Vserver&) {};
+  // Called after this node has left a smaller ring for a larger one: what it stored belongs to others now.
+  std::function<void()> on_merged = [] {};
+
+  struct Counters {
+    std::uint64_t lookups = 0;  // that needed calls
+    std::uint64_t lookup_calls = 0;
+    std::uint64_t cached = 0;  // answered from the cache or by ourselves
+    std::uint64_t merges = 0;
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  Task<void> bring_up(bool may_create);
+  Task<bool> join_all(std::vector<Contact> known);
+  Task<void> watch_for_splits();
+  Task<void> check_split();
+  Vserver* any_member();
+
+  Vserver::Environment environment_;
+  Options options_;
+  Ring ring_;
+  Bootstrap bootstrap_;
+  Rng rng_;
+  RouteCache routes_;
+  std::vector<std::unique_ptr<Vserver>> vservers_;
+  Counters counters_;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::ring

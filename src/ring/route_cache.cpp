@@ -1,0 +1,28 @@
+#include "ring/route_cache.hpp"
+
+namespace tagring::ring {
+
+void RouteCache::put(const Owner& owner, Instant now) {
+  if (by_end_.size() >= kSizeMax) by_end_.clear();
+  by_end_.insert_or_assign(owner.segment.to, Entry{owner, now + lifetime_});
+}
+
+std::map<RingId, RouteCache::Entry>::const_iterator RouteCache::covering(const RingId& key) const {
+  if (by_end_.empty()) return by_end_.end();
+  auto it = by_end_.lower_bound(key);
+  if (it == by_end_.end()) it = by_end_.begin();
+  return it->second.owner.segment.contains(key) ? it : by_end_.end();
+}
+
+std::optional<Owner> RouteCache::find(const RingId& key, Instant now) const {
+  const auto it = covering(key);
+  if (it == by_end_.end() || it->second.expires <= now) return std::nullopt;
+  return it->second.owner;
+}
+
+void RouteCache::forget(const RingId& key) {
+  const auto it = covering(key);
+  if (it != by_end_.end()) by_end_.erase(it);
+}
+
+}  // namespace tagring::ring

