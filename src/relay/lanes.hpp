@@ -1,0 +1,151 @@
+// Queues towards destinations, one request at a time each.
+//
+// Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under way, items
+// gather, and the next request carries all of them. A destination that fails is tried again after a randomised
+// exponential backoff, with its items in order.
+//
+// Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "relay/backoff.hpp"
+
+namespace tagring::relay {
+
+struct LaneOptions {
+  std::size_t batch_max = 500;         // items of one request
+  std::size_t concurrent_max = 128;    // requests under way, all lanes together
+  Duration gather = Duration::zero();  // random wait up to this before a request that follows another: more per request
+  Backoff backoff;
+};
+
+template <class Item>
+class Lanes {
+ public:
+  // Sends a batch to a destination. Returns the items that must be tried again there, in order.
+  using Send = std::function<Task<std::vector<Item>>(std::string destination, std::vector<Item> batch)>;
+
+  Lanes(Clock& clock, Executor executor, Rng rng, LaneOptions options, Send send)
+      : clock_(clock), rng_(rng), options_(options), send_(std::move(send)), tasks_(std::move(executor)) {}
+
+  void push(const std::string& destination, Item item) {
+    Lane& lane = lanes_[destination];
+    lane.items.push_back(std::move(item));
+    ++size_;
+    wake(destination, lane);
+  }
+
+  // Drops what waits for a destination, and forgets that it failed.
+  void drop(const std::string& destination) {
+    const auto it = lanes_.find(destination);
+    if (it == lanes_.end()) return;
+    size_ -= it->second.items.size();
+    it->second.items.clear();
+  }
+
+  [[nodiscard]] Task<void> stop() {
+    tasks_.cancel();
+    co_await tasks_.join();
+  }
+
+  // Items waiting, those under way not included.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool idle() const { return size_ == 0 && active_ == 0; }
+
+  struct Status {
+    std::size_t waiting = 0;
+    unsigned failures = 0;  // in a row
+  };
+  [[nodiscard]] std::map<std::string, Status> status() const {
+    std::map<std::string, Status> result;
+    for (const auto& [destination, lane] : lanes_) result[destination] = {lane.items.size(), lane.failures};
+    return result;
+  }
+
+ private:
+  struct Lane {
+    std::deque<Item> items;
+    bool running = false;
+    unsigned failures = 0;
+  };
+
+  void wake(const std::string& destination, Lane& lane) {
+    if (lane.running || lane.items.empty()) return;
+    lane.running = true;
+    if (active_ >= options_.concurrent_max) {
+      waiting_.push_back(destination);
+      return;
+    }
+    ++active_;
+    tasks_.spawn("lane", run(destination));
+  }
+
+  std::vector<Item> take(Lane& lane) {
+    const std::size_t count = std::min(lane.items.size(), options_.batch_max);
+    std::vector<Item> batch(std::make_move_iterator(lane.items.begin()),
+                            std::make_move_iterator(lane.items.begin() + static_cast<std::ptrdiff_t>(count)));
+    lane.items.erase(lane.items.begin(), lane.items.begin() + static_cast<std::ptrdiff_t>(count));
+    size_ -= count;
+    return batch;
+  }
+
+  Task<void> run(std::string destination) {
+    for (;;) {
+      std::vector<Item> again = co_await send_(destination, take(lanes_[destination]));
+      Lane& lane = lanes_[destination];  // the map may have changed while we waited
+      if (again.empty()) {
+        lane.failures = 0;
+        if (lane.items.empty()) break;
+        if (options_.gather > Duration::zero()) {
+          const Instant next = clock_.now() + Duration(static_cast<Duration::rep>(
+                                                  rng_.below(static_cast<std::uint64_t>(options_.gather.count()) + 1)));
+          co_await clock_.sleep_until(next);
+        }
+      } else {
+        size_ += again.size();
+        lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+        const Instant next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
+        release();
+        co_await clock_.sleep_until(next);
+        acquire();
+      }
+      if (lanes_[destination].items.empty()) break;
+    }
+    lanes_[destination].running = false;
+    if (lanes_[destination].failures == 0) lanes_.erase(destination);
+    release();
+  }
+
+  // A lane that waits out its backoff gives its turn to another.
+  void release() {
+    --active_;
+    while (active_ < options_.concurrent_max && !waiting_.empty()) {
+      std::string destination = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++active_;
+      tasks_.spawn("lane", run(std::move(destination)));
+    }
+  }
+  void acquire() { ++active_; }
+
+  Clock& clock_;
+  Rng rng_;
+  LaneOptions options_;
+  Send send_;
+  std::map<std::string, Lane> lanes_;
+  std::deque<std::string> waiting_;  // lanes with items, but no turn yet
+  std::size_t active_ = 0;
+  std::size_t size_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::relay
