@@ -16,7 +16,8 @@ enum class IdScheme : std::uint8_t {
   kPaper,  // hn of §5.2
 };
 
-// The domain that counts for an ID: the registrable domain by the public suffix list, in Punycode and lower case
+// The domain that counts for an ID: the registrable domain by the public suffix list, in Punycode and lower
+// case
 // ("Tags.Example.CO.UK" → "example.co.uk"). kInvalid for addresses, bare public suffixes and invalid names.
 Result<std::string> registrable_domain(std::string_view host);
 
@@ -26,9 +27,9 @@ RingId make_node_id(IdScheme scheme, const Prefix64& prefix, std::string_view do
 // One vserver of a node, complete enough to reach it and to check its ID.
 struct Contact {
   RingId id;
-  std::string host;         // full host name of the node, lower case Punycode: what TLS checks
+  std::string host;  // full host name of the node, lower case Punycode: what TLS checks
   std::uint16_t port = 443;
-  IpAddress address;        // the node's address whose /64 is in the ID
+  IpAddress address;  // the node's address whose /64 is in the ID
   std::uint8_t vserver = 0;
   std::uint64_t incarnation = 0;  // grows at each start of the node: a restarted vserver is a new member
 
@@ -39,9 +40,9 @@ struct Contact {
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
 };
 
-// The part of verify_node_id that needs no network: host, address, vserver and ID fit each other. The other part is that
-// the contact answers a TLS connection to its host, at an address in that /64, with a valid certificate:
-// every call to a peer does that (ring/peers.hpp).
+// The part of verify_node_id that needs no network: host, address, vserver and ID fit each other. The other
+// part is that the contact answers a TLS connection to its host, at an address in that /64, with a valid
+// certificate: every call to a peer does that (ring/peers.hpp).
 Result<void> check_node_id(IdScheme scheme, const Contact& contact);
 
 json::object to_json(const Contact& contact);
