@@ -1,8 +1,9 @@
 // Hashtags: one canonical form, its key on the ring, and the names of hashtag actors.
 //
 // The canonical form is Mastodon's (HashtagNormalizer): NFKC, lower case, ASCII folding of accented Latin
-// letters, and only characters a hashtag may hold. It is chosen because it merges most spellings.
-// Vectors: docs/vectors/tags.json.
+// letters, and removal of what is neither letter, digit, '_', middle dot nor zero-width non-joiner: spaces,
+// emoji and punctuation disappear. It is chosen because it merges most spellings. It depends on Unicode only
+// in characters newer than the ICU in use. Vectors: docs/vectors/tags.json.
 #pragma once
 
 #include <optional>
@@ -18,8 +19,8 @@ class Tag {
  public:
   static constexpr std::size_t kSizeMax = 256;  // octets of UTF-8, canonical
 
-  // From any spelling, with or without '#' ('＃' too). kInvalid, with the reason, if nothing of a hashtag is left: empty,
-  // digits only, not UTF-8, forbidden characters, too long.
+  // From any spelling, with or without '#' ('＃' too). kInvalid, with the reason, if nothing of a hashtag is
+  // left: empty, no letter, a middle dot in front, not UTF-8, too long.
   static Result<Tag> parse(std::string_view spelling);
 
   [[nodiscard]] const std::string& canonical() const { return canonical_; }  // UTF-8, without '#'
@@ -28,7 +29,8 @@ class Tag {
   // Name of the hashtag actor: the canonical form where it is [a-z0-9_], else its Punycode "xn--…". No two
   // tags share one.
   [[nodiscard]] std::string actor_name() const;
-  // The tag of an actor name or of any spelling.
+  // The tag of an actor name or, where it does not begin with "xn--", of any spelling. kInvalid for Punycode
+  // that no actor_name() gives.
   static Result<Tag> from_actor_name(std::string_view name);
 
   friend bool operator==(const Tag& a, const Tag& b) { return a.canonical_ == b.canonical_; }

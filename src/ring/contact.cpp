@@ -1,0 +1,101 @@
+#include "ring/contact.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/assert.hpp"
+#include "crypto/hash.hpp"
+#include "ring/public_suffix.hpp"
+
+namespace tagring::ring {
+namespace {
+
+constexpr std::uint16_t kHttpsPort = 443;
+
+crypto::Hash128 hash_with_vserver(std::string input, std::uint8_t vserver) {
+  input.push_back(static_cast<char>(vserver));
+  return crypto::shake128_128(input);
+}
+
+std::unexpected<Error> refuse(std::string_view field) {
+  return fail(ErrorCode::kInvalid, "contact has no valid \"" + std::string(field) + "\"");
+}
+
+// An integer of JSON, not a fraction, in [min, max].
+Result<std::uint64_t> get_unsigned(const json::object& o, std::string_view field, std::uint64_t min,
+                                   std::uint64_t max) {
+  const json::value* v = json::find(o, field);
+  if (v == nullptr) return refuse(field);
+  std::uint64_t number = 0;
+  if (v->is_uint64()) {
+    number = v->get_uint64();
+  } else if (v->is_int64() && v->get_int64() >= 0) {
+    number = static_cast<std::uint64_t>(v->get_int64());
+  } else {
+    return refuse(field);
+  }
+  if (number < min || number > max) return refuse(field);
+  return number;
+}
+
+}  // namespace
+
+Result<std::string> registrable_domain(std::string_view host) {
+  TRY(const std::string ascii, ascii_host(host));
+  return registered_domain(ascii);
+}
+
+RingId make_node_id(IdScheme scheme, const Prefix64& prefix, std::string_view domain, std::uint8_t vserver) {
+  TR_ASSERT(scheme == IdScheme::kPaper);
+  const crypto::Hash128 subnet_hash = hash_with_vserver(std::string(prefix.begin(), prefix.end()), vserver);
+  const crypto::Hash128 domain_hash = hash_with_vserver(std::string(domain), vserver);
+  std::array<std::uint8_t, 32> id;
+  std::copy_n(subnet_hash.begin(), 8, id.begin());
+  std::ranges::copy(domain_hash, id.begin() + 8);
+  std::copy_n(subnet_hash.begin() + 8, 8, id.begin() + 24);
+  return RingId::from_bytes(id);
+}
+
+std::string Contact::origin() const {
+  return "https://" + host + (port == kHttpsPort ? "" : ":" + std::to_string(port));
+}
+
+Result<void> check_node_id(IdScheme scheme, const Contact& contact) {
+  TRY(const std::string domain, registrable_domain(contact.host));
+  if (make_node_id(scheme, contact.address.prefix64(), domain, contact.vserver) != contact.id) {
+    return fail(ErrorCode::kInvalid,
+                "node ID of " + contact.host + " does not follow from its address, domain and vserver");
+  }
+  return {};
+}
+
+json::object to_json(const Contact& contact) {
+  return {{"id", contact.id.hex()},     {"host", contact.host},
+          {"port", contact.port},       {"address", contact.address.text()},
+          {"vserver", contact.vserver}, {"incarnation", contact.incarnation}};
+}
+
+Result<Contact> contact_from_json(const json::value& v) {
+  if (!v.is_object()) return fail(ErrorCode::kInvalid, "contact is not an object");
+  const json::object& o = v.get_object();
+  const auto id = RingId::from_hex(json::get_string(o, "id").value_or(""));
+  if (!id) return refuse("id");
+  const std::string host = json::get_string(o, "host").value_or("");
+  // Only the one spelling, so that equal contacts are equal.
+  if (const auto ascii = ascii_host(host); !ascii || *ascii != host) return refuse("host");
+  TRY(const std::uint64_t port, get_unsigned(o, "port", 1, std::numeric_limits<std::uint16_t>::max()));
+  const std::string address_text = json::get_string(o, "address").value_or("");
+  const auto address = IpAddress::parse(address_text);
+  if (!address || address->text() != address_text) return refuse("address");
+  TRY(const std::uint64_t vserver, get_unsigned(o, "vserver", 0, std::numeric_limits<std::uint8_t>::max()));
+  TRY(const std::uint64_t incarnation,
+      get_unsigned(o, "incarnation", 0, std::numeric_limits<std::uint64_t>::max()));
+  return Contact{.id = *id,
+                 .host = host,
+                 .port = static_cast<std::uint16_t>(port),
+                 .address = *address,
+                 .vserver = static_cast<std::uint8_t>(vserver),
+                 .incarnation = incarnation};
+}
+
+}  // namespace tagring::ring

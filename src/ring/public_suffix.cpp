@@ -1,0 +1,91 @@
+#include "ring/public_suffix.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <idn2.h>
+#include <libpsl.h>
+#include <memory>
+
+#include "base/assert.hpp"
+#include "base/bytes.hpp"
+#include "base/ip.hpp"
+
+namespace tagring::ring {
+namespace {
+
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc23-extensions"
+constexpr char kList[] = {
+#embed "../../data/public_suffix_list/public_suffix_list.dat"
+};
+#pragma clang diagnostic pop
+constexpr std::string_view kPrivateSection = "// ===BEGIN PRIVATE DOMAINS===";
+
+constexpr std::size_t kHostSizeMax = 253;
+constexpr std::size_t kLabelSizeMax = 63;
+// Unicode host names are longer than their Punycode at most by the width of UTF-8.
+constexpr std::size_t kInputSizeMax = 4 * kHostSizeMax;
+
+struct Deleter {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+  void operator()(psl_ctx_t* list) const { psl_free(list); }
+};
+using List = std::unique_ptr<psl_ctx_t, Deleter>;
+
+List load_list() {
+  std::string text(kList, sizeof kList);
+  const std::size_t end = text.find(kPrivateSection);
+  TR_ASSERT(end != std::string::npos);
+  const std::unique_ptr<std::FILE, Deleter> file(fmemopen(text.data(), end, "r"));
+  TR_ASSERT(file != nullptr);
+  List list(psl_load_fp(file.get()));
+  TR_ASSERT(list != nullptr);
+  return list;
+}
+
+std::unexpected<Error> refuse() { return fail(ErrorCode::kInvalid, "not a host name"); }
+
+bool is_label(std::string_view label) {
+  return !label.empty() && label.size() <= kLabelSizeMax && label.front() != '-' && label.back() != '-' &&
+         std::ranges::all_of(
+             label, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+bool is_host_name(std::string_view host) {
+  if (host.size() > kHostSizeMax) return false;
+  for (;;) {
+    const std::size_t dot = host.find('.');
+    const std::string_view label = host.substr(0, dot);
+    if (!is_label(label)) return false;
+    // A last label like "4" or "0x4" makes resolvers read the whole as an IPv4 address.
+    if (dot == std::string_view::npos) return label.front() < '0' || label.front() > '9';
+    host.remove_prefix(dot + 1);
+  }
+}
+
+}  // namespace
+
+Result<std::string> ascii_host(std::string_view host) {
+  if (host.size() > kInputSizeMax || host.contains('\0') || !is_utf8(host)) return refuse();
+  if (IpAddress::parse(host)) return fail(ErrorCode::kInvalid, "an address is not a host name");
+  if (host.ends_with('.')) host.remove_suffix(1);
+  const std::string terminated(host);
+  std::uint8_t* output = nullptr;
+  const int status = idn2_lookup_u8(reinterpret_cast<const std::uint8_t*>(terminated.c_str()), &output,
+                                    IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES);
+  if (status != IDN2_OK) return refuse();
+  std::string ascii = ascii_lower(reinterpret_cast<const char*>(output));
+  idn2_free(output);
+  if (!is_host_name(ascii)) return refuse();
+  return ascii;
+}
+
+Result<std::string> registered_domain(const std::string& host) {
+  static const List list = load_list();
+  const char* domain = psl_registrable_domain(list.get(), host.c_str());
+  if (domain == nullptr)
+    return fail(ErrorCode::kInvalid, "\"" + host + "\" is a public suffix, not a registered domain");
+  return std::string(domain);
+}
+
+}  // namespace tagring::ring
