@@ -52,6 +52,8 @@ Task<Result<T>> Vserver::call(Contact to, decltype(Request::body) body) {
   co_return std::move(*value);
 }
 
+template Task<Result<FindReply>> Vserver::call<FindReply>(Contact, decltype(Request::body));
+
 Task<bool> Vserver::answers(Contact peer) {
   const Result<Done> reply = co_await call<Done>(std::move(peer), Ping{});
   co_return reply.has_value();
