@@ -6,8 +6,8 @@
 // Three tables of work:
 //   posts      what this node's own instances published, so that an edit or a deletion finds the tags
 //   outbox     (post, tag) pairs still owed to owners on a ring; a bit per replica says which
-//   feed       what this node announces, in order; each follower's inbox has a cursor into it. So fan-out to a thousand
-//              followers writes one row, and a crash repeats deliveries but loses none.
+//   feed       what this node announces, in order; each follower's inbox has a cursor into it. So fan-out
+//              to a thousand followers writes one row, and a crash repeats deliveries but loses none.
 #pragma once
 
 #include <cstdint>
@@ -50,11 +50,11 @@ struct FeedEntry {
 
 // Somebody who gets announcements of a tag.
 struct Follower {
-  std::string tag;        // canonical
-  std::string actor;      // actor id
-  std::string inbox;      // where announcements go; the shared inbox if there is one
-  std::string follow_id;  // id of the Follow, for Undo
-  bool is_node = false;   // speaks our batched form
+  std::string tag;          // canonical
+  std::string actor;        // actor id
+  std::string inbox;        // where announcements go; the shared inbox if there is one
+  std::string follow_id;    // id of the Follow, for Undo
+  bool is_node = false;     // speaks our batched form
   std::uint64_t since = 0;  // gets feed entries with a greater seq
 
   friend bool operator==(const Follower&, const Follower&) = default;
@@ -63,7 +63,7 @@ struct Follower {
 // This node's own following of a tag at an owner.
 struct Subscription {
   std::string tag;
-  std::string owner;      // origin of the owner's node, "https://host[:port]"
+  std::string owner;  // origin of the owner's node, "https://host[:port]"
   std::string follow_id;
   bool accepted = false;
 };
@@ -80,9 +80,10 @@ class Store {
   virtual ~Store() = default;
 
   // --- publisher -------------------------------------------------------------------------------------
-  // Records the post with its tags as they are now, and owes the difference to the relay owners (`replicas` each):
-  // Add for new tags, Remove for tags that are gone. An unchanged post owes nothing. A post once deleted (`tags` empty
-  // and known) stays deleted. Returns the new outbox entries.
+  // Records the post with its tags as they are now, and owes the difference to the relay owners (`replicas`
+  // each): Add for new tags, Remove, with author and date as they were, for tags that are gone. An unchanged
+  // post owes nothing, nor does the deletion of an unknown one. A post once deleted (`tags` empty and known)
+  // stays deleted. Returns the new outbox entries.
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
   // The post as last published; kNotFound if unknown or deleted.
   virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
@@ -95,45 +96,52 @@ class Store {
 
   // --- feed ------------------------------------------------------------------------------------------
   struct Accepted {
-    bool fresh = false;      // false: was known already, or came after its removal; nothing was written
+    bool fresh = false;  // false: was known already, or came after its removal; nothing was written
     std::uint64_t feed_seq = 0;
     std::uint64_t outbox_seq = 0;  // 0 unless owed to the storage owners
   };
   // Appends events that are news to this node, each at most once per (tag, uri, op), and never an Add after a
-  // Remove. With `storage_replicas` > 0 each is also owed to that many storage owners. Results keep the order.
-  virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events, unsigned storage_replicas) = 0;
+  // Remove. With `storage_replicas` > 0 each is also owed to that many storage owners. Results keep the
+  // order.
+  virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events,
+                                                     unsigned storage_replicas) = 0;
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<FeedEntry>>> feed(std::uint64_t after, std::size_t limit) = 0;
-  // The newest entries of the tags whose key lies in (segment.from, segment.to], oldest first: what a new owner of the
-  // segment may still have to deliver.
+  // Those of them whose tag has its key in the segment: what a new owner of it may still have to deliver.
   virtual Task<Result<std::vector<FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
                                                                std::size_t limit) = 0;
-  // Forgets delivered entries: seq at most `through` and accepted before `before`.
+  // Forgets delivered entries: seq at most `through` and accepted before `before`. That they were accepted is
+  // remembered for 30 days more.
   virtual Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) = 0;
 
   // --- followers -------------------------------------------------------------------------------------
-  // Adds or replaces by (tag, actor). A replaced follower keeps its `since`; a new one starts at the feed's end, unless
-  // `since` is set. Returns them as stored.
+  // Adds or replaces by (tag, actor). A replaced follower keeps its `since`; a new one starts at the feed's
+  // end, unless `since` is set. Returns them as stored.
   virtual Task<Result<std::vector<Follower>>> follow(std::vector<Follower> followers) = 0;
-  // (tag, actor) pairs; unknown ones are ignored.
+  // (tag, actor) pairs; unknown ones are ignored. The cursor of an inbox goes with its last follower.
   virtual Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) = 0;
   // Everyone, by (tag, actor), after that pair; for start-up and for lists.
   virtual Task<Result<std::vector<Follower>>> followers(std::string after_tag, std::string after_actor,
                                                         std::size_t limit) = 0;
-  // Followers of tags whose key lies in the segment, after that pair, in the same order.
+  // Followers of tags whose key lies in the segment, tags clockwise from segment.from, then by actor, after
+  // that pair. kInvalid if after_tag is set and its key is not in the segment.
   virtual Task<Result<std::vector<Follower>>> followers_of_segment(Segment segment, std::string after_tag,
-                                                                   std::string after_actor, std::size_t limit) = 0;
+                                                                   std::string after_actor,
+                                                                   std::size_t limit) = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;
 
   // --- subscriptions of this node --------------------------------------------------------------------
-  // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a reason.
+  // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a
+  // reason.
   virtual Task<Result<void>> want(std::vector<std::string> tags, std::string reason) = 0;
   virtual Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason) = 0;
   virtual Task<Result<std::vector<std::string>>> wanted(std::string after, std::size_t limit) = 0;
-  virtual Task<Result<void>> save_subscriptions(std::vector<Subscription> subscriptions) = 0;  // by (tag, owner)
-  virtual Task<Result<void>> drop_subscriptions(std::vector<std::pair<std::string, std::string>> tags_and_owners) = 0;
+  virtual Task<Result<void>> save_subscriptions(
+      std::vector<Subscription> subscriptions) = 0;  // by (tag, owner)
+  virtual Task<Result<void>> drop_subscriptions(
+      std::vector<std::pair<std::string, std::string>> tags_and_owners) = 0;
   virtual Task<Result<std::vector<Subscription>>> subscriptions() = 0;
 };
 

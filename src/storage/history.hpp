@@ -1,7 +1,7 @@
 // The history of hashtags: what the storage role keeps (paper §5.5).
 //
-// Posts of a tag are ordered newest first by (published, uri): an order every replica shares, so that a cursor from one is
-// valid at all others and does not move when posts arrive.
+// Posts of a tag are ordered newest first by (published, uri): an order every replica shares, so that a
+// cursor from one is valid at all others and does not move when posts arrive.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct HistoryEntry {
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
-// A place between entries. Text form: milliseconds, "~", percent-encoded uri: "1763691840000~https%3A%2F%2F…".
+// A place between entries. Text form: milliseconds, "~", percent-encoded uri:
+// "1763691840000~https%3A%2F%2F…".
 struct HistoryCursor {
   WallTime published;
   std::string uri;
@@ -44,11 +45,15 @@ bool newer(const HistoryEntry& a, const HistoryEntry& b);
 struct HistoryPage {
   std::vector<HistoryEntry> entries;  // newest first
   bool more = false;                  // there are older ones
+  // Where to go on if there is more: the last place looked at, which need not be that of an entry given.
+  std::optional<HistoryCursor> next;
 };
 
-// Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has it and
-// none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every replica with more to say has reached
-// are returned, so that nothing is skipped by the next cursor. At most `limit`.
+// Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
+// it and none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every
+// replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At most
+// `limit`; perhaps none although there is more, when all that was reached is removed. Of entries that differ
+// the first replica's is taken.
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed);
 
 // Durable storage. Same promise as relay::Store: a write that completed survives.
@@ -56,12 +61,15 @@ class HistoryStore {
  public:
   virtual ~HistoryStore() = default;
 
-  // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that `removed` wins.
-  // A tombstone for an unknown post is kept with the author and time given.
+  // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that
+  // `removed` wins. A tombstone for an unknown post is kept with the author and time given.
   virtual Task<Result<void>> put(std::vector<HistoryEntry> entries) = 0;
   // Entries after `cursor` (from the newest if none), newest first, tombstones included.
-  virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor, std::size_t limit) = 0;
-  // Entries of all tags with key in the segment, by (tag, newest first), after that place: for hand-over.
+  virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor,
+                                         std::size_t limit) = 0;
+  // Entries of all tags with key in the segment, tags clockwise from segment.from and in each newest first,
+  // after that place: for hand-over. Without `after` the whole of after_tag is passed over. kInvalid if
+  // after_tag is set and its key is not in the segment.
   virtual Task<Result<std::vector<HistoryEntry>>> segment(Segment segment, std::string after_tag,
                                                           std::optional<HistoryCursor> after,
                                                           std::size_t limit) = 0;

@@ -1,0 +1,316 @@
+// Two tables hold a post:
+//
+//   history(tag, published, tie, …)       in reading order. Posts of one tag in the same millisecond are
+//   ordered by their
+//                                         URIs; they have the whole URI in `tie`. The others, most, have it
+//                                         empty, and the URI in parts (history_codec.hpp).
+//   history_uris(digest, published)       finds a post by (tag, uri): 48 bits of a hash lead to the times
+//   where it
+//                                         may be, and the row there says whether it is. Few bits, for size;
+//                                         enough that nobody makes thousands of posts that share them.
+#include "db/history_store.hpp"
+
+#include <limits>
+
+#include "crypto/hash.hpp"
+#include "db/history_codec.hpp"
+#include "db/keys.hpp"
+#include "db/meta.hpp"
+
+namespace tagring::db {
+namespace {
+
+using storage::HistoryCursor;
+using storage::HistoryEntry;
+using storage::HistoryPage;
+
+constexpr const char* kTagTotal = "history_tags";
+constexpr const char* kEntryTotal = "history_entries";
+
+struct TagRow {
+  std::int64_t id = 0;
+  std::string tag;
+  RingId key;
+};
+
+// --- dictionaries --------------------------------------------------------------------------------------
+
+Result<std::optional<TagRow>> find_tag(Connection& db, const std::string& tag) {
+  Statement row = db.query("SELECT id FROM history_tags WHERE tag = ?", tag);
+  TRY(const bool found, row.step());
+  if (!found) return std::nullopt;
+  return TagRow{row.integer(0), tag, tag_key(tag)};
+}
+
+// The first integer column of a statement's only row.
+Result<std::int64_t> only_integer(Statement row) {
+  TRY(const bool found, row.step());
+  if (!found) return fail(ErrorCode::kCorrupt, "database: a row is missing");
+  const std::int64_t value = row.integer(0);
+  TRY_VOID(row.step());
+  return value;
+}
+
+Result<std::int64_t> tag_id(Connection& db, const std::string& tag) {
+  TRY(const auto known, find_tag(db, tag));
+  if (known) return known->id;
+  TRY_VOID(reserve_numbers(db, kTagTotal, 1));
+  return only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
+                               Blob{key_octets(tag_key(tag))}));
+}
+
+Result<std::int64_t> string_id(Connection& db, const std::string& text) {
+  {
+    Statement row = db.query("SELECT id FROM history_strings WHERE text = ?", text);
+    TRY(const bool found, row.step());
+    if (found) return row.integer(0);
+  }
+  return only_integer(db.query("INSERT INTO history_strings(text) VALUES(?) RETURNING id", text));
+}
+
+Result<std::int64_t> author_id(Connection& db, const std::string& author) {
+  const std::size_t split = author_prefix_size(author);
+  const std::string name = author.substr(split);
+  TRY(const std::int64_t prefix, string_id(db, author.substr(0, split)));
+  {
+    Statement row = db.query("SELECT id FROM history_authors WHERE prefix = ? AND name = ?", prefix, name);
+    TRY(const bool found, row.step());
+    if (found) return row.integer(0);
+  }
+  return only_integer(
+      db.query("INSERT INTO history_authors(prefix, name) VALUES(?, ?) RETURNING id", prefix, name));
+}
+
+// --- rows ----------------------------------------------------------------------------------------------
+
+// Columns: published, removed, tie, author prefix, author name, form, tail.
+#define TR_HISTORY_ROWS                                                                            \
+  "SELECT h.published, h.removed, h.tie, p.text, a.name, f.text, h.tail FROM history h"            \
+  " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
+  " LEFT JOIN history_strings f ON f.id = h.form "
+
+HistoryEntry entry_at(const Statement& row, const std::string& tag) {
+  HistoryEntry entry{tag, row.text(2), row.text(3) + row.text(4), row.time(0), row.integer(1) != 0};
+  if (!entry.uri.empty()) return entry;
+  Tail tail = row.text(6);
+  if (row.type(6) == Type::kInteger) tail = row.integer(6);
+  if (row.type(6) == Type::kBlob) tail = Uuid{row.text(6)};
+  entry.uri = join_uri(entry.author, row.view(5), tail);
+  return entry;
+}
+
+std::int64_t uri_digest(std::int64_t tag, const std::string& uri) {
+  const auto hash = crypto::sha3_256(std::to_string(tag) + ' ' + uri);
+  std::uint64_t digest = 0;
+  for (std::size_t i = 0; i < 6; ++i) digest = digest << 8U | hash[i];
+  // Signed, so that SQLite stores it in six octets.
+  return static_cast<std::int64_t>(digest << 16U) >> 16;
+}
+
+// Where a post is.
+struct Place {
+  WallTime published;
+  std::string tie;
+  bool removed = false;
+};
+
+Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime published,
+                                     const std::string& uri) {
+  Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? AND h.tie IN ('', ?)", tag,
+                           published, uri);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return std::nullopt;
+    const HistoryEntry entry = entry_at(row, {});
+    if (entry.uri == uri) return Place{published, row.text(2), entry.removed};
+  }
+}
+
+Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const std::string& uri,
+                                       std::int64_t digest) {
+  Statement row = db.query("SELECT published FROM history_uris WHERE digest = ?", digest);
+  for (;;) {
+    TRY(const bool candidate, row.step());
+    if (!candidate) return std::nullopt;
+    TRY(auto place, find_at(db, tag, row.time(0), uri));
+    if (place) return place;
+  }
+}
+
+// Makes room at a time that is taken: the post that was alone there gets its URI as tie. True if there are
+// posts.
+Result<bool> share_time(Connection& db, std::int64_t tag, WallTime published) {
+  std::string lone_uri;
+  {
+    Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? ORDER BY h.tie LIMIT 1",
+                             tag, published);
+    TRY(const bool taken, row.step());
+    if (!taken) return false;
+    if (!row.view(2).empty()) return true;
+    lone_uri = entry_at(row, {}).uri;
+  }
+  TRY_VOID(
+      db.run("UPDATE history SET tie = ?, form = 0, tail = NULL WHERE tag = ? AND published = ? AND tie = ''",
+             lone_uri, tag, published));
+  return true;
+}
+
+Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest) {
+  TRY(const std::int64_t author, author_id(db, entry.author));
+  TRY(const bool shared, share_time(db, tag, entry.published));
+  TRY_VOID(
+      db.run("INSERT OR IGNORE INTO history_uris(digest, published) VALUES(?, ?)", digest, entry.published));
+  if (shared) {
+    TRY_VOID(
+        db.run("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
+               "NULL, ?)",
+               tag, entry.published, entry.uri, author, entry.removed));
+    return {};
+  }
+  const SplitUri split = split_uri(entry.uri, entry.author);
+  TRY(const std::int64_t form, string_id(db, split.form));
+  const auto insert = [&](const auto& tail) {
+    return db.run(
+        "INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, '', ?, ?, ?, ?)",
+        tag, entry.published, author, form, tail, entry.removed);
+  };
+  if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
+    TRY_VOID(insert(*number));
+  } else if (const auto* uuid = std::get_if<Uuid>(&split.tail)) {
+    TRY_VOID(insert(Blob{uuid->octets}));
+  } else {
+    TRY_VOID(insert(std::get<std::string>(split.tail)));
+  }
+  return {};
+}
+
+// True if the post is new.
+Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry) {
+  const std::int64_t digest = uri_digest(tag, entry.uri);
+  TRY(const auto known, find_post(db, tag, entry.uri, digest));
+  if (!known) {
+    TRY_VOID(insert_post(db, tag, entry, digest));
+    return true;
+  }
+  if (entry.removed && !known->removed) {
+    TRY_VOID(db.run("UPDATE history SET removed = 1 WHERE tag = ? AND published = ? AND tie = ?", tag,
+                    known->published, known->tie));
+  }
+  return false;
+}
+
+Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
+  std::uint64_t fresh = 0;
+  std::string last_tag;
+  std::int64_t id = 0;
+  for (const HistoryEntry& entry : entries) {
+    if (entry.tag.empty() || entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without tag or uri");
+    if (entry.tag != last_tag) {
+      TRY(id, tag_id(db, entry.tag));
+      last_tag = entry.tag;
+    }
+    TRY(const bool added, put_entry(db, id, entry));
+    fresh += added ? 1 : 0;
+  }
+  if (fresh > 0) {
+    TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
+  }
+  return {};
+}
+
+// --- reading -------------------------------------------------------------------------------------------
+
+Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::optional<HistoryCursor>& cursor,
+                              std::size_t limit) {
+  HistoryPage page;
+  const WallTime newest = cursor ? cursor->published : WallTime::max();
+  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this octet
+  // A post alone at the cursor's time has an empty tie and so comes along, wherever it belongs.
+  Statement row =
+      db.query(TR_HISTORY_ROWS
+               "WHERE h.tag = ? AND (h.published, h.tie) <= (?, ?) ORDER BY h.published DESC, h.tie DESC",
+               tag.id, newest, tie);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return page;
+    HistoryEntry entry = entry_at(row, tag.tag);
+    if (cursor && !cursor->before(entry)) continue;
+    if (page.entries.size() == limit) {
+      page.more = true;
+      if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
+      return page;
+    }
+    page.entries.push_back(std::move(entry));
+  }
+}
+
+Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std::size_t limit) {
+  std::vector<TagRow> tags;
+  Statement row = db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
+                           Blob{range.after}, Blob{range.through}, limit);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return tags;
+    tags.push_back({row.integer(0), row.text(1), {}});
+  }
+}
+
+Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& segment,
+                                               const std::string& after_tag,
+                                               const std::optional<HistoryCursor>& after, std::size_t limit) {
+  std::vector<HistoryEntry> entries;
+  const auto append = [&](const TagRow& tag, const std::optional<HistoryCursor>& cursor) -> Result<void> {
+    TRY(HistoryPage page, read_page(db, tag, cursor, limit - entries.size()));
+    for (HistoryEntry& entry : page.entries) entries.push_back(std::move(entry));
+    return {};
+  };
+  std::optional<RingId> place;
+  if (!after_tag.empty()) {
+    place = tag_key(after_tag);
+    if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
+    TRY(const auto started, find_tag(db, after_tag));
+    if (started && after) {
+      TRY_VOID(append(*started, after));
+    }
+  }
+  for (const KeyRange& range : key_ranges(segment, place)) {
+    TRY(const std::vector<TagRow> tags, next_tags(db, range, limit - entries.size()));
+    for (const TagRow& tag : tags) {
+      if (entries.size() == limit) return entries;
+      TRY_VOID(append(tag, std::nullopt));
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+Task<Result<void>> SqliteHistoryStore::put(std::vector<HistoryEntry> entries) {
+  return database_.write([entries = std::move(entries)](Connection& db) { return put_entries(db, entries); });
+}
+
+Task<Result<HistoryPage>> SqliteHistoryStore::page(std::string tag, std::optional<HistoryCursor> cursor,
+                                                   std::size_t limit) {
+  return database_.read(
+      [tag = std::move(tag), cursor = std::move(cursor), limit](Connection& db) -> Result<HistoryPage> {
+        TRY(const auto known, find_tag(db, tag));
+        if (!known) return HistoryPage();
+        return read_page(db, *known, cursor, limit);
+      });
+}
+
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segment, std::string after_tag,
+                                                                    std::optional<HistoryCursor> after,
+                                                                    std::size_t limit) {
+  return database_.read([=](Connection& db) { return read_segment(db, segment, after_tag, after, limit); });
+}
+
+Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
+  return database_.read([](Connection& db) -> Result<Totals> {
+    TRY(const std::uint64_t tags, last_number(db, kTagTotal));
+    TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
+    return Totals{tags, entries};
+  });
+}
+
+}  // namespace tagring::db

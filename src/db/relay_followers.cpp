@@ -1,0 +1,228 @@
+// The part of SqliteRelayStore that is about followers and subscriptions.
+#include "db/keys.hpp"
+#include "db/meta.hpp"
+#include "db/relay_store.hpp"
+
+namespace tagring::db {
+namespace {
+
+using relay::Follower;
+using relay::Subscription;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+// Appends the rows of a statement that selects tag, actor, inbox, follow_id, is_node, since.
+Result<void> append_followers(Statement row, std::vector<Follower>& followers) {
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return {};
+    followers.push_back(
+        {row.text(0), row.text(1), row.text(2), row.text(3), row.integer(4) != 0, row.number(5)});
+  }
+}
+
+// Fills in `since`.
+Result<void> save_follower(Connection& db, Follower& follower, std::uint64_t feed_end) {
+  const std::uint64_t since = follower.since != 0 ? follower.since : feed_end;
+  Statement saved = db.query(
+      "INSERT INTO followers(tag, actor, inbox, follow_id, is_node, since) VALUES(?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT DO UPDATE SET inbox = excluded.inbox, follow_id = excluded.follow_id, is_node = "
+      "excluded.is_node"
+      " RETURNING since",
+      follower.tag, follower.actor, follower.inbox, follower.follow_id, follower.is_node, since);
+  TRY(const bool row, saved.step());
+  if (row) follower.since = saved.number(0);
+  TRY_VOID(saved.step());
+  TRY_VOID(db.run("INSERT OR IGNORE INTO followed_tags(key, tag) VALUES(?, ?)",
+                  Blob{key_octets(tag_key(follower.tag))}, follower.tag));
+  return {};
+}
+
+// A cursor goes with the last follower at its inbox.
+Result<void> drop_unused_inbox(Connection& db, const std::string& inbox) {
+  TRY_VOID(
+      db.run("DELETE FROM inboxes WHERE inbox = ?1 AND NOT EXISTS (SELECT 1 FROM followers WHERE inbox = ?1)",
+             inbox));
+  return {};
+}
+
+Result<std::optional<std::string>> inbox_of(Connection& db, const std::string& tag,
+                                            const std::string& actor) {
+  Statement row = db.query("SELECT inbox FROM followers WHERE tag = ? AND actor = ?", tag, actor);
+  TRY(const bool found, row.step());
+  if (!found) return std::nullopt;
+  return row.text(0);
+}
+
+Result<void> drop_follower(Connection& db, const std::string& tag, const std::string& actor) {
+  TRY(const std::optional<std::string> inbox, inbox_of(db, tag, actor));
+  if (!inbox) return {};
+  TRY_VOID(db.run("DELETE FROM followers WHERE tag = ? AND actor = ?", tag, actor));
+  TRY_VOID(
+      db.run("DELETE FROM followed_tags WHERE key = ? AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = ?)",
+             Blob{key_octets(tag_key(tag))}, tag));
+  return drop_unused_inbox(db, *inbox);
+}
+
+Result<std::vector<Follower>> segment_followers(Connection& db, const Segment& segment,
+                                                const std::string& after_tag, const std::string& after_actor,
+                                                std::size_t limit) {
+  std::vector<Follower> found;
+  std::optional<RingId> place;
+  if (!after_tag.empty()) {
+    place = tag_key(after_tag);
+    if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
+    Statement rest = db.query(
+        "SELECT tag, actor, inbox, follow_id, is_node, since FROM followers WHERE tag = ? AND actor > ?"
+        " ORDER BY actor LIMIT ?",
+        after_tag, after_actor, limit);
+    TRY_VOID(append_followers(std::move(rest), found));
+  }
+  for (const KeyRange& range : key_ranges(segment, place)) {
+    Statement rows = db.query(
+        "SELECT f.tag, actor, inbox, follow_id, is_node, since FROM followed_tags t CROSS JOIN followers f "
+        "USING(tag)"
+        " WHERE key > ? AND key <= ? ORDER BY key, actor LIMIT ?",
+        Blob{range.after}, Blob{range.through}, limit - found.size());
+    TRY_VOID(append_followers(std::move(rows), found));
+  }
+  return found;
+}
+
+}  // namespace
+
+Task<Result<std::vector<Follower>>> SqliteRelayStore::follow(std::vector<Follower> followers) {
+  return database_.write(
+      [followers = std::move(followers)](Connection& db) mutable -> Result<std::vector<Follower>> {
+        TRY(const std::uint64_t feed_end, last_number(db, kFeedSequence));
+        for (Follower& follower : followers) {
+          TRY(const std::optional<std::string> old_inbox, inbox_of(db, follower.tag, follower.actor));
+          TRY_VOID(save_follower(db, follower, feed_end));
+          if (old_inbox && *old_inbox != follower.inbox) {
+            TRY_VOID(drop_unused_inbox(db, *old_inbox));
+          }
+        }
+        return std::move(followers);
+      });
+}
+
+Task<Result<void>> SqliteRelayStore::unfollow(Pairs tags_and_actors) {
+  return database_.write([pairs = std::move(tags_and_actors)](Connection& db) -> Result<void> {
+    for (const auto& [tag, actor] : pairs) {
+      TRY_VOID(drop_follower(db, tag, actor));
+    }
+    return {};
+  });
+}
+
+Task<Result<std::vector<Follower>>> SqliteRelayStore::followers(std::string after_tag,
+                                                                std::string after_actor, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<std::vector<Follower>> {
+    std::vector<Follower> found;
+    Statement rows = db.query(
+        "SELECT tag, actor, inbox, follow_id, is_node, since FROM followers WHERE (tag, actor) > (?, ?)"
+        " ORDER BY tag, actor LIMIT ?",
+        after_tag, after_actor, limit);
+    TRY_VOID(append_followers(std::move(rows), found));
+    return found;
+  });
+}
+
+Task<Result<std::vector<Follower>>> SqliteRelayStore::followers_of_segment(Segment segment,
+                                                                           std::string after_tag,
+                                                                           std::string after_actor,
+                                                                           std::size_t limit) {
+  return database_.read(
+      [=](Connection& db) { return segment_followers(db, segment, after_tag, after_actor, limit); });
+}
+
+Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) {
+  return database_.write([cursors = std::move(acknowledged_by_inbox)](Connection& db) -> Result<void> {
+    for (const auto& [inbox, seq] : cursors) {
+      TRY_VOID(
+          db.run("INSERT INTO inboxes(inbox, acknowledged) VALUES(?, ?) ON CONFLICT DO UPDATE"
+                 " SET acknowledged = excluded.acknowledged WHERE excluded.acknowledged > acknowledged",
+                 inbox, seq));
+    }
+    return {};
+  });
+}
+
+Task<Result<std::map<std::string, std::uint64_t>>> SqliteRelayStore::cursors() {
+  return database_.read([](Connection& db) -> Result<std::map<std::string, std::uint64_t>> {
+    std::map<std::string, std::uint64_t> cursors;
+    Statement row = db.query("SELECT inbox, acknowledged FROM inboxes");
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return cursors;
+      cursors.emplace(row.text(0), row.number(1));
+    }
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::want(std::vector<std::string> tags, std::string reason) {
+  return database_.write(
+      [tags = std::move(tags), reason = std::move(reason)](Connection& db) -> Result<void> {
+        for (const std::string& tag : tags) {
+          TRY_VOID(db.run("INSERT OR IGNORE INTO wants(tag, reason) VALUES(?, ?)", tag, reason));
+        }
+        return {};
+      });
+}
+
+Task<Result<void>> SqliteRelayStore::unwant(std::vector<std::string> tags, std::string reason) {
+  return database_.write(
+      [tags = std::move(tags), reason = std::move(reason)](Connection& db) -> Result<void> {
+        for (const std::string& tag : tags) {
+          TRY_VOID(db.run("DELETE FROM wants WHERE tag = ? AND reason = ?", tag, reason));
+        }
+        return {};
+      });
+}
+
+Task<Result<std::vector<std::string>>> SqliteRelayStore::wanted(std::string after, std::size_t limit) {
+  return database_.read(
+      [after = std::move(after), limit](Connection& db) -> Result<std::vector<std::string>> {
+        std::vector<std::string> tags;
+        Statement row =
+            db.query("SELECT DISTINCT tag FROM wants WHERE tag > ? ORDER BY tag LIMIT ?", after, limit);
+        for (;;) {
+          TRY(const bool found, row.step());
+          if (!found) return tags;
+          tags.push_back(row.text(0));
+        }
+      });
+}
+
+Task<Result<void>> SqliteRelayStore::save_subscriptions(std::vector<Subscription> subscriptions) {
+  return database_.write([subscriptions = std::move(subscriptions)](Connection& db) -> Result<void> {
+    for (const Subscription& s : subscriptions) {
+      TRY_VOID(
+          db.run("INSERT OR REPLACE INTO subscriptions(tag, owner, follow_id, accepted) VALUES(?, ?, ?, ?)",
+                 s.tag, s.owner, s.follow_id, s.accepted));
+    }
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_subscriptions(Pairs tags_and_owners) {
+  return database_.write([pairs = std::move(tags_and_owners)](Connection& db) -> Result<void> {
+    for (const auto& [tag, owner] : pairs) {
+      TRY_VOID(db.run("DELETE FROM subscriptions WHERE tag = ? AND owner = ?", tag, owner));
+    }
+    return {};
+  });
+}
+
+Task<Result<std::vector<Subscription>>> SqliteRelayStore::subscriptions() {
+  return database_.read([](Connection& db) -> Result<std::vector<Subscription>> {
+    std::vector<Subscription> found;
+    Statement row = db.query("SELECT tag, owner, follow_id, accepted FROM subscriptions ORDER BY tag, owner");
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back({row.text(0), row.text(1), row.text(2), row.integer(3) != 0});
+    }
+  });
+}
+
+}  // namespace tagring::db

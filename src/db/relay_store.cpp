@@ -1,0 +1,295 @@
+// Publisher, outbox and feed. Followers and subscriptions are in relay_followers.cpp.
+#include "db/relay_store.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/assert.hpp"
+#include "crypto/hash.hpp"
+#include "db/keys.hpp"
+#include "db/meta.hpp"
+
+namespace tagring::db {
+namespace {
+
+using relay::FeedEntry;
+using relay::Op;
+using relay::OutboxEntry;
+using relay::PublishedPost;
+using relay::TagEvent;
+using Accepted = relay::Store::Accepted;
+
+constexpr const char* kOutboxSequence = "outbox";
+constexpr int kScanRowsMax = 10'000;  // what one read job may look at
+constexpr int kPruneRowsMax = 2'000;  // what one write job may delete
+
+std::uint32_t all_replicas(unsigned count) {
+  TR_ASSERT(count >= 1 && count <= 32);
+  return static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
+}
+
+std::string join(const std::vector<std::string>& tags) {
+  std::string text;
+  for (const std::string& tag : tags) text += (text.empty() ? "" : "\n") + tag;
+  return text;
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> tags;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    tags.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return tags;
+}
+
+TagEvent event_at(const Statement& row, int column) {
+  return {row.text(column), static_cast<Op>(row.integer(column + 1)), row.text(column + 2),
+          row.text(column + 3), row.time(column + 4)};
+}
+
+Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
+  const TagEvent& event = entry.event;
+  TRY_VOID(db.run(
+      "INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published) VALUES(?,?,?,?,?,?,?,?)",
+      entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag, static_cast<int>(event.op),
+      event.uri, event.author, event.published));
+  return {};
+}
+
+// --- publisher -----------------------------------------------------------------------------------------
+
+struct KnownPost {
+  PublishedPost post;
+  bool known = false;
+};
+
+Result<KnownPost> load_post(Connection& db, const std::string& uri) {
+  Statement row = db.query("SELECT author, published, tags FROM posts WHERE uri = ?", uri);
+  TRY(const bool found, row.step());
+  if (!found) return KnownPost{};
+  return KnownPost{{uri, row.text(0), row.time(1), split(row.view(2))}, true};
+}
+
+Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas) {
+  TRY(KnownPost old, load_post(db, post.uri));
+  const bool deletes = post.tags.empty();
+  if (old.known ? old.post.tags.empty() : deletes) return std::vector<OutboxEntry>();
+
+  std::vector<OutboxEntry> owed;
+  const auto owe = [&](const std::string& tag, Op op, const PublishedPost& as) {
+    owed.push_back({0, Ring::kRelay, {tag, op, post.uri, as.author, as.published}, all_replicas(replicas)});
+  };
+  std::vector<std::string> gone;
+  std::ranges::set_difference(old.post.tags, post.tags, std::back_inserter(gone));
+  std::vector<std::string> added;
+  std::ranges::set_difference(post.tags, old.post.tags, std::back_inserter(added));
+  // A removal bears the date of what it removes: that is where histories keep it.
+  for (const std::string& tag : gone) owe(tag, Op::kRemove, old.post);
+  for (const std::string& tag : added) owe(tag, Op::kAdd, post);
+
+  const PublishedPost& stored = deletes ? old.post : post;
+  TRY_VOID(db.run("INSERT OR REPLACE INTO posts(uri, author, published, tags) VALUES(?, ?, ?, ?)", post.uri,
+                  stored.author, stored.published, join(post.tags)));
+  if (owed.empty()) return owed;
+  TRY(std::uint64_t seq, reserve_numbers(db, kOutboxSequence, owed.size()));
+  for (OutboxEntry& entry : owed) {
+    entry.seq = seq++;
+    TRY_VOID(insert_outbox(db, entry));
+  }
+  return owed;
+}
+
+Result<void> acknowledge_entry(Connection& db, std::uint64_t seq, std::uint32_t done) {
+  TRY_VOID(db.run("UPDATE outbox SET replicas_left = replicas_left & ~?2 WHERE seq = ?1", seq, done));
+  TRY_VOID(db.run("DELETE FROM outbox WHERE seq = ? AND replicas_left = 0", seq));
+  return {};
+}
+
+// --- feed ----------------------------------------------------------------------------------------------
+
+// Identifies (tag, uri). 128 bits: nobody finds two pairs that share one.
+std::string seen_digest(const TagEvent& event) {
+  const auto digest = crypto::sha3_256(event.tag + '\0' + event.uri);
+  return {reinterpret_cast<const char*>(digest.data()), 16};
+}
+
+std::int64_t hour_of(WallTime time) {
+  return std::chrono::floor<std::chrono::hours>(time).time_since_epoch().count();
+}
+
+// True if the event is news, and from then on it is not.
+Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
+  const std::string digest = seen_digest(event);
+  TRY(const std::int64_t changed,
+      db.run("INSERT INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)"
+             " ON CONFLICT DO UPDATE SET op = excluded.op, hour = excluded.hour WHERE excluded.op > op",
+             Blob{digest}, static_cast<int>(event.op), hour_of(now)));
+  return changed > 0;
+}
+
+Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<TagEvent>& events,
+                                            unsigned storage_replicas, WallTime now) {
+  std::vector<Accepted> answers;
+  answers.reserve(events.size());
+  std::uint64_t news = 0;
+  for (const TagEvent& event : events) {
+    TRY(const bool fresh, mark_seen(db, event, now));
+    answers.push_back({fresh, 0, 0});
+    news += fresh ? 1 : 0;
+  }
+  if (news == 0) return answers;
+  TRY(std::uint64_t feed_seq, reserve_numbers(db, kFeedSequence, news));
+  std::uint64_t outbox_seq = 0;
+  if (storage_replicas > 0) {
+    TRY(outbox_seq, reserve_numbers(db, kOutboxSequence, news));
+  }
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!answers[i].fresh) continue;
+    const TagEvent& event = events[i];
+    answers[i].feed_seq = feed_seq++;
+    TRY_VOID(
+        db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published) VALUES(?, ?, ?, ?, ?, ?, ?)",
+               answers[i].feed_seq, now, event.tag, static_cast<int>(event.op), event.uri, event.author,
+               event.published));
+    if (storage_replicas == 0) continue;
+    answers[i].outbox_seq = outbox_seq++;
+    TRY_VOID(
+        insert_outbox(db, {answers[i].outbox_seq, Ring::kStorage, event, all_replicas(storage_replicas)}));
+  }
+  return answers;
+}
+
+// Part of a walk along the feed.
+struct FeedScan {
+  std::vector<FeedEntry> entries;
+  std::uint64_t at = 0;  // the last seq looked at
+  bool done = false;
+};
+
+Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t after, std::size_t limit) {
+  FeedScan scan{.entries = {}, .at = after, .done = false};
+  Statement row =
+      db.query("SELECT tag, op, uri, author, published, seq FROM feed WHERE seq > ? ORDER BY seq", after);
+  for (int looked_at = 0; looked_at < kScanRowsMax && scan.entries.size() < limit; ++looked_at) {
+    TRY(const bool found, row.step());
+    if (!found) {
+      scan.done = true;
+      return scan;
+    }
+    scan.at = row.number(5);
+    if (segment != nullptr && !segment->contains(tag_key(row.view(0)))) continue;
+    scan.entries.push_back({scan.at, event_at(row, 0)});
+  }
+  scan.done = scan.entries.size() >= limit;
+  return scan;
+}
+
+Task<Result<std::vector<FeedEntry>>> read_feed(Database& database, std::optional<Segment> segment,
+                                               std::uint64_t after, std::size_t limit) {
+  std::vector<FeedEntry> entries;
+  FeedScan scan{.entries = {}, .at = after, .done = limit == 0};
+  while (!scan.done) {
+    const std::size_t left = limit - entries.size();
+    auto job = [segment, at = scan.at, left](Connection& db) {
+      return scan_feed(db, segment ? &*segment : nullptr, at, left);
+    };
+    CO_TRY(scan, co_await database.read(std::move(job)));
+    std::ranges::move(scan.entries, std::back_inserter(entries));
+  }
+  co_return entries;
+}
+
+// Each deletes some rows and returns how many, so that writers in between need not wait.
+Result<std::int64_t> prune_entries(Connection& db, std::uint64_t through, WallTime before) {
+  return db.run(
+      "DELETE FROM feed WHERE seq IN (SELECT seq FROM feed WHERE seq <= ? AND accepted < ? ORDER BY seq "
+      "LIMIT ?)",
+      through, before, kPruneRowsMax);
+}
+
+Result<std::int64_t> prune_seen(Connection& db, WallTime before) {
+  WallTime oldest = before;
+  {
+    Statement first = db.query("SELECT accepted FROM feed ORDER BY seq LIMIT 1");
+    TRY(const bool row, first.step());
+    if (row) oldest = std::min(oldest, first.time(0));
+  }
+  return db.run("DELETE FROM feed_seen WHERE digest IN (SELECT digest FROM feed_seen WHERE hour < ? LIMIT ?)",
+                hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
+}
+
+}  // namespace
+
+Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::publish(PublishedPost post, unsigned replicas) {
+  std::ranges::sort(post.tags);
+  post.tags.erase(std::ranges::unique(post.tags).begin(), post.tags.end());
+  return database_.write(
+      [post = std::move(post), replicas](Connection& db) { return publish_post(db, post, replicas); });
+}
+
+Task<Result<PublishedPost>> SqliteRelayStore::find_post(std::string uri) {
+  return database_.read([uri = std::move(uri)](Connection& db) -> Result<PublishedPost> {
+    TRY(KnownPost found, load_post(db, uri));
+    if (found.post.tags.empty()) return fail(ErrorCode::kNotFound, "no such post");
+    return std::move(found.post);
+  });
+}
+
+Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t after, std::size_t limit) {
+  return database_.read([after, limit](Connection& db) -> Result<std::vector<OutboxEntry>> {
+    std::vector<OutboxEntry> entries;
+    Statement row = db.query(
+        "SELECT tag, op, uri, author, published, seq, ring, replicas_left FROM outbox WHERE seq > ? ORDER BY "
+        "seq LIMIT ?",
+        after, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return entries;
+      entries.push_back({row.number(5), static_cast<Ring>(row.integer(6)), event_at(row, 0),
+                         static_cast<std::uint32_t>(row.integer(7))});
+    }
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) {
+  return database_.write([replicas_done = std::move(replicas_done)](Connection& db) -> Result<void> {
+    for (const auto& [seq, done] : replicas_done) {
+      TRY_VOID(acknowledge_entry(db, seq, done));
+    }
+    return {};
+  });
+}
+
+Task<Result<std::vector<Accepted>>> SqliteRelayStore::accept(std::vector<TagEvent> events,
+                                                             unsigned storage_replicas) {
+  return database_.write([events = std::move(events), storage_replicas, now = clock_.wall_now()](
+                             Connection& db) { return accept_events(db, events, storage_replicas, now); });
+}
+
+Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed(std::uint64_t after, std::size_t limit) {
+  return read_feed(database_, std::nullopt, after, limit);
+}
+
+Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed_of_segment(Segment segment, std::uint64_t after,
+                                                                       std::size_t limit) {
+  return read_feed(database_, segment, after, limit);
+}
+
+Task<Result<void>> SqliteRelayStore::prune_feed(std::uint64_t through, WallTime before) {
+  std::int64_t deleted = kPruneRowsMax;
+  while (deleted == kPruneRowsMax) {
+    auto job = [through, before](Connection& db) { return prune_entries(db, through, before); };
+    CO_TRY(deleted, co_await database_.write(std::move(job)));
+  }
+  const WallTime seen_before = std::min(before, clock_.wall_now());
+  deleted = kPruneRowsMax;
+  while (deleted == kPruneRowsMax) {
+    auto job = [seen_before](Connection& db) { return prune_seen(db, seen_before); };
+    CO_TRY(deleted, co_await database_.write(std::move(job)));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace tagring::db

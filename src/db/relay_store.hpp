@@ -1,0 +1,59 @@
+// relay::Store on SQLite.
+#pragma once
+
+#include "base/time.hpp"
+#include "db/database.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::db {
+
+class SqliteRelayStore final : public relay::Store {
+ public:
+  // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a
+  // late Add does not undo a removal. In the feed it is remembered longer if need be.
+  static constexpr Duration kSeenFor = std::chrono::days(30);
+
+  // Both must outlive it. The clock dates the feed, for prune_feed.
+  SqliteRelayStore(Database& database, const Clock& clock) : database_(database), clock_(clock) {}
+
+  Task<Result<std::vector<relay::OutboxEntry>>> publish(relay::PublishedPost post,
+                                                        unsigned replicas) override;
+  Task<Result<relay::PublishedPost>> find_post(std::string uri) override;
+
+  Task<Result<std::vector<relay::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
+  Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) override;
+
+  Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,
+                                             unsigned storage_replicas) override;
+  Task<Result<std::vector<relay::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::vector<relay::FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
+                                                              std::size_t limit) override;
+  Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) override;
+
+  Task<Result<std::vector<relay::Follower>>> follow(std::vector<relay::Follower> followers) override;
+  Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) override;
+  Task<Result<std::vector<relay::Follower>>> followers(std::string after_tag, std::string after_actor,
+                                                       std::size_t limit) override;
+  Task<Result<std::vector<relay::Follower>>> followers_of_segment(Segment segment, std::string after_tag,
+                                                                  std::string after_actor,
+                                                                  std::size_t limit) override;
+  Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
+  Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
+
+  Task<Result<void>> want(std::vector<std::string> tags, std::string reason) override;
+  Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason) override;
+  Task<Result<std::vector<std::string>>> wanted(std::string after, std::size_t limit) override;
+  Task<Result<void>> save_subscriptions(std::vector<relay::Subscription> subscriptions) override;
+  Task<Result<void>> drop_subscriptions(
+      std::vector<std::pair<std::string, std::string>> tags_and_owners) override;
+  Task<Result<std::vector<relay::Subscription>>> subscriptions() override;
+
+ private:
+  Database& database_;
+  const Clock& clock_;
+};
+
+// Inside a job: the sequence that numbers the feed.
+inline constexpr const char* kFeedSequence = "feed";
+
+}  // namespace tagring::db

@@ -1,0 +1,107 @@
+#include "db/schema.hpp"
+
+#include <array>
+#include <fmt/format.h>
+
+namespace tagring::db {
+namespace {
+
+// Times are milliseconds since 1970. `key` is the 32 octets of a tag's key, so that a ring segment is a
+// range.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID, STRICT;
+-- Numbers that only grow: sequences of feed and outbox, totals, incarnations. The last one given out.
+CREATE TABLE counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+
+-- Publisher: tags are sorted and joined by line feeds; none: deleted.
+CREATE TABLE posts(
+  uri TEXT PRIMARY KEY, author TEXT NOT NULL, published INTEGER NOT NULL, tags TEXT NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE TABLE outbox(
+  seq INTEGER PRIMARY KEY, ring INTEGER NOT NULL, replicas_left INTEGER NOT NULL,
+  tag TEXT NOT NULL, op INTEGER NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
+  published INTEGER NOT NULL
+) STRICT;
+
+-- Relay.
+CREATE TABLE feed(
+  seq INTEGER PRIMARY KEY, accepted INTEGER NOT NULL,
+  tag TEXT NOT NULL, op INTEGER NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
+  published INTEGER NOT NULL
+) STRICT;
+-- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which it came.
+CREATE TABLE feed_seen(
+  digest BLOB PRIMARY KEY, op INTEGER NOT NULL, hour INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE INDEX feed_seen_by_hour ON feed_seen(hour);
+
+CREATE TABLE followers(
+  tag TEXT NOT NULL, actor TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,
+  is_node INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(tag, actor)
+) WITHOUT ROWID, STRICT;
+CREATE INDEX followers_by_inbox ON followers(inbox);
+-- Tags that have followers.
+CREATE TABLE followed_tags(key BLOB PRIMARY KEY, tag TEXT NOT NULL) WITHOUT ROWID, STRICT;
+CREATE TABLE inboxes(inbox TEXT PRIMARY KEY, acknowledged INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+
+-- Subscriber.
+CREATE TABLE wants(tag TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(tag, reason)) WITHOUT ROWID, STRICT;
+CREATE TABLE subscriptions(
+  tag TEXT NOT NULL, owner TEXT NOT NULL, follow_id TEXT NOT NULL, accepted INTEGER NOT NULL,
+  PRIMARY KEY(tag, owner)
+) WITHOUT ROWID, STRICT;
+
+-- Storage: see history_codec.hpp for form and tail, history_store.cpp for tie and digest.
+CREATE TABLE history_tags(id INTEGER PRIMARY KEY, tag TEXT NOT NULL UNIQUE, key BLOB NOT NULL UNIQUE) STRICT;
+CREATE TABLE history_strings(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE history_authors(
+  id INTEGER PRIMARY KEY, prefix INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(prefix, name)
+) STRICT;
+CREATE TABLE history(
+  tag INTEGER NOT NULL, published INTEGER NOT NULL, tie TEXT NOT NULL, author INTEGER NOT NULL,
+  form INTEGER NOT NULL, tail ANY, removed INTEGER NOT NULL, PRIMARY KEY(tag, published, tie)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE history_uris(
+  digest INTEGER NOT NULL, published INTEGER NOT NULL, PRIMARY KEY(digest, published)
+) WITHOUT ROWID, STRICT;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1};
+static_assert(kMigrations.size() == kSchemaVersion);
+
+Result<void> apply(Connection& connection, int version) {
+  const auto transaction = [&]() -> Result<void> {
+    TRY_VOID(connection.run("BEGIN IMMEDIATE"));
+    TRY_VOID(connection.execute(kMigrations[static_cast<std::size_t>(version) - 1]));
+    TRY_VOID(connection.run("INSERT INTO migrations(version) VALUES(?)", version));
+    TRY_VOID(connection.run("COMMIT"));
+    return {};
+  };
+  auto applied = transaction();
+  if (!applied && connection.in_transaction()) static_cast<void>(connection.run("ROLLBACK"));
+  return applied;
+}
+
+}  // namespace
+
+Result<void> migrate(Connection& connection) {
+  TRY_VOID(connection.execute("CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT"));
+  int version = 0;
+  {
+    Statement newest = connection.query("SELECT coalesce(max(version), 0) FROM migrations");
+    TRY(const bool row, newest.step());
+    if (row) version = static_cast<int>(newest.integer(0));
+  }
+  if (version > kSchemaVersion) {
+    return fail(ErrorCode::kInvalid, fmt::format("the database has version {}, this program knows up to {}: "
+                                                 "install the newer program again, or restore a backup",
+                                                 version, kSchemaVersion));
+  }
+  while (version < kSchemaVersion) {
+    ++version;
+    TRY_VOID(apply(connection, version));
+  }
+  return {};
+}
+
+}  // namespace tagring::db

@@ -1,0 +1,29 @@
+// All that a node keeps, in one file.
+#pragma once
+
+#include <memory>
+
+#include "db/database.hpp"
+#include "db/history_store.hpp"
+#include "db/meta.hpp"
+#include "db/relay_store.hpp"
+
+namespace tagring::db {
+
+struct Stores {
+  Stores(std::unique_ptr<Database> opened, const Clock& clock)
+      : database(std::move(opened)), relay(*database, clock), history(*database), meta(*database) {}
+
+  std::unique_ptr<Database> database;
+  SqliteRelayStore relay;
+  SqliteHistoryStore history;
+  SqliteMeta meta;
+};
+
+// `clock` must outlive the stores. Errors as Database::open.
+inline Result<std::unique_ptr<Stores>> open_stores(DatabaseOptions options, const Clock& clock) {
+  TRY(auto database, Database::open(std::move(options)));
+  return std::make_unique<Stores>(std::move(database), clock);
+}
+
+}  // namespace tagring::db

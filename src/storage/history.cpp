@@ -1,0 +1,85 @@
+#include "storage/history.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <map>
+#include <string_view>
+
+#include "base/bytes.hpp"
+
+namespace tagring::storage {
+namespace {
+
+constexpr std::size_t kCursorSizeMax = 8192;  // octets; a URI of 2048 octets, all of them escaped, fits
+
+struct NewestFirst {
+  bool operator()(const HistoryEntry& a, const HistoryEntry& b) const { return newer(a, b); }
+};
+
+// The oldest place that every replica with more to say has reached; nothing if that is all of history. A
+// replica that claims to have more, but shows nothing, cannot hold the others up.
+const HistoryEntry* horizon_of(const std::vector<HistoryPage>& replicas) {
+  const HistoryEntry* horizon = nullptr;
+  for (const HistoryPage& page : replicas) {
+    if (!page.more || page.entries.empty()) continue;
+    const HistoryEntry& last = *std::ranges::max_element(page.entries, newer);
+    if (horizon == nullptr || newer(last, *horizon)) horizon = &last;
+  }
+  return horizon;
+}
+
+}  // namespace
+
+std::string HistoryCursor::text() const {
+  return fmt::format("{}~{}", published.time_since_epoch().count(), percent_encode(uri));
+}
+
+Result<HistoryCursor> HistoryCursor::parse(std::string_view text) {
+  if (text.size() > kCursorSizeMax) return fail(ErrorCode::kInvalid, "the cursor is too long");
+  const std::size_t mark = text.find('~');
+  if (mark == std::string_view::npos) return fail(ErrorCode::kInvalid, "the cursor has no '~'");
+  Duration::rep milliseconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + mark, milliseconds);
+  if (error != std::errc() || end != text.data() + mark) {
+    return fail(ErrorCode::kInvalid, "the cursor does not begin with milliseconds");
+  }
+  auto uri = percent_decode(text.substr(mark + 1));
+  if (!uri) return fail(ErrorCode::kInvalid, "the cursor's uri is not percent-encoded");
+  return HistoryCursor{WallTime(Duration(milliseconds)), *std::move(uri)};
+}
+
+bool HistoryCursor::before(const HistoryEntry& entry) const {
+  return entry.published < published || (entry.published == published && entry.uri < uri);
+}
+
+bool newer(const HistoryEntry& a, const HistoryEntry& b) { return HistoryCursor::of(a).before(b); }
+
+HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed) {
+  const HistoryEntry* horizon = horizon_of(replicas);
+  std::map<HistoryEntry, bool, NewestFirst> merged;  // to: removed somewhere
+  HistoryPage result;
+  for (const HistoryPage& page : replicas) {
+    result.more = result.more || (page.more && !page.entries.empty());
+    for (const HistoryEntry& entry : page.entries) {
+      if (horizon != nullptr && newer(*horizon, entry)) continue;
+      auto [place, fresh] = merged.emplace(entry, entry.removed);
+      place->second = place->second || entry.removed;
+    }
+  }
+  const HistoryEntry* last = nullptr;
+  for (const auto& [entry, removed] : merged) {
+    if (result.entries.size() == limit) {
+      result.more = true;
+      break;
+    }
+    last = &entry;
+    if (removed && !keep_removed) continue;
+    result.entries.push_back(entry);
+    result.entries.back().removed = removed;
+  }
+  if (result.more && last != nullptr) result.next = HistoryCursor::of(*last);
+  return result;
+}
+
+}  // namespace tagring::storage

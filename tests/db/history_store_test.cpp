@@ -1,0 +1,224 @@
+#include "db/history_store.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/rng.hpp"
+#include "db/keys.hpp"
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using storage::HistoryCursor;
+using storage::HistoryEntry;
+using storage::HistoryPage;
+using storage::newer;
+
+class HistoryStore : public StoresTest {
+ protected:
+  void put(std::vector<HistoryEntry> entries) { must(stores->history.put(std::move(entries))); }
+  HistoryPage page(std::string tag, std::optional<HistoryCursor> cursor, std::size_t limit) {
+    return must(stores->history.page(std::move(tag), std::move(cursor), limit));
+  }
+  std::vector<HistoryEntry> all(const std::string& tag) { return page(tag, std::nullopt, 100'000).entries; }
+};
+
+HistoryEntry entry(std::string tag, std::int64_t milliseconds, std::string uri, bool removed = false) {
+  return {std::move(tag), std::move(uri), "https://a.example/users/u", at(milliseconds), removed};
+}
+
+// URIs of every shape that real servers use, and others.
+std::string random_uri(Rng& rng, const std::string& author) {
+  const std::string number = std::to_string(rng.below(1U << 20U));
+  switch (rng.below(8)) {
+    case 0:
+      return author + "/statuses/" + number;
+    case 1:
+      return author + "/" + number;
+    case 2:
+      return "https://a.example/objects/0a1b2c3d-0000-4000-8000-00000000" +
+             std::to_string(1000 + rng.below(9000));
+    case 3:
+      return "https://a.example/notes/9x" + number;
+    case 4:
+      return "https://other.example/p/0" + number;
+    case 5:
+      return "urn:" + number;
+    case 6:
+      return author + "/posts/" + number + "/";
+    default:
+      return author + number;
+  }
+}
+
+TEST_F(HistoryStore, PagesRunNewestFirstAndOfEqualTimesTheGreaterUriFirst) {
+  put({entry("cats", 10, "https://a.example/users/u/1"), entry("cats", 30, "https://a.example/users/u/2"),
+       entry("cats", 20, "https://a.example/users/u/5"), entry("cats", 20, "https://a.example/users/u/10"),
+       entry("cats", 20, "https://b.example/x"), entry("dogs", 25, "https://a.example/users/u/9")});
+  std::vector<std::string> uris;
+  for (const auto& e : all("cats")) uris.push_back(e.uri);
+  EXPECT_EQ(uris, (std::vector<std::string>{"https://a.example/users/u/2", "https://b.example/x",
+                                            "https://a.example/users/u/5", "https://a.example/users/u/10",
+                                            "https://a.example/users/u/1"}));
+  EXPECT_TRUE(all("birds").empty());
+}
+
+TEST_F(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
+  const HistoryEntry first = entry("cats", 10, "https://a.example/users/u/1");
+  put({first});
+  HistoryEntry other = first;
+  other.author = "https://evil.example/u";
+  other.published = at(99);
+  put({other});
+  EXPECT_EQ(all("cats"), std::vector{first});
+
+  other.removed = true;
+  put({other});
+  HistoryEntry tombstone = first;
+  tombstone.removed = true;
+  EXPECT_EQ(all("cats"), std::vector{tombstone});
+  put({first});
+  EXPECT_EQ(all("cats"), std::vector{tombstone});
+  EXPECT_EQ(must(stores->history.totals()).entries, 1U);
+}
+
+TEST_F(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
+  const HistoryEntry tombstone = entry("cats", 10, "https://a.example/users/u/1", true);
+  put({tombstone});
+  put({entry("cats", 10, "https://a.example/users/u/1")});
+  EXPECT_EQ(all("cats"), std::vector{tombstone});
+}
+
+TEST_F(HistoryStore, OneUriMayStandInSeveralTags) {
+  put({entry("cats", 10, "https://a.example/1"), entry("dogs", 10, "https://a.example/1", true)});
+  EXPECT_FALSE(all("cats").at(0).removed);
+  EXPECT_TRUE(all("dogs").at(0).removed);
+  const auto totals = must(stores->history.totals());
+  EXPECT_EQ(totals.tags, 2U);
+  EXPECT_EQ(totals.entries, 2U);
+}
+
+TEST_F(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
+  Rng rng(7);
+  std::map<std::pair<std::string, std::string>, HistoryEntry> model;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<HistoryEntry> batch;
+    for (int i = 0; i < 50; ++i) {
+      const std::string author = "https://a.example/users/u" + std::to_string(rng.below(5));
+      HistoryEntry e{rng.chance(0.7) ? "cats" : "dogs", random_uri(rng, author), author,
+                     at(static_cast<std::int64_t>(rng.below(400))), rng.chance(0.2)};
+      if (!model.empty() && rng.chance(0.3)) {
+        e = std::next(model.begin(), static_cast<std::ptrdiff_t>(rng.below(model.size())))->second;
+        e.removed = rng.chance(0.5);
+      }
+      auto [place, fresh] = model.emplace(std::pair(e.tag, e.uri), e);
+      if (e.removed) place->second.removed = true;
+      batch.push_back(std::move(e));
+    }
+    put(std::move(batch));
+  }
+  reopen();
+  for (const std::string tag : {"cats", "dogs"}) {
+    std::vector<HistoryEntry> expected;
+    for (const auto& [key, e] : model) {
+      if (key.first == tag) expected.push_back(e);
+    }
+    std::ranges::sort(expected, newer);
+    std::vector<HistoryEntry> paged;
+    std::optional<HistoryCursor> cursor;
+    for (;;) {
+      const HistoryPage next = page(tag, cursor, 1 + rng.below(60));
+      paged.insert(paged.end(), next.entries.begin(), next.entries.end());
+      ASSERT_EQ(next.more, paged.size() < expected.size());
+      if (!next.more) break;
+      cursor = next.next;
+      ASSERT_TRUE(cursor);
+    }
+    EXPECT_EQ(paged, expected);
+  }
+  const auto totals = must(stores->history.totals());
+  EXPECT_EQ(totals.tags, 2U);
+  EXPECT_EQ(totals.entries, model.size());
+}
+
+TEST_F(HistoryStore, ACursorBetweenEntriesWorksWhateverItsUri) {
+  put({entry("cats", 20, "https://m.example/1"), entry("cats", 10, "https://m.example/0")});
+  EXPECT_EQ(page("cats", HistoryCursor{at(20), "https://z.example/"}, 9).entries.size(), 2U);
+  EXPECT_EQ(page("cats", HistoryCursor{at(20), "https://m.example/1"}, 9).entries.size(), 1U);
+  EXPECT_EQ(page("cats", HistoryCursor{at(20), "https://a.example/"}, 9).entries.size(), 1U);
+  EXPECT_EQ(page("cats", HistoryCursor{at(20), ""}, 9).entries.size(), 1U);
+  EXPECT_EQ(page("cats", HistoryCursor{at(5), "https://z.example/"}, 9).entries.size(), 0U);
+}
+
+TEST_F(HistoryStore, ManyPostsInOneMillisecondArePagedInOrder) {
+  std::vector<HistoryEntry> expected;
+  for (int i = 0; i < 500; ++i)
+    expected.push_back(entry("cats", 10, "https://a.example/users/u/" + std::to_string(i)));
+  put(expected);
+  std::ranges::sort(expected, newer);
+  std::vector<HistoryEntry> paged;
+  std::optional<HistoryCursor> cursor;
+  do {
+    const HistoryPage next = page("cats", cursor, 7);
+    paged.insert(paged.end(), next.entries.begin(), next.entries.end());
+    cursor = next.next;
+  } while (cursor);
+  EXPECT_EQ(paged, expected);
+}
+
+TEST_F(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
+  Rng rng(3);
+  std::vector<HistoryEntry> everything;
+  for (int i = 0; i < 300; ++i) {
+    everything.push_back(entry("tag" + std::to_string(rng.below(40)),
+                               static_cast<std::int64_t>(rng.below(50)),
+                               "https://a.example/users/u/" + std::to_string(i), rng.chance(0.1)));
+  }
+  put(everything);
+  for (int round = 0; round < 200; ++round) {
+    const auto edge = [&] {
+      return tag_key(rng.chance(0.5) ? "tag" + std::to_string(rng.below(40)) : std::to_string(rng.next()));
+    };
+    Segment segment{edge(), edge()};
+    if (round % 10 == 0) segment.to = segment.from;
+    std::vector<HistoryEntry> expected;
+    std::ranges::copy_if(everything, std::back_inserter(expected),
+                         [&](const HistoryEntry& e) { return segment.contains(tag_key(e.tag)); });
+    const auto distance = [&](const HistoryEntry& e) {
+      // One less, so that of a whole ring `from` itself comes last.
+      return clockwise_distance(segment.from, tag_key(e.tag)) - RingId::power_of_two(0);
+    };
+    std::ranges::sort(expected, [&](const HistoryEntry& a, const HistoryEntry& b) {
+      return a.tag != b.tag ? distance(a) < distance(b) : newer(a, b);
+    });
+    std::vector<HistoryEntry> read;
+    for (;;) {
+      std::string tag = read.empty() ? "" : read.back().tag;
+      auto cursor = read.empty() ? std::nullopt : std::optional(HistoryCursor::of(read.back()));
+      const std::size_t limit = 1 + rng.below(40);
+      const auto part = must(stores->history.segment(segment, tag, cursor, limit));
+      read.insert(read.end(), part.begin(), part.end());
+      if (part.size() < limit) break;
+    }
+    ASSERT_EQ(read, expected) << round;
+  }
+}
+
+TEST_F(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
+  const RingId key = tag_key("cats");
+  const auto answer =
+      run(stores->history.segment({key, key + RingId::power_of_two(3)}, "cats", std::nullopt, 5));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
+}
+
+TEST_F(HistoryStore, ABatchWithABadEntryChangesNothing) {
+  EXPECT_FALSE(run(stores->history.put({entry("cats", 1, "https://a.example/1"), entry("cats", 1, "")})));
+  EXPECT_TRUE(all("cats").empty());
+  EXPECT_EQ(must(stores->history.totals()).tags, 0U);
+}
+
+}  // namespace
+}  // namespace tagring::db
