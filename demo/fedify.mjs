@@ -7,6 +7,7 @@ import {
   Accept, Announce, Application, Create, Delete, Endpoints, Follow, Hashtag, Note, PUBLIC_COLLECTION, Person, Reject, Tombstone, Undo,
   Update, isActor,
 } from "@fedify/vocab";
+import { Temporal } from "@js-temporal/polyfill";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

@@ -52,12 +52,6 @@ export class Origin {
     appendFileSync(join(this.dir, file), `${JSON.stringify(entry)}\n`);
   }
 
-  #keep(note, deleted = false) {
-    this.posts.set(note.id, { note, deleted });
-    this.#record("posts.jsonl", { note, deleted });
-    return note;
-  }
-
   keepReceived(entry) {
     this.received.push(entry);
     this.#record("received.jsonl", entry);
@@ -73,8 +67,10 @@ export class Origin {
     return this.keep(makeNote({ base: this.base, author, number: this.nextNumber(published), text, published }));
   }
 
-  keep(note) {
-    return this.#keep(note);
+  keep(note, deleted = false) {
+    this.posts.set(note.id, { note, deleted });
+    this.#record("posts.jsonl", { note, deleted });
+    return note;
   }
 
   /** A post that exists here and is not deleted. */
@@ -90,16 +86,18 @@ export class Origin {
 
   /** The post with a new text. */
   async edit(id, text, retries) {
+    this.inbox();
     const old = this.livePost(id);
     const author = this.authorOf(old);
     const number = id.split("/").at(-1);
     const fresh = makeNote({ base: this.base, author, number, text, published: new Date(old.published) });
-    const note = this.#keep({ ...fresh, updated: timestamp(new Date()) });
+    const note = this.keep({ ...fresh, updated: timestamp(new Date()) });
     return { note, ...(await this.send(author, updateOf(note), retries)) };
   }
 
   async delete(id, retries) {
-    const note = this.#keep(this.livePost(id), true);
+    this.inbox();
+    const note = this.keep(this.livePost(id), true);
     return { note, ...(await this.send(this.authorOf(note), deleteOf(note), retries)) };
   }
 
@@ -125,6 +123,7 @@ export class Origin {
     return note.attributedTo.split("/").at(-1);
   }
 
+  /** Where its node takes posts; without a node the request is refused before anything is changed. */
   inbox() {
     if (!this.node) throw new BadRequest(`${this.base} has no node (--node)`);
     return `${this.node}/inbox`;
