@@ -121,6 +121,21 @@ describe("an origin", () => {
     assert.equal(first.actor("alice").publicKey, second.actor("alice").publicKey);
   });
 
+  it("tries again on 503 and 429 and connection loss, but not on 403", async () => {
+    const answers = [503, 429, "reset", 202, 403];
+    const busy = await serveTls(openWorld(world), "tags.oak.example", await freePort(), (req, res) => {
+      const answer = answers.shift();
+      if (answer === "reset") req.socket.destroy();
+      else req.resume().on("end", () => res.writeHead(answer).end("busy"));
+    });
+    const target = `https://tags.oak.example:${busy.address().port}/inbox`;
+    const send = async () => await stub.send("caturday", { id: "https://x.example/1" }, 5, target);
+    assert.deepEqual(await send(), { status: 202, attempts: 4 });
+    assert.deepEqual(await send(), { status: 403, attempts: 1, error: "busy" });
+    busy.close();
+    busy.closeAllConnections();
+  });
+
   it("says status 0 when nobody answers, after the retries it was told to make", async () => {
     const lonely = await world.start("origin.mjs", "--domain", "oak.example", "--port", String(await freePort()), "--node", "https://nobody.example");
     const { body } = await call(lonely.control, "POST /post", { text: "#x1", retries: 1 });
