@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "base/url.hpp"
+#include "fediverse/documents.hpp"
 #include "fediverse/vocabulary.hpp"
 
 namespace tagring::fediverse {
@@ -98,6 +99,7 @@ Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
   actor.followers = optional_id(o, "followers", actor.id);
   actor.preferred_username = json::get_string(o, "preferredUsername").value_or("");
   actor.summary = json::get_string(o, "summary").value_or("");
+  actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");
   TRY_VOID(parse_keys(o, actor));

@@ -52,6 +52,7 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
   actor["name"] = urls.authority();
   actor["summary"] = "<p>Hashtag relay. Automated; acts for no person.</p>";
   actor["discoverable"] = false;
+  actor[kNodeMark] = 1;
   return actor;
 }
 

@@ -100,7 +100,7 @@ class World::SimHttp final : public HttpClient {
       request.body = std::move(call.body);
       request.peer = address_of(number_, is_node_);
       world_.loop.at(world_.loop.now() + world_.delay(), kWorld,
-                     [world = &world_, from = number_, target = target, to_node = to_node, request = std::move(request), box]() mutable {
+                     [world = &world_, from = number_, target, to_node, request = std::move(request), box]() mutable {
                        arrive(*world, from, target, to_node, std::move(request), std::move(box));
                      });
     }
@@ -203,7 +203,7 @@ Task<void> World::boot(std::size_t i) {
   Host& host = *hosts_.at(i);
   Host::Run& run = *host.run;
   db::DatabaseOptions database;
-  database.path = "node.db";
+  database.path = host.disk.path("node.db");
   database.vfs = host.disk.vfs();
   database.mode = db::Mode::kInline;
   auto stores = db::open_stores(std::move(database), *run.clock);
