@@ -176,6 +176,19 @@ TEST(Signature, SigningAgainReplacesTheFirstSignature) {
   EXPECT_TRUE(accepted(received(call)));
 }
 
+// Made with hashlib and `openssl pkeyutl -sign -rawin`, so that an error made alike in signing and in reading
+// shows.
+TEST(Signature, IsWhatOpensslMakesOfTheSameText) {
+  HttpCall call = make_call("POST", "https://tags.example.org:8443/inbox?x=1", std::string(kBody));
+  sign_call(call, ed25519_key(), kKeyId, kNow);
+  EXPECT_EQ(call.headers.find("Digest"), "SHA-256=GYwYnH3BiO6aICFt0ThC5bUIJ4byvqdpWtR8m5fNkww=");
+  EXPECT_EQ(
+      *call.headers.find("Signature"),
+      R"(keyId="https://peer.example/users/bob#main-key",algorithm="hs2019",)"
+      R"(headers="(request-target) host date digest content-type",)"
+      R"(signature="3FYQIRUY5Ogon0xseNLVmY4Q6KxD9YDLpIKrAXr8AkauRmlMjLfQO9Vi9HmpN10D0lWbUi6cLbPODYPQ4M30Dw==")");
+}
+
 // --- genuine or not ------------------------------------------------------------------------------------
 
 TEST(Signature, ClaimTellsKeyTimeAndCoverage) {
