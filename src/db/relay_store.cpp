@@ -122,11 +122,19 @@ std::int64_t hour_of(WallTime time) {
 // True if the event is news, and from then on it is not.
 Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
   const std::string digest = seen_digest(event);
-  TRY(const std::int64_t changed,
-      db.run("INSERT INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)"
-             " ON CONFLICT DO UPDATE SET op = excluded.op, hour = excluded.hour WHERE excluded.op > op",
-             Blob{digest}, static_cast<int>(event.op), hour_of(now)));
-  return changed > 0;
+  const auto insert = [&]() -> Result<bool> {
+    TRY(const std::int64_t inserted,
+        db.run("INSERT OR IGNORE INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)", Blob{digest},
+               static_cast<int>(event.op), hour_of(now)));
+    return inserted > 0;
+  };
+  TRY(const bool fresh, insert());
+  if (fresh || event.op == Op::kAdd) return fresh;
+  // Not an update, so that rows stay in order of time.
+  TRY(const std::int64_t undone,
+      db.run("DELETE FROM feed_seen WHERE digest = ? AND op = ?", Blob{digest}, static_cast<int>(Op::kAdd)));
+  if (undone == 0) return false;
+  return insert();
 }
 
 Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<TagEvent>& events,
@@ -216,8 +224,9 @@ Result<std::int64_t> prune_seen(Connection& db, WallTime before) {
     TRY(const bool row, first.step());
     if (row) oldest = std::min(oldest, first.time(0));
   }
-  return db.run("DELETE FROM feed_seen WHERE digest IN (SELECT digest FROM feed_seen WHERE hour < ? LIMIT ?)",
-                hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
+  return db.run(
+      "DELETE FROM feed_seen WHERE hour < ? AND id IN (SELECT id FROM feed_seen ORDER BY id LIMIT ?)",
+      hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
     contact.vserver = static_cast<std::uint8_t>(vserver);
     // Room for rejoining without a restart.
     contact.incarnation = incarnation << 16U;
-    contact.id = ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
+    contact.id =
+        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
     contacts.push_back(std::move(contact));
   }
   return contacts;
@@ -70,19 +71,23 @@ struct Node::Parts {
         actors(courier, world.clock),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
-        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier, identity,
-              world.clock, world.executor, rng.fork()),
-        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier, identity,
-               world.clock, world.executor, rng.fork(),
-               [this](Ring ring, std::vector<relay::TagEvent> events) { return apply_here(ring, std::move(events)); }),
-        announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor, rng.fork()),
-        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, identity, world.clock,
-                   world.executor, rng.fork()),
+        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier,
+              identity, world.clock, world.log, world.executor, rng.fork()),
+        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
+               identity, world.clock, world.executor, rng.fork(),
+               [this](Ring ring, std::vector<relay::TagEvent> events) {
+                 return apply_here(ring, std::move(events));
+               }),
+        announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor,
+                  rng.fork()),
+        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, identity,
+                   world.clock, world.executor, rng.fork()),
         inbox(config.instances, authenticator, roles, world.store, followers, subscriber, courier, identity,
               world.clock, world.executor, rng.fork()),
-        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history, rings,
-                 courier, authenticator, followers, announcer, world.clock, world.executor),
-        history(world.history, rings, world.http, world.clock, config.relay_replicas, config.storage_replicas),
+        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
+                 rings, courier, authenticator, followers, announcer, world.clock, world.executor),
+        history(world.history, rings, world.http, world.clock, config.relay_replicas,
+                config.storage_replicas),
         pages(identity, rings, history, followers),
         control(rings, history, subscriber, world.store),
         tasks(world.executor) {}
@@ -128,7 +133,9 @@ void Node::Parts::connect() {
     };
   }
   rings.of(Ring::kStorage).on_merged = [this] { tasks.spawn("hand_out_history", hand_out_history()); };
-  rings.take_over = [this](Ring ring, ring::TakeOver request) { return transfer.take_over(ring, std::move(request)); };
+  rings.take_over = [this](Ring ring, ring::TakeOver request) {
+    return transfer.take_over(ring, std::move(request));
+  };
   announcer.on_lost_follower = [this](std::string tag, std::string inbox_url) {
     tasks.spawn("lose_follower", lose_follower(std::move(tag), std::move(inbox_url)));
   };
@@ -138,7 +145,8 @@ Task<Result<void>> Node::Parts::load() {
   std::string tag;
   std::string actor;
   for (;;) {
-    CO_TRY(const std::vector<relay::Follower> page, co_await environment.store.followers(tag, actor, kLoadPage));
+    CO_TRY(const std::vector<relay::Follower> page,
+           co_await environment.store.followers(tag, actor, kLoadPage));
     if (page.empty()) break;
     tag = page.back().tag;
     actor = page.back().actor;
@@ -178,8 +186,8 @@ Task<void> Node::Parts::hand_out_history() {
     after = storage::HistoryCursor::of(page->back());
     std::vector<relay::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
-      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri, entry.author,
-                        entry.published});
+      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
+                        entry.author, entry.published});
     }
     co_await outbox.hand_out(std::move(events));
   }
@@ -223,8 +231,10 @@ Task<void> Node::leave() {
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
-  if (request.method == "POST" && path == RingService::kPath) co_return co_await parts_->rings.answer(std::move(request));
-  if (request.method == "POST" && path == Transfer::kPath) co_return co_await parts_->transfer.answer(std::move(request));
+  if (request.method == "POST" && path == RingService::kPath)
+    co_return co_await parts_->rings.answer(std::move(request));
+  if (request.method == "POST" && path == Transfer::kPath)
+    co_return co_await parts_->transfer.answer(std::move(request));
   const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
   if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
   if (request.method != "GET" && request.method != "HEAD") {
@@ -255,7 +265,8 @@ json::object Node::status() const {
     bool serving = true;
     for (const auto& vserver : membership.vservers()) {
       const std::optional<Segment> owned = vserver->owned();
-      if (owned) share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
+      if (owned)
+        share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
       serving = serving && owned && !vserver->missing();
     }
     const ring::Vserver& first = *membership.vservers().front();
@@ -268,25 +279,27 @@ json::object Node::status() const {
                                                  {"cached", membership.counters().cached},
                                                  {"merges", membership.counters().merges}};
   }
-  return {{"version", kVersion},
-          {"origin", parts_->identity.origin()},
-          {"rings", std::move(rings)},
-          {"published", counters.published},
-          {"relayed", counters.relayed},
-          {"archived", counters.archived},
-          {"received", counters.received},
-          {"checked", counters.checked},
-          {"inbox", json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
-          {"followers", parts_->followers.size()},
-          {"wanted", parts_->subscriber.wanted().size()},
-          {"subscriptions", parts_->subscriber.subscriptions()},
-          {"subscriptions_settled", parts_->subscriber.is_settled()},
-          {"subscription_messages", parts_->subscriber.messages()},
-          {"owed", parts_->outbox.size()},
-          {"announcing", parts_->announcer.waiting()},
-          {"announced", parts_->announcer.delivered()},
-          {"transferred", parts_->transfer.fetched()},
-          {"idle", is_idle()}};
+  return {
+      {"version", kVersion},
+      {"origin", parts_->identity.origin()},
+      {"rings", std::move(rings)},
+      {"published", counters.published},
+      {"relayed", counters.relayed},
+      {"archived", counters.archived},
+      {"received", counters.received},
+      {"checked", counters.checked},
+      {"inbox",
+       json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
+      {"followers", parts_->followers.size()},
+      {"wanted", parts_->subscriber.wanted().size()},
+      {"subscriptions", parts_->subscriber.subscriptions()},
+      {"subscriptions_settled", parts_->subscriber.is_settled()},
+      {"subscription_messages", parts_->subscriber.messages()},
+      {"owed", parts_->outbox.size()},
+      {"announcing", parts_->announcer.waiting()},
+      {"announced", parts_->announcer.delivered()},
+      {"transferred", parts_->transfer.fetched()},
+      {"idle", is_idle()}};
 }
 
 }  // namespace tagring::node

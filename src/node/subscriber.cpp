@@ -37,7 +37,8 @@ Task<Result<void>> Subscriber::load_wanted() {
 Task<Result<void>> Subscriber::load() {
   CO_TRY_VOID(co_await load_wanted());
   CO_TRY(const std::vector<relay::Subscription> known, co_await store_.subscriptions());
-  for (const relay::Subscription& subscription : known) owners_[subscription.tag][subscription.owner] = subscription.follow_id;
+  for (const relay::Subscription& subscription : known)
+    owners_[subscription.tag][subscription.owner] = subscription.follow_id;
   co_return Result<void>();
 }
 
@@ -81,7 +82,8 @@ Task<void> Subscriber::renew_for_ever() {
     const bool complete = co_await renew();
     const Duration base = complete ? options_.renew_every : std::chrono::seconds(1);
     const auto count = static_cast<std::uint64_t>(base.count());
-    const Instant next = clock_.now() + Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
+    const Instant next =
+        clock_.now() + Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
     co_await clock_.sleep_until(next);
   }
 }
@@ -175,7 +177,8 @@ Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tag
         rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, options_.relay_replicas));
       }
     }
-    std::erase_if(taken, [&](const relay::Subscription& subscription) { return refused.contains(subscription.tag); });
+    std::erase_if(
+        taken, [&](const relay::Subscription& subscription) { return refused.contains(subscription.tag); });
     if (!taken.empty()) co_await store_.save_subscriptions(std::move(taken));
   }
   co_return complete;

@@ -1,5 +1,5 @@
-// The tags this node wants, and its following of their owners in the relay ring: an ordinary Follow, of many hashtag
-// actors at once, renewed as owners change (paper §5.5).
+// The tags this node wants, and its following of their owners in the relay ring: an ordinary Follow, of many
+// hashtag actors at once, renewed as owners change (paper §5.5).
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ class Subscriber {
     std::size_t tags_per_follow = 2000;
   };
 
-  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier, const Identity& identity,
-             Clock& clock, Executor executor, Rng rng);
+  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier,
+             const Identity& identity, Clock& clock, Executor executor, Rng rng);
 
   [[nodiscard]] Task<Result<void>> load();
   void start();
@@ -63,7 +63,8 @@ class Subscriber {
   Clock& clock_;
   Rng rng_;
   std::set<std::string> wanted_;
-  std::map<std::string, std::map<std::string, std::string>> owners_;  // tag -> owner's origin -> id of our Follow
+  std::map<std::string, std::map<std::string, std::string>>
+      owners_;  // tag -> owner's origin -> id of our Follow
   bool settled_ = false;
   bool renewing_ = false;
   bool again_ = false;

@@ -1,8 +1,7 @@
 #include "node/transfer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "node/history_service.hpp"
 #include "node/results.hpp"
@@ -19,18 +18,21 @@ std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
   if (positions.from == positions.to) return {positions};
   std::vector<Segment> segments;
   for (unsigned i = 0; i < replicas; ++i) {
-    segments.push_back({key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
+    segments.push_back(
+        {key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
   }
   return segments;
 }
 
-std::string text_of(const json::object& object, std::string_view key) { return json::get_string(object, key).value_or(""); }
+std::string text_of(const json::object& object, std::string_view key) {
+  return json::get_string(object, key).value_or("");
+}
 
 }  // namespace
 
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-                   Courier& courier, Authenticator& authenticator, relay::Followers& followers, Announcer& announcer,
-                   Clock& clock, Executor executor)
+                   Courier& courier, Authenticator& authenticator, relay::Followers& followers,
+                   Announcer& announcer, Clock& clock, Executor executor)
     : options_(std::move(options)),
       store_(store),
       history_(history),
@@ -55,7 +57,8 @@ Task<void> Transfer::stop() {
 
 void Transfer::segment_changed(Ring ring, ring::Vserver& vserver) {
   if (!vserver.missing()) return;
-  if (filling_.insert({ring, vserver.self().id}).second) tasks_.spawn("transfer", fill(ring, vserver.self().id));
+  if (filling_.insert({ring, vserver.self().id}).second)
+    tasks_.spawn("transfer", fill(ring, vserver.self().id));
 }
 
 Task<void> Transfer::fill(Ring ring, RingId id) {
@@ -79,7 +82,8 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   filling_.erase({ring, id});
 }
 
-// Who may hold data of the positions: the successor, who owned them before, and the owners of the other replicas.
+// Who may hold data of the positions: the successor, who owned them before, and the owners of the other
+// replicas.
 Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment positions) {
   ring::Membership& membership = rings_.of(ring);
   const ring::Vserver& vserver = *membership.find(id);
@@ -102,9 +106,10 @@ Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment p
   co_return std::vector<std::string>(origins.begin(), origins.end());
 }
 
-Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions) {
-  const std::vector<std::string> kinds =
-      ring == Ring::kRelay ? std::vector<std::string>{"followers", "feed"} : std::vector<std::string>{"history"};
+Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
+                                        Segment positions) {
+  const std::vector<std::string> kinds = ring == Ring::kRelay ? std::vector<std::string>{"followers", "feed"}
+                                                              : std::vector<std::string>{"history"};
   for (const Segment& segment : key_segments(positions, replicas(ring))) {
     for (const std::string& kind : kinds) {
       Request request;
@@ -140,14 +145,16 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
   const Result<HttpResponse> response =
       co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
   if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200) co_return std::unexpected(ring::decode_error(response->status, response->body));
+  if (response->status != 200)
+    co_return std::unexpected(ring::decode_error(response->status, response->body));
   co_return json::parse_object(response->body);
 }
 
 // Writes a page and moves the request on to the next. How many items it had.
 Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) {
   const json::value* items = json::find(page, "items");
-  if (items == nullptr || !items->is_array()) co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
+  if (items == nullptr || !items->is_array())
+    co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
   const std::size_t count = items->get_array().size();
   if (count == 0) co_return count;
   if (request->kind == "history") {
@@ -168,14 +175,16 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
       // People follow the other node's own actor, and stay with it.
       const json::value* is_node = json::find(item, "is_node");
       if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
-      followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"), text_of(item, "follow_id"), true, 0});
+      followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"),
+                           text_of(item, "follow_id"), true, 0});
       if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
         co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
       }
     } else {
       const Result<Tag> tag = Tag::parse(text_of(item, "tag"));
       if (!tag) co_return std::unexpected(tag.error());
-      events.push_back({tag->canonical(), text_of(item, "op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd,
+      events.push_back({tag->canonical(),
+                        text_of(item, "op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd,
                         text_of(item, "uri"), text_of(item, "author"),
                         WallTime(Duration(json::get_int(item, "published").value_or(0)))});
       request->after = std::to_string(json::get_int(item, "seq").value_or(0));
@@ -200,15 +209,18 @@ Task<Result<void>> Transfer::take_over(Ring ring, ring::TakeOver request) {
   for (const auto& vserver : rings_.of(ring).vservers()) {
     if (vserver->predecessor() && vserver->predecessor()->id == request.leaver.id) successor = vserver.get();
   }
-  if (successor == nullptr) co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
+  if (successor == nullptr)
+    co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
   co_return co_await fetch_from(request.leaver.origin(), ring, successor->self(), request.segment);
 }
 
 // --- answering ---------------------------------------------------------------------------------------------
 
-Result<Transfer::Request> Transfer::read(const HttpRequest& request, const fediverse::RemoteActor& sender) const {
+Result<Transfer::Request> Transfer::read(const HttpRequest& request,
+                                         const fediverse::RemoteActor& sender) const {
   TRY(const json::object body, json::parse_object(request.body));
-  if (json::get_int(body, "protocol") != ring::kProtocolVersion || text_of(body, "network") != options_.network) {
+  if (json::get_int(body, "protocol") != ring::kProtocolVersion ||
+      text_of(body, "network") != options_.network) {
     return fail(ErrorCode::kInvalid, "another protocol version or network");
   }
   Request result;
@@ -227,7 +239,8 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request, const fediv
   result.kind = text_of(body, "kind");
   result.after_tag = text_of(body, "after_tag");
   result.after = text_of(body, "after");
-  const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed" : result.kind == "history";
+  const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed"
+                                                : result.kind == "history";
   if (!fits) return fail(ErrorCode::kInvalid, "'kind' does not exist on that ring");
   return result;
 }
@@ -242,7 +255,8 @@ Task<HttpResponse> Transfer::answer(HttpRequest request) {
   Result<Request> asked = read(request, *sender);
   if (!asked) co_return error_response(asked.error());
   for (const auto& vserver : rings_.of(asked->ring).vservers()) {
-    // While we still own what it will own, more may be written here: not before we know it as our predecessor.
+    // While we still own what it will own, more may be written here: not before we know it as our
+    // predecessor.
     const std::optional<Segment> owned = vserver->owned();
     if (owned && owned->contains(asked->requester.id) && vserver->self().id != asked->requester.id) {
       vserver->nudge();
@@ -269,7 +283,8 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
     items = to_json(entries, true);
   } else if (request.kind == "followers") {
     CO_TRY(const std::vector<relay::Follower> followers,
-           co_await store_.followers_of_segment(request.segment, request.after_tag, request.after, options_.page));
+           co_await store_.followers_of_segment(request.segment, request.after_tag, request.after,
+                                                options_.page));
     for (const relay::Follower& follower : followers) {
       items.push_back(json::object{{"tag", follower.tag},
                                    {"actor", follower.actor},

@@ -33,7 +33,8 @@ std::vector<std::string> tag_actors(const std::string& origin, const std::vector
 
 }  // namespace
 
-std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts, WallTime now) {
+std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts,
+                                       WallTime now) {
   std::vector<relay::TagEvent> events;
   for (const fediverse::PostRef& post : posts) {
     for (const Tag& tag : post.tags) {
@@ -68,18 +69,19 @@ std::string follow_activity(const std::string& id, const std::string& actor, con
   return json::serialize(fediverse::make_follow(id, actor, tag_actors(owner_origin, tags)));
 }
 
-std::string undo_follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
-                                 const std::vector<std::string>& tags) {
+std::string undo_follow_activity(const std::string& id, const std::string& actor,
+                                 const std::string& owner_origin, const std::vector<std::string>& tags) {
   return json::serialize(fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags)));
 }
 
-std::string announce_to_people(const std::string& id, const std::string& tag_actor, const relay::TagEvent& event,
-                               WallTime now) {
+std::string announce_to_people(const std::string& id, const std::string& tag_actor,
+                               const relay::TagEvent& event, WallTime now) {
   return json::serialize(
       fediverse::make_announce(id, tag_actor, event.uri, event.published, fediverse::Audience::kPublic, now));
 }
 
-std::string undo_to_people(const std::string& id, const std::string& tag_actor, const relay::TagEvent& event) {
+std::string undo_to_people(const std::string& id, const std::string& tag_actor,
+                           const relay::TagEvent& event) {
   return json::serialize(fediverse::make_undo_announce(id + "#undo", tag_actor, id, event.uri));
 }
 

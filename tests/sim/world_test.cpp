@@ -1,11 +1,11 @@
-// Whole nodes on a virtual internet: what is published reaches every subscriber and the history, whatever breaks on the way.
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
+// Whole nodes on a virtual internet: what is published reaches every subscriber and the history, whatever
+// breaks on the way.
 
 #include "sim/world.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
 
 namespace tagring::sim {
 namespace {
@@ -22,7 +22,8 @@ bool run_until(World& world, Duration limit, Done done) {
 }
 
 void subscribe(World& world, std::size_t i, std::vector<std::string> tags) {
-  const auto wanted = world.await(world.node(i).subscriber().want(std::move(tags), "admin"), std::chrono::seconds(10));
+  const auto wanted =
+      world.await(world.node(i).subscriber().want(std::move(tags), "admin"), std::chrono::seconds(10));
   ASSERT_TRUE(wanted && *wanted);
 }
 
@@ -49,7 +50,8 @@ TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   ASSERT_TRUE(run_until(world, std::chrono::minutes(1), [&] { return world.is_quiet(); }));
 
   for (std::size_t n = 0; n < 30; ++n) {
-    world.publish(n % 8, n % 3 == 0 ? std::vector<std::string>{"caturday", "dogs"} : std::vector<std::string>{"caturday"});
+    world.publish(n % 8, n % 3 == 0 ? std::vector<std::string>{"caturday", "dogs"}
+                                    : std::vector<std::string>{"caturday"});
     world.loop.run_for(std::chrono::milliseconds(200));
   }
   ASSERT_TRUE(run_until(world, std::chrono::minutes(1), [&] { return world.is_quiet(); }));
