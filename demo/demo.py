@@ -213,7 +213,9 @@ class Scenario:
         self.history_is_complete("a deleted post is gone from the history", self.network.running(), {victim})
 
         def undone():
-            return victim in {u.get("object") for u in self.network.control("fedify", "/received")["undos"]}
+            received = self.network.control("fedify", "/received")
+            boost = next((a["id"] for a in received["announces"] if a["object"] == victim), None)
+            return boost is not None and boost in {u["object"] for u in received["undos"]}
 
         try:
             wait_for("Undo at Fedify", undone, 60)
