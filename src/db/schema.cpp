@@ -29,6 +29,7 @@ CREATE TABLE feed(
   tag TEXT NOT NULL, op INTEGER NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
   published INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX feed_by_time ON feed(accepted);
 -- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which that came. In order
 -- of time, so that forgetting takes from the front, and only one index is at random places.
 CREATE TABLE feed_seen(

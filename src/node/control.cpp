@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "node/results.hpp"
+#include "node/wire.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
@@ -93,15 +94,7 @@ Task<HttpResponse> Control::feed(std::string query) {
   const Result<std::vector<relay::FeedEntry>> entries = co_await store_.feed(
       number(query, "after", 0), std::min<std::uint64_t>(number(query, "limit", 1000), 10'000));
   if (!entries) co_return error_response(entries.error());
-  json::array list;
-  for (const relay::FeedEntry& entry : *entries) {
-    list.push_back(json::object{{"seq", entry.seq},
-                                {"tag", entry.event.tag},
-                                {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
-                                {"uri", entry.event.uri},
-                                {"published", to_rfc3339(entry.event.published)}});
-  }
-  co_return answer_json({{"entries", std::move(list)}});
+  co_return answer_json({{"entries", node::to_json(*entries)}});
 }
 
 Task<HttpResponse> Control::owners(std::string query) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "node/catch_up.hpp"
 #include "node/control.hpp"
 #include "node/pages.hpp"
 #include "node/results.hpp"
@@ -12,6 +13,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
+constexpr std::size_t kHandOutPage = 1'000;
 
 std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
   std::vector<ring::Contact> contacts;
@@ -80,8 +82,9 @@ struct Node::Parts {
                }),
         announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor,
                   rng.fork()),
-        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, identity,
-                   world.clock, world.executor, rng.fork()),
+        catch_up(world.store, followers, courier, authenticator, roles, world.clock),
+        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
+                   identity, world.clock, world.executor, rng.fork()),
         inbox(config.instances, authenticator, roles, world.store, followers, subscriber, courier, identity,
               world.clock, world.executor, rng.fork()),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
@@ -99,7 +102,9 @@ struct Node::Parts {
   void connect();
   Task<Result<void>> load();
   Task<void> lose_follower(std::string tag, std::string inbox);
+  Task<void> hand_out_feed();
   Task<void> hand_out_history();
+  Task<void> wait_for_outbox();
 
   Config config;
   Environment environment;
@@ -113,6 +118,7 @@ struct Node::Parts {
   Roles roles;
   Outbox outbox;
   Announcer announcer;
+  CatchUp catch_up;
   Subscriber subscriber;
   Inbox inbox;
   Transfer transfer;
@@ -132,6 +138,7 @@ void Node::Parts::connect() {
       if (ring == Ring::kRelay) subscriber.renew_soon();
     };
   }
+  rings.of(Ring::kRelay).on_merged = [this] { tasks.spawn("hand_out_feed", hand_out_feed()); };
   rings.of(Ring::kStorage).on_merged = [this] { tasks.spawn("hand_out_history", hand_out_history()); };
   rings.take_over = [this](Ring ring, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(request));
@@ -173,14 +180,29 @@ Task<void> Node::Parts::lose_follower(std::string tag, std::string inbox_url) {
   co_await subscriber.unwant(std::move(unwanted), "followers");
 }
 
-// After a merge of rings: what this node stored for the smaller one belongs to owners of the larger one now.
+// After a merge of rings, what this node took as an owner in the smaller one belongs to owners in the larger
+// one, whose followers have not heard of it.
+Task<void> Node::Parts::hand_out_feed() {
+  std::uint64_t after = 0;
+  for (;;) {
+    const auto page = co_await environment.store.feed(after, kHandOutPage);
+    if (!page || page->empty()) co_return;
+    after = page->back().seq;
+    std::vector<relay::TagEvent> events;
+    for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
+    const Result<void> owed = co_await outbox.hand_out(Ring::kRelay, std::move(events));
+    if (!owed) co_return;
+    co_await wait_for_outbox();
+  }
+}
+
 Task<void> Node::Parts::hand_out_history() {
   std::string after_tag;
   std::optional<storage::HistoryCursor> after;
   const Segment everything{};
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await environment.history.segment(everything, after_tag, after, kLoadPage / 10);
+        co_await environment.history.segment(everything, after_tag, after, kHandOutPage);
     if (!page || page->empty()) co_return;
     after_tag = page->back().tag;
     after = storage::HistoryCursor::of(page->back());
@@ -189,7 +211,17 @@ Task<void> Node::Parts::hand_out_history() {
       events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
                         entry.author, entry.published});
     }
-    co_await outbox.hand_out(std::move(events));
+    const Result<void> owed = co_await outbox.hand_out(Ring::kStorage, std::move(events));
+    if (!owed) co_return;
+    co_await wait_for_outbox();
+  }
+}
+
+// A year of history is not owed all at once.
+Task<void> Node::Parts::wait_for_outbox() {
+  while (outbox.size() > 10 * kHandOutPage) {
+    const Instant next = environment.clock.now() + std::chrono::seconds(1);
+    co_await environment.clock.sleep_until(next);
   }
 }
 
@@ -235,6 +267,9 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     co_return co_await parts_->rings.answer(std::move(request));
   if (request.method == "POST" && path == Transfer::kPath)
     co_return co_await parts_->transfer.answer(std::move(request));
+  if (request.method == "POST" && path == CatchUp::kPath) {
+    co_return co_await parts_->catch_up.answer(std::move(request));
+  }
   const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
   if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
   if (request.method != "GET" && request.method != "HEAD") {

@@ -30,6 +30,12 @@ Destination parse_destination(const std::string& text) {
   return {text.starts_with("relay") ? Ring::kRelay : Ring::kStorage, text.substr(space + 1)};
 }
 
+// Refusals that no repetition will change.
+bool is_final(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kDenied || code == ErrorCode::kNotFound ||
+         code == ErrorCode::kTooLarge || code == ErrorCode::kConflict;
+}
+
 relay::LaneOptions routing_options(relay::LaneOptions options) {
   options.backoff.longest = std::chrono::seconds(10);
   return options;
@@ -147,22 +153,10 @@ Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring 
   co_return read_results(response);
 }
 
-Task<void> Outbox::hand_out(std::vector<relay::TagEvent> events) {
-  std::map<std::pair<std::string, relay::Op>, std::vector<relay::TagEvent>> by_owner;
-  for (const relay::TagEvent& event : events) {
-    const Result<Tag> tag = Tag::parse(event.tag);
-    if (!tag) continue;
-    std::set<std::string> origins;
-    for (unsigned i = 0; i < options_.storage_replicas; ++i) {
-      const RingId key = replica_key(tag->key(), i, options_.storage_replicas);
-      const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(key);
-      if (owner) origins.insert(owner->contact.origin());
-    }
-    origins.erase(identity_.origin());
-    for (const std::string& origin : origins) by_owner[{origin, event.op}].push_back(event);
-  }
-  for (auto& [to, batch] : by_owner)
-    co_await send_events(to.first, Ring::kStorage, to.second, std::move(batch));
+Task<Result<void>> Outbox::hand_out(Ring ring, std::vector<relay::TagEvent> events) {
+  CO_TRY(std::vector<relay::OutboxEntry> owed, co_await store_.owe(ring, std::move(events), replicas(ring)));
+  for (relay::OutboxEntry& entry : owed) add(std::move(entry));
+  co_return Result<void>();
 }
 
 // Acknowledges what was taken; queues the rest again where it belongs.
@@ -184,8 +178,7 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
       } else {
         again->push_back(std::move(item));
       }
-    } else if (refusal != refused.end() &&
-               (refusal->second == ErrorCode::kBusy || refusal->second == ErrorCode::kUnavailable)) {
+    } else if (refusal != refused.end() && !is_final(refusal->second)) {
       again->push_back(std::move(item));
     } else {
       // Taken, or refused for good: that owner will never want it.

@@ -39,9 +39,8 @@ class Outbox {
   // Takes up what was owed when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
   void add(relay::OutboxEntry entry);
-  // Gives events to the storage owners of their tags, once each, best effort: for what this node stores but
-  // no longer owns.
-  [[nodiscard]] Task<void> hand_out(std::vector<relay::TagEvent> events);
+  // Owes events to the present owners of their tags, whoever had them before. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> hand_out(Ring ring, std::vector<relay::TagEvent> events);
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] std::size_t size() const { return pending_.size(); }

@@ -14,6 +14,8 @@
 
 namespace tagring::node {
 
+class CatchUp;
+
 class Subscriber {
  public:
   struct Options {
@@ -22,7 +24,7 @@ class Subscriber {
     std::size_t tags_per_follow = 2000;
   };
 
-  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier,
+  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier, CatchUp& catch_up,
              const Identity& identity, Clock& clock, Executor executor, Rng rng);
 
   [[nodiscard]] Task<Result<void>> load();
@@ -52,6 +54,8 @@ class Subscriber {
   Task<void> renew_for_ever();
   Task<bool> renew();
   Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
+  Task<std::vector<relay::Subscription>> follow_chunk(std::string owner, std::vector<std::string> tags);
+  [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   Task<void> renew_after(Duration wait);
 
@@ -59,12 +63,14 @@ class Subscriber {
   relay::Store& store_;
   RingService& rings_;
   Courier& courier_;
+  CatchUp& catch_up_;
   const Identity& identity_;
   Clock& clock_;
   Rng rng_;
   std::set<std::string> wanted_;
   std::map<std::string, std::map<std::string, std::string>>
-      owners_;  // tag -> owner's origin -> id of our Follow
+      owners_;                             // tag -> owner's origin -> id of our Follow
+  std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
   bool settled_ = false;
   bool renewing_ = false;
   bool again_ = false;

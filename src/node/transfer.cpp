@@ -5,6 +5,7 @@
 
 #include "node/history_service.hpp"
 #include "node/results.hpp"
+#include "node/wire.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
@@ -141,7 +142,8 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
                              {"to", request.segment.to.hex()},
                              {"kind", request.kind},
                              {"after_tag", request.after_tag},
-                             {"after", request.after}};
+                             {"after", request.after},
+                             {"nonce", ++nonce_}};
   const Result<HttpResponse> response =
       co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
   if (!response) co_return std::unexpected(response.error());
@@ -164,42 +166,34 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
     CO_TRY_VOID(co_await history_.put(std::move(entries)));
     co_return count;
   }
-  std::vector<relay::Follower> followers;
-  std::vector<relay::TagEvent> events;
-  for (const json::value& element : items->get_array()) {
-    if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
-    const json::object& item = element.get_object();
-    if (request->kind == "followers") {
-      request->after_tag = text_of(item, "tag");
-      request->after = text_of(item, "actor");
-      // People follow the other node's own actor, and stay with it.
-      const json::value* is_node = json::find(item, "is_node");
-      if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
-      followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"),
-                           text_of(item, "follow_id"), true, 0});
-      if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
-        co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
-      }
-    } else {
-      const Result<Tag> tag = Tag::parse(text_of(item, "tag"));
-      if (!tag) co_return std::unexpected(tag.error());
-      events.push_back({tag->canonical(),
-                        text_of(item, "op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd,
-                        text_of(item, "uri"), text_of(item, "author"),
-                        WallTime(Duration(json::get_int(item, "published").value_or(0)))});
-      request->after = std::to_string(json::get_int(item, "seq").value_or(0));
-    }
-  }
-  if (!followers.empty()) {
-    CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
-    for (const relay::Follower& follower : stored) followers_.add(follower);
-  }
-  if (!events.empty()) {
+  if (request->kind == "feed") {
+    CO_TRY(const std::vector<relay::FeedEntry> entries, feed_from_json(items));
+    request->after = std::to_string(entries.back().seq);
+    std::vector<relay::TagEvent> events;
+    for (const relay::FeedEntry& entry : entries) events.push_back(entry.event);
     CO_TRY(const std::vector<relay::Store::Accepted> accepted, co_await store_.accept(events, 0));
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (accepted[i].fresh) announcer_.push({accepted[i].feed_seq, std::move(events[i])});
     }
+    co_return count;
   }
+  std::vector<relay::Follower> followers;
+  for (const json::value& element : items->get_array()) {
+    if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
+    const json::object& item = element.get_object();
+    request->after_tag = text_of(item, "tag");
+    request->after = text_of(item, "actor");
+    // People follow the other node's own actor, and stay with it.
+    const json::value* is_node = json::find(item, "is_node");
+    if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
+    followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"),
+                         text_of(item, "follow_id"), true, 0});
+    if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
+      co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
+    }
+  }
+  CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
+  for (const relay::Follower& follower : stored) followers_.add(follower);
   co_return count;
 }
 
@@ -296,14 +290,7 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
     const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
     CO_TRY(const std::vector<relay::FeedEntry> entries,
            co_await store_.feed_of_segment(request.segment, after, options_.page));
-    for (const relay::FeedEntry& entry : entries) {
-      items.push_back(json::object{{"seq", entry.seq},
-                                   {"tag", entry.event.tag},
-                                   {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
-                                   {"uri", entry.event.uri},
-                                   {"author", entry.event.author},
-                                   {"published", entry.event.published.time_since_epoch().count()}});
-    }
+    items = to_json(entries);
   }
   co_return json::object{{"items", std::move(items)}};
 }

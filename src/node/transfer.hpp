@@ -19,7 +19,7 @@ class Transfer {
     unsigned storage_replicas = 4;
     unsigned attempts_max =
         5;  // then a new owner serves with what it got: replicas and retries make up for the rest
-    std::size_t page = 1000;
+    std::size_t page = 400;  // entries of one request: a page stays below the limit of a body
   };
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
 
@@ -67,6 +67,7 @@ class Transfer {
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;
   std::uint64_t fetched_ = 0;
+  std::uint64_t nonce_ = 0;  // no two requests are the same, so that none is taken for a replay
   TaskGroup tasks_;
 };
 

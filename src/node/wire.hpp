@@ -14,6 +14,11 @@ namespace tagring::node {
 std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts,
                                        WallTime now);
 
+// Feed entries between nodes: [{"seq","tag","op","uri","author","published" (ms)}].
+json::array to_json(const std::vector<relay::FeedEntry>& entries);
+// kInvalid if something in it is malformed.
+Result<std::vector<relay::FeedEntry>> feed_from_json(const json::value* list);
+
 // Activities between nodes, as JSON text. All events of one call are of one kind.
 std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
                          const std::vector<relay::TagEvent>& events);
