@@ -58,6 +58,16 @@ Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
   return {};
 }
 
+Result<std::vector<OutboxEntry>> number_and_insert(Connection& db, std::vector<OutboxEntry> owed) {
+  if (owed.empty()) return owed;
+  TRY(std::uint64_t seq, reserve_numbers(db, kOutboxSequence, owed.size()));
+  for (OutboxEntry& entry : owed) {
+    entry.seq = seq++;
+    TRY_VOID(insert_outbox(db, entry));
+  }
+  return owed;
+}
+
 // --- publisher -----------------------------------------------------------------------------------------
 
 struct KnownPost {
@@ -92,13 +102,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   const PublishedPost& stored = deletes ? old.post : post;
   TRY_VOID(db.run("INSERT OR REPLACE INTO posts(uri, author, published, tags) VALUES(?, ?, ?, ?)", post.uri,
                   stored.author, stored.published, join(post.tags)));
-  if (owed.empty()) return owed;
-  TRY(std::uint64_t seq, reserve_numbers(db, kOutboxSequence, owed.size()));
-  for (OutboxEntry& entry : owed) {
-    entry.seq = seq++;
-    TRY_VOID(insert_outbox(db, entry));
-  }
-  return owed;
+  return number_and_insert(db, std::move(owed));
 }
 
 Result<void> acknowledge_entry(Connection& db, std::uint64_t seq, std::uint32_t done) {
@@ -122,11 +126,19 @@ std::int64_t hour_of(WallTime time) {
 // True if the event is news, and from then on it is not.
 Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
   const std::string digest = seen_digest(event);
-  TRY(const std::int64_t changed,
-      db.run("INSERT INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)"
-             " ON CONFLICT DO UPDATE SET op = excluded.op, hour = excluded.hour WHERE excluded.op > op",
-             Blob{digest}, static_cast<int>(event.op), hour_of(now)));
-  return changed > 0;
+  const auto insert = [&]() -> Result<bool> {
+    TRY(const std::int64_t inserted,
+        db.run("INSERT OR IGNORE INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)", Blob{digest},
+               static_cast<int>(event.op), hour_of(now)));
+    return inserted > 0;
+  };
+  TRY(const bool fresh, insert());
+  if (fresh || event.op == Op::kAdd) return fresh;
+  // Not an update, so that rows stay in order of time.
+  TRY(const std::int64_t undone,
+      db.run("DELETE FROM feed_seen WHERE digest = ? AND op = ?", Blob{digest}, static_cast<int>(Op::kAdd)));
+  if (undone == 0) return false;
+  return insert();
 }
 
 Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<TagEvent>& events,
@@ -216,8 +228,9 @@ Result<std::int64_t> prune_seen(Connection& db, WallTime before) {
     TRY(const bool row, first.step());
     if (row) oldest = std::min(oldest, first.time(0));
   }
-  return db.run("DELETE FROM feed_seen WHERE digest IN (SELECT digest FROM feed_seen WHERE hour < ? LIMIT ?)",
-                hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
+  return db.run(
+      "DELETE FROM feed_seen WHERE hour < ? AND id IN (SELECT id FROM feed_seen ORDER BY id LIMIT ?)",
+      hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
 }
 
 }  // namespace
@@ -253,6 +266,13 @@ Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t af
   });
 }
 
+Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::owe(Ring ring, std::vector<TagEvent> events,
+                                                             unsigned replicas) {
+  std::vector<OutboxEntry> owed;
+  for (TagEvent& event : events) owed.push_back({0, ring, std::move(event), all_replicas(replicas)});
+  return database_.write([owed = std::move(owed)](Connection& db) { return number_and_insert(db, owed); });
+}
+
 Task<Result<void>> SqliteRelayStore::acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) {
   return database_.write([replicas_done = std::move(replicas_done)](Connection& db) -> Result<void> {
     for (const auto& [seq, done] : replicas_done) {
@@ -270,6 +290,15 @@ Task<Result<std::vector<Accepted>>> SqliteRelayStore::accept(std::vector<TagEven
 
 Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed(std::uint64_t after, std::size_t limit) {
   return read_feed(database_, std::nullopt, after, limit);
+}
+
+Task<Result<std::uint64_t>> SqliteRelayStore::feed_start(WallTime since) {
+  return database_.read([since](Connection& db) -> Result<std::uint64_t> {
+    Statement first = db.query("SELECT min(seq) FROM feed WHERE accepted >= ?", since);
+    TRY(const bool row, first.step());
+    if (row && first.number(0) > 0) return first.number(0) - 1;
+    return last_number(db, kFeedSequence);
+  });
 }
 
 Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed_of_segment(Segment segment, std::uint64_t after,

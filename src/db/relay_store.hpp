@@ -21,11 +21,14 @@ class SqliteRelayStore final : public relay::Store {
   Task<Result<relay::PublishedPost>> find_post(std::string uri) override;
 
   Task<Result<std::vector<relay::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::vector<relay::OutboxEntry>>> owe(Ring ring, std::vector<relay::TagEvent> events,
+                                                    unsigned replicas) override;
   Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) override;
 
   Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,
                                              unsigned storage_replicas) override;
   Task<Result<std::vector<relay::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::uint64_t>> feed_start(WallTime since) override;
   Task<Result<std::vector<relay::FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
                                                               std::size_t limit) override;
   Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) override;

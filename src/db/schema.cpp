@@ -29,11 +29,12 @@ CREATE TABLE feed(
   tag TEXT NOT NULL, op INTEGER NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
   published INTEGER NOT NULL
 ) STRICT;
--- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which it came.
+CREATE INDEX feed_by_time ON feed(accepted);
+-- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which that came. In order
+-- of time, so that forgetting takes from the front, and only one index is at random places.
 CREATE TABLE feed_seen(
-  digest BLOB PRIMARY KEY, op INTEGER NOT NULL, hour INTEGER NOT NULL
-) WITHOUT ROWID, STRICT;
-CREATE INDEX feed_seen_by_hour ON feed_seen(hour);
+  id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, op INTEGER NOT NULL, hour INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE followers(
   tag TEXT NOT NULL, actor TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,

@@ -20,7 +20,7 @@ constexpr const char* kSettings =
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA cache_size = -65536;"            // KiB
     "PRAGMA journal_size_limit = 67108864;"  // octets the WAL keeps after a checkpoint
-    "PRAGMA wal_autocheckpoint = 2000;";     // pages
+    "PRAGMA wal_autocheckpoint = 8192;";     // pages
 
 ErrorCode code_of(int error) {
   switch (error & 0xFF) {

@@ -73,7 +73,7 @@ Task<Exchange> exchange(Stream* stream, boost::beast::flat_buffer* buffer,
       failed.is_stale = cut && buffer->size() == 0 && failed.response.error().code == ErrorCode::kUnavailable;
       co_return failed;
     }
-    if (http::to_status_class(parser->get().result()) != http::status_class::informational) break;
+    if (parser->get().result_int() / 100 != 1) break;
     if (informational == kInformationalMax || parser->get().result_int() == 101) {
       co_return Exchange(fail(ErrorCode::kInvalid, "unexpected informational response"));
     }

@@ -19,8 +19,8 @@ class Actors {
  public:
   Actors(Courier& courier, Clock& clock) : courier_(courier), clock_(clock) {}
 
-  // `refresh` fetches again, for rotated keys; at most once a minute. Failures are remembered for a minute too, so that nobody
-  // can make us hammer a host.
+  // `refresh` fetches again, for rotated keys; at most once a minute. Failures are remembered for a minute
+  // too, so that nobody can make us hammer a host.
   [[nodiscard]] Task<Result<KeyOwner>> owner_of_key(std::string key_id, bool refresh);
 
   static constexpr Duration kLifetime = std::chrono::hours(12);

@@ -1,8 +1,7 @@
 #include "node/announcer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
@@ -19,8 +18,8 @@ constexpr Duration kFeedLifetime = std::chrono::hours(24);
 
 }  // namespace
 
-Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers, Courier& courier,
-                     const Identity& identity, Clock& clock, Executor executor, Rng rng)
+Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers,
+                     Courier& courier, const Identity& identity, Clock& clock, Executor executor, Rng rng)
     : store_(store),
       followers_(followers),
       courier_(courier),
@@ -38,7 +37,8 @@ Task<Result<void>> Announcer::load() {
     CO_TRY(std::vector<relay::FeedEntry> page, co_await store_.feed(after, kLoadPage));
     if (page.empty()) break;
     after = page.back().seq;
-    for (relay::FeedEntry& entry : page) queue(std::make_shared<relay::FeedEntry>(std::move(entry)), &cursors);
+    for (relay::FeedEntry& entry : page)
+      queue(std::make_shared<relay::FeedEntry>(std::move(entry)), &cursors);
   }
   last_seq_ = after;
   for (const auto& [inbox, seq] : cursors) inboxes_[inbox].acknowledged = seq;
@@ -74,7 +74,8 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     Inbox& inbox = inboxes_[target.inbox];
     inbox.is_node = target.is_node;
     if (!target.is_node) {
-      const std::string mark = fmt::format("{}{}", item->event.op == relay::Op::kAdd ? '+' : '-', item->event.uri);
+      const std::string mark =
+          fmt::format("{}{}", item->event.op == relay::Op::kAdd ? '+' : '-', item->event.uri);
       if (!inbox.recent.insert(mark).second) continue;
       if (inbox.recent.size() > kRecentMax) inbox.recent.clear();
     }
@@ -109,8 +110,9 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
     }
     if (events.empty()) continue;
     const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
-    const std::string body = op == relay::Op::kAdd ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
-                                                   : undo_announce_activity(id, identity_.actor(), events);
+    const std::string body = op == relay::Op::kAdd
+                                 ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
+                                 : undo_announce_activity(id, identity_.actor(), events);
     const Result<HttpResponse> response = co_await courier_.deliver(inbox, body);
     if (is_gone(response)) {
       for (const relay::TagEvent& event : events) on_lost_follower(event.tag, inbox);
@@ -131,15 +133,15 @@ std::string Announcer::single(const relay::TagEvent& event) const {
   const std::string actor = identity_.tag_actor(*tag);
   const auto hash = crypto::sha256(actor + " " + event.uri);
   const std::string id = fmt::format("{}/announces/{}", identity_.origin(), to_hex(hash).substr(0, 32));
-  return event.op == relay::Op::kAdd
-             ? announce_to_people(id, actor, event, clock_.wall_now())
-             : undo_to_people(id, actor, event);
+  return event.op == relay::Op::kAdd ? announce_to_people(id, actor, event, clock_.wall_now())
+                                     : undo_to_people(id, actor, event);
 }
 
 Task<Announcer::Items> Announcer::send_to_people(std::string inbox, Items items) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Result<Tag> tag = Tag::parse(items[i]->event.tag);
-    const Result<HttpResponse> response = co_await courier_.deliver_as(identity_.tag_actor(*tag), inbox, single(items[i]->event));
+    const Result<HttpResponse> response =
+        co_await courier_.deliver_as(identity_.tag_actor(*tag), inbox, single(items[i]->event));
     if (is_gone(response)) {
       on_lost_follower(items[i]->event.tag, inbox);
       continue;

@@ -1,5 +1,5 @@
-// Announces what enters this node's feed to the followers of its hashtag actors (paper §5.5): to subscriber nodes in
-// batches, to everyone else one Announce a post and inbox, whatever the number of tags.
+// Announces what enters this node's feed to the followers of its hashtag actors (paper §5.5): to subscriber
+// nodes in batches, to everyone else one Announce a post and inbox, whatever the number of tags.
 #pragma once
 
 #include <map>

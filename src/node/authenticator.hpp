@@ -11,10 +11,14 @@ namespace tagring::node {
 class Authenticator {
  public:
   Authenticator(fediverse::SignaturePolicy policy, Actors& actors, Clock& clock, Workers& workers)
-      : policy_(std::move(policy)), actors_(actors), clock_(clock), workers_(workers), replays_(policy_.age_max) {}
+      : policy_(std::move(policy)),
+        actors_(actors),
+        clock_(clock),
+        workers_(workers),
+        replays_(policy_.age_max) {}
 
-  // The actor whose key signed the request. kDenied, with the reason, for everything that is not in order: unsigned, badly
-  // covered, stale, replayed, wrongly signed; kUnavailable if the key could not be fetched.
+  // The actor whose key signed the request. kDenied, with the reason, for everything that is not in order:
+  // unsigned, badly covered, stale, replayed, wrongly signed; kUnavailable if the key could not be fetched.
   [[nodiscard]] Task<Result<fediverse::RemoteActor>> authenticate(HttpRequest request);
 
  private:

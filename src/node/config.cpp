@@ -1,9 +1,8 @@
 #include "node/config.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
+#include <fmt/format.h>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -49,7 +48,8 @@ Reader flag(bool& out) {
 template <class T>
 Reader number(T& out, std::int64_t least, std::int64_t most) {
   return [&out, least, most](const toml::node& value, std::string_view key) -> Result<void> {
-    const bool fits = value.is_integer() && value.as_integer()->get() >= least && value.as_integer()->get() <= most;
+    const bool fits =
+        value.is_integer() && value.as_integer()->get() >= least && value.as_integer()->get() <= most;
     if (!fits) return bad(key, fmt::format("must be a number from {} to {}", least, most));
     out = static_cast<T>(value.as_integer()->get());
     return {};
@@ -150,14 +150,17 @@ Result<void> check(Config& config) {
   if (config.host.empty()) return bad("node.host", "is missing: the public host name of this node");
   const Result<std::string> domain = ring::registrable_domain(config.host);
   if (!domain) return bad("node.host", domain.error().message);
-  if (config.address == IpAddress{}) return bad("node.address", "is missing: the public address of this node");
+  if (config.address == IpAddress{})
+    return bad("node.address", "is missing: the public address of this node");
   if (config.certificate.empty() || config.key.empty()) {
-    return bad("listen.certificate", "certificate and key are both needed: the PEM files of this node's host name");
+    return bad("listen.certificate",
+               "certificate and key are both needed: the PEM files of this node's host name");
   }
   if (config.listen_address == IpAddress{}) config.listen_address = config.address;
   if (config.listen_port == 0) config.listen_port = config.port;
   if (config.bootstrap.empty() && !config.create) {
-    return bad("ring.bootstrap", "is empty: name nodes to join through, or set create = true to start a network");
+    return bad("ring.bootstrap",
+               "is empty: name nodes to join through, or set create = true to start a network");
   }
   if (config.instances.empty()) config.instances.push_back(*domain);
   static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};
@@ -168,7 +171,8 @@ Result<void> check(Config& config) {
     return bad("network.hosts", "only with allow_private_addresses = true: production names come from DNS");
   }
   for (const std::string& origin : config.bootstrap) {
-    if (!Url::parse(origin)) return bad("ring.bootstrap", fmt::format("'{}' is not an https:// origin", origin));
+    if (!Url::parse(origin))
+      return bad("ring.bootstrap", fmt::format("'{}' is not an https:// origin", origin));
   }
   return {};
 }
@@ -179,11 +183,18 @@ std::string Config::origin() const {
   return port == 443 ? fmt::format("https://{}", host) : fmt::format("https://{}:{}", host, port);
 }
 
+std::vector<std::string> config_keys() {
+  Config config;
+  std::vector<std::string> keys;
+  for (const auto& [key, reader] : readers(config, {})) keys.push_back(key);
+  return keys;
+}
+
 Result<Config> Config::parse(std::string_view toml, const std::filesystem::path& directory) {
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed) {
-    return fail(ErrorCode::kInvalid, fmt::format("line {}: {}", parsed.error().source().begin.line,
-                                                 parsed.error().description()));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("line {}: {}", parsed.error().source().begin.line, parsed.error().description()));
   }
   Config config;
   config.data = directory / config.data;

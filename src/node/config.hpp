@@ -1,5 +1,5 @@
-// Configuration of a node: one struct, one parser (TOML). Unknown keys and contradictions are errors that name the key.
-// docs/config.md explains every key; a test holds the two together.
+// Configuration of a node: one struct, one parser (TOML). Unknown keys and contradictions are errors that
+// name the key. docs/config.md explains every key; a test holds the two together.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace tagring::node {
 
 struct Config {
   // [node]
-  std::string host;               // public host name, what certificates and IDs are about
-  std::uint16_t port = 443;       // public port
-  IpAddress address;              // public address: its /64 is part of the node's IDs
+  std::string host;                     // public host name, what certificates and IDs are about
+  std::uint16_t port = 443;             // public port
+  IpAddress address;                    // public address: its /64 is part of the node's IDs
   std::filesystem::path data = "data";  // directory for the database and the control socket
   std::string log_level = "info";
 
@@ -38,11 +38,12 @@ struct Config {
   Duration stabilise = std::chrono::seconds(5);
 
   // [publish]
-  std::vector<std::string> instances;  // hosts whose posts are taken; default: the registrable domain and what is below
+  std::vector<std::string>
+      instances;  // hosts whose posts are taken; default: the registrable domain and what is below
 
   // [network]
-  bool allow_private_addresses = false;             // for tests and for networks of one's own
-  std::filesystem::path ca_file;                    // trusted besides the system's
+  bool allow_private_addresses = false;                 // for tests and for networks of one's own
+  std::filesystem::path ca_file;                        // trusted besides the system's
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
@@ -51,5 +52,8 @@ struct Config {
   static Result<Config> parse(std::string_view toml, const std::filesystem::path& directory);
   static Result<Config> load(const std::filesystem::path& file);
 };
+
+// Every key that the parser knows, sorted: "node.host", "ring.network", …
+std::vector<std::string> config_keys();
 
 }  // namespace tagring::node

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "node/results.hpp"
+#include "node/wire.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
@@ -24,7 +25,9 @@ std::uint64_t number(std::string_view query, std::string_view name, std::uint64_
   return value;
 }
 
-json::object to_json(const Segment& segment) { return {{"from", segment.from.hex()}, {"to", segment.to.hex()}}; }
+json::object to_json(const Segment& segment) {
+  return {{"from", segment.from.hex()}, {"to", segment.to.hex()}};
+}
 
 }  // namespace
 
@@ -37,8 +40,10 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/history") co_return co_await history(query);
   if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
   if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
-  if (request.method == "POST" && path == "/subscribe") co_return co_await subscribe(std::move(request.body), true);
-  if (request.method == "POST" && path == "/unsubscribe") co_return co_await subscribe(std::move(request.body), false);
+  if (request.method == "POST" && path == "/subscribe")
+    co_return co_await subscribe(std::move(request.body), true);
+  if (request.method == "POST" && path == "/unsubscribe")
+    co_return co_await subscribe(std::move(request.body), false);
   if (request.method == "POST" && path == "/leave") {
     co_await leave();
     co_return answer_json({{"left", true}});
@@ -54,7 +59,8 @@ HttpResponse Control::ring() const {
       json::object item = {{"self", ring::to_json(vserver->self())}, {"member", vserver->is_member()}};
       if (vserver->predecessor()) item["predecessor"] = ring::to_json(*vserver->predecessor());
       json::array successors;
-      for (const ring::Contact& contact : vserver->successors().contacts()) successors.push_back(ring::to_json(contact));
+      for (const ring::Contact& contact : vserver->successors().contacts())
+        successors.push_back(ring::to_json(contact));
       item["successors"] = std::move(successors);
       if (const auto owned = vserver->owned()) item["owned"] = to_json(*owned);
       if (const auto serving = vserver->serving()) item["serving"] = to_json(*serving);
@@ -75,26 +81,20 @@ Task<HttpResponse> Control::history(std::string query) {
     if (!parsed) co_return error_response(parsed.error());
     cursor = std::move(*parsed);
   }
-  const Result<storage::HistoryPage> page = co_await history_.query(*tag, std::move(cursor), number(query, "limit", 40));
+  const Result<storage::HistoryPage> page =
+      co_await history_.query(*tag, std::move(cursor), number(query, "limit", 40));
   if (!page) co_return error_response(page.error());
   json::object result = {{"tag", tag->canonical()}, {"entries", node::to_json(page->entries, false)}};
-  if (page->more && !page->entries.empty()) result["before"] = storage::HistoryCursor::of(page->entries.back()).text();
+  if (page->more && !page->entries.empty())
+    result["before"] = storage::HistoryCursor::of(page->entries.back()).text();
   co_return answer_json(result);
 }
 
 Task<HttpResponse> Control::feed(std::string query) {
-  const Result<std::vector<relay::FeedEntry>> entries =
-      co_await store_.feed(number(query, "after", 0), std::min<std::uint64_t>(number(query, "limit", 1000), 10'000));
+  const Result<std::vector<relay::FeedEntry>> entries = co_await store_.feed(
+      number(query, "after", 0), std::min<std::uint64_t>(number(query, "limit", 1000), 10'000));
   if (!entries) co_return error_response(entries.error());
-  json::array list;
-  for (const relay::FeedEntry& entry : *entries) {
-    list.push_back(json::object{{"seq", entry.seq},
-                                {"tag", entry.event.tag},
-                                {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
-                                {"uri", entry.event.uri},
-                                {"published", to_rfc3339(entry.event.published)}});
-  }
-  co_return answer_json({{"entries", std::move(list)}});
+  co_return answer_json({{"entries", node::to_json(*entries)}});
 }
 
 Task<HttpResponse> Control::owners(std::string query) {
@@ -105,7 +105,8 @@ Task<HttpResponse> Control::owners(std::string query) {
     json::array list;
     const unsigned replicas = history_.replicas(which);
     for (unsigned i = 0; i < replicas; ++i) {
-      const Result<ring::Owner> owner = co_await rings_.of(which).find_owner(replica_key(tag->key(), i, replicas));
+      const Result<ring::Owner> owner =
+          co_await rings_.of(which).find_owner(replica_key(tag->key(), i, replicas));
       if (owner) list.push_back(ring::to_json(owner->contact));
     }
     result[ring::to_string(which)] = std::move(list);
@@ -120,7 +121,8 @@ Task<HttpResponse> Control::subscribe(std::string body, bool on) {
   Result<void> readable;
   json::for_each(json::find(*request, "tags"), [&](const json::value& element) {
     if (!readable) return;
-    const Result<Tag> tag = Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
+    const Result<Tag> tag =
+        Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
     if (!tag) {
       readable = std::unexpected(tag.error());
     } else {
@@ -128,7 +130,8 @@ Task<HttpResponse> Control::subscribe(std::string body, bool on) {
     }
   });
   if (!readable) co_return error_response(readable.error());
-  if (tags.empty() || tags.size() > kTagsMax) co_return error_response({ErrorCode::kInvalid, "'tags' must name 1 to 200000 hashtags"});
+  if (tags.empty() || tags.size() > kTagsMax)
+    co_return error_response({ErrorCode::kInvalid, "'tags' must name 1 to 200000 hashtags"});
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
   if (on) {

@@ -1,5 +1,5 @@
-// What an administrator asks of a running node, over the control socket in its data directory. The command line is made
-// of these; each answers JSON.
+// What an administrator asks of a running node, over the control socket in its data directory. The command
+// line is made of these; each answers JSON.
 //
 //   GET  /status                        everything worth knowing, as numbers
 //   GET  /ring                          vservers, neighbours, segments

@@ -9,7 +9,8 @@ namespace tagring::node {
 namespace {
 constexpr Duration kTimeout = std::chrono::seconds(20);
 constexpr int kRedirectsMax = 3;
-constexpr const char* kAccept = "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
+constexpr const char* kAccept =
+    "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
 }  // namespace
 
 Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string url, std::string body,
@@ -19,7 +20,8 @@ Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string 
   call.headers.add("Accept", kAccept);
   if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
   call.body = std::move(body);
-  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id), now = clock_.wall_now()]() mutable {
+  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
+               now = clock_.wall_now()]() mutable {
     fediverse::sign_call(call, key, key_id, now);
     return std::move(call);
   };
@@ -43,11 +45,13 @@ Task<Result<std::string>> Courier::fetch_body(std::string url) {
       url = location.starts_with('/') ? origin_of(url) + location : location;
       continue;
     }
-    if (response.status == 404 || response.status == 410) co_return fail(ErrorCode::kNotFound, url + " is gone");
+    if (response.status == 404 || response.status == 410)
+      co_return fail(ErrorCode::kNotFound, url + " is gone");
     if (response.status >= 400 && response.status < 500) {
       co_return fail(ErrorCode::kDenied, fmt::format("{} answered {}", url, response.status));
     }
-    if (response.status != 200) co_return fail(ErrorCode::kUnavailable, fmt::format("{} answered {}", url, response.status));
+    if (response.status != 200)
+      co_return fail(ErrorCode::kUnavailable, fmt::format("{} answered {}", url, response.status));
     if (!fediverse::is_activity_json(response.headers.find("Content-Type").value_or(""))) {
       co_return fail(ErrorCode::kInvalid, url + " is not an ActivityPub document");
     }

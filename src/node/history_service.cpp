@@ -1,9 +1,8 @@
 #include "node/history_service.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
 #include "node/results.hpp"
@@ -12,7 +11,6 @@ namespace tagring::node {
 namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(5);
-
 
 }  // namespace
 
@@ -29,7 +27,8 @@ json::array to_json(const std::vector<storage::HistoryEntry>& entries, bool with
   return list;
 }
 
-Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag) {
+Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* list,
+                                                             const std::string& tag) {
   if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'entries' is no list");
   std::vector<storage::HistoryEntry> entries;
   for (const json::value& element : list->get_array()) {
@@ -55,7 +54,8 @@ Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* 
 Task<std::vector<ring::Contact>> HistoryService::owners(Tag tag) {
   std::vector<ring::Contact> contacts;
   for (unsigned i = 0; i < replicas_; ++i) {
-    const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(replica_key(tag.key(), i, replicas_));
+    const Result<ring::Owner> owner =
+        co_await rings_.of(Ring::kStorage).find_owner(replica_key(tag.key(), i, replicas_));
     if (!owner) continue;
     const bool known = std::ranges::any_of(
         contacts, [&](const ring::Contact& contact) { return contact.origin() == owner->contact.origin(); });
@@ -65,11 +65,13 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Tag tag) {
 }
 
 Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag,
-                                               std::optional<storage::HistoryCursor> cursor, std::size_t limit) {
+                                               std::optional<storage::HistoryCursor> cursor,
+                                               std::size_t limit) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) {
     co_return co_await store_.page(tag.canonical(), std::move(cursor), limit);
   }
-  std::string target = fmt::format("{}{}?tag={}&limit={}", owner.origin(), kPath, percent_encode(tag.canonical()), limit);
+  std::string target =
+      fmt::format("{}{}?tag={}&limit={}", owner.origin(), kPath, percent_encode(tag.canonical()), limit);
   if (cursor) target += "&before=" + percent_encode(cursor->text());
   CO_TRY(Url url, Url::parse(target));
   HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
@@ -89,7 +91,8 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag,
 
 // Once more after a new look-up, if the owner has changed or does not answer.
 Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag tag,
-                                                     std::optional<storage::HistoryCursor> cursor, std::size_t limit) {
+                                                     std::optional<storage::HistoryCursor> cursor,
+                                                     std::size_t limit) {
   Page page = co_await ask(owner, tag, cursor, limit);
   if (page) co_return page;
   for (unsigned i = 0; i < replicas_; ++i) {
@@ -103,7 +106,8 @@ Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag ta
   co_return page;
 }
 
-Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag, std::optional<storage::HistoryCursor> cursor,
+Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag,
+                                                         std::optional<storage::HistoryCursor> cursor,
                                                          std::size_t limit) {
   limit = std::clamp<std::size_t>(limit, 1, kLimitMax);
   const std::vector<ring::Contact> contacts = co_await owners(tag);
@@ -137,7 +141,8 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   std::size_t limit = 40;
   if (const std::string text = query_value(query, "limit"); !text.empty()) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-    if (error != std::errc() || limit == 0) co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
+    if (error != std::errc() || limit == 0)
+      co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
   bool owned = false;
   bool serving = false;
@@ -153,7 +158,8 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   if (!page) co_return error_response(page.error());
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(json::object{{"entries", to_json(page->entries, false)}, {"more", page->more}});
+  response.body =
+      json::serialize(json::object{{"entries", to_json(page->entries, false)}, {"more", page->more}});
   co_return response;
 }
 

@@ -1,8 +1,7 @@
 #include "node/inbox.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
@@ -28,7 +27,8 @@ HttpResponse ignored(const std::string& reason) {
 
 HttpResponse not_authentic(const Error& error) {
   HttpResponse response = error_response(error);
-  if (error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound || error.code == ErrorCode::kInvalid) {
+  if (error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound ||
+      error.code == ErrorCode::kInvalid) {
     response.status = 401;
   }
   return response;
@@ -55,7 +55,8 @@ Inbox::Inbox(std::vector<std::string> instances, Authenticator& authenticator, R
 
 Task<std::vector<Inbox::Letter>> Inbox::send_letters(std::string inbox, std::vector<Letter> letters) {
   for (std::size_t i = 0; i < letters.size(); ++i) {
-    const Result<HttpResponse> response = co_await courier_.deliver_as(letters[i].actor, inbox, letters[i].body);
+    const Result<HttpResponse> response =
+        co_await courier_.deliver_as(letters[i].actor, inbox, letters[i].body);
     if (was_accepted(response) || was_refused(response)) continue;
     co_return std::vector<Letter>(letters.begin() + static_cast<std::ptrdiff_t>(i), letters.end());
   }
@@ -75,7 +76,8 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
   Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) {
     const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
-    if (deletion != nullptr && deletion->uri == activity->actor && sender.error().code == ErrorCode::kNotFound) {
+    if (deletion != nullptr && deletion->uri == activity->actor &&
+        sender.error().code == ErrorCode::kNotFound) {
       // Deleted accounts take their key with them; servers tell everybody about everyone.
       ++counters_.ignored;
       co_return ignored("an account that this node does not know is gone");
@@ -97,11 +99,14 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
   co_return response;
 }
 
-Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, std::string body) {
+Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                   std::string body) {
   const std::string origin = origin_of(activity.actor);
   auto& content = activity.content;
-  if (auto* create = std::get_if<fediverse::Create>(&content)) co_return co_await take_post(std::move(create->note), false);
-  if (auto* update = std::get_if<fediverse::Update>(&content)) co_return co_await take_post(std::move(update->note), true);
+  if (auto* create = std::get_if<fediverse::Create>(&content))
+    co_return co_await take_post(std::move(create->note), false);
+  if (auto* update = std::get_if<fediverse::Update>(&content))
+    co_return co_await take_post(std::move(update->note), true);
   if (auto* deletion = std::get_if<fediverse::Delete>(&content)) {
     co_return co_await take_deletion(std::move(deletion->uri), activity.actor);
   }
@@ -133,7 +138,8 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
 
 Task<HttpResponse> Inbox::take_post(fediverse::Note note, bool is_update) {
   const std::string host = host_of(note.author);
-  const bool own = std::ranges::any_of(instances_, [&](const std::string& instance) { return is_same_or_below(host, instance); });
+  const bool own = std::ranges::any_of(
+      instances_, [&](const std::string& instance) { return is_same_or_below(host, instance); });
   if (!own) co_return error_response({ErrorCode::kDenied, "this node takes no posts from " + host});
   const bool is_public = note.visibility == fediverse::Visibility::kPublic;
   if (!is_public && !is_update) {
@@ -165,14 +171,15 @@ Task<HttpResponse> Inbox::take_deletion(std::string uri, std::string actor) {
 
 // --- following ---------------------------------------------------------------------------------------------
 
-Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::RemoteActor sender, std::string body) {
+Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                      std::string body) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
   std::vector<relay::Follower> followers;
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (!tag) co_return error_response({ErrorCode::kInvalid, object + " is no hashtag actor of this node"});
-    followers.push_back({tag->canonical(), sender.id, sender.delivery_inbox(),
-                         activity.id, sender.is_node, 0});
+    followers.push_back(
+        {tag->canonical(), sender.id, sender.delivery_inbox(), activity.id, sender.is_node, 0});
   }
   if (sender.is_node) {
     const std::size_t asked = followers.size();

@@ -1,4 +1,5 @@
-// The inbox: activities of instances and of other nodes, authenticated and handed to the roles (docs/protocol.md).
+// The inbox: activities of instances and of other nodes, authenticated and handed to the roles
+// (docs/protocol.md).
 //
 // 2xx is given only after what the activity asks for is on disk. Anything else has changed nothing.
 #pragma once
@@ -15,9 +16,9 @@ namespace tagring::node {
 class Inbox {
  public:
   // `instances`: hosts, with all below them, whose posts are taken.
-  Inbox(std::vector<std::string> instances, Authenticator& authenticator, Roles& roles,
-        relay::Store& store, relay::Followers& followers, Subscriber& subscriber, Courier& courier,
-        const Identity& identity, Clock& clock, Executor executor, Rng rng);
+  Inbox(std::vector<std::string> instances, Authenticator& authenticator, Roles& roles, relay::Store& store,
+        relay::Followers& followers, Subscriber& subscriber, Courier& courier, const Identity& identity,
+        Clock& clock, Executor executor, Rng rng);
 
   // Answers POST to this node's inbox or to that of one of its hashtag actors.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -39,7 +40,8 @@ class Inbox {
   Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, std::string body);
   Task<HttpResponse> take_post(fediverse::Note note, bool is_update);
   Task<HttpResponse> take_deletion(std::string uri, std::string actor);
-  Task<HttpResponse> take_follow(fediverse::Activity activity, fediverse::RemoteActor sender, std::string body);
+  Task<HttpResponse> take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                 std::string body);
   Task<std::vector<Letter>> send_letters(std::string inbox, std::vector<Letter> letters);
   Task<Batch> follow_as_node(std::vector<relay::Follower> followers);
   Task<HttpResponse> take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "node/catch_up.hpp"
 #include "node/control.hpp"
 #include "node/pages.hpp"
 #include "node/results.hpp"
@@ -12,6 +13,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
+constexpr std::size_t kHandOutPage = 1'000;
 
 std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
   std::vector<ring::Contact> contacts;
@@ -25,7 +27,8 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
     contact.vserver = static_cast<std::uint8_t>(vserver);
     // Room for rejoining without a restart.
     contact.incarnation = incarnation << 16U;
-    contact.id = ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
+    contact.id =
+        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
     contacts.push_back(std::move(contact));
   }
   return contacts;
@@ -70,19 +73,24 @@ struct Node::Parts {
         actors(courier, world.clock),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
-        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier, identity,
-              world.clock, world.executor, rng.fork()),
-        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier, identity,
-               world.clock, world.executor, rng.fork(),
-               [this](Ring ring, std::vector<relay::TagEvent> events) { return apply_here(ring, std::move(events)); }),
-        announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor, rng.fork()),
-        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, identity, world.clock,
-                   world.executor, rng.fork()),
+        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier,
+              identity, world.clock, world.log, world.executor, rng.fork()),
+        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
+               identity, world.clock, world.executor, rng.fork(),
+               [this](Ring ring, std::vector<relay::TagEvent> events) {
+                 return apply_here(ring, std::move(events));
+               }),
+        announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor,
+                  rng.fork()),
+        catch_up(world.store, followers, courier, authenticator, roles, world.clock),
+        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
+                   identity, world.clock, world.executor, rng.fork()),
         inbox(config.instances, authenticator, roles, world.store, followers, subscriber, courier, identity,
               world.clock, world.executor, rng.fork()),
-        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history, rings,
-                 courier, authenticator, followers, announcer, world.clock, world.executor),
-        history(world.history, rings, world.http, world.clock, config.relay_replicas, config.storage_replicas),
+        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
+                 rings, courier, authenticator, followers, announcer, world.clock, world.executor),
+        history(world.history, rings, world.http, world.clock, config.relay_replicas,
+                config.storage_replicas),
         pages(identity, rings, history, followers),
         control(rings, history, subscriber, world.store),
         tasks(world.executor) {}
@@ -94,7 +102,9 @@ struct Node::Parts {
   void connect();
   Task<Result<void>> load();
   Task<void> lose_follower(std::string tag, std::string inbox);
+  Task<void> hand_out_feed();
   Task<void> hand_out_history();
+  Task<void> wait_for_outbox();
 
   Config config;
   Environment environment;
@@ -108,6 +118,7 @@ struct Node::Parts {
   Roles roles;
   Outbox outbox;
   Announcer announcer;
+  CatchUp catch_up;
   Subscriber subscriber;
   Inbox inbox;
   Transfer transfer;
@@ -127,8 +138,11 @@ void Node::Parts::connect() {
       if (ring == Ring::kRelay) subscriber.renew_soon();
     };
   }
+  rings.of(Ring::kRelay).on_merged = [this] { tasks.spawn("hand_out_feed", hand_out_feed()); };
   rings.of(Ring::kStorage).on_merged = [this] { tasks.spawn("hand_out_history", hand_out_history()); };
-  rings.take_over = [this](Ring ring, ring::TakeOver request) { return transfer.take_over(ring, std::move(request)); };
+  rings.take_over = [this](Ring ring, ring::TakeOver request) {
+    return transfer.take_over(ring, std::move(request));
+  };
   announcer.on_lost_follower = [this](std::string tag, std::string inbox_url) {
     tasks.spawn("lose_follower", lose_follower(std::move(tag), std::move(inbox_url)));
   };
@@ -138,7 +152,8 @@ Task<Result<void>> Node::Parts::load() {
   std::string tag;
   std::string actor;
   for (;;) {
-    CO_TRY(const std::vector<relay::Follower> page, co_await environment.store.followers(tag, actor, kLoadPage));
+    CO_TRY(const std::vector<relay::Follower> page,
+           co_await environment.store.followers(tag, actor, kLoadPage));
     if (page.empty()) break;
     tag = page.back().tag;
     actor = page.back().actor;
@@ -165,23 +180,48 @@ Task<void> Node::Parts::lose_follower(std::string tag, std::string inbox_url) {
   co_await subscriber.unwant(std::move(unwanted), "followers");
 }
 
-// After a merge of rings: what this node stored for the smaller one belongs to owners of the larger one now.
+// After a merge of rings, what this node took as an owner in the smaller one belongs to owners in the larger
+// one, whose followers have not heard of it.
+Task<void> Node::Parts::hand_out_feed() {
+  std::uint64_t after = 0;
+  for (;;) {
+    const auto page = co_await environment.store.feed(after, kHandOutPage);
+    if (!page || page->empty()) co_return;
+    after = page->back().seq;
+    std::vector<relay::TagEvent> events;
+    for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
+    const Result<void> owed = co_await outbox.hand_out(Ring::kRelay, std::move(events));
+    if (!owed) co_return;
+    co_await wait_for_outbox();
+  }
+}
+
 Task<void> Node::Parts::hand_out_history() {
   std::string after_tag;
   std::optional<storage::HistoryCursor> after;
   const Segment everything{};
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await environment.history.segment(everything, after_tag, after, kLoadPage / 10);
+        co_await environment.history.segment(everything, after_tag, after, kHandOutPage);
     if (!page || page->empty()) co_return;
     after_tag = page->back().tag;
     after = storage::HistoryCursor::of(page->back());
     std::vector<relay::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
-      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri, entry.author,
-                        entry.published});
+      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
+                        entry.author, entry.published});
     }
-    co_await outbox.hand_out(std::move(events));
+    const Result<void> owed = co_await outbox.hand_out(Ring::kStorage, std::move(events));
+    if (!owed) co_return;
+    co_await wait_for_outbox();
+  }
+}
+
+// A year of history is not owed all at once.
+Task<void> Node::Parts::wait_for_outbox() {
+  while (outbox.size() > 10 * kHandOutPage) {
+    const Instant next = environment.clock.now() + std::chrono::seconds(1);
+    co_await environment.clock.sleep_until(next);
   }
 }
 
@@ -223,8 +263,13 @@ Task<void> Node::leave() {
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
-  if (request.method == "POST" && path == RingService::kPath) co_return co_await parts_->rings.answer(std::move(request));
-  if (request.method == "POST" && path == Transfer::kPath) co_return co_await parts_->transfer.answer(std::move(request));
+  if (request.method == "POST" && path == RingService::kPath)
+    co_return co_await parts_->rings.answer(std::move(request));
+  if (request.method == "POST" && path == Transfer::kPath)
+    co_return co_await parts_->transfer.answer(std::move(request));
+  if (request.method == "POST" && path == CatchUp::kPath) {
+    co_return co_await parts_->catch_up.answer(std::move(request));
+  }
   const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
   if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
   if (request.method != "GET" && request.method != "HEAD") {
@@ -255,7 +300,8 @@ json::object Node::status() const {
     bool serving = true;
     for (const auto& vserver : membership.vservers()) {
       const std::optional<Segment> owned = vserver->owned();
-      if (owned) share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
+      if (owned)
+        share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
       serving = serving && owned && !vserver->missing();
     }
     const ring::Vserver& first = *membership.vservers().front();
@@ -268,25 +314,27 @@ json::object Node::status() const {
                                                  {"cached", membership.counters().cached},
                                                  {"merges", membership.counters().merges}};
   }
-  return {{"version", kVersion},
-          {"origin", parts_->identity.origin()},
-          {"rings", std::move(rings)},
-          {"published", counters.published},
-          {"relayed", counters.relayed},
-          {"archived", counters.archived},
-          {"received", counters.received},
-          {"checked", counters.checked},
-          {"inbox", json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
-          {"followers", parts_->followers.size()},
-          {"wanted", parts_->subscriber.wanted().size()},
-          {"subscriptions", parts_->subscriber.subscriptions()},
-          {"subscriptions_settled", parts_->subscriber.is_settled()},
-          {"subscription_messages", parts_->subscriber.messages()},
-          {"owed", parts_->outbox.size()},
-          {"announcing", parts_->announcer.waiting()},
-          {"announced", parts_->announcer.delivered()},
-          {"transferred", parts_->transfer.fetched()},
-          {"idle", is_idle()}};
+  return {
+      {"version", kVersion},
+      {"origin", parts_->identity.origin()},
+      {"rings", std::move(rings)},
+      {"published", counters.published},
+      {"relayed", counters.relayed},
+      {"archived", counters.archived},
+      {"received", counters.received},
+      {"checked", counters.checked},
+      {"inbox",
+       json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
+      {"followers", parts_->followers.size()},
+      {"wanted", parts_->subscriber.wanted().size()},
+      {"subscriptions", parts_->subscriber.subscriptions()},
+      {"subscriptions_settled", parts_->subscriber.is_settled()},
+      {"subscription_messages", parts_->subscriber.messages()},
+      {"owed", parts_->outbox.size()},
+      {"announcing", parts_->announcer.waiting()},
+      {"announced", parts_->announcer.delivered()},
+      {"transferred", parts_->transfer.fetched()},
+      {"idle", is_idle()}};
 }
 
 }  // namespace tagring::node

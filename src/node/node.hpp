@@ -1,5 +1,5 @@
-// A running node: everything wired together. The same class runs in production and in the simulator; only what is
-// handed in differs.
+// A running node: everything wired together. The same class runs in production and in the simulator; only
+// what is handed in differs.
 #pragma once
 
 #include <memory>

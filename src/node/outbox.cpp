@@ -1,14 +1,13 @@
 #include "node/outbox.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
+#include <fmt/format.h>
 #include <set>
 
 #include "base/assert.hpp"
-#include "node/wire.hpp"
 #include "node/results.hpp"
+#include "node/wire.hpp"
 
 namespace tagring::node {
 namespace {
@@ -21,12 +20,20 @@ struct Destination {
   std::string origin;
 };
 
-std::string to_text(Ring ring, const std::string& origin) { return fmt::format("{} {}", ring::to_string(ring), origin); }
+std::string to_text(Ring ring, const std::string& origin) {
+  return fmt::format("{} {}", ring::to_string(ring), origin);
+}
 
 Destination parse_destination(const std::string& text) {
   const std::size_t space = text.find(' ');
   TR_ASSERT(space != std::string::npos);
   return {text.starts_with("relay") ? Ring::kRelay : Ring::kStorage, text.substr(space + 1)};
+}
+
+// Refusals that no repetition will change.
+bool is_final(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kDenied || code == ErrorCode::kNotFound ||
+         code == ErrorCode::kTooLarge || code == ErrorCode::kConflict;
 }
 
 relay::LaneOptions routing_options(relay::LaneOptions options) {
@@ -36,8 +43,8 @@ relay::LaneOptions routing_options(relay::LaneOptions options) {
 
 }  // namespace
 
-Outbox::Outbox(Options options, relay::Store& store, RingService& rings, Courier& courier, const Identity& identity,
-               Clock& clock, Executor executor, Rng rng, ApplyHere apply_here)
+Outbox::Outbox(Options options, relay::Store& store, RingService& rings, Courier& courier,
+               const Identity& identity, Clock& clock, Executor executor, Rng rng, ApplyHere apply_here)
     : options_(options),
       store_(store),
       rings_(rings),
@@ -146,42 +153,32 @@ Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring 
   co_return read_results(response);
 }
 
-Task<void> Outbox::hand_out(std::vector<relay::TagEvent> events) {
-  std::map<std::pair<std::string, relay::Op>, std::vector<relay::TagEvent>> by_owner;
-  for (const relay::TagEvent& event : events) {
-    const Result<Tag> tag = Tag::parse(event.tag);
-    if (!tag) continue;
-    std::set<std::string> origins;
-    for (unsigned i = 0; i < options_.storage_replicas; ++i) {
-      const RingId key = replica_key(tag->key(), i, options_.storage_replicas);
-      const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(key);
-      if (owner) origins.insert(owner->contact.origin());
-    }
-    origins.erase(identity_.origin());
-    for (const std::string& origin : origins) by_owner[{origin, event.op}].push_back(event);
-  }
-  for (auto& [to, batch] : by_owner) co_await send_events(to.first, Ring::kStorage, to.second, std::move(batch));
+Task<Result<void>> Outbox::hand_out(Ring ring, std::vector<relay::TagEvent> events) {
+  CO_TRY(std::vector<relay::OutboxEntry> owed, co_await store_.owe(ring, std::move(events), replicas(ring)));
+  for (relay::OutboxEntry& entry : owed) add(std::move(entry));
+  co_return Result<void>();
 }
 
 // Acknowledges what was taken; queues the rest again where it belongs.
 Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again) {
   std::map<std::pair<std::string, std::string>, ErrorCode> refused;
-  for (Refusal& refusal : refusals) refused[{std::move(refusal.uri), std::move(refusal.tag)}] = refusal.error.code;
+  for (Refusal& refusal : refusals)
+    refused[{std::move(refusal.uri), std::move(refusal.tag)}] = refusal.error.code;
   std::map<std::uint64_t, std::uint32_t> done;
   for (Item& item : items) {
     const relay::TagEvent& event = item.pending->entry.event;
     const auto refusal = refused.find({event.uri, event.tag});
     if (refusal != refused.end() && refusal->second == ErrorCode::kNotOwner) {
       rings_.of(item.pending->entry.ring).forget_route(position(item));
-      const Result<ring::Owner> owner = co_await rings_.of(item.pending->entry.ring).find_owner(position(item));
+      const Result<ring::Owner> owner =
+          co_await rings_.of(item.pending->entry.ring).find_owner(position(item));
       const bool moved = owner && owner->contact.origin() != origin;
       if (moved) {
         sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
       } else {
         again->push_back(std::move(item));
       }
-    } else if (refusal != refused.end() &&
-               (refusal->second == ErrorCode::kBusy || refusal->second == ErrorCode::kUnavailable)) {
+    } else if (refusal != refused.end() && !is_final(refusal->second)) {
       again->push_back(std::move(item));
     } else {
       // Taken, or refused for good: that owner will never want it.

@@ -1,5 +1,5 @@
-// Brings posts to the owners of their tags (paper §5.5): a publisher's to the relay owners, a relay owner's to the storage
-// owners. What is owed is in the store; this drives it until every replica has acknowledged.
+// Brings posts to the owners of their tags (paper §5.5): a publisher's to the relay owners, a relay owner's
+// to the storage owners. What is owed is in the store; this drives it until every replica has acknowledged.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,8 @@ class Outbox {
     relay::LaneOptions lanes;
   };
   // Gives events to this node's own role as owner, as if another node had sent them.
-  using ApplyHere = std::function<Task<Result<std::vector<Refusal>>>(Ring ring, std::vector<relay::TagEvent> events)>;
+  using ApplyHere =
+      std::function<Task<Result<std::vector<Refusal>>>(Ring ring, std::vector<relay::TagEvent> events)>;
 
   Outbox(Options options, relay::Store& store, RingService& rings, Courier& courier, const Identity& identity,
          Clock& clock, Executor executor, Rng rng, ApplyHere apply_here);
@@ -38,8 +39,8 @@ class Outbox {
   // Takes up what was owed when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
   void add(relay::OutboxEntry entry);
-  // Gives events to the storage owners of their tags, once each, best effort: for what this node stores but no longer owns.
-  [[nodiscard]] Task<void> hand_out(std::vector<relay::TagEvent> events);
+  // Owes events to the present owners of their tags, whoever had them before. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> hand_out(Ring ring, std::vector<relay::TagEvent> events);
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] std::size_t size() const { return pending_.size(); }

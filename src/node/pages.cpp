@@ -20,7 +20,9 @@ HttpResponse document(std::string_view type, std::string body) {
   return response;
 }
 
-HttpResponse activity(const json::object& object) { return document(fediverse::kActivityJson, json::serialize(object)); }
+HttpResponse activity(const json::object& object) {
+  return document(fediverse::kActivityJson, json::serialize(object));
+}
 
 HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
 
@@ -33,12 +35,14 @@ Task<HttpResponse> Pages::answer(HttpRequest request) {
   const std::string key = identity_.key.public_key().pem();
   if (path == "/actor") co_return activity(fediverse::make_node_actor(identity_, key));
   if (path == "/.well-known/webfinger") co_return webfinger(query);
-  if (path == "/.well-known/host-meta") co_return document("application/xrd+xml", fediverse::make_host_meta(identity_));
+  if (path == "/.well-known/host-meta")
+    co_return document("application/xrd+xml", fediverse::make_host_meta(identity_));
   if (path == "/.well-known/nodeinfo") {
     co_return document("application/json", json::serialize(fediverse::make_nodeinfo_links(identity_)));
   }
   if (path == "/nodeinfo/2.1") {
-    const json::object info = fediverse::make_nodeinfo(kVersion, json::object{{"tagring", rings_.announcement()}});
+    const json::object info =
+        fediverse::make_nodeinfo(kVersion, json::object{{"tagring", rings_.announcement()}});
     co_return document("application/json; profile=\"http://nodeinfo.diaspora.software/ns/schema/2.1#\"",
                        json::serialize(info));
   }
@@ -48,8 +52,8 @@ Task<HttpResponse> Pages::answer(HttpRequest request) {
   }
   if (path == "/") {
     co_return document("text/plain; charset=utf-8",
-                       fmt::format("tagring {} at {}\nFollow @caturday@{} for every post under #caturday.\n", kVersion,
-                                   identity_.authority(), identity_.authority()));
+                       fmt::format("tagring {} at {}\nFollow @caturday@{} for every post under #caturday.\n",
+                                   kVersion, identity_.authority(), identity_.authority()));
   }
   if (path.starts_with("/tag/")) co_return co_await tag_page(path.substr(5), query);
   co_return not_found("no such page");
@@ -59,7 +63,8 @@ HttpResponse Pages::webfinger(std::string_view query) const {
   const Result<fediverse::WebfingerTarget> target =
       fediverse::parse_webfinger_resource(query_value(query, "resource"), identity_);
   if (!target) return error_response(target.error());
-  return document("application/jrd+json", json::serialize(fediverse::make_webfinger(target->subject, target->actor)));
+  return document("application/jrd+json",
+                  json::serialize(fediverse::make_webfinger(target->subject, target->actor)));
 }
 
 Task<HttpResponse> Pages::tag_page(std::string rest, std::string query) {
@@ -68,7 +73,8 @@ Task<HttpResponse> Pages::tag_page(std::string rest, std::string query) {
   const Result<Tag> tag = Tag::from_actor_name(name.value_or(""));
   if (!tag) co_return not_found("no such hashtag: " + tag.error().message);
   const std::string part = rest.substr(slash);
-  if (part.empty()) co_return activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem()));
+  if (part.empty())
+    co_return activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem()));
   if (part == "/outbox") co_return co_await outbox(*tag, std::move(query));
   if (part == "/followers" || part == "/following") {
     // How many, but not who.
@@ -111,7 +117,8 @@ Task<HttpResponse> Pages::outbox(Tag tag, std::string query) {
   if (history->more && !history->entries.empty()) {
     next = id + "?page=" + percent_encode(storage::HistoryCursor::of(history->entries.back()).text());
   }
-  co_return activity(fediverse::make_collection_page(id + "?page=" + percent_encode(page), id, std::move(items), next));
+  co_return activity(
+      fediverse::make_collection_page(id + "?page=" + percent_encode(page), id, std::move(items), next));
 }
 
 }  // namespace tagring::node

@@ -10,7 +10,8 @@ namespace tagring::node {
 
 class Pages {
  public:
-  Pages(const Identity& identity, RingService& rings, HistoryService& history, const relay::Followers& followers)
+  Pages(const Identity& identity, RingService& rings, HistoryService& history,
+        const relay::Followers& followers)
       : identity_(identity), rings_(rings), history_(history), followers_(followers) {}
 
   // Answers a GET. 404 for unknown paths.

@@ -14,7 +14,8 @@ HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& ref
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(json::object{{"accepted", asked - refusals.size()}, {"refused", std::move(refused)}});
+  response.body =
+      json::serialize(json::object{{"accepted", asked - refusals.size()}, {"refused", std::move(refused)}});
   return response;
 }
 
@@ -34,7 +35,8 @@ Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response) 
   json::for_each(json::find(body, "refused"), [&](const json::value& element) {
     if (!element.is_object()) return;
     const json::object& item = element.get_object();
-    refusals.push_back({json::get_string(item, "uri").value_or(""), json::get_string(item, "tag").value_or(""),
+    refusals.push_back({json::get_string(item, "uri").value_or(""),
+                        json::get_string(item, "tag").value_or(""),
                         ring::decode_error(400, json::serialize(item))});
   });
   return refusals;

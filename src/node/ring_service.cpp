@@ -27,7 +27,8 @@ class RingService::HttpPeers final : public ring::Peers {
     call.required_prefix = to.address.prefix64();
     Result<HttpResponse> response = co_await service_.http_.send(std::move(call));
     if (!response) co_return std::unexpected(std::move(response).error());
-    if (response->status != 200) co_return std::unexpected(ring::decode_error(response->status, response->body));
+    if (response->status != 200)
+      co_return std::unexpected(ring::decode_error(response->status, response->body));
     const std::string origin = fmt::format("{} {}", ring::to_string(ring), to.origin());
     if (service_.met_.size() < kMetMax || service_.met_.contains(origin)) {
       service_.met_.insert_or_assign(origin, std::move(to));
@@ -45,8 +46,8 @@ RingService::RingService(Options options, HttpClient& http, Clock& clock, Execut
   const auto make = [&](Ring ring) {
     ring::Vserver::Environment environment{clock_, *peers_, executor, options_.tuning};
     return std::make_unique<ring::Membership>(
-        environment, options_.membership, ring, options_.contacts, [this, ring] { return find_bootstrap(ring); },
-        rng.fork());
+        environment, options_.membership, ring, options_.contacts,
+        [this, ring] { return find_bootstrap(ring); }, rng.fork());
   };
   relay_ = make(Ring::kRelay);
   storage_ = make(Ring::kStorage);
@@ -122,7 +123,8 @@ Task<Result<json::object>> RingService::get_json(std::string url) {
   HttpCall call("GET", std::move(parsed), clock_.now() + options_.tuning.call_timeout);
   call.headers.add("Accept", "application/json");
   CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return fail(ErrorCode::kUnavailable, fmt::format("HTTP status {}", response.status));
+  if (response.status != 200)
+    co_return fail(ErrorCode::kUnavailable, fmt::format("HTTP status {}", response.status));
   co_return json::parse_object(response.body);
 }
 
@@ -135,7 +137,8 @@ Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string ori
       href = json::get_string(link.get_object(), "href").value_or("");
     }
   });
-  if (host_of(href) != host_of(origin)) co_return fail(ErrorCode::kInvalid, "NodeInfo stands on another host");
+  if (host_of(href) != host_of(origin))
+    co_return fail(ErrorCode::kInvalid, "NodeInfo stands on another host");
   CO_TRY(const json::object info, co_await get_json(href));
   const json::object* metadata = json::get_object(info, "metadata");
   const json::object* ours = metadata == nullptr ? nullptr : json::get_object(*metadata, "tagring");

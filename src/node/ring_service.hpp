@@ -1,5 +1,5 @@
-// Both rings of a node, on HTTP: our calls to other nodes' vservers, and their calls to ours (docs/protocol.md, "Ring
-// calls").
+// Both rings of a node, on HTTP: our calls to other nodes' vservers, and their calls to ours
+// (docs/protocol.md, "Ring calls").
 #pragma once
 
 #include <functional>
@@ -37,7 +37,8 @@ class RingService {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
   [[nodiscard]] ring::Membership& of(Ring ring) { return *(ring == Ring::kRelay ? relay_ : storage_); }
-  // {"network", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others find us.
+  // {"network", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others find
+  // us.
   [[nodiscard]] json::object announcement() const;
   // Answers TakeOver: fetches what the leaver owns. Set by the owner.
   std::function<Task<Result<void>>(Ring ring, ring::TakeOver request)> take_over;
@@ -57,7 +58,8 @@ class RingService {
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;
-  std::map<std::string, ring::Contact> met_;  // vservers of other nodes that answered us lately, by ring and origin: a way back
+  std::map<std::string, ring::Contact>
+      met_;  // vservers of other nodes that answered us lately, by ring and origin: a way back
 };
 
 }  // namespace tagring::node

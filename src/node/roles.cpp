@@ -6,8 +6,8 @@
 
 namespace tagring::node {
 
-Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings, Courier& courier,
-             const Identity& identity, Clock& clock, Executor executor, Rng rng)
+Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
+             Courier& courier, const Identity& identity, Clock& clock, Log& log, Executor executor, Rng rng)
     : options_(options),
       store_(store),
       history_(history),
@@ -15,6 +15,7 @@ Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& histor
       courier_(courier),
       identity_(identity),
       clock_(clock),
+      log_(log),
       rng_(rng),
       tasks_(std::move(executor)) {}
 
@@ -30,7 +31,8 @@ Task<void> Roles::stop() {
 }
 
 Task<Result<void>> Roles::publish(relay::PublishedPost post) {
-  CO_TRY(std::vector<relay::OutboxEntry> owed, co_await store_.publish(std::move(post), options_.relay_replicas));
+  CO_TRY(std::vector<relay::OutboxEntry> owed,
+         co_await store_.publish(std::move(post), options_.relay_replicas));
   if (!owed.empty()) ++counters_.published;
   for (relay::OutboxEntry& entry : owed) outbox_->add(std::move(entry));
   co_return Result<void>();
@@ -38,7 +40,8 @@ Task<Result<void>> Roles::publish(relay::PublishedPost post) {
 
 // Writes what is news, and passes it on. How many were news.
 Task<Result<std::size_t>> Roles::take(std::vector<relay::TagEvent> events, unsigned storage_replicas) {
-  CO_TRY(const std::vector<relay::Store::Accepted> accepted, co_await store_.accept(events, storage_replicas));
+  CO_TRY(const std::vector<relay::Store::Accepted> accepted,
+         co_await store_.accept(events, storage_replicas));
   std::size_t fresh = 0;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!accepted[i].fresh) continue;
@@ -80,11 +83,13 @@ Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> e
 
 Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> events, std::string sender) {
   std::vector<Refusal> refusals;
-  std::vector<relay::TagEvent> own;  // tags this node relays itself: then they are owed to the storage owners too
+  std::vector<relay::TagEvent>
+      own;  // tags this node relays itself: then they are owed to the storage owners too
   std::vector<relay::TagEvent> others;
   for (relay::TagEvent& event : events) {
     if (!subscriber_->follows(event.tag, sender)) {
-      refusals.push_back({event.uri, event.tag, {ErrorCode::kDenied, "this node does not follow the tag at you"}});
+      refusals.push_back(
+          {event.uri, event.tag, {ErrorCode::kDenied, "this node does not follow the tag at you"}});
       continue;
     }
     const Result<Tag> tag = Tag::parse(event.tag);
@@ -130,8 +135,8 @@ Task<bool> Roles::is_relay_owner(Tag tag, std::string origin) {
 }
 
 // The events to take. Others are refused: not ours, or not true.
-Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<relay::TagEvent> events, std::string sender,
-                                                     std::vector<Refusal>* refusals) {
+Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<relay::TagEvent> events,
+                                                     std::string sender, std::vector<Refusal>* refusals) {
   std::vector<relay::TagEvent> believed;
   std::size_t fetches = 0;
   for (relay::TagEvent& event : events) {
@@ -141,7 +146,8 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
       bool trusted = vouches(sender, event);
       if (!trusted && ring == Ring::kStorage) trusted = co_await is_relay_owner(*tag, sender);
       if (trusted) {
-        if (ring == Ring::kRelay && rng_.chance(options_.check_share)) tasks_.spawn("spot_check", spot_check(event, sender));
+        if (ring == Ring::kRelay && rng_.chance(options_.check_share))
+          tasks_.spawn("spot_check", spot_check(event, sender));
       } else if (++fetches > options_.fetches_per_batch) {
         verdict = fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
       } else {
@@ -176,15 +182,21 @@ Task<Result<void>> Roles::check_at_origin(relay::TagEvent event) {
       fediverse::parse_note(*document, event.author, clock_.wall_now(), fediverse::ParseLimits{});
   if (!note && event.op == relay::Op::kRemove) co_return Result<void>();  // a Tombstone, say
   if (!note) co_return std::unexpected(note.error());
-  const bool tagged = note->id == event.uri && note->visibility == fediverse::Visibility::kPublic &&
-                      std::ranges::any_of(note->tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
+  const bool tagged =
+      note->id == event.uri && note->visibility == fediverse::Visibility::kPublic &&
+      std::ranges::any_of(note->tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
   if (tagged == (event.op == relay::Op::kAdd)) co_return Result<void>();
-  co_return fail(ErrorCode::kInvalid, tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+  co_return fail(ErrorCode::kInvalid,
+                 tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
 }
 
 Task<void> Roles::spot_check(relay::TagEvent event, std::string sender) {
+  const std::string uri = event.uri;
   const Result<void> verdict = co_await check_at_origin(std::move(event));
-  if (!verdict && verdict.error().code == ErrorCode::kInvalid) liars_.insert(std::move(sender));
+  if (verdict || verdict.error().code != ErrorCode::kInvalid) co_return;
+  log_.warn("sender_not_believed_any_more",
+            {{"sender", sender}, {"post", uri}, {"because", verdict.error().message}});
+  liars_.insert(std::move(sender));
 }
 
 }  // namespace tagring::node

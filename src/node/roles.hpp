@@ -1,10 +1,12 @@
-// What this node does as an owner of tags, and as a subscriber: takes events in, once each, and passes them on (paper §5.5).
+// What this node does as an owner of tags, and as a subscriber: takes events in, once each, and passes them
+// on (paper §5.5).
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "node/announcer.hpp"
 #include "node/outbox.hpp"
 #include "node/subscriber.hpp"
@@ -21,22 +23,26 @@ class Roles {
     std::size_t fetches_per_batch = 50;  // of posts that nobody vouches for; more are asked for again
   };
 
-  Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings, Courier& courier,
-        const Identity& identity, Clock& clock, Executor executor, Rng rng);
+  Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
+        Courier& courier, const Identity& identity, Clock& clock, Log& log, Executor executor, Rng rng);
 
   // The parts that pass events on. Set once, before anything is taken in.
   void connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber);
   [[nodiscard]] Task<void> stop();
 
-  // As publisher: records a post of an own instance and owes it to the relay owners. Durable when it completes.
+  // As publisher: records a post of an own instance and owes it to the relay owners. Durable when it
+  // completes.
   [[nodiscard]] Task<Result<void>> publish(relay::PublishedPost post);
-  // As relay owner: takes events of tags this node serves, from a node with that origin, who is believed about posts of
-  // its own host; others are checked at their origin.
-  [[nodiscard]] Task<Result<std::vector<Refusal>>> relay(std::vector<relay::TagEvent> events, std::string sender);
+  // As relay owner: takes events of tags this node serves, from a node with that origin, who is believed
+  // about posts of its own host; others are checked at their origin.
+  [[nodiscard]] Task<Result<std::vector<Refusal>>> relay(std::vector<relay::TagEvent> events,
+                                                         std::string sender);
   // As storage owner: takes events from a relay owner of their tags, or as above.
-  [[nodiscard]] Task<Result<std::vector<Refusal>>> archive(std::vector<relay::TagEvent> events, std::string sender);
+  [[nodiscard]] Task<Result<std::vector<Refusal>>> archive(std::vector<relay::TagEvent> events,
+                                                           std::string sender);
   // As subscriber: takes announcements from an owner that we follow.
-  [[nodiscard]] Task<Result<std::vector<Refusal>>> receive(std::vector<relay::TagEvent> events, std::string sender);
+  [[nodiscard]] Task<Result<std::vector<Refusal>>> receive(std::vector<relay::TagEvent> events,
+                                                           std::string sender);
 
   struct Counters {
     std::uint64_t published = 0;
@@ -51,8 +57,8 @@ class Roles {
 
  private:
   Task<Result<std::size_t>> take(std::vector<relay::TagEvent> events, unsigned storage_replicas);
-  Task<std::vector<relay::TagEvent>> believable(Ring ring, std::vector<relay::TagEvent> events, std::string sender,
-                                                std::vector<Refusal>* refusals);
+  Task<std::vector<relay::TagEvent>> believable(Ring ring, std::vector<relay::TagEvent> events,
+                                                std::string sender, std::vector<Refusal>* refusals);
   Task<bool> is_relay_owner(Tag tag, std::string origin);
   Task<Result<void>> check_at_origin(relay::TagEvent event);
   Task<void> spot_check(relay::TagEvent event, std::string sender);
@@ -65,6 +71,7 @@ class Roles {
   Courier& courier_;
   const Identity& identity_;
   Clock& clock_;
+  Log& log_;
   Rng rng_;
   Outbox* outbox_ = nullptr;
   Announcer* announcer_ = nullptr;

@@ -2,20 +2,23 @@
 
 #include <fmt/format.h>
 
+#include "node/catch_up.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
 namespace tagring::node {
 namespace {
 constexpr std::size_t kLoadPage = 10'000;
-}
+constexpr Duration kSinceMargin = std::chrono::minutes(1);  // clocks differ
+}  // namespace
 
 Subscriber::Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier,
-                       const Identity& identity, Clock& clock, Executor executor, Rng rng)
+                       CatchUp& catch_up, const Identity& identity, Clock& clock, Executor executor, Rng rng)
     : options_(options),
       store_(store),
       rings_(rings),
       courier_(courier),
+      catch_up_(catch_up),
       identity_(identity),
       clock_(clock),
       rng_(rng),
@@ -37,7 +40,8 @@ Task<Result<void>> Subscriber::load_wanted() {
 Task<Result<void>> Subscriber::load() {
   CO_TRY_VOID(co_await load_wanted());
   CO_TRY(const std::vector<relay::Subscription> known, co_await store_.subscriptions());
-  for (const relay::Subscription& subscription : known) owners_[subscription.tag][subscription.owner] = subscription.follow_id;
+  for (const relay::Subscription& subscription : known)
+    owners_[subscription.tag][subscription.owner] = subscription.follow_id;
   co_return Result<void>();
 }
 
@@ -51,7 +55,11 @@ Task<void> Subscriber::stop() {
 Task<Result<void>> Subscriber::want(std::vector<std::string> tags, std::string reason) {
   CO_TRY_VOID(co_await store_.want(tags, std::move(reason)));
   bool news = false;
-  for (std::string& tag : tags) news = wanted_.insert(std::move(tag)).second || news;
+  for (const std::string& tag : tags) {
+    if (!wanted_.insert(tag).second) continue;
+    news = true;
+    since_[tag] = clock_.wall_now() - kSinceMargin;
+  }
   if (news) renew_soon();
   co_return Result<void>();
 }
@@ -81,7 +89,8 @@ Task<void> Subscriber::renew_for_ever() {
     const bool complete = co_await renew();
     const Duration base = complete ? options_.renew_every : std::chrono::seconds(1);
     const auto count = static_cast<std::uint64_t>(base.count());
-    const Instant next = clock_.now() + Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
+    const Instant next =
+        clock_.now() + Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
     co_await clock_.sleep_until(next);
   }
 }
@@ -145,40 +154,60 @@ Task<bool> Subscriber::renew() {
 }
 
 Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tags) {
-  bool complete = true;
+  std::size_t made = 0;
   for (std::size_t begin = 0; begin < tags.size(); begin += options_.tags_per_follow) {
     const std::size_t end = std::min(tags.size(), begin + options_.tags_per_follow);
-    const std::vector<std::string> chunk(tags.begin() + static_cast<std::ptrdiff_t>(begin),
-                                         tags.begin() + static_cast<std::ptrdiff_t>(end));
-    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
-    // From now on it may announce, even before we have read that it accepts.
-    std::vector<relay::Subscription> taken;
-    for (const std::string& tag : chunk) {
-      owners_[tag][owner] = id;
-      taken.push_back({tag, owner, id, true});
+    std::vector<std::string> chunk(tags.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   tags.begin() + static_cast<std::ptrdiff_t>(end));
+    // From now on the owner may announce, even before we have read that it accepts.
+    for (const std::string& tag : chunk) owners_[tag].emplace(owner, "");
+    std::vector<relay::Subscription> subscriptions = co_await follow_chunk(owner, chunk);
+    made += subscriptions.size();
+    std::set<std::string> missing(chunk.begin(), chunk.end());
+    for (const relay::Subscription& subscription : subscriptions) {
+      owners_[subscription.tag][owner] = subscription.follow_id;
+      missing.erase(subscription.tag);
     }
-    ++messages_;
-    const Result<HttpResponse> response =
-        co_await courier_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, chunk));
-    const Result<std::vector<Refusal>> refusals = read_results(response);
-    std::set<std::string> refused;
-    if (!refusals) {
-      refused.insert(chunk.begin(), chunk.end());
-    } else {
-      for (const Refusal& refusal : *refusals) refused.insert(refusal.tag);
-    }
-    for (const std::string& text : refused) {
-      complete = false;
+    for (const std::string& text : missing) {
       owners_[text].erase(owner);
       const Result<Tag> tag = Tag::parse(text);
       for (unsigned i = 0; tag && i < options_.relay_replicas; ++i) {
         rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, options_.relay_replicas));
       }
     }
-    std::erase_if(taken, [&](const relay::Subscription& subscription) { return refused.contains(subscription.tag); });
-    if (!taken.empty()) co_await store_.save_subscriptions(std::move(taken));
+    if (!subscriptions.empty()) co_await store_.save_subscriptions(std::move(subscriptions));
   }
-  co_return complete;
+  co_return made == tags.size();
+}
+
+// Follows, and fetches what the owner took before it knew us. The subscriptions that were made.
+Task<std::vector<relay::Subscription>> Subscriber::follow_chunk(std::string owner,
+                                                                std::vector<std::string> tags) {
+  const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+  ++messages_;
+  const Result<HttpResponse> response =
+      co_await courier_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
+  const Result<std::vector<Refusal>> refusals = read_results(response);
+  if (!refusals) co_return std::vector<relay::Subscription>();
+  std::set<std::string> refused;
+  for (const Refusal& refusal : *refusals) refused.insert(refusal.tag);
+  std::erase_if(tags, [&](const std::string& tag) { return refused.contains(tag); });
+  if (tags.empty()) co_return std::vector<relay::Subscription>();
+  const Result<void> caught_up = co_await catch_up_.fetch(owner, tags, wanted_since(tags));
+  if (!caught_up) co_return std::vector<relay::Subscription>();
+  std::vector<relay::Subscription> subscriptions;
+  for (std::string& tag : tags) subscriptions.push_back({std::move(tag), owner, id, true});
+  co_return subscriptions;
+}
+
+WallTime Subscriber::wanted_since(const std::vector<std::string>& tags) const {
+  WallTime earliest = clock_.wall_now();
+  for (const std::string& tag : tags) {
+    const auto it = since_.find(tag);
+    if (it == since_.end()) return clock_.wall_now() - CatchUp::kWindow;
+    earliest = std::min(earliest, it->second);
+  }
+  return earliest;
 }
 
 Task<void> Subscriber::unfollow_at(std::string owner, std::vector<std::string> tags) {

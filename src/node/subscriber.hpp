@@ -1,5 +1,5 @@
-// The tags this node wants, and its following of their owners in the relay ring: an ordinary Follow, of many hashtag
-// actors at once, renewed as owners change (paper §5.5).
+// The tags this node wants, and its following of their owners in the relay ring: an ordinary Follow, of many
+// hashtag actors at once, renewed as owners change (paper §5.5).
 #pragma once
 
 #include <map>
@@ -14,6 +14,8 @@
 
 namespace tagring::node {
 
+class CatchUp;
+
 class Subscriber {
  public:
   struct Options {
@@ -22,8 +24,8 @@ class Subscriber {
     std::size_t tags_per_follow = 2000;
   };
 
-  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier, const Identity& identity,
-             Clock& clock, Executor executor, Rng rng);
+  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier, CatchUp& catch_up,
+             const Identity& identity, Clock& clock, Executor executor, Rng rng);
 
   [[nodiscard]] Task<Result<void>> load();
   void start();
@@ -52,6 +54,8 @@ class Subscriber {
   Task<void> renew_for_ever();
   Task<bool> renew();
   Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
+  Task<std::vector<relay::Subscription>> follow_chunk(std::string owner, std::vector<std::string> tags);
+  [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   Task<void> renew_after(Duration wait);
 
@@ -59,11 +63,14 @@ class Subscriber {
   relay::Store& store_;
   RingService& rings_;
   Courier& courier_;
+  CatchUp& catch_up_;
   const Identity& identity_;
   Clock& clock_;
   Rng rng_;
   std::set<std::string> wanted_;
-  std::map<std::string, std::map<std::string, std::string>> owners_;  // tag -> owner's origin -> id of our Follow
+  std::map<std::string, std::map<std::string, std::string>>
+      owners_;                             // tag -> owner's origin -> id of our Follow
+  std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
   bool settled_ = false;
   bool renewing_ = false;
   bool again_ = false;

@@ -1,11 +1,11 @@
 #include "node/transfer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "node/history_service.hpp"
 #include "node/results.hpp"
+#include "node/wire.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
@@ -19,18 +19,21 @@ std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
   if (positions.from == positions.to) return {positions};
   std::vector<Segment> segments;
   for (unsigned i = 0; i < replicas; ++i) {
-    segments.push_back({key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
+    segments.push_back(
+        {key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
   }
   return segments;
 }
 
-std::string text_of(const json::object& object, std::string_view key) { return json::get_string(object, key).value_or(""); }
+std::string text_of(const json::object& object, std::string_view key) {
+  return json::get_string(object, key).value_or("");
+}
 
 }  // namespace
 
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-                   Courier& courier, Authenticator& authenticator, relay::Followers& followers, Announcer& announcer,
-                   Clock& clock, Executor executor)
+                   Courier& courier, Authenticator& authenticator, relay::Followers& followers,
+                   Announcer& announcer, Clock& clock, Executor executor)
     : options_(std::move(options)),
       store_(store),
       history_(history),
@@ -55,7 +58,8 @@ Task<void> Transfer::stop() {
 
 void Transfer::segment_changed(Ring ring, ring::Vserver& vserver) {
   if (!vserver.missing()) return;
-  if (filling_.insert({ring, vserver.self().id}).second) tasks_.spawn("transfer", fill(ring, vserver.self().id));
+  if (filling_.insert({ring, vserver.self().id}).second)
+    tasks_.spawn("transfer", fill(ring, vserver.self().id));
 }
 
 Task<void> Transfer::fill(Ring ring, RingId id) {
@@ -79,7 +83,8 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   filling_.erase({ring, id});
 }
 
-// Who may hold data of the positions: the successor, who owned them before, and the owners of the other replicas.
+// Who may hold data of the positions: the successor, who owned them before, and the owners of the other
+// replicas.
 Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment positions) {
   ring::Membership& membership = rings_.of(ring);
   const ring::Vserver& vserver = *membership.find(id);
@@ -102,9 +107,10 @@ Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment p
   co_return std::vector<std::string>(origins.begin(), origins.end());
 }
 
-Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions) {
-  const std::vector<std::string> kinds =
-      ring == Ring::kRelay ? std::vector<std::string>{"followers", "feed"} : std::vector<std::string>{"history"};
+Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
+                                        Segment positions) {
+  const std::vector<std::string> kinds = ring == Ring::kRelay ? std::vector<std::string>{"followers", "feed"}
+                                                              : std::vector<std::string>{"history"};
   for (const Segment& segment : key_segments(positions, replicas(ring))) {
     for (const std::string& kind : kinds) {
       Request request;
@@ -136,18 +142,21 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
                              {"to", request.segment.to.hex()},
                              {"kind", request.kind},
                              {"after_tag", request.after_tag},
-                             {"after", request.after}};
+                             {"after", request.after},
+                             {"nonce", ++nonce_}};
   const Result<HttpResponse> response =
       co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
   if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200) co_return std::unexpected(ring::decode_error(response->status, response->body));
+  if (response->status != 200)
+    co_return std::unexpected(ring::decode_error(response->status, response->body));
   co_return json::parse_object(response->body);
 }
 
 // Writes a page and moves the request on to the next. How many items it had.
 Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) {
   const json::value* items = json::find(page, "items");
-  if (items == nullptr || !items->is_array()) co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
+  if (items == nullptr || !items->is_array())
+    co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
   const std::size_t count = items->get_array().size();
   if (count == 0) co_return count;
   if (request->kind == "history") {
@@ -157,40 +166,34 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
     CO_TRY_VOID(co_await history_.put(std::move(entries)));
     co_return count;
   }
-  std::vector<relay::Follower> followers;
-  std::vector<relay::TagEvent> events;
-  for (const json::value& element : items->get_array()) {
-    if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
-    const json::object& item = element.get_object();
-    if (request->kind == "followers") {
-      request->after_tag = text_of(item, "tag");
-      request->after = text_of(item, "actor");
-      // People follow the other node's own actor, and stay with it.
-      const json::value* is_node = json::find(item, "is_node");
-      if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
-      followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"), text_of(item, "follow_id"), true, 0});
-      if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
-        co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
-      }
-    } else {
-      const Result<Tag> tag = Tag::parse(text_of(item, "tag"));
-      if (!tag) co_return std::unexpected(tag.error());
-      events.push_back({tag->canonical(), text_of(item, "op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd,
-                        text_of(item, "uri"), text_of(item, "author"),
-                        WallTime(Duration(json::get_int(item, "published").value_or(0)))});
-      request->after = std::to_string(json::get_int(item, "seq").value_or(0));
-    }
-  }
-  if (!followers.empty()) {
-    CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
-    for (const relay::Follower& follower : stored) followers_.add(follower);
-  }
-  if (!events.empty()) {
+  if (request->kind == "feed") {
+    CO_TRY(const std::vector<relay::FeedEntry> entries, feed_from_json(items));
+    request->after = std::to_string(entries.back().seq);
+    std::vector<relay::TagEvent> events;
+    for (const relay::FeedEntry& entry : entries) events.push_back(entry.event);
     CO_TRY(const std::vector<relay::Store::Accepted> accepted, co_await store_.accept(events, 0));
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (accepted[i].fresh) announcer_.push({accepted[i].feed_seq, std::move(events[i])});
     }
+    co_return count;
   }
+  std::vector<relay::Follower> followers;
+  for (const json::value& element : items->get_array()) {
+    if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
+    const json::object& item = element.get_object();
+    request->after_tag = text_of(item, "tag");
+    request->after = text_of(item, "actor");
+    // People follow the other node's own actor, and stay with it.
+    const json::value* is_node = json::find(item, "is_node");
+    if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
+    followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"),
+                         text_of(item, "follow_id"), true, 0});
+    if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
+      co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
+    }
+  }
+  CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
+  for (const relay::Follower& follower : stored) followers_.add(follower);
   co_return count;
 }
 
@@ -200,15 +203,18 @@ Task<Result<void>> Transfer::take_over(Ring ring, ring::TakeOver request) {
   for (const auto& vserver : rings_.of(ring).vservers()) {
     if (vserver->predecessor() && vserver->predecessor()->id == request.leaver.id) successor = vserver.get();
   }
-  if (successor == nullptr) co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
+  if (successor == nullptr)
+    co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
   co_return co_await fetch_from(request.leaver.origin(), ring, successor->self(), request.segment);
 }
 
 // --- answering ---------------------------------------------------------------------------------------------
 
-Result<Transfer::Request> Transfer::read(const HttpRequest& request, const fediverse::RemoteActor& sender) const {
+Result<Transfer::Request> Transfer::read(const HttpRequest& request,
+                                         const fediverse::RemoteActor& sender) const {
   TRY(const json::object body, json::parse_object(request.body));
-  if (json::get_int(body, "protocol") != ring::kProtocolVersion || text_of(body, "network") != options_.network) {
+  if (json::get_int(body, "protocol") != ring::kProtocolVersion ||
+      text_of(body, "network") != options_.network) {
     return fail(ErrorCode::kInvalid, "another protocol version or network");
   }
   Request result;
@@ -227,7 +233,8 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request, const fediv
   result.kind = text_of(body, "kind");
   result.after_tag = text_of(body, "after_tag");
   result.after = text_of(body, "after");
-  const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed" : result.kind == "history";
+  const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed"
+                                                : result.kind == "history";
   if (!fits) return fail(ErrorCode::kInvalid, "'kind' does not exist on that ring");
   return result;
 }
@@ -242,7 +249,8 @@ Task<HttpResponse> Transfer::answer(HttpRequest request) {
   Result<Request> asked = read(request, *sender);
   if (!asked) co_return error_response(asked.error());
   for (const auto& vserver : rings_.of(asked->ring).vservers()) {
-    // While we still own what it will own, more may be written here: not before we know it as our predecessor.
+    // While we still own what it will own, more may be written here: not before we know it as our
+    // predecessor.
     const std::optional<Segment> owned = vserver->owned();
     if (owned && owned->contains(asked->requester.id) && vserver->self().id != asked->requester.id) {
       vserver->nudge();
@@ -269,7 +277,8 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
     items = to_json(entries, true);
   } else if (request.kind == "followers") {
     CO_TRY(const std::vector<relay::Follower> followers,
-           co_await store_.followers_of_segment(request.segment, request.after_tag, request.after, options_.page));
+           co_await store_.followers_of_segment(request.segment, request.after_tag, request.after,
+                                                options_.page));
     for (const relay::Follower& follower : followers) {
       items.push_back(json::object{{"tag", follower.tag},
                                    {"actor", follower.actor},
@@ -281,14 +290,7 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
     const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
     CO_TRY(const std::vector<relay::FeedEntry> entries,
            co_await store_.feed_of_segment(request.segment, after, options_.page));
-    for (const relay::FeedEntry& entry : entries) {
-      items.push_back(json::object{{"seq", entry.seq},
-                                   {"tag", entry.event.tag},
-                                   {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
-                                   {"uri", entry.event.uri},
-                                   {"author", entry.event.author},
-                                   {"published", entry.event.published.time_since_epoch().count()}});
-    }
+    items = to_json(entries);
   }
   co_return json::object{{"items", std::move(items)}};
 }

@@ -1,5 +1,5 @@
-// Moves data to whom owns it now (paper §5.3, §5.6): followers, feed and history of a segment are fetched by its new owner
-// before it answers for it, and by the successor of a node that leaves.
+// Moves data to whom owns it now (paper §5.3, §5.6): followers, feed and history of a segment are fetched by
+// its new owner before it answers for it, and by the successor of a node that leaves.
 #pragma once
 
 #include <set>
@@ -17,14 +17,15 @@ class Transfer {
     std::string network;
     unsigned relay_replicas = 2;
     unsigned storage_replicas = 4;
-    unsigned attempts_max = 5;    // then a new owner serves with what it got: replicas and retries make up for the rest
-    std::size_t page = 1000;
+    unsigned attempts_max =
+        5;  // then a new owner serves with what it got: replicas and retries make up for the rest
+    std::size_t page = 400;  // entries of one request: a page stays below the limit of a body
   };
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
 
-  Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings, Courier& courier,
-           Authenticator& authenticator, relay::Followers& followers, Announcer& announcer, Clock& clock,
-           Executor executor);
+  Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
+           Courier& courier, Authenticator& authenticator, relay::Followers& followers, Announcer& announcer,
+           Clock& clock, Executor executor);
 
   // A vserver's segment has changed: fetch what it lacks, in the background.
   void segment_changed(Ring ring, ring::Vserver& vserver);
@@ -66,6 +67,7 @@ class Transfer {
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;
   std::uint64_t fetched_ = 0;
+  std::uint64_t nonce_ = 0;  // no two requests are the same, so that none is taken for a replay
   TaskGroup tasks_;
 };
 

@@ -33,7 +33,8 @@ std::vector<std::string> tag_actors(const std::string& origin, const std::vector
 
 }  // namespace
 
-std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts, WallTime now) {
+std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts,
+                                       WallTime now) {
   std::vector<relay::TagEvent> events;
   for (const fediverse::PostRef& post : posts) {
     for (const Tag& tag : post.tags) {
@@ -41,6 +42,39 @@ std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse
     }
   }
   return events;
+}
+
+json::array to_json(const std::vector<relay::FeedEntry>& entries) {
+  json::array items;
+  for (const relay::FeedEntry& entry : entries) {
+    items.push_back(json::object{{"seq", entry.seq},
+                                 {"tag", entry.event.tag},
+                                 {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
+                                 {"uri", entry.event.uri},
+                                 {"author", entry.event.author},
+                                 {"published", entry.event.published.time_since_epoch().count()}});
+  }
+  return items;
+}
+
+Result<std::vector<relay::FeedEntry>> feed_from_json(const json::value* list) {
+  if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'items' is no list");
+  std::vector<relay::FeedEntry> entries;
+  for (const json::value& element : list->get_array()) {
+    if (!element.is_object()) return fail(ErrorCode::kInvalid, "an item is no object");
+    const json::object& item = element.get_object();
+    const auto text = [&](std::string_view key) { return json::get_string(item, key).value_or(""); };
+    TRY(const Tag tag, Tag::parse(text("tag")));
+    const auto seq = json::get_int(item, "seq");
+    const auto published = json::get_int(item, "published");
+    if (!seq || !published || *seq < 0 || !Url::parse(text("uri"))) {
+      return fail(ErrorCode::kInvalid, "an item lacks 'seq', 'published' or 'uri'");
+    }
+    const relay::Op op = text("op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd;
+    entries.push_back({static_cast<std::uint64_t>(*seq),
+                       {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published))}});
+  }
+  return entries;
 }
 
 std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
@@ -68,18 +102,19 @@ std::string follow_activity(const std::string& id, const std::string& actor, con
   return json::serialize(fediverse::make_follow(id, actor, tag_actors(owner_origin, tags)));
 }
 
-std::string undo_follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
-                                 const std::vector<std::string>& tags) {
+std::string undo_follow_activity(const std::string& id, const std::string& actor,
+                                 const std::string& owner_origin, const std::vector<std::string>& tags) {
   return json::serialize(fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags)));
 }
 
-std::string announce_to_people(const std::string& id, const std::string& tag_actor, const relay::TagEvent& event,
-                               WallTime now) {
+std::string announce_to_people(const std::string& id, const std::string& tag_actor,
+                               const relay::TagEvent& event, WallTime now) {
   return json::serialize(
       fediverse::make_announce(id, tag_actor, event.uri, event.published, fediverse::Audience::kPublic, now));
 }
 
-std::string undo_to_people(const std::string& id, const std::string& tag_actor, const relay::TagEvent& event) {
+std::string undo_to_people(const std::string& id, const std::string& tag_actor,
+                           const relay::TagEvent& event) {
   return json::serialize(fediverse::make_undo_announce(id + "#undo", tag_actor, id, event.uri));
 }
 

@@ -1,4 +1,5 @@
-// Randomised exponential backoff (paper §5.5): the n-th wait is drawn from [½, 1½] · first · 2^(n−1), at most `longest`.
+// Randomised exponential backoff (paper §5.5): the n-th wait is drawn from [½, 1½] · first · 2^(n−1), at most
+// `longest`.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ struct Backoff {
   [[nodiscard]] Duration wait(unsigned failures, Rng& rng) const {
     const unsigned doublings = std::min(failures - 1, 20U);
     const Duration base = std::min(Duration(first.count() << doublings), longest);
-    return base / 2 + Duration(static_cast<Duration::rep>(rng.below(static_cast<std::uint64_t>(base.count()) + 1)));
+    return base / 2 +
+           Duration(static_cast<Duration::rep>(rng.below(static_cast<std::uint64_t>(base.count()) + 1)));
   }
 };
 

@@ -1,4 +1,5 @@
-// Who gets announcements of which tag: the followers of this node's hashtag actors, in memory, indexed for fan-out.
+// Who gets announcements of which tag: the followers of this node's hashtag actors, in memory, indexed for
+// fan-out.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Queues towards destinations, one request at a time each.
 //
-// Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under way, items
-// gather, and the next request carries all of them. A destination that fails is tried again after a randomised
-// exponential backoff, with its items in order.
+// Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under
+// way, items gather, and the next request carries all of them. A destination that fails is tried again after
+// a randomised exponential backoff, with its items in order.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -22,9 +22,10 @@
 namespace tagring::relay {
 
 struct LaneOptions {
-  std::size_t batch_max = 500;         // items of one request
-  std::size_t concurrent_max = 128;    // requests under way, all lanes together
-  Duration gather = Duration::zero();  // random wait up to this before a request that follows another: more per request
+  std::size_t batch_max = 500;       // items of one request
+  std::size_t concurrent_max = 128;  // requests under way, all lanes together
+  Duration gather =
+      Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
 };
 
@@ -106,13 +107,14 @@ class Lanes {
         lane.failures = 0;
         if (lane.items.empty()) break;
         if (options_.gather > Duration::zero()) {
-          const Instant next = clock_.now() + Duration(static_cast<Duration::rep>(
-                                                  rng_.below(static_cast<std::uint64_t>(options_.gather.count()) + 1)));
+          const Instant next = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(
+                                                  static_cast<std::uint64_t>(options_.gather.count()) + 1)));
           co_await clock_.sleep_until(next);
         }
       } else {
         size_ += again.size();
-        lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+        lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()),
+                          std::make_move_iterator(again.end()));
         const Instant next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
         release();
         co_await clock_.sleep_until(next);

@@ -91,6 +91,10 @@ class Store {
   // --- outbox ----------------------------------------------------------------------------------------
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) = 0;
+  // Owes events to that many owners each on a ring, whatever was owed or sent before. Returns the new
+  // entries.
+  virtual Task<Result<std::vector<OutboxEntry>>> owe(Ring ring, std::vector<TagEvent> events,
+                                                     unsigned replicas) = 0;
   // Clears bits of replicas_left; an entry without bits is gone. Unknown seqs are ignored.
   virtual Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) = 0;
 
@@ -107,7 +111,9 @@ class Store {
                                                      unsigned storage_replicas) = 0;
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<FeedEntry>>> feed(std::uint64_t after, std::size_t limit) = 0;
-  // Those of them whose tag has its key in the segment: what a new owner of it may still have to deliver.
+  // The place in the feed after which everything was accepted at `since` or later.
+  virtual Task<Result<std::uint64_t>> feed_start(WallTime since) = 0;
+  // Like feed(), of tags with their key in the segment: what a new owner of it may still have to deliver.
   virtual Task<Result<std::vector<FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
                                                                std::size_t limit) = 0;
   // Forgets delivered entries: seq at most `through` and accepted before `before`. That they were accepted is

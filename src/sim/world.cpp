@@ -1,9 +1,8 @@
 #include "sim/world.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
 
 #include "base/assert.hpp"
 #include "fediverse/signature.hpp"
@@ -47,7 +46,8 @@ void detail::spawn_for_world(Loop& loop, Task<void> task) {
 
 // A machine that runs a node. It outlives crashes of the node; `run` does not.
 struct World::Host {
-  explicit Host(crypto::PrivateKey node_key, std::uint64_t seed, const Clock& clock) : key(std::move(node_key)), disk(Rng(seed), clock) {}
+  explicit Host(crypto::PrivateKey node_key, std::uint64_t seed, const Clock& clock)
+      : key(std::move(node_key)), disk(Rng(seed), clock) {}
 
   struct Run {
     OwnerId owner = 0;
@@ -99,10 +99,11 @@ class World::SimHttp final : public HttpClient {
       request.headers.set("Host", call.url.authority());
       request.body = std::move(call.body);
       request.peer = address_of(number_, is_node_);
-      world_.loop.at(world_.loop.now() + world_.delay(), kWorld,
-                     [world = &world_, from = number_, target, to_node, request = std::move(request), box]() mutable {
-                       arrive(*world, from, target, to_node, std::move(request), std::move(box));
-                     });
+      world_.loop.at(
+          world_.loop.now() + world_.delay(), kWorld,
+          [world = &world_, from = number_, target, to_node, request = std::move(request), box]() mutable {
+            arrive(*world, from, target, to_node, std::move(request), std::move(box));
+          });
     }
     co_await world_.loop.wait(owner_, box->token, deadline);
     if (!box->value) co_return fail(ErrorCode::kTimedOut, "no answer");
@@ -112,9 +113,11 @@ class World::SimHttp final : public HttpClient {
  private:
   using Answer = std::shared_ptr<Box<Result<HttpResponse>>>;
 
-  static void arrive(World& world, std::size_t from, std::size_t target, bool to_node, HttpRequest request, Answer box) {
+  static void arrive(World& world, std::size_t from, std::size_t target, bool to_node, HttpRequest request,
+                     Answer box) {
     if (!to_node) {
-      boost::asio::co_spawn(world.loop.executor(kWorld), serve(&world, target, from, world.origin_answer(target, std::move(request)), box),
+      boost::asio::co_spawn(world.loop.executor(kWorld),
+                            serve(&world, target, from, world.origin_answer(target, std::move(request)), box),
                             Detached{});
       return;
     }
@@ -123,20 +126,22 @@ class World::SimHttp final : public HttpClient {
       return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
     }
     Host::Run& run = *host->second->run;
-    boost::asio::co_spawn(world.loop.executor(run.owner), serve(&world, target, from, run.node->answer(std::move(request)), box),
-                          Detached{});
+    boost::asio::co_spawn(world.loop.executor(run.owner),
+                          serve(&world, target, from, run.node->answer(std::move(request)), box), Detached{});
   }
-  static Task<void> serve(World* world, std::size_t host, std::size_t from, Task<HttpResponse> answer, Answer box) {
+  static Task<void> serve(World* world, std::size_t host, std::size_t from, Task<HttpResponse> answer,
+                          Answer box) {
     HttpResponse response = co_await std::move(answer);
     reply(*world, host, from, std::move(box), std::move(response));
   }
   static void reply(World& world, std::size_t from, std::size_t to, Answer box, Result<HttpResponse> result) {
     if (!world.passes(from, to)) return;
-    world.loop.at(world.loop.now() + world.delay(), kWorld, [&world, box, result = std::move(result)]() mutable {
-      if (box->value) return;
-      box->value.emplace(std::move(result));
-      world.loop.complete(box->token);
-    });
+    world.loop.at(world.loop.now() + world.delay(), kWorld,
+                  [&world, box, result = std::move(result)]() mutable {
+                    if (box->value) return;
+                    box->value.emplace(std::move(result));
+                    world.loop.complete(box->token);
+                  });
   }
 
   World& world_;
@@ -158,7 +163,10 @@ bool World::passes(std::optional<std::size_t> from, std::optional<std::size_t> t
 // --- nodes -------------------------------------------------------------------------------------------------
 
 World::World(std::uint64_t seed, WorldOptions options)
-    : loop(seed), rng_(~seed), options_(options), log_(options.log ? Log::to_stderr(LogLevel::kDebug) : Log::off()) {}
+    : loop(seed),
+      rng_(~seed),
+      options_(options),
+      log_(options.log ? Log::to_stderr(LogLevel::kDebug) : Log::off()) {}
 
 World::~World() {
   for (const std::size_t i : up()) crash_node(i);
@@ -187,7 +195,8 @@ void World::start_node(std::size_t i) {
   names_[origin_host(i)] = {i, false};
   if (!hosts_.contains(i)) {
     const std::string seed = fmt::format("{:032}", i + 1);
-    hosts_[i] = std::make_unique<Host>(crypto::PrivateKey::ed25519_from_seed(seed), rng_.next(), *origin(i).clock);
+    hosts_[i] =
+        std::make_unique<Host>(crypto::PrivateKey::ed25519_from_seed(seed), rng_.next(), *origin(i).clock);
   }
   Host& host = *hosts_[i];
   TR_ASSERT(!host.run);
@@ -203,7 +212,7 @@ Task<void> World::boot(std::size_t i) {
   Host& host = *hosts_.at(i);
   Host::Run& run = *host.run;
   db::DatabaseOptions database;
-  database.path = host.disk.path("node.db");
+  database.path = "node.db";
   database.vfs = host.disk.vfs();
   database.mode = db::Mode::kInline;
   auto stores = db::open_stores(std::move(database), *run.clock);
@@ -212,8 +221,8 @@ Task<void> World::boot(std::size_t i) {
   run.stores = std::move(*stores);
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
   TR_ASSERT(incarnation);
-  node::Environment environment{*run.clock, loop.executor(run.owner), *run.http, workers_, run.stores->relay,
-                                run.stores->history, log_, rng_.next()};
+  node::Environment environment{*run.clock,        loop.executor(run.owner), *run.http, workers_,
+                                run.stores->relay, run.stores->history,      log_,      rng_.next()};
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.
   if (*incarnation > 1) config.create = false;
@@ -225,11 +234,10 @@ Task<void> World::boot(std::size_t i) {
 void World::crash_node(std::size_t i) {
   Host& host = *hosts_.at(i);
   TR_ASSERT(host.run);
-  // First everything that waits, then what it used; the disk last, so that closing the database saves nothing.
-  host.disk.freeze();
+  // The disk first, so that closing the database saves nothing.
+  host.disk.crash();
   loop.drop(host.run->owner);
   host.run.reset();
-  host.disk.crash();
 }
 
 bool World::is_up(std::size_t i) const {
@@ -273,8 +281,13 @@ bool World::is_settled() {
 }
 
 bool World::is_quiet() {
-  return is_settled() && std::ranges::all_of(up(), [this](std::size_t i) { return node(i).is_idle() && node(i).subscriber().is_settled(); }) &&
-         std::ranges::all_of(posts_, [](const Post& post) { return post.acknowledged && (!post.deletion_sent || post.deleted); });
+  return is_settled() &&
+         std::ranges::all_of(
+             up(),
+             [this](std::size_t i) { return node(i).is_idle() && node(i).subscriber().is_settled(); }) &&
+         std::ranges::all_of(posts_, [](const Post& post) {
+           return post.acknowledged && (!post.deletion_sent || post.deleted);
+         });
 }
 
 // --- instances ---------------------------------------------------------------------------------------------
@@ -305,7 +318,9 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
         {"type", "Person"},
         {"preferredUsername", "alice"},
         {"inbox", id + "/inbox"},
-        {"publicKey", json::object{{"id", id + "#main-key"}, {"owner", id}, {"publicKeyPem", server.key.public_key().pem()}}}});
+        {"publicKey",
+         json::object{
+             {"id", id + "#main-key"}, {"owner", id}, {"publicKeyPem", server.key.public_key().pem()}}}});
     co_return response;
   }
   const auto note = server.notes.find(base + request.target);
@@ -322,7 +337,8 @@ std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
   const std::string base = "https://" + origin_host(i);
   const std::string uri = fmt::format("{}/users/alice/{}", base, number);
   json::array hashtags;
-  for (const std::string& tag : tags) hashtags.push_back(json::object{{"type", "Hashtag"}, {"name", "#" + tag}});
+  for (const std::string& tag : tags)
+    hashtags.push_back(json::object{{"type", "Hashtag"}, {"name", "#" + tag}});
   const json::object note = {{"id", uri},
                              {"type", "Note"},
                              {"attributedTo", base + "/users/alice"},
@@ -360,10 +376,12 @@ Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string bo
   for (;;) {
     const bool too_early = deletion && !posts_[number].acknowledged;
     if (!too_early) {
-      HttpCall call("POST", *Url::parse("https://" + node_host(i) + "/inbox"), loop.now() + std::chrono::seconds(5));
+      HttpCall call("POST", *Url::parse("https://" + node_host(i) + "/inbox"),
+                    loop.now() + std::chrono::seconds(5));
       call.headers.add("Content-Type", "application/activity+json");
       call.body = body;
-      fediverse::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key", loop.wall_now());
+      fediverse::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key",
+                           loop.wall_now());
       const Result<HttpResponse> response = co_await server.http->send(std::move(call));
       if (response && response->status >= 200 && response->status < 300) {
         (deletion ? posts_[number].deleted : posts_[number].acknowledged) = true;

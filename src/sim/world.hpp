@@ -56,10 +56,11 @@ class World {
     std::string uri;
     std::vector<std::string> tags;
     bool acknowledged = false;
-    bool deleted = false;           // and the deletion acknowledged
+    bool deleted = false;  // and the deletion acknowledged
     bool deletion_sent = false;
   };
-  // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for ever, as servers do.
+  // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for
+  // ever, as servers do.
   std::size_t publish(std::size_t i, std::vector<std::string> tags);
   void remove(std::size_t post);
   [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
@@ -68,7 +69,8 @@ class World {
   template <class T>
   std::optional<T> await(Task<T> task, Duration limit);
   // The tag's whole history read page by page through node i; nothing if a page failed.
-  std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag, std::size_t page_size);
+  std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
+                                                            std::size_t page_size);
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
 

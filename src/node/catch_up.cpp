@@ -1,0 +1,93 @@
+#include "node/catch_up.hpp"
+
+#include <set>
+
+#include "node/results.hpp"
+#include "node/wire.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::node {
+namespace {
+constexpr std::size_t kScanMax = 20'000;  // feed entries looked at for one page
+}
+
+Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> tags, WallTime since) {
+  std::int64_t after = -1;
+  for (;;) {
+    json::object request = {{"since", since.time_since_epoch().count()},
+                            {"tags", json::array(tags.begin(), tags.end())},
+                            {"nonce", ++nonce_}};
+    if (after >= 0) request["after"] = after;
+    const Result<HttpResponse> response =
+        co_await courier_.deliver(owner + std::string(kPath), json::serialize(request));
+    if (!response) co_return std::unexpected(response.error());
+    if (response->status != 200)
+      co_return std::unexpected(ring::decode_error(response->status, response->body));
+    CO_TRY(const json::object page, json::parse_object(response->body));
+    CO_TRY(const std::vector<relay::FeedEntry> entries, feed_from_json(json::find(page, "items")));
+    std::vector<relay::TagEvent> events;
+    for (const relay::FeedEntry& entry : entries) events.push_back(entry.event);
+    if (!events.empty()) {
+      const auto refusals = co_await roles_.receive(std::move(events), owner);
+      if (!refusals) co_return std::unexpected(refusals.error());
+    }
+    const std::optional<std::int64_t> next = json::get_int(page, "after");
+    if (!next) co_return Result<void>();
+    if (*next <= after) co_return fail(ErrorCode::kInvalid, "a page of missed posts does not move on");
+    after = *next;
+  }
+}
+
+Task<HttpResponse> CatchUp::answer(HttpRequest request) {
+  const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
+  if (!sender) {
+    HttpResponse response = error_response(sender.error());
+    response.status = 401;
+    co_return response;
+  }
+  Result<json::object> body = json::parse_object(request.body);
+  if (!body) co_return error_response(body.error());
+  const Result<json::object> page = co_await page_of(std::move(*body), sender->id);
+  if (!page) co_return error_response(page.error());
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*page);
+  co_return response;
+}
+
+Task<Result<json::object>> CatchUp::page_of(json::object request, std::string follower) {
+  std::set<std::string> tags;
+  json::for_each(json::find(request, "tags"), [&](const json::value& element) {
+    if (!element.is_string()) return;
+    const std::string tag(element.get_string());
+    const auto* targets = followers_.of(tag);
+    if (targets != nullptr && targets->contains(follower)) tags.insert(tag);
+  });
+  const auto since = json::get_int(request, "since");
+  if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be a number of milliseconds");
+  std::uint64_t after = 0;
+  if (const auto place = json::get_int(request, "after")) {
+    after = static_cast<std::uint64_t>(*place);
+  } else {
+    const WallTime start = std::max(WallTime(Duration(*since)), clock_.wall_now() - kWindow);
+    CO_TRY(after, co_await store_.feed_start(start));
+  }
+  std::vector<relay::FeedEntry> found;
+  std::size_t scanned = 0;
+  bool more = false;
+  while (found.size() < kPage && scanned < kScanMax) {
+    CO_TRY(const std::vector<relay::FeedEntry> entries, co_await store_.feed(after, kPage - found.size()));
+    more = !entries.empty();
+    if (!more) break;
+    scanned += entries.size();
+    after = entries.back().seq;
+    for (const relay::FeedEntry& entry : entries) {
+      if (tags.contains(entry.event.tag)) found.push_back(entry);
+    }
+  }
+  json::object page = {{"items", to_json(found)}};
+  if (more) page["after"] = after;
+  co_return page;
+}
+
+}  // namespace tagring::node

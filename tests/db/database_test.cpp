@@ -1,0 +1,242 @@
+#include "db/database.hpp"
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "base/rng.hpp"
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using Opened = std::unique_ptr<Database>;
+
+class DatabaseTest : public testing::TestWithParam<Mode> {
+ protected:
+  Opened open() {
+    auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+    if (!opened) throw std::runtime_error(opened.error().message);
+    return std::move(*opened);
+  }
+  TemporaryDirectory directory;
+};
+
+Result<void> set(Connection& db, const std::string& name, const std::string& value) {
+  TRY_VOID(db.run("INSERT INTO meta(name, value) VALUES(?, ?)", name, Blob{value}));
+  return {};
+}
+
+Result<std::int64_t> count(Connection& db) {
+  Statement row = db.query("SELECT count(*) FROM meta");
+  TRY_VOID(row.step());
+  return row.integer(0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, DatabaseTest, testing::Values(Mode::kInline, Mode::kThread),
+                         [](const auto& mode) { return mode.param == Mode::kInline ? "Inline" : "Thread"; });
+
+TEST_P(DatabaseTest, AJobThatFailsChangesNothing) {
+  const Opened database = open();
+  const auto failed = run(database->write([](Connection& db) -> Result<void> {
+    TRY_VOID(set(db, "a", "1"));
+    return fail(ErrorCode::kConflict, "changed my mind");
+  }));
+  EXPECT_EQ(failed.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(must(database->read(count)), 0);
+  must(database->write([](Connection& db) { return set(db, "a", "1"); }));
+  EXPECT_EQ(must(database->read(count)), 1);
+}
+
+TEST_P(DatabaseTest, AViolatedConstraintIsAConflict) {
+  const Opened database = open();
+  must(database->write([](Connection& db) { return set(db, "a", "1"); }));
+  const auto again = run(database->write([](Connection& db) { return set(db, "a", "2"); }));
+  EXPECT_EQ(again.error().code, ErrorCode::kConflict);
+}
+
+TEST_P(DatabaseTest, AnotherConnectionCannotOpenTheFile) {
+  const Opened database = open();
+  const auto second = Database::open({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_P(DatabaseTest, ANewerSchemaIsRefusedWithAMessageThatHelps) {
+  {
+    const Opened database = open();
+    must(database->write([](Connection& db) -> Result<void> {
+      TRY_VOID(db.run("INSERT INTO migrations(version) VALUES(2)"));
+      return {};
+    }));
+  }
+  const auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(opened.error().message.find("version 2"), std::string::npos);
+}
+
+TEST_P(DatabaseTest, AFileThatIsNoDatabaseIsRefused) {
+  FILE* file = std::fopen(directory.file("db").c_str(), "w");
+  for (int i = 0; i < 1000; ++i) std::fputs("not a database ", file);
+  std::fclose(file);
+  const auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
+}
+
+TEST(Sqlite, ValuesComeBackAsTheyWereBound) {
+  const TemporaryDirectory directory;
+  auto connection = Connection::open(directory.file("db"));
+  ASSERT_TRUE(connection);
+  const std::string octets("\0\xff'", 3);
+  Statement row = connection->query("SELECT ?, ?, ?, ?, ?, ?", octets, Blob{octets}, -5, UINT64_MAX,
+                                    std::string_view(), WallTime(Duration(7)));
+  ASSERT_TRUE(*row.step());
+  EXPECT_EQ(row.type(0), Type::kText);
+  EXPECT_EQ(row.text(0), octets);
+  EXPECT_EQ(row.type(1), Type::kBlob);
+  EXPECT_EQ(row.text(1), octets);
+  EXPECT_EQ(row.integer(2), -5);
+  EXPECT_EQ(row.integer(3), INT64_MAX);
+  EXPECT_EQ(row.type(4), Type::kText);
+  EXPECT_EQ(row.text(4), "");
+  EXPECT_EQ(row.time(5), WallTime(Duration(7)));
+  EXPECT_FALSE(*row.step());
+}
+
+TEST(Sqlite, BrokenSqlIsAnErrorOfTheFirstStep) {
+  const TemporaryDirectory directory;
+  auto connection = Connection::open(directory.file("db"));
+  ASSERT_TRUE(connection);
+  const auto failed = connection->run("SELECT nothing FROM nowhere");
+  EXPECT_EQ(failed.error().code, ErrorCode::kCorrupt);
+  EXPECT_TRUE(connection->run("SELECT 1"));
+}
+
+// --- group commit --------------------------------------------------------------------------------------
+
+class GroupCommit : public testing::Test {
+ protected:
+  GroupCommit() : stores(make()) {}
+  std::unique_ptr<Stores> make() {
+    auto opened = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kThread}, clock);
+    if (!opened) throw std::runtime_error(opened.error().message);
+    return std::move(*opened);
+  }
+  TemporaryDirectory directory;
+  ManualClock clock;
+  std::unique_ptr<Stores> stores;
+};
+
+// Many callers, each a loop of writes of its own; every third fails by itself.
+Task<void> write_repeatedly(Database* database, int writer, int writes, std::atomic<int>* wrong) {
+  const auto thread = std::this_thread::get_id();
+  for (int i = 0; i < writes; ++i) {
+    const bool fails = i % 3 == 0;
+    auto job = [name = std::to_string(writer) + "-" + std::to_string(i),
+                fails](Connection& db) -> Result<std::string> {
+      TRY_VOID(set(db, name, "x"));
+      if (fails) return fail(ErrorCode::kDenied, name);
+      return name;
+    };
+    const auto done = co_await database->write(std::move(job));
+    const bool as_expected = fails ? !done && done.error().code == ErrorCode::kDenied
+                                   : done && *done == std::to_string(writer) + "-" + std::to_string(i);
+    if (!as_expected || std::this_thread::get_id() != thread) ++*wrong;
+  }
+}
+
+TEST_F(GroupCommit, EachCallerGetsItsOwnAnswerOnItsOwnThread) {
+  constexpr int kThreads = 4;
+  constexpr int kWriters = 25;
+  constexpr int kWrites = 12;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      boost::asio::io_context loop;
+      TaskGroup group(loop.get_executor());
+      for (int w = 0; w < kWriters; ++w) {
+        group.spawn("writer", write_repeatedly(stores->database.get(), t * kWriters + w, kWrites, &wrong));
+      }
+      loop.run();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  stores.reset();
+  stores = make();
+  EXPECT_EQ(must(stores->database->read(count)), kThreads * kWriters * kWrites * 2 / 3);
+}
+
+TEST_F(GroupCommit, AReadSeesTheWritesAskedForBefore) {
+  for (int round = 0; round < 20; ++round) {
+    boost::asio::io_context loop;
+    std::int64_t seen = -1;
+    for (int i = 0; i < 10; ++i) {
+      boost::asio::co_spawn(loop, stores->meta.set(std::to_string(round * 10 + i), "x"),
+                            [](const std::exception_ptr&, const Result<void>&) {});
+    }
+    boost::asio::co_spawn(loop, stores->database->read(count),
+                          [&](const std::exception_ptr&, const auto& rows) { seen = *rows; });
+    loop.run();
+    EXPECT_EQ(seen, (round + 1) * 10);
+  }
+}
+
+TEST_F(GroupCommit, ClosingFinishesWhatWasAskedFor) {
+  boost::asio::io_context loop;
+  int done = 0;
+  for (int i = 0; i < 200; ++i) {
+    boost::asio::co_spawn(
+        loop, stores->meta.set("name" + std::to_string(i), "x"),
+        [&](const std::exception_ptr&, const Result<void>& result) { done += result ? 1 : 0; });
+  }
+  loop.poll();  // all have asked
+  stores.reset();
+  loop.restart();
+  loop.run();
+  EXPECT_EQ(done, 200);
+  stores = make();
+  EXPECT_EQ(must(stores->database->read(count)), 200);
+}
+
+TEST_F(GroupCommit, CallersMayBeDroppedWhileTheyWait) {
+  {
+    boost::asio::io_context loop;
+    for (int i = 0; i < 50; ++i) {
+      boost::asio::co_spawn(loop, stores->meta.set("name" + std::to_string(i), "x"),
+                            [](const std::exception_ptr&, const Result<void>&) {});
+    }
+    loop.poll();
+    stores.reset();  // its answers are posted, and nobody runs them
+  }
+  stores = make();
+  EXPECT_EQ(must(stores->database->read(count)), 50);
+}
+
+// --- meta ----------------------------------------------------------------------------------------------
+
+class Meta : public StoresTest {};
+
+TEST_F(Meta, ValuesAreKeptAndReplaced) {
+  EXPECT_EQ(must(stores->meta.get("key")), std::nullopt);
+  must(stores->meta.set("key", "one"));
+  must(stores->meta.set("key", std::string("t\0o", 3)));
+  reopen();
+  EXPECT_EQ(must(stores->meta.get("key")), std::string("t\0o", 3));
+}
+
+TEST_F(Meta, CountersNeverGiveTheSameNumberTwice) {
+  EXPECT_EQ(must(stores->meta.next_counter("feed")), 1U);
+  EXPECT_EQ(must(stores->meta.next_counter("feed")), 2U);
+  EXPECT_EQ(must(stores->meta.next_counter("other")), 1U);
+  reopen();
+  EXPECT_EQ(must(stores->meta.next_counter("feed")), 3U);
+  // A sequence of the stores with the same name is another one.
+  EXPECT_EQ(must(stores->relay.accept({{"cats", relay::Op::kAdd, "u", "a", at(1)}}, 0)).at(0).feed_seq, 1U);
+}
+
+}  // namespace
+}  // namespace tagring::db

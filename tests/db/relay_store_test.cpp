@@ -1,0 +1,405 @@
+#include "db/relay_store.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "base/rng.hpp"
+#include "db/keys.hpp"
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using relay::FeedEntry;
+using relay::Follower;
+using relay::Op;
+using relay::OutboxEntry;
+using relay::PublishedPost;
+using relay::Subscription;
+using relay::TagEvent;
+using Tags = std::vector<std::string>;
+
+const std::string kUri = "https://a.example/users/u/1";
+const std::string kAuthor = "https://a.example/users/u";
+
+class RelayStore : public StoresTest {
+ protected:
+  SqliteRelayStore& store() { return stores->relay; }
+  std::vector<OutboxEntry> publish(Tags tags, std::int64_t published = 5) {
+    return must(store().publish({kUri, kAuthor, at(published), std::move(tags)}, 2));
+  }
+  std::vector<relay::Store::Accepted> accept(std::vector<TagEvent> events, unsigned storage_replicas = 0) {
+    return must(store().accept(std::move(events), storage_replicas));
+  }
+  std::vector<FeedEntry> feed(std::uint64_t after = 0, std::size_t limit = 100'000) {
+    return must(store().feed(after, limit));
+  }
+  std::vector<OutboxEntry> outbox() { return must(store().outbox(0, 100'000)); }
+};
+
+TagEvent event(std::string tag, Op op, std::string uri) {
+  return {std::move(tag), op, std::move(uri), kAuthor, at(5)};
+}
+TagEvent add(std::string tag, std::string uri = kUri) {
+  return event(std::move(tag), Op::kAdd, std::move(uri));
+}
+TagEvent removal(std::string tag, std::string uri = kUri) {
+  return event(std::move(tag), Op::kRemove, std::move(uri));
+}
+Follower follower(std::string tag, std::string actor, std::string inbox = "https://f.example/inbox") {
+  return {std::move(tag), std::move(actor), std::move(inbox), "https://f.example/follow/1", false, 0};
+}
+
+// --- publisher -----------------------------------------------------------------------------------------
+
+TEST_F(RelayStore, APostIsOwedToTheRelaysOfEachTag) {
+  const auto owed = publish({"cats", "dogs"});
+  ASSERT_EQ(owed.size(), 2U);
+  EXPECT_EQ(owed[0].event, add("cats"));
+  EXPECT_EQ(owed[1].event, add("dogs"));
+  EXPECT_EQ(owed[0].ring, Ring::kRelay);
+  EXPECT_EQ(owed[0].replicas_left, 0b11U);
+  EXPECT_LT(owed[0].seq, owed[1].seq);
+  EXPECT_EQ(outbox().size(), 2U);
+  const PublishedPost found = must(store().find_post(kUri));
+  EXPECT_EQ(found.tags, (Tags{"cats", "dogs"}));
+  EXPECT_EQ(found.author, kAuthor);
+  EXPECT_EQ(found.published, at(5));
+}
+
+TEST_F(RelayStore, AnUnchangedPostOwesNothing) {
+  publish({"cats", "dogs"});
+  EXPECT_TRUE(publish({"cats", "dogs"}).empty());
+  EXPECT_TRUE(publish({"dogs", "cats", "dogs"}).empty());
+  EXPECT_EQ(outbox().size(), 2U);
+}
+
+TEST_F(RelayStore, AnEditOwesTheDifference) {
+  publish({"ants", "cats"});
+  const auto owed = publish({"bees", "cats"}, 77);
+  ASSERT_EQ(owed.size(), 2U);
+  EXPECT_EQ(owed[0].event, removal("ants"));  // with the date that it had
+  EXPECT_EQ(owed[1].event, (TagEvent{"bees", Op::kAdd, kUri, kAuthor, at(77)}));
+  EXPECT_EQ(must(store().find_post(kUri)).published, at(77));
+}
+
+TEST_F(RelayStore, ADeletionRemovesEveryTagAndIsFinal) {
+  publish({"cats", "dogs"});
+  const auto owed = publish({}, 99);
+  ASSERT_EQ(owed.size(), 2U);
+  EXPECT_EQ(owed[0].event, removal("cats"));
+  EXPECT_EQ(owed[1].event, removal("dogs"));
+  reopen();
+  EXPECT_TRUE(publish({"cats"}).empty());
+  EXPECT_TRUE(publish({}).empty());
+  EXPECT_EQ(run(store().find_post(kUri)).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(RelayStore, DeletingAnUnknownPostOwesNothing) {
+  EXPECT_TRUE(publish({}).empty());
+  EXPECT_EQ(run(store().find_post(kUri)).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(publish({"cats"}).size(), 1U);
+}
+
+TEST_F(RelayStore, ThirtyTwoReplicasFitTheMask) {
+  EXPECT_EQ(must(store().publish({kUri, kAuthor, at(1), {"cats"}}, 32)).at(0).replicas_left, 0xFFFFFFFFU);
+}
+
+// --- outbox --------------------------------------------------------------------------------------------
+
+TEST_F(RelayStore, AnOutboxEntryLivesUntilEveryReplicaHasAcknowledged) {
+  const auto owed = publish({"cats", "dogs"});
+  must(store().acknowledge({{owed[0].seq, 0b01}, {owed[1].seq, 0b11}, {12345, 1}}));
+  reopen();
+  ASSERT_EQ(outbox().size(), 1U);
+  EXPECT_EQ(outbox()[0].seq, owed[0].seq);
+  EXPECT_EQ(outbox()[0].replicas_left, 0b10U);
+  must(store().acknowledge({{owed[0].seq, 0b01}}));
+  EXPECT_EQ(outbox().size(), 1U);
+  must(store().acknowledge({{owed[0].seq, 0b10}}));
+  EXPECT_TRUE(outbox().empty());
+}
+
+TEST_F(RelayStore, TheOutboxIsReadOldestFirstFromAPlace) {
+  publish({"a", "b", "c", "d"});
+  const auto first = must(store().outbox(0, 2));
+  const auto rest = must(store().outbox(first.back().seq, 99));
+  ASSERT_EQ(first.size(), 2U);
+  ASSERT_EQ(rest.size(), 2U);
+  EXPECT_EQ(rest[0].event.tag, "c");
+  EXPECT_TRUE(must(store().outbox(UINT64_MAX, 9)).empty());
+}
+
+TEST_F(RelayStore, SequenceNumbersAreNeverUsedAgain) {
+  const auto owed = publish({"cats"});
+  const auto accepted = accept({add("cats")});
+  must(store().acknowledge({{owed[0].seq, 0b11}}));
+  must(store().prune_feed(accepted[0].feed_seq, clock.wall + Duration(1)));
+  ASSERT_TRUE(outbox().empty());
+  ASSERT_TRUE(feed().empty());
+  reopen();
+  EXPECT_GT(publish({"dogs"}).back().seq, owed[0].seq);
+  EXPECT_GT(accept({add("dogs")})[0].feed_seq, accepted[0].feed_seq);
+}
+
+// --- feed ----------------------------------------------------------------------------------------------
+
+TEST_F(RelayStore, NewsAreAcceptedOnceAndInOrder) {
+  const auto answers = accept({add("cats"), add("dogs"), add("cats"), add("cats", "https://b.example/2")});
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_TRUE(answers[0].fresh && answers[1].fresh && !answers[2].fresh && answers[3].fresh);
+  EXPECT_EQ(answers[2].feed_seq, 0U);
+  EXPECT_LT(answers[0].feed_seq, answers[1].feed_seq);
+  EXPECT_LT(answers[1].feed_seq, answers[3].feed_seq);
+  reopen();
+  EXPECT_FALSE(accept({add("dogs")})[0].fresh);
+  const auto entries = feed();
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[0].event, add("cats"));
+  EXPECT_EQ(entries[0].seq, answers[0].feed_seq);
+  EXPECT_EQ(feed(entries[0].seq, 1).at(0).event, add("dogs"));
+  EXPECT_TRUE(feed(0, 0).empty());
+}
+
+TEST_F(RelayStore, ARemovalWinsInEveryOrder) {
+  std::vector<TagEvent> events = {add("cats"), removal("cats"), add("cats"), removal("cats")};
+  int order = 0;
+  std::ranges::sort(events, {}, &TagEvent::op);
+  do {
+    std::vector<TagEvent> with_uri = events;
+    for (TagEvent& e : with_uri) e.uri += std::to_string(order);
+    const std::uint64_t before = feed().empty() ? 0 : feed().back().seq;
+    for (const TagEvent& e : with_uri) accept({e});
+    std::vector<Op> announced;
+    for (const FeedEntry& entry : feed(before)) announced.push_back(entry.event.op);
+    // An Add at most before, never after.
+    if (events.front().op == Op::kAdd) {
+      EXPECT_EQ(announced, (std::vector{Op::kAdd, Op::kRemove}));
+    } else {
+      EXPECT_EQ(announced, std::vector{Op::kRemove});
+    }
+    EXPECT_FALSE(accept({with_uri[0]})[0].fresh);
+    ++order;
+  } while (std::ranges::next_permutation(events, {}, &TagEvent::op).found);
+  EXPECT_EQ(order, 6);
+}
+
+TEST_F(RelayStore, WhatIsAcceptedForStorageIsOwedToItsOwners) {
+  const auto answers = accept({add("cats"), add("cats"), removal("dogs")}, 4);
+  EXPECT_NE(answers[0].outbox_seq, 0U);
+  EXPECT_EQ(answers[1].outbox_seq, 0U);
+  const auto owed = outbox();
+  ASSERT_EQ(owed.size(), 2U);
+  EXPECT_EQ(owed[0].seq, answers[0].outbox_seq);
+  EXPECT_EQ(owed[0].ring, Ring::kStorage);
+  EXPECT_EQ(owed[0].replicas_left, 0b1111U);
+  EXPECT_EQ(owed[1].event, removal("dogs"));
+  EXPECT_EQ(accept({add("birds")})[0].outbox_seq, 0U);
+}
+
+TEST_F(RelayStore, TheFeedOfASegmentIsThatOfItsTagsEvenAcrossZero) {
+  Rng rng(4);
+  std::vector<TagEvent> events;
+  for (int i = 0; i < 400; ++i)
+    events.push_back(add("tag" + std::to_string(rng.below(30)), kUri + std::to_string(i)));
+  accept(events);
+  const auto all = feed();
+  for (int round = 0; round < 50; ++round) {
+    Segment segment{tag_key("tag" + std::to_string(rng.below(30))), tag_key(std::to_string(rng.next()))};
+    if (round % 10 == 0) segment.to = segment.from;
+    std::vector<std::uint64_t> expected;
+    for (const FeedEntry& entry : all) {
+      if (segment.contains(tag_key(entry.event.tag))) expected.push_back(entry.seq);
+    }
+    std::vector<std::uint64_t> read;
+    const std::size_t limit = 1 + rng.below(50);
+    for (;;) {
+      const auto part = must(store().feed_of_segment(segment, read.empty() ? 0 : read.back(), limit));
+      for (const FeedEntry& entry : part) read.push_back(entry.seq);
+      if (part.size() < limit) break;
+    }
+    ASSERT_EQ(read, expected);
+  }
+}
+
+TEST_F(RelayStore, ASparseSegmentIsFoundInALongFeed) {
+  std::vector<TagEvent> events;
+  for (int i = 0; i < 25'000; ++i) events.push_back(add("common", std::to_string(i)));
+  events.push_back(add("rare"));
+  accept(std::move(events));
+  const RingId key = tag_key("rare");
+  const auto found = must(store().feed_of_segment({key - RingId::power_of_two(0), key}, 0, 10));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].event.tag, "rare");
+}
+
+TEST_F(RelayStore, PruningTakesWhatIsBothDeliveredAndOld) {
+  const auto first = accept({add("cats", "1")});
+  clock.wall += std::chrono::hours(1);
+  const WallTime later = clock.wall;
+  const auto second = accept({add("cats", "2")});
+  must(store().prune_feed(first[0].feed_seq - 1, later + Duration(1)));
+  EXPECT_EQ(feed().size(), 2U);
+  must(store().prune_feed(second[0].feed_seq, later));
+  ASSERT_EQ(feed().size(), 1U);
+  EXPECT_EQ(feed()[0].seq, second[0].feed_seq);
+}
+
+TEST_F(RelayStore, PruningManyEntriesTakesThemAll) {
+  std::vector<TagEvent> events;
+  for (int i = 0; i < 5'001; ++i) events.push_back(add("cats", std::to_string(i)));
+  accept(std::move(events));
+  clock.wall += std::chrono::days(40);
+  const auto last = accept({add("cats", "last")});
+  must(store().prune_feed(last[0].feed_seq - 1, clock.wall));
+  EXPECT_EQ(feed().size(), 1U);
+  must(store().prune_feed(last[0].feed_seq, clock.wall + Duration(1)));
+  EXPECT_TRUE(accept({add("cats", "0")})[0].fresh);
+  EXPECT_TRUE(accept({add("cats", "5000")})[0].fresh);
+}
+
+TEST_F(RelayStore, WhatWasAnnouncedIsRememberedForThirtyDaysAfterItIsPruned) {
+  accept({add("cats"), removal("dogs")});
+  clock.wall += std::chrono::days(1);
+  must(store().prune_feed(UINT64_MAX, clock.wall));
+  ASSERT_TRUE(feed().empty());
+  clock.wall += std::chrono::days(28);
+  must(store().prune_feed(UINT64_MAX, clock.wall));
+  EXPECT_FALSE(accept({add("cats")})[0].fresh);
+  EXPECT_FALSE(accept({add("dogs")})[0].fresh);
+  // The removal begins the time anew.
+  EXPECT_TRUE(accept({removal("cats")})[0].fresh);
+  clock.wall += std::chrono::days(3);
+  must(store().prune_feed(UINT64_MAX, clock.wall));
+  EXPECT_FALSE(accept({add("cats")})[0].fresh);
+  EXPECT_TRUE(accept({add("dogs")})[0].fresh);
+}
+
+TEST_F(RelayStore, WhatIsStillInTheFeedIsRememberedHoweverOld) {
+  accept({add("cats")});
+  clock.wall += std::chrono::days(100);
+  must(store().prune_feed(0, clock.wall));
+  EXPECT_FALSE(accept({add("cats")})[0].fresh);
+}
+
+// --- followers -----------------------------------------------------------------------------------------
+
+TEST_F(RelayStore, ANewFollowerStartsAtTheEndOfTheFeedUnlessToldOtherwise) {
+  const std::uint64_t end = accept({add("cats"), add("dogs")})[1].feed_seq;
+  must(store().prune_feed(end, clock.wall + Duration(1)));
+  Follower early = follower("cats", "https://f.example/early");
+  early.since = 1;
+  const auto stored = must(store().follow({follower("cats", "https://f.example/new"), early}));
+  EXPECT_EQ(stored.at(0).since, end);
+  EXPECT_EQ(stored.at(1).since, 1U);
+}
+
+TEST_F(RelayStore, AReplacedFollowerKeepsItsSince) {
+  must(store().follow({follower("cats", "https://f.example/a")}));
+  accept({add("cats")});
+  Follower again = follower("cats", "https://f.example/a", "https://f.example/other");
+  again.follow_id = "https://f.example/follow/2";
+  again.is_node = true;
+  again.since = 99;
+  auto expected = again;
+  expected.since = 0;
+  EXPECT_EQ(must(store().follow({again})), std::vector{expected});
+  reopen();
+  EXPECT_EQ(must(store().followers("", "", 9)), std::vector{expected});
+}
+
+TEST_F(RelayStore, FollowersAreListedByTagAndActor) {
+  must(store().follow({follower("dogs", "https://f.example/a"), follower("cats", "https://f.example/b"),
+                       follower("cats", "https://f.example/a")}));
+  const auto first = must(store().followers("", "", 2));
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].actor, "https://f.example/a");
+  EXPECT_EQ(first[1].actor, "https://f.example/b");
+  const auto rest = must(store().followers(first[1].tag, first[1].actor, 9));
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].tag, "dogs");
+}
+
+TEST_F(RelayStore, UnfollowIgnoresStrangers) {
+  must(store().follow({follower("cats", "https://f.example/a")}));
+  must(store().unfollow({{"cats", "https://f.example/b"}, {"dogs", "https://f.example/a"}}));
+  EXPECT_EQ(must(store().followers("", "", 9)).size(), 1U);
+  must(store().unfollow({{"cats", "https://f.example/a"}}));
+  EXPECT_TRUE(must(store().followers("", "", 9)).empty());
+  const RingId key = tag_key("cats");
+  EXPECT_TRUE(must(store().followers_of_segment({key, key}, "", "", 9)).empty());
+}
+
+TEST_F(RelayStore, FollowersOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
+  Rng rng(9);
+  std::vector<Follower> everybody;
+  for (int i = 0; i < 200; ++i) {
+    everybody.push_back(
+        follower("tag" + std::to_string(rng.below(25)), "https://f.example/" + std::to_string(i)));
+  }
+  must(store().follow(everybody));
+  for (int round = 0; round < 100; ++round) {
+    Segment segment{tag_key("tag" + std::to_string(rng.below(25))),
+                    tag_key("tag" + std::to_string(rng.below(25)))};
+    std::vector<Follower> expected;
+    std::ranges::copy_if(everybody, std::back_inserter(expected),
+                         [&](const Follower& f) { return segment.contains(tag_key(f.tag)); });
+    std::ranges::sort(expected, {}, [&](const Follower& f) {
+      return std::pair(tag_key(f.tag) - segment.from - RingId::power_of_two(0), f.actor);
+    });
+    std::vector<Follower> read;
+    const std::size_t limit = 1 + rng.below(30);
+    for (;;) {
+      const Follower last = read.empty() ? Follower() : read.back();
+      const auto part = must(store().followers_of_segment(segment, last.tag, last.actor, limit));
+      read.insert(read.end(), part.begin(), part.end());
+      if (part.size() < limit) break;
+    }
+    ASSERT_EQ(read, expected);
+  }
+}
+
+TEST_F(RelayStore, CursorsNeverGoBackAndGoWithTheLastFollower) {
+  must(store().follow({follower("cats", "https://f.example/a"), follower("dogs", "https://f.example/a")}));
+  must(store().advance({{"https://f.example/inbox", 7}}));
+  must(store().advance({{"https://f.example/inbox", 5}}));
+  reopen();
+  EXPECT_EQ(must(store().cursors()), (std::map<std::string, std::uint64_t>{{"https://f.example/inbox", 7}}));
+  must(store().unfollow({{"cats", "https://f.example/a"}}));
+  EXPECT_EQ(must(store().cursors()).size(), 1U);
+  // Moves to another inbox.
+  must(store().follow({follower("dogs", "https://f.example/a", "https://f.example/shared")}));
+  EXPECT_TRUE(must(store().cursors()).empty());
+}
+
+// --- subscriptions -------------------------------------------------------------------------------------
+
+TEST_F(RelayStore, ATagIsWantedWhileItHasAReason) {
+  must(store().want({"cats", "dogs"}, "admin"));
+  must(store().want({"cats"}, "https://a.example"));
+  must(store().want({"cats"}, "admin"));
+  EXPECT_EQ(must(store().wanted("", 9)), (Tags{"cats", "dogs"}));
+  EXPECT_EQ(must(store().wanted("cats", 9)), Tags{"dogs"});
+  EXPECT_EQ(must(store().wanted("", 1)), Tags{"cats"});
+  must(store().unwant({"cats", "dogs", "birds"}, "admin"));
+  reopen();
+  EXPECT_EQ(must(store().wanted("", 9)), Tags{"cats"});
+  must(store().unwant({"cats"}, "https://a.example"));
+  EXPECT_TRUE(must(store().wanted("", 9)).empty());
+}
+
+TEST_F(RelayStore, SubscriptionsAreKeptByTagAndOwner) {
+  must(store().save_subscriptions(
+      {{"cats", "https://n1.example", "id1", false}, {"cats", "https://n2.example", "id2", false}}));
+  must(store().save_subscriptions({{"cats", "https://n1.example", "id3", true}}));
+  must(store().drop_subscriptions({{"cats", "https://n2.example"}, {"dogs", "https://n1.example"}}));
+  reopen();
+  const auto kept = must(store().subscriptions());
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].owner, "https://n1.example");
+  EXPECT_EQ(kept[0].follow_id, "id3");
+  EXPECT_TRUE(kept[0].accepted);
+}
+
+}  // namespace
+}  // namespace tagring::db
