@@ -5,6 +5,9 @@
 #include "base/assert.hpp"
 
 namespace tagring::ring {
+namespace {
+constexpr std::size_t kSplitContacts = 3;  // through whom one check for a split goes
+}  // namespace
 
 Membership::Membership(Vserver::Environment environment, Options options, Ring ring,
                        std::vector<Contact> contacts, Bootstrap bootstrap, Rng rng)
@@ -146,8 +149,10 @@ Task<void> Membership::check_split() {
   std::vector<Contact> known = co_await bootstrap_();
   std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
   if (known.empty()) co_return;
-  std::swap(known.front(), known[rng_.below(known.size())]);
-  known.resize(1);
+  // Several, because each may have died since it was known.
+  for (std::size_t i = 0; i < std::min(kSplitContacts, known.size()); ++i)
+    std::swap(known[i], known[i + rng_.below(known.size() - i)]);
+  known.resize(std::min(kSplitContacts, known.size()));
   bool moved = false;
   for (const auto& vserver : vservers_) {
     if (!vserver->is_member() || vserver->is_pending()) continue;
@@ -158,11 +163,15 @@ Task<void> Membership::check_split() {
     co_await vserver->stop();
     vserver->leave();
     moved = true;
+    std::vector<Contact> via = {owner->contact};
     for (;;) {
-      const Result<void> joined = co_await vserver->join({owner->contact});
+      const Result<void> joined = co_await vserver->join(std::move(via));
       if (joined) break;
       const Instant next = environment_.clock.now() + options_.join_retry;
       co_await environment_.clock.sleep_until(next);
+      // Whom we wanted to move to may have died meanwhile.
+      via = co_await bootstrap_();
+      std::erase_if(via, [this](const Contact& contact) { return find(contact.id) != nullptr; });
     }
     vserver->start();
   }
