@@ -177,6 +177,7 @@ Task<bool> Vserver::adopt(Contact head) {
       std::vector<Contact> better_list = co_await verified(better->successors);
       better_list.insert(better_list.begin(), *between);
       successors_.assign(better_list, environment_.tuning.successors);
+      nudge();  // there may be a better one still
     } else if (!better && better.error().code == ErrorCode::kBusy) {
       nudge();
     }
@@ -185,18 +186,24 @@ Task<bool> Vserver::adopt(Contact head) {
 }
 
 Task<void> Vserver::stabilise_pending() {
-  // Alone until now, or everybody in the list has died: who called us last is the way back.
+  while (!successors_.empty()) {
+    const Contact head = successors_.front();
+    const bool there = co_await adopt(head);
+    if (there) break;
+    forget(head);
+  }
+  // Everybody in the list has died: the nearest finger is beyond the gap, and from it the way back is short.
+  while (successors_.empty() && !fingers_.empty()) {
+    const Contact finger = fingers_.begin()->second;
+    const bool there = co_await adopt(finger);
+    if (there) break;
+    forget(finger);
+  }
+  // Or we were alone until now: who called us last is the way.
   if (successors_.empty() && predecessor_) {
     const Contact way_back = *predecessor_;
     const bool there = co_await adopt(way_back);
     if (!there) set_predecessor(std::nullopt);
-  } else {
-    while (!successors_.empty()) {
-      const Contact head = successors_.front();
-      const bool there = co_await adopt(head);
-      if (there) break;
-      forget(head);
-    }
   }
   if (successors_.empty()) co_return;
   const Contact head = successors_.front();
