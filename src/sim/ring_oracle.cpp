@@ -110,7 +110,7 @@ std::optional<std::string> broken_history(const RingView& view, std::size_t succ
   std::optional<std::string> broken;
   for (const auto& [id, vserver] : view) {
     const std::optional<Segment> owned = vserver->owned();
-    if (!owned) continue;
+    if (!owned || !established.contains({id, vserver->self().incarnation})) continue;
     for_each_between(view, owned->from, id, [&](const ring::Vserver& other) {
       if (established.contains({other.self().id, other.self().incarnation}))
         broken = fmt::format("{} owns keys of {}", id.short_hex(), other.self().id.short_hex());

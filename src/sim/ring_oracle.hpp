@@ -29,8 +29,9 @@ Principals principals(const RingView& view);
 std::optional<std::string> broken_shape(const RingView& view);
 
 // The rest, which holds from event to event while only faults within the operating assumptions happen: more
-// than `successors` principals; none of the `established` ones lost but by its own failure; nobody owns keys
-// that belong to one of these. The first that does not hold, or nothing.
+// than `successors` principals; none of the `established` ones lost but by its own failure; no two of these
+// own the same key. (A member that others do not know yet may still claim what a later one has taken over;
+// only look-ups that start there see it.) The first that does not hold, or nothing.
 //
 // The theory reads a list and adopts it in one step, but messages take time: a list read before somebody
 // became principal may be adopted just after. So only those count as established that have been principal for
