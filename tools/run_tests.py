@@ -59,6 +59,7 @@ def suites(which):
     if which == "fast":
         return
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
+    yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     for test in sorted((ROOT / "tests" / "cluster").glob("*_test.py")):
         yield f"cluster/{test.stem}", lambda test=test: script([sys.executable, test])

@@ -172,6 +172,40 @@ TEST(RingAnswers, AreBusyAboutPointersThatAreChanging) {
   EXPECT_TRUE(ping->has_value());
 }
 
+// Whom `member` takes for its predecessor a second after `candidate` has notified it.
+ring::Contact predecessor_after(RingWorld& world, RingWorld::Member& member, ring::Contact candidate) {
+  const auto reply = await(world, member.owner, ask(&member.vserver, ring::Notify{std::move(candidate)}));
+  EXPECT_TRUE(reply && *reply);
+  world.loop.run_for(std::chrono::seconds(1));
+  return member.vserver.predecessor().value_or(ring::Contact{});
+}
+
+TEST(RingAnswers, KeepALivingPredecessorWhateverSomebodyFartherSays) {
+  RingWorld world(4, small_tuning());
+  world.build(8);  // and nobody stabilises
+  RingWorld::Member& member = *world.members_.at(0);
+  const ring::Contact predecessor = *member.vserver.predecessor();
+  for (std::size_t host = 1; host < 8; ++host) {
+    EXPECT_EQ(predecessor_after(world, member, world.members_.at(host)->vserver.self()), predecessor);
+  }
+}
+
+TEST(RingAnswers, BelieveNoNotifyOfTheDead) {
+  RingWorld world(4, small_tuning());
+  world.build(8);
+  std::map<RingId, std::size_t> order;
+  for (const auto& [host, member] : world.members_) order[member->vserver.self().id] = host;
+  const auto at = [&](std::size_t place) {
+    return std::next(order.begin(), static_cast<std::ptrdiff_t>(place))->second;
+  };
+  RingWorld::Member& member = *world.members_.at(at(3));
+  const ring::Contact dead = world.members_.at(at(2))->vserver.self();
+  const ring::Contact farther = world.members_.at(at(1))->vserver.self();
+  world.crash(at(2));
+  EXPECT_EQ(predecessor_after(world, member, farther), farther);
+  EXPECT_EQ(predecessor_after(world, member, dead), farther);
+}
+
 Task<bool> leave_and_return(ring::Vserver* vserver, ring::Contact known) {
   co_await vserver->stop();
   vserver->leave();
