@@ -37,8 +37,7 @@ Task<void> Membership::stop() {
 
 Task<void> Membership::bring_up(bool may_create) {
   for (;;) {
-    std::vector<Contact> known = co_await bootstrap_();
-    std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+    std::vector<Contact> known = co_await find_others();
     if (known.empty() && may_create) {
       vservers_.front()->create();
       vservers_.front()->start();
@@ -142,43 +141,59 @@ Task<void> Membership::watch_for_splits() {
   }
 }
 
-// Looks up our own ID through a node known from elsewhere. Anyone but ourselves for an owner means that this
-// node is on another ring. The smaller ring's vservers then move over one by one; of equal rings, the one
-// that holds the smaller ID stays.
+// Each vserver looks for another ring through nodes known from elsewhere, and through another vserver of this
+// node: when a node was cut off alone, its vservers may be left on rings of their own.
 Task<void> Membership::check_split() {
-  std::vector<Contact> known = co_await bootstrap_();
-  std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
-  if (known.empty()) co_return;
+  std::vector<Contact> known = co_await find_others();
   // Several, because each may have died since it was known.
   for (std::size_t i = 0; i < std::min(kSplitContacts, known.size()); ++i)
     std::swap(known[i], known[i + rng_.below(known.size() - i)]);
   known.resize(std::min(kSplitContacts, known.size()));
   bool moved = false;
   for (const auto& vserver : vservers_) {
-    if (!vserver->is_member() || vserver->is_pending()) continue;
-    const Result<Owner> owner = co_await vserver->lookup(vserver->self().id, known);
-    if (!owner) continue;
-    const bool go = co_await vserver->should_move_to(*owner);
-    if (!go) continue;
-    co_await vserver->stop();
-    vserver->leave();
-    moved = true;
-    std::vector<Contact> via = {owner->contact};
-    for (;;) {
-      const Result<void> joined = co_await vserver->join(std::move(via));
-      if (joined) break;
-      const Instant next = environment_.clock.now() + options_.join_retry;
-      co_await environment_.clock.sleep_until(next);
-      // Whom we wanted to move to may have died meanwhile.
-      via = co_await bootstrap_();
-      std::erase_if(via, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+    bool went = co_await move_if_split(vserver.get(), known);
+    const Vserver& own = *vservers_[rng_.below(vservers_.size())];
+    if (!went && &own != vserver.get() && own.is_member()) {
+      went = co_await move_if_split(vserver.get(), {own.self()});
     }
-    vserver->start();
+    moved = moved || went;
   }
   if (!moved) co_return;
   ++counters_.merges;
   routes_.clear();
   on_merged();
+}
+
+// Looks up the vserver's own ID through `via`. Anyone but itself for an owner means that it is on another
+// ring. The smaller ring's vservers then move over one by one; of equal rings, the one that holds the larger
+// ID stays.
+Task<bool> Membership::move_if_split(Vserver* vserver, std::vector<Contact> via) {
+  if (via.empty() || !vserver->is_member() || vserver->is_pending()) co_return false;
+  const Result<Owner> owner = co_await vserver->lookup(vserver->self().id, std::move(via));
+  if (!owner) co_return false;
+  const bool go = co_await vserver->should_move_to(*owner);
+  if (!go) co_return false;
+  co_await vserver->stop();
+  vserver->leave();
+  std::vector<Contact> ways = {owner->contact};
+  for (;;) {
+    const Result<void> joined = co_await vserver->join(std::move(ways));
+    if (joined) break;
+    const Instant next = environment_.clock.now() + options_.join_retry;
+    co_await environment_.clock.sleep_until(next);
+    // Whom we wanted to move to may have died meanwhile.
+    ways = co_await find_others();
+    ways.insert(ways.begin(), owner->contact);
+  }
+  vserver->start();
+  co_return true;
+}
+
+// Members known from elsewhere, without those of this node.
+Task<std::vector<Contact>> Membership::find_others() {
+  std::vector<Contact> known = co_await bootstrap_();
+  std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+  co_return known;
 }
 
 }  // namespace tagring::ring

@@ -66,6 +66,8 @@ class Membership {
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
   Task<void> check_split();
+  Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via);
+  Task<std::vector<Contact>> find_others();
   Vserver* any_member();
 
   Vserver::Environment environment_;
