@@ -49,11 +49,12 @@ Principals principals(const RingView& view) {
   for (const auto& [id, vserver] : view) {
     RingId reached = id;
     for (const ring::Contact& contact : vserver->successors().contacts()) {
-      // Who names a former incarnation does not know the present one.
-      if (view.contains(contact.id) && !is_live(view, contact)) continue;
       for_each_between(view, reached, contact.id, [&](const ring::Vserver& skipped) {
         result.erase({skipped.self().id, skipped.self().incarnation});
       });
+      // Who names a former incarnation does not know the present one.
+      if (view.contains(contact.id) && !is_live(view, contact))
+        result.erase({contact.id, view.at(contact.id)->self().incarnation});
       reached = contact.id;
     }
   }
