@@ -26,8 +26,10 @@ Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Fol
       identity_(identity),
       clock_(clock),
       rng_(rng),
-      lanes_(clock, executor, rng_.fork(), options,
-             [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); }),
+      lanes_(
+          clock, executor, rng_.fork(), options,
+          [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
+          [](const Item& item) { return relay::weight(item->event); }),
       tasks_(executor) {}
 
 Task<Result<void>> Announcer::load() {
@@ -73,11 +75,11 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     }
     Inbox& inbox = inboxes_[target.inbox];
     inbox.is_node = target.is_node;
-    if (!target.is_node) {
-      const std::string mark =
-          fmt::format("{}{}", item->event.op == relay::Op::kAdd ? '+' : '-', item->event.uri);
-      if (!inbox.recent.insert(mark).second) continue;
-      if (inbox.recent.size() > kRecentMax) inbox.recent.clear();
+    // A removal is told under every tag: which of them the post was announced under is not remembered for
+    // ever.
+    if (!target.is_node && item->event.op == relay::Op::kAdd) {
+      if (inbox.recent.size() >= kRecentMax) inbox.recent.clear();
+      if (!inbox.recent.insert(item->event.uri).second) continue;
     }
     lanes_.push(target.inbox, item);
   }

@@ -22,8 +22,9 @@
 namespace tagring::relay {
 
 struct LaneOptions {
-  std::size_t batch_max = 500;       // items of one request
-  std::size_t concurrent_max = 128;  // requests under way, all lanes together
+  std::size_t batch_max = 500;             // items of one request
+  std::size_t batch_octets_max = 700'000;  // what they weigh together, or one item
+  std::size_t concurrent_max = 128;        // requests under way, all lanes together
   Duration gather =
       Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
@@ -34,9 +35,16 @@ class Lanes {
  public:
   // Sends a batch to a destination. Returns the items that must be tried again there, in order.
   using Send = std::function<Task<std::vector<Item>>(std::string destination, std::vector<Item> batch)>;
+  // About how many octets an item takes in a request.
+  using Weigh = std::function<std::size_t(const Item& item)>;
 
-  Lanes(Clock& clock, Executor executor, Rng rng, LaneOptions options, Send send)
-      : clock_(clock), rng_(rng), options_(options), send_(std::move(send)), tasks_(std::move(executor)) {}
+  Lanes(Clock& clock, Executor executor, Rng rng, LaneOptions options, Send send, Weigh weigh = {})
+      : clock_(clock),
+        rng_(rng),
+        options_(options),
+        send_(std::move(send)),
+        weigh_(std::move(weigh)),
+        tasks_(std::move(executor)) {}
 
   void push(const std::string& destination, Item item) {
     Lane& lane = lanes_[destination];
@@ -91,7 +99,12 @@ class Lanes {
   }
 
   std::vector<Item> take(Lane& lane) {
-    const std::size_t count = std::min(lane.items.size(), options_.batch_max);
+    const std::size_t most = std::min(lane.items.size(), options_.batch_max);
+    std::size_t count = 0;
+    for (std::size_t octets = 0; count < most; ++count) {
+      octets += weigh_ ? weigh_(lane.items[count]) : 0;
+      if (count > 0 && octets > options_.batch_octets_max) break;
+    }
     std::vector<Item> batch(std::make_move_iterator(lane.items.begin()),
                             std::make_move_iterator(lane.items.begin() + static_cast<std::ptrdiff_t>(count)));
     lane.items.erase(lane.items.begin(), lane.items.begin() + static_cast<std::ptrdiff_t>(count));
@@ -143,6 +156,7 @@ class Lanes {
   Rng rng_;
   LaneOptions options_;
   Send send_;
+  Weigh weigh_;
   std::map<std::string, Lane> lanes_;
   std::deque<std::string> waiting_;  // lanes with items, but no turn yet
   std::size_t active_ = 0;

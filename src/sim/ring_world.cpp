@@ -27,8 +27,9 @@ class RingWorld::SimPeers final : public ring::Peers {
     box->token = world_.loop.new_token();
     if (world_.passes(host_, target->second)) {
       world_.loop.at(world_.loop.now() + world_.delay(), 0,
-                     [box, to = std::move(to), request = std::move(request), world = &world_,
-                      host = host_] { arrive(*world, host, to, request, box); });
+                     [box, to = std::move(to), request = std::move(request), world = &world_, host = host_] {
+                       arrive(*world, host, to, request, box);
+                     });
     }
     co_await world_.loop.wait(owner_, box->token, deadline);
     if (!box->value) co_return fail(ErrorCode::kTimedOut, "no answer");
