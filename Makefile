@@ -9,7 +9,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup release demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
-	@tools/demo $(if $(ONCE),--once)
+	@python3 demo/demo.py $(if $(ONCE),--once)
 
 test: setup release debug demo-deps ## everything that must hold
 	@python3 tools/run_tests.py all

@@ -14,6 +14,15 @@
 
 // Every subcommand, in the order of --help.
 #define TR_COMMANDS(X) \
+  X(run)               \
+  X(status)            \
+  X(query)             \
+  X(subscribe)         \
+  X(unsubscribe)       \
+  X(feed)              \
+  X(ring)              \
+  X(owners)            \
+  X(leave)             \
   X(key)               \
   X(id)
 

@@ -16,7 +16,8 @@ int run(int argc, char** argv) {
 #define TR_ADD(name) tagring::app::add_##name(app, status);
   TR_COMMANDS(TR_ADD)
 #undef TR_ADD
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+  const auto is_named = [argv](const CLI::App* command) { return command->check_name(argv[1]); };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
     const std::string message = std::string("no command \"") + argv[1] + "\"; see tagring --help";
     return tagring::app::report(tagring::Error(tagring::ErrorCode::kInvalid, message));
   }

@@ -3,6 +3,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <optional>
 #include <type_traits>
 
 #include "base/task.hpp"
@@ -19,13 +20,15 @@ class Workers {
   template <class F>
   [[nodiscard]] Task<std::invoke_result_t<F>> run(F job) {
     if (!pool_) co_return job();
-    co_return co_await boost::asio::co_spawn(pool_, run_job(std::move(job)), boost::asio::use_awaitable);
+    // Asio makes an empty answer for the case of an exception, hence the optional.
+    auto answer = co_await boost::asio::co_spawn(pool_, run_job(std::move(job)), boost::asio::use_awaitable);
+    co_return std::move(*answer);
   }
 
  private:
   template <class F>
-  static Task<std::invoke_result_t<F>> run_job(F job) {
-    co_return job();
+  static Task<std::optional<std::invoke_result_t<F>>> run_job(F job) {
+    co_return std::optional(job());
   }
   Executor pool_;
 };

@@ -63,19 +63,33 @@ bool is_host_name(std::string_view host) {
   }
 }
 
+// Plain names are kept away from libidn2, which refuses real ones with hyphens in the third and fourth place.
+bool needs_idna(std::string_view lower) {
+  return lower.starts_with("xn--") || lower.contains(".xn--") ||
+         std::ranges::any_of(lower, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+}
+
+// By UTS #46, non-transitional ("ß" is kept), as browsers do.
+Result<std::string> to_punycode(const std::string& host) {
+  std::uint8_t* output = nullptr;
+  const int status = idn2_lookup_u8(reinterpret_cast<const std::uint8_t*>(host.c_str()), &output,
+                                    IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+  if (status != IDN2_OK) return refuse();
+  std::string ascii = ascii_lower(reinterpret_cast<const char*>(output));
+  idn2_free(output);
+  return ascii;
+}
+
 }  // namespace
 
 Result<std::string> ascii_host(std::string_view host) {
   if (host.size() > kInputSizeMax || host.contains('\0') || !is_utf8(host)) return refuse();
   if (IpAddress::parse(host)) return fail(ErrorCode::kInvalid, "an address is not a host name");
   if (host.ends_with('.')) host.remove_suffix(1);
-  const std::string terminated(host);
-  std::uint8_t* output = nullptr;
-  const int status = idn2_lookup_u8(reinterpret_cast<const std::uint8_t*>(terminated.c_str()), &output,
-                                    IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES);
-  if (status != IDN2_OK) return refuse();
-  std::string ascii = ascii_lower(reinterpret_cast<const char*>(output));
-  idn2_free(output);
+  std::string ascii = ascii_lower(host);
+  if (needs_idna(ascii)) {
+    TRY(ascii, to_punycode(ascii));
+  }
   if (!is_host_name(ascii)) return refuse();
   return ascii;
 }

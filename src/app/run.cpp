@@ -1,0 +1,167 @@
+// tagring run: the node as a daemon.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <fmt/core.h>
+#include <memory>
+#include <thread>
+
+#include "app/commands.hpp"
+#include "base/json.hpp"
+#include "db/stores.hpp"
+#include "net/http_client.hpp"
+#include "net/http_server.hpp"
+#include "net/resolver.hpp"
+#include "net/system_clock.hpp"
+#include "node/node.hpp"
+
+namespace tagring::app {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr Duration kGrace = std::chrono::seconds(5);
+
+struct Options {
+  std::string config;
+  bool json = false;
+};
+
+LogLevel parse_level(const std::string& name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warn") return LogLevel::kWarn;
+  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
+}
+
+// Everything that the node stands on. Members die in reverse order.
+struct Daemon {
+  explicit Daemon(node::Config daemon_config, bool as_json)
+      : config(std::move(daemon_config)),
+        json(as_json),
+        pool(std::max(2U, std::thread::hardware_concurrency())),
+        workers(pool.get_executor()),
+        clock(loop.get_executor()),
+        log(Log::to_stderr(parse_level(config.log_level))),
+        resolver(net::ResolverOptions{config.hosts, config.allow_private_addresses}) {}
+
+  Task<Result<void>> open();
+  Task<Result<void>> serve();
+  Task<Result<crypto::PrivateKey>> load_key();
+
+  node::Config config;
+  bool json;
+  asio::io_context loop{1};
+  asio::thread_pool pool;
+  Workers workers;
+  net::SystemClock clock;
+  Log log;
+  net::Resolver resolver;
+  std::unique_ptr<db::Stores> stores;
+  std::unique_ptr<net::BeastHttpClient> http;
+  std::unique_ptr<node::Node> node;
+};
+
+Task<Result<crypto::PrivateKey>> Daemon::load_key() {
+  CO_TRY(const std::optional<std::string> pem, co_await stores->meta.get("key"));
+  if (pem) co_return crypto::PrivateKey::from_pem(*pem);
+  crypto::PrivateKey key = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
+  CO_TRY_VOID(co_await stores->meta.set("key", key.pem()));
+  co_return key;
+}
+
+Task<Result<void>> Daemon::open() {
+  std::error_code error;
+  std::filesystem::create_directories(config.data, error);
+  if (error)
+    co_return fail(ErrorCode::kUnavailable,
+                   fmt::format("cannot create {}: {}", config.data.string(), error.message()));
+  db::DatabaseOptions database;
+  database.path = config.data / "tagring.db";
+  CO_TRY(stores, db::open_stores(std::move(database), clock));
+  CO_TRY(crypto::PrivateKey key, co_await load_key());
+  CO_TRY(const std::uint64_t incarnation, co_await stores->meta.next_counter("incarnation"));
+  net::HttpClientOptions client;
+  client.ca_file = config.ca_file;
+  client.allow_private_addresses = config.allow_private_addresses;
+  client.user_agent = fmt::format("tagring/{} (+{})", TAGRING_VERSION, config.origin());
+  CO_TRY(http, net::BeastHttpClient::make(std::move(client), pool.get_executor(), resolver));
+  std::uint64_t seed = 0;
+  const std::string octets = crypto::random_bytes(sizeof seed);
+  std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
+  node::Environment environment{clock,         loop.get_executor(), *http, workers,
+                                stores->relay, stores->history,     log,   seed};
+  // Only the very first start may begin a network; a restart finds its way back.
+  node::Config node_config = config;
+  if (incarnation > 1 && !config.bootstrap.empty()) node_config.create = false;
+  node = std::make_unique<node::Node>(std::move(node_config), std::move(key), incarnation, environment);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Daemon::serve() {
+  CO_TRY_VOID(co_await open());
+  net::HttpServerOptions outside;
+  outside.bind_address = config.listen_address;
+  outside.port = config.listen_port;
+  outside.certificate_file = config.certificate;
+  outside.key_file = config.key;
+  CO_TRY(const auto server,
+         net::HttpServer::start(std::move(outside), pool.get_executor(), loop.get_executor(),
+                                [this](HttpRequest request) { return node->answer(std::move(request)); }));
+  net::HttpServerOptions inside;
+  inside.socket_path = config.data / "control.sock";
+  CO_TRY(const auto control,
+         net::HttpServer::start(std::move(inside), pool.get_executor(), loop.get_executor(),
+                                [this](HttpRequest request) { return node->control(std::move(request)); }));
+  CO_TRY_VOID(co_await node->start());
+  if (json) {
+    fmt::print("{}\n", json::serialize(json::object{{"ready", true}, {"origin", config.origin()}}));
+  } else {
+    fmt::print("tagring {} serves {}; stop with Ctrl-C\n", TAGRING_VERSION, config.origin());
+  }
+  std::fflush(stdout);
+
+  asio::signal_set signals(loop, SIGINT, SIGTERM);
+  co_await signals.async_wait(asio::use_awaitable);
+  log.info("stopping");
+  co_await server->stop(kGrace);
+  co_await control->stop(kGrace);
+  co_await node->stop();
+  co_return Result<void>();
+}
+
+Task<void> serve_into(Daemon* daemon, Result<void>* result) {
+  *result = co_await daemon->serve();
+  daemon->loop.stop();
+}
+
+int run_daemon(const Options& options) {
+  Result<node::Config> config = node::Config::load(options.config);
+  if (!config) return report(config.error());
+  Daemon daemon(std::move(*config), options.json);
+  Result<void> result;
+  asio::co_spawn(daemon.loop, serve_into(&daemon, &result), [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+  const auto keep_running = asio::make_work_guard(daemon.loop);
+  daemon.loop.run();
+  daemon.pool.stop();
+  daemon.pool.join();
+  return result ? kExitOk : report(result.error());
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a node until it is told to stop");
+  command->add_option("--config", options->config, "Configuration file (TOML); docs/config.md explains it")
+      ->required();
+  command->add_flag("--json", options->json, "Print {\"ready\": true, …} when the node serves");
+  command->footer("Example:\n  tagring run --config /etc/tagring/tagring.toml");
+  command->callback([options, &status] { status = run_daemon(*options); });
+}
+
+}  // namespace tagring::app

@@ -1,0 +1,207 @@
+#include "fediverse/activity.hpp"
+
+#include <array>
+#include <fmt/format.h>
+
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+using Content = decltype(Activity::content);
+
+// An activity of a known type, with what every parser below needs.
+struct Source {
+  const json::object& object;
+  std::string type;
+  std::string actor;
+  WallTime now;
+  const ParseLimits& limits;
+
+  [[nodiscard]] const json::value* member(std::string_view key) const { return json::find(object, key); }
+  // The object, if it is given whole.
+  [[nodiscard]] const json::object* inner() const { return json::get_object(object, "object"); }
+};
+
+Content ignored(const Source& source, std::string reason) { return Ignored{source.type, std::move(reason)}; }
+
+// The posts of an Announce, Add or Remove, or of an Announce that is undone.
+Result<std::vector<PostRef>> parse_posts(const Source& source, const json::value* v) {
+  std::vector<PostRef> posts;
+  if (v != nullptr && v->is_array() && v->get_array().size() > source.limits.items_max) {
+    return fail(ErrorCode::kTooLarge, fmt::format("object has more than {} items", source.limits.items_max));
+  }
+  std::optional<Error> error;
+  json::for_each(v, [&](const json::value& item) {
+    if (error) return;
+    Result<PostRef> post = parse_post_ref(item, source.now, source.limits);
+    if (post) {
+      posts.push_back(*std::move(post));
+    } else {
+      error = Error(post.error().code, fmt::format("object {}: {}", posts.size(), post.error().message));
+    }
+  });
+  if (error) return std::unexpected(*std::move(error));
+  if (posts.empty()) return fail(ErrorCode::kInvalid, "object is missing");
+  return posts;
+}
+
+template <class T>
+Result<Content> parse_post(const Source& source) {
+  const json::object* o = source.inner();
+  if (o == nullptr) return ignored(source, "the object is not given whole, or there are several");
+  if (!is_post(*o)) return ignored(source, "the object is not a post");
+  TRY(Note note, parse_note(*o, source.actor, source.now, source.limits));
+  return T{std::move(note)};
+}
+
+Result<Content> parse_update(const Source& source) {
+  if (json::id_of(source.object, "object") == source.actor) return UpdateActor{};
+  return parse_post<Update>(source);
+}
+
+Result<Content> parse_delete(const Source& source) {
+  TRY(std::string uri, parse_id(source.member("object"), "object"));
+  if (!is_same_origin(uri, source.actor)) {
+    return fail(ErrorCode::kInvalid, "object is on another server than the actor");
+  }
+  return Delete{std::move(uri)};
+}
+
+Result<Content> parse_follow(const Source& source) {
+  TRY(std::vector<std::string> objects,
+      parse_ids(source.member("object"), "object", source.limits.items_max));
+  return Follow{std::move(objects)};
+}
+
+// A Follow as the object of another activity, whole or by its id.
+Result<FollowRef> parse_follow_ref(const json::value& v, const ParseLimits& limits) {
+  FollowRef follow;
+  if (!json::id_of(v).empty()) {
+    TRY(follow.id, parse_id(&v, "id of the Follow"));
+  }
+  const json::value* objects = v.is_object() ? json::find(v.get_object(), "object") : nullptr;
+  if (objects != nullptr) {
+    TRY(follow.objects, parse_ids(objects, "object of the Follow", limits.items_max));
+  }
+  if (follow.id.empty() && follow.objects.empty()) {
+    return fail(ErrorCode::kInvalid, "the Follow has neither id nor object");
+  }
+  return follow;
+}
+
+Result<Content> parse_undo(const Source& source) {
+  const json::object* o = source.inner();
+  if (o == nullptr || types_of(*o).empty()) {
+    TRY(std::string id, parse_id(source.member("object"), "object"));
+    if (!is_same_origin(id, source.actor)) {
+      return fail(ErrorCode::kInvalid, "object is on another server than the actor");
+    }
+    return UndoById{std::move(id)};
+  }
+  const bool follow = has_type(*o, "Follow");
+  if (!follow && !has_type(*o, "Announce"))
+    return ignored(source, "the object is neither a Follow nor an Announce");
+  const std::string actor = json::id_of(*o, "actor");
+  if (!actor.empty() && actor != source.actor) {
+    return fail(ErrorCode::kInvalid, "what is undone is by another actor");
+  }
+  const std::string id = json::id_of(*o);
+  if (!id.empty() && !is_same_origin(id, source.actor)) {
+    return fail(ErrorCode::kInvalid, "object.id is on another server than the actor");
+  }
+  if (follow) {
+    TRY(FollowRef ref, parse_follow_ref(*source.member("object"), source.limits));
+    return UndoFollow{std::move(ref)};
+  }
+  TRY(std::vector<PostRef> posts, parse_posts(source, json::find(*o, "object")));
+  return UndoAnnounce{id, std::move(posts)};
+}
+
+template <class T>
+Result<Content> parse_answer(const Source& source) {
+  const json::value* v = source.member("object");
+  if (v != nullptr && v->is_array() && v->get_array().size() > source.limits.items_max) {
+    return fail(ErrorCode::kTooLarge, fmt::format("object has more than {} items", source.limits.items_max));
+  }
+  std::vector<FollowRef> follows;
+  std::optional<Error> error;
+  json::for_each(v, [&](const json::value& item) {
+    if (error) return;
+    if (item.is_object() && !types_of(item.get_object()).empty() && !has_type(item.get_object(), "Follow"))
+      return;
+    Result<FollowRef> follow = parse_follow_ref(item, source.limits);
+    if (follow) {
+      follows.push_back(*std::move(follow));
+    } else {
+      error = follow.error();
+    }
+  });
+  if (error) return std::unexpected(*std::move(error));
+  if (v == nullptr) return fail(ErrorCode::kInvalid, "object is missing");
+  if (follows.empty()) return ignored(source, "the object is not a Follow");
+  return T{std::move(follows)};
+}
+
+Result<Content> parse_announce(const Source& source) {
+  if (const json::object* o = source.inner(); o != nullptr && !types_of(*o).empty() && !is_post(*o)) {
+    return ignored(source, "the object is not a post");
+  }
+  TRY(std::vector<PostRef> posts, parse_posts(source, source.member("object")));
+  return Announce{std::move(posts)};
+}
+
+template <class T>
+Result<Content> parse_membership(const Source& source) {
+  const std::string target = json::id_of(source.object, "target");
+  if (!target.ends_with("/relay") && !target.ends_with("/storage")) {
+    return ignored(source, "the target is not the relay or storage of a node");
+  }
+  T content;
+  TRY(content.target, parse_id(source.member("target"), "target"));
+  TRY(content.posts, parse_posts(source, source.member("object")));
+  for (const PostRef& post : content.posts) {
+    if (post.author.empty() || !post.published || post.tags.empty()) {
+      return fail(ErrorCode::kInvalid, "a post lacks attributedTo, published or a hashtag: " + post.uri);
+    }
+  }
+  return content;
+}
+
+struct TypeParser {
+  std::string_view type;
+  Result<Content> (*parse)(const Source&);
+};
+constexpr std::array<TypeParser, 10> kParsers = {{
+    {"Create", parse_post<Create>},
+    {"Update", parse_update},
+    {"Delete", parse_delete},
+    {"Follow", parse_follow},
+    {"Undo", parse_undo},
+    {"Accept", parse_answer<Accept>},
+    {"Reject", parse_answer<Reject>},
+    {"Announce", parse_announce},
+    {"Add", parse_membership<Add>},
+    {"Remove", parse_membership<Remove>},
+}};
+
+}  // namespace
+
+Result<Activity> parse_activity(std::string_view body, WallTime now, const ParseLimits& limits) {
+  TRY(const json::object object, json::parse_object(body));
+  const std::vector<std::string> types = types_of(object);
+  if (types.empty()) return fail(ErrorCode::kInvalid, "type is missing");
+  TRY(std::string id, parse_id(json::find(object, "id"), "id"));
+  TRY(std::string actor, parse_id(json::find(object, "actor"), "actor"));
+  if (!is_same_origin(id, actor)) return fail(ErrorCode::kInvalid, "id is on another server than the actor");
+  for (const TypeParser& parser : kParsers) {
+    if (!has_type(object, parser.type)) continue;
+    TRY(Content content,
+        parser.parse(
+            Source{.object = object, .type = types.front(), .actor = actor, .now = now, .limits = limits}));
+    return Activity{std::move(id), std::move(actor), std::move(content)};
+  }
+  return Activity{std::move(id), std::move(actor), Ignored{types.front(), "no use for this type"}};
+}
+
+}  // namespace tagring::fediverse

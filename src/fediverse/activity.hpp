@@ -1,0 +1,90 @@
+// Activities as they come into an inbox.
+//
+// parse_activity checks form and origin only: an activity may speak for nothing outside its actor's own
+// server. That the actor is who sent it, the caller checks with the signature (signature.hpp), before it acts
+// on anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "fediverse/note.hpp"
+
+namespace tagring::fediverse {
+
+struct Create {
+  Note note;
+};
+struct Update {
+  Note note;
+};
+// The actor's own document changed: consent may have been withdrawn.
+struct UpdateActor {};
+// A post, or the actor itself.
+struct Delete {
+  std::string uri;
+};
+// Of one actor, of the public collection (how a server subscribes to a relay), or of many tag actors at
+// once (between nodes).
+struct Follow {
+  std::vector<std::string> objects;
+};
+// A Follow that another activity is about. Only one of the two may be known: servers undo follows whose id
+// they have lost, and accept them by id alone.
+struct FollowRef {
+  std::string id;                    // may be empty
+  std::vector<std::string> objects;  // may be empty
+};
+struct UndoFollow {
+  FollowRef follow;
+};
+struct UndoAnnounce {
+  std::string announce_id;  // may be empty
+  std::vector<PostRef> posts;
+};
+// Of an activity given by its id alone, which may be anything.
+struct UndoById {
+  std::string id;
+};
+struct Accept {
+  std::vector<FollowRef> follows;
+};
+struct Reject {
+  std::vector<FollowRef> follows;
+};
+// Of one post; between nodes of many.
+struct Announce {
+  std::vector<PostRef> posts;
+};
+// Between nodes: posts that enter or leave tags. `target` is an owner's "…/relay" or "…/storage"; every post
+// has its author, its time and at least one tag.
+struct Add {
+  std::string target;
+  std::vector<PostRef> posts;
+};
+struct Remove {
+  std::string target;
+  std::vector<PostRef> posts;
+};
+// Well-formed, but nothing that concerns a node.
+struct Ignored {
+  std::string type;
+  std::string reason;
+};
+
+struct Activity {
+  std::string id;
+  std::string actor;
+  std::variant<Create, Update, UpdateActor, Delete, Follow, UndoFollow, UndoAnnounce, UndoById, Accept,
+               Reject, Announce, Add, Remove, Ignored>
+      content;
+};
+
+// `now` bounds, and stands in for, the times in it. The caller bounds the size of `body`.
+// kInvalid if it is not JSON, lacks id, type or actor, or speaks for another server; kTooLarge beyond a
+// limit.
+Result<Activity> parse_activity(std::string_view body, WallTime now, const ParseLimits& limits = {});
+
+}  // namespace tagring::fediverse

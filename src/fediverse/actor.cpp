@@ -1,0 +1,124 @@
+#include "fediverse/actor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "base/url.hpp"
+#include "fediverse/documents.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+constexpr std::array<std::string_view, 5> kActorTypes = {"Person", "Service", "Application", "Group",
+                                                         "Organization"};
+constexpr std::size_t kKeysMax = 10;
+constexpr std::size_t kPemSizeMax = 8192;
+
+bool is_same_url(std::string_view a, std::string_view b) {
+  const Result<Url> x = Url::parse(a);
+  const Result<Url> y = Url::parse(b);
+  return x && y && *x == *y;
+}
+
+std::optional<bool> get_bool(const json::object& o, std::string_view key) {
+  const json::value* v = json::find(o, key);
+  if (v == nullptr || !v->is_bool()) return std::nullopt;
+  return v->get_bool();
+}
+
+// An id that only helps: empty if it is missing, broken or on another server.
+std::string optional_id(const json::object& o, std::string_view key, std::string_view actor) {
+  const Result<std::string> id = parse_id(json::find(o, key), key);
+  return id && is_same_origin(*id, actor) ? *id : std::string();
+}
+
+// `owner` stands in where the key does not say whose it is.
+Result<KeyDocument> parse_key(const json::object& o, std::string_view owner) {
+  KeyDocument key;
+  TRY(key.id, parse_id(json::find(o, "id"), "id of a public key"));
+  key.owner = json::id_of(o, "owner");
+  if (key.owner.empty()) key.owner = owner;
+  if (key.owner.empty()) return fail(ErrorCode::kInvalid, "public key names no owner");
+  if (!is_same_origin(key.id, key.owner)) {
+    return fail(ErrorCode::kInvalid, "public key is on another server than its owner");
+  }
+  key.pem = json::get_string(o, "publicKeyPem").value_or("");
+  if (key.pem.empty() || key.pem.size() > kPemSizeMax) {
+    return fail(ErrorCode::kInvalid, "public key has no publicKeyPem of ordinary size");
+  }
+  return key;
+}
+
+Result<void> parse_keys(const json::object& o, RemoteActor& actor) {
+  std::optional<Error> error;
+  json::for_each(json::find(o, "publicKey"), [&](const json::value& v) {
+    if (error || actor.keys.size() + actor.key_ids.size() >= kKeysMax) return;
+    if (v.is_object()) {
+      Result<KeyDocument> key = parse_key(v.get_object(), actor.id);
+      if (key && key->owner != actor.id)
+        key = fail(ErrorCode::kInvalid, "public key belongs to another actor");
+      if (key) {
+        actor.keys.push_back(*std::move(key));
+      } else {
+        error = key.error();
+      }
+    } else if (is_same_origin(json::id_of(v), actor.id)) {
+      actor.key_ids.push_back(json::id_of(v));
+    }
+  });
+  if (error) return std::unexpected(*std::move(error));
+  return {};
+}
+
+}  // namespace
+
+bool RemoteActor::lists(const KeyDocument& key) const {
+  if (key.owner != id) return false;
+  return std::ranges::find(key_ids, key.id) != key_ids.end() ||
+         std::ranges::any_of(keys, [&](const KeyDocument& k) { return k.id == key.id && k.pem == key.pem; });
+}
+
+Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
+  TRY(const json::object o, json::parse_object(body));
+  RemoteActor actor;
+  TRY(actor.id, parse_id(json::find(o, "id"), "id"));
+  if (!is_same_url(actor.id, url)) return fail(ErrorCode::kInvalid, "id is not where the document came from");
+  for (const std::string_view type : kActorTypes) {
+    if (actor.type.empty() && has_type(o, type)) actor.type = type;
+  }
+  if (actor.type.empty()) return fail(ErrorCode::kInvalid, "type is not that of an actor");
+  TRY(actor.inbox, parse_id(json::find(o, "inbox"), "inbox"));
+  // Else anyone could have this node send its deliveries to a stranger.
+  if (!is_same_origin(actor.inbox, actor.id)) return fail(ErrorCode::kInvalid, "inbox is on another server");
+  if (const json::object* endpoints = json::get_object(o, "endpoints")) {
+    actor.shared_inbox = optional_id(*endpoints, "sharedInbox", actor.id);
+  }
+  actor.followers = optional_id(o, "followers", actor.id);
+  actor.preferred_username = json::get_string(o, "preferredUsername").value_or("");
+  actor.summary = json::get_string(o, "summary").value_or("");
+  actor.is_node = json::get_int(o, kNodeMark) == 1;
+  actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
+  actor.indexable = get_bool(o, "indexable");
+  TRY_VOID(parse_keys(o, actor));
+  return actor;
+}
+
+Result<KeyDocument> parse_key_document(std::string_view body, std::string_view key_id) {
+  TRY(const json::object o, json::parse_object(body));
+  const json::object* found = nullptr;
+  std::string_view owner;
+  const std::string id = json::id_of(o);
+  if (id == key_id && json::find(o, "publicKeyPem") != nullptr) found = &o;
+  json::for_each(json::find(o, "publicKey"), [&](const json::value& v) {
+    if (found != nullptr || !v.is_object() || json::id_of(v) != key_id) return;
+    found = &v.get_object();
+    owner = id;
+  });
+  if (found == nullptr) return fail(ErrorCode::kNotFound, "the document has no such public key");
+  return parse_key(*found, owner);
+}
+
+}  // namespace tagring::fediverse

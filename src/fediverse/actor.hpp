@@ -1,0 +1,53 @@
+// Actors of other servers, and their keys.
+//
+// Who owns a key is settled in two steps, because anybody can publish a key that claims any owner:
+// parse_key_document() reads what the key id leads to, and the owner's own document must list that key
+// (RemoteActor::lists). Where the key is part of the owner's document, one document serves for both steps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tagring::fediverse {
+
+struct KeyDocument {
+  std::string id;
+  std::string owner;  // actor id
+  std::string pem;    // not yet looked into: crypto::PublicKey::from_pem
+};
+
+struct RemoteActor {
+  std::string id;
+  std::string type;  // Person, Service, Application, Group or Organization
+  std::string inbox;
+  std::string shared_inbox;        // empty if there is none on the actor's server
+  std::string followers;           // empty if there is none on the actor's server
+  std::string preferred_username;  // may be empty
+  std::string summary;             // HTML; people put wishes such as #nobot there
+  bool manually_approves_followers = false;
+  bool is_node = false;  // a node of a hashtag network: it says so in its document
+  std::optional<bool> indexable;     // FEP-5feb: absent means no
+  std::vector<KeyDocument> keys;     // given whole
+  std::vector<std::string> key_ids;  // given by their ids, in documents of their own
+
+  // True if this actor says that the key is its own.
+  [[nodiscard]] bool lists(const KeyDocument& key) const;
+  // Where deliveries go.
+  [[nodiscard]] const std::string& delivery_inbox() const {
+    return shared_inbox.empty() ? inbox : shared_inbox;
+  }
+};
+
+// `url` is where the document came from, and must be its id. kInvalid also if the inbox or a key is on
+// another server, or a key names another owner.
+Result<RemoteActor> parse_actor(std::string_view body, std::string_view url);
+
+// The key `key_id` in the document that it leads to: a key by itself, or an actor (GoToSocial: part of one)
+// with that key in it.
+Result<KeyDocument> parse_key_document(std::string_view body, std::string_view key_id);
+
+}  // namespace tagring::fediverse

@@ -1,0 +1,140 @@
+#include "fediverse/builders.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "fediverse/documents.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+json::object make_activity(std::string_view type, std::string_view id, std::string_view actor) {
+  return {{"@context", kContext}, {"id", id}, {"type", type}, {"actor", actor}};
+}
+
+json::array to_array(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
+}
+
+json::value one_or_many(const std::vector<std::string>& texts) {
+  if (texts.size() == 1) return json::value(texts.front());
+  return to_array(texts);
+}
+
+json::array to_items(const std::vector<PostRef>& posts) {
+  json::array items;
+  for (const PostRef& post : posts) {
+    TR_ASSERT(post.published.has_value());
+    json::array tags;
+    for (const Tag& tag : post.tags) tags.push_back({{"type", "Hashtag"}, {"name", "#" + tag.canonical()}});
+    items.push_back({{"id", post.uri},
+                     {"type", "Note"},
+                     {"attributedTo", post.author},
+                     {"published", to_rfc3339(*post.published)},
+                     {"tag", std::move(tags)}});
+  }
+  return items;
+}
+
+// Items have hashtags, a word that ActivityStreams left to an extension.
+json::object make_batch(std::string_view type, std::string_view id, std::string_view actor) {
+  json::object activity = make_activity(type, id, actor);
+  activity["@context"] = json::array{kContext, json::object{{"Hashtag", "as:Hashtag"}}};
+  return activity;
+}
+
+json::object make_membership(std::string_view type, std::string_view id, std::string_view actor,
+                             std::string_view target, const std::vector<PostRef>& posts) {
+  json::object activity = make_batch(type, id, actor);
+  activity["target"] = target;
+  activity["object"] = to_items(posts);
+  return activity;
+}
+
+json::object make_answer(std::string_view type, std::string_view id, std::string_view actor,
+                         const json::object& follow) {
+  json::object activity = make_activity(type, id, actor);
+  activity["to"] = json::array{json::id_of(follow, "actor")};
+  activity["object"] = follow;
+  return activity;
+}
+
+}  // namespace
+
+json::object make_add(std::string_view id, std::string_view actor, std::string_view target,
+                      const std::vector<PostRef>& posts) {
+  return make_membership("Add", id, actor, target, posts);
+}
+
+json::object make_remove(std::string_view id, std::string_view actor, std::string_view target,
+                         const std::vector<PostRef>& posts) {
+  return make_membership("Remove", id, actor, target, posts);
+}
+
+json::object make_announce(std::string_view id, std::string_view actor, std::string_view uri,
+                           WallTime post_published, Audience audience, WallTime now) {
+  json::object activity = make_activity("Announce", id, actor);
+  activity["published"] = to_rfc3339(std::max(now, post_published));
+  if (audience == Audience::kPublic) {
+    activity["to"] = json::array{kPublic};
+    activity["cc"] = json::array{followers_of(actor)};
+  } else {
+    activity["to"] = json::array{followers_of(actor)};
+  }
+  activity["object"] = uri;
+  return activity;
+}
+
+json::object make_undo_announce(std::string_view id, std::string_view actor, std::string_view announce_id,
+                                std::string_view uri) {
+  json::object activity = make_activity("Undo", id, actor);
+  activity["to"] = json::array{kPublic};
+  activity["object"] =
+      json::object{{"id", announce_id}, {"type", "Announce"}, {"actor", actor}, {"object", uri}};
+  return activity;
+}
+
+json::object make_batched_announce(std::string_view id, std::string_view actor,
+                                   const std::vector<PostRef>& posts, WallTime now) {
+  json::object activity = make_batch("Announce", id, actor);
+  WallTime published = now;
+  for (const PostRef& post : posts) published = std::max(published, post.published.value_or(now));
+  activity["published"] = to_rfc3339(published);
+  activity["object"] = to_items(posts);
+  return activity;
+}
+
+json::object make_batched_undo(std::string_view id, std::string_view actor,
+                               const std::vector<PostRef>& posts) {
+  json::object activity = make_batch("Undo", id, actor);
+  activity["object"] = json::object{{"type", "Announce"}, {"actor", actor}, {"object", to_items(posts)}};
+  return activity;
+}
+
+json::object make_follow(std::string_view id, std::string_view actor,
+                         const std::vector<std::string>& objects) {
+  json::object activity = make_activity("Follow", id, actor);
+  if (objects.size() == 1) activity["to"] = to_array(objects);
+  activity["object"] = one_or_many(objects);
+  return activity;
+}
+
+json::object make_undo_follow(std::string_view id, std::string_view actor, std::string_view follow_id,
+                              const std::vector<std::string>& objects) {
+  json::object activity = make_activity("Undo", id, actor);
+  json::object follow = {{"type", "Follow"}, {"actor", actor}, {"object", one_or_many(objects)}};
+  if (!follow_id.empty()) follow["id"] = follow_id;
+  activity["object"] = std::move(follow);
+  return activity;
+}
+
+json::object make_accept(std::string_view id, std::string_view actor, const json::object& follow) {
+  return make_answer("Accept", id, actor, follow);
+}
+
+json::object make_reject(std::string_view id, std::string_view actor, const json::object& follow) {
+  return make_answer("Reject", id, actor, follow);
+}
+
+}  // namespace tagring::fediverse

@@ -1,0 +1,82 @@
+// The documents that a node serves about itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::fediverse {
+
+// Where everything of a node is. The inbox of the node's actor is its shared inbox, and what an administrator
+// enters as relay: Mastodon takes announcements only from an actor whose `inbox` is that very URL.
+class NodeUrls {
+ public:
+  // "https://host[:port]"
+  explicit NodeUrls(std::string origin) : origin_(std::move(origin)) {}
+
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+  [[nodiscard]] std::string authority() const { return origin_.substr(origin_.find("//") + 2); }
+  [[nodiscard]] std::string actor() const { return origin_ + "/actor"; }
+  [[nodiscard]] std::string shared_inbox() const { return origin_ + "/inbox"; }
+  [[nodiscard]] std::string relay() const { return origin_ + "/relay"; }      // target of Add and Remove
+  [[nodiscard]] std::string storage() const { return origin_ + "/storage"; }  // target of Add and Remove
+  [[nodiscard]] std::string tag_actor(const Tag& tag) const { return origin_ + "/tag/" + tag.actor_name(); }
+  // The tag of one of this node's tag actors.
+  [[nodiscard]] std::optional<Tag> tag_of_actor(std::string_view actor) const;
+
+ private:
+  std::string origin_;
+};
+
+// Of an own actor.
+inline std::string key_id_of(std::string_view actor) { return std::string(actor) + "#main-key"; }
+inline std::string followers_of(std::string_view actor) { return std::string(actor) + "/followers"; }
+
+// The property by which a node's actor says that it speaks the batched forms; its value is the protocol version.
+inline constexpr std::string_view kNodeMark = "tagring";
+
+// Name of the node's actor in WebFinger. The dot keeps it apart from every hashtag.
+inline constexpr std::string_view kNodeActorName = "node.actor";
+
+// The actor as which the node itself signs, follows and relays.
+json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem);
+// The actor that people follow to get a hashtag.
+json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem);
+
+// `subject` is "acct:name@host", `actor` the actor's URL. Served as application/jrd+json.
+json::object make_webfinger(std::string_view subject, std::string_view actor);
+// Served as application/xrd+xml.
+std::string make_host_meta(const NodeUrls& urls);
+// /.well-known/nodeinfo, which also tells the node's actor (FEP-2677).
+json::object make_nodeinfo_links(const NodeUrls& urls);
+// NodeInfo 2.1.
+json::object make_nodeinfo(std::string_view software_version, json::object metadata);
+
+// A collection that is read page by page.
+json::object make_collection(std::string_view id, std::uint64_t total, std::string_view first);
+// One page; `next` is empty on the last.
+json::object make_collection_page(std::string_view id, std::string_view collection, json::array items,
+                                  std::string_view next);
+// A collection in one piece. `orderedItems` is there even when it is empty: FEP-8fcf compares it.
+json::object make_whole_collection(std::string_view id, const std::vector<std::string>& items);
+
+// {"error": "too_large", "message": "…"}
+std::string make_error_body(const Error& error);
+
+// Whom a WebFinger query means.
+struct WebfingerTarget {
+  std::optional<Tag> tag;  // absent: the node's own actor
+  std::string subject;     // the one spelling that is given back
+  std::string actor;
+};
+// "acct:caturday@host", also with the name in Unicode or percent-encoded, or the URL of an actor. `resource`
+// is as query_value() gives it. kNotFound for other hosts and for names that are no hashtags.
+Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, const NodeUrls& urls);
+
+}  // namespace tagring::fediverse

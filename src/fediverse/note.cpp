@@ -1,0 +1,131 @@
+#include "fediverse/note.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+
+#include "base/bytes.hpp"
+#include "base/url.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+constexpr std::array<std::string_view, 8> kPostTypes = {"Note",  "Article", "Question", "Page",
+                                                        "Video", "Image",   "Audio",    "Event"};
+constexpr Duration kSkewMax = std::chrono::minutes(5);
+
+// Nothing was posted later than now or before 1970. A time that says so is moved, not refused: it may have
+// passed another node whose clock differs a little.
+std::optional<WallTime> parse_time(const json::object& o, std::string_view key, WallTime now) {
+  const std::optional<std::string> text = json::get_string(o, key);
+  const std::optional<WallTime> time = text ? from_rfc3339(*text) : std::nullopt;
+  if (time && *time > now + kSkewMax) return now;
+  if (time && *time < WallTime()) return WallTime();
+  return time;
+}
+
+// The last segment of a tag's page: "https://host/tags/caf%C3%A9" is about #café.
+std::string name_from_href(const json::object& entry) {
+  const std::optional<std::string> href = json::get_string(entry, "href");
+  const Result<Url> url = href ? Url::parse(*href) : fail(ErrorCode::kInvalid, "");
+  if (!url) return {};
+  std::string_view path = url->path();
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return percent_decode(path.substr(path.rfind('/') + 1)).value_or("");
+}
+
+using SpelledTags = std::map<Tag, std::string>;  // the first spelling of each
+
+Result<SpelledTags> parse_tags(const json::object& o, const ParseLimits& limits) {
+  SpelledTags tags;
+  std::size_t hashtags = 0;
+  json::for_each(json::find(o, "tag"), [&](const json::value& v) {
+    if (!v.is_object() || hashtags > limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
+    ++hashtags;
+    std::string spelling = json::get_string(v.get_object(), "name").value_or("");
+    if (spelling.empty()) spelling = name_from_href(v.get_object());
+    const Result<Tag> tag = Tag::parse(spelling);
+    if (tag) tags.emplace(*tag, spelling.starts_with('#') ? spelling.substr(1) : spelling);
+  });
+  if (hashtags > limits.tags_max) {
+    return fail(ErrorCode::kTooLarge, fmt::format("post has more than {} hashtags", limits.tags_max));
+  }
+  return tags;
+}
+
+Visibility parse_visibility(const json::object& o, std::string_view author) {
+  bool followers = false;
+  const auto addresses_public = [&](std::string_view key) {
+    bool found = false;
+    json::for_each(json::find(o, key), [&](const json::value& v) {
+      const std::string id = json::id_of(v);
+      found = found || is_public(id);
+      followers = followers || (id.ends_with("/followers") && is_same_origin(id, author));
+    });
+    return found;
+  };
+  if (addresses_public("to")) return Visibility::kPublic;
+  if (addresses_public("cc")) return Visibility::kUnlisted;
+  return followers ? Visibility::kFollowers : Visibility::kDirect;
+}
+
+}  // namespace
+
+bool is_post(const json::object& o) {
+  return std::ranges::any_of(kPostTypes, [&](std::string_view type) { return has_type(o, type); });
+}
+
+Result<Note> parse_note(const json::object& o, const std::string& actor, WallTime now,
+                        const ParseLimits& limits) {
+  Note note;
+  TRY(note.id, parse_id(json::find(o, "id"), "object.id"));
+  if (!is_same_origin(note.id, actor)) {
+    return fail(ErrorCode::kInvalid, "object.id is on another server than the actor");
+  }
+  TRY(const std::vector<std::string> authors,
+      parse_ids(json::find(o, "attributedTo"), "object.attributedTo", limits.items_max));
+  for (const std::string& author : authors) {
+    if (!is_same_origin(author, note.id)) {
+      return fail(ErrorCode::kInvalid, "object.attributedTo is on another server than the object");
+    }
+  }
+  if (std::ranges::find(authors, actor) == authors.end()) {
+    return fail(ErrorCode::kInvalid, "object.attributedTo is not the actor");
+  }
+  note.author = actor;
+  note.type = *std::ranges::find_if(kPostTypes, [&](std::string_view type) { return has_type(o, type); });
+  note.published = parse_time(o, "published", now).value_or(now);
+  note.updated = parse_time(o, "updated", now);
+  note.visibility = parse_visibility(o, actor);
+  note.in_reply_to = json::id_of(o, "inReplyTo");
+  TRY(SpelledTags tags, parse_tags(o, limits));
+  for (auto& [tag, spelling] : tags) {
+    note.tags.push_back(tag);
+    note.spellings.push_back(std::move(spelling));
+  }
+  return note;
+}
+
+Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLimits& limits) {
+  PostRef post;
+  TRY(post.uri, parse_id(&v, "post id"));
+  if (post.uri == kPublic) return fail(ErrorCode::kInvalid, "post id is the public collection");
+  if (!v.is_object()) return post;
+  const json::object& o = v.get_object();
+  if (const json::value* author = json::find(o, "attributedTo")) {
+    TRY(const std::vector<std::string> authors,
+        parse_ids(author, "attributedTo of a post", limits.items_max));
+    post.author = authors.front();
+    if (!is_same_origin(post.author, post.uri)) {
+      return fail(ErrorCode::kInvalid, "attributedTo of a post is on another server than the post");
+    }
+  }
+  post.published = parse_time(o, "published", now);
+  TRY(const SpelledTags tags, parse_tags(o, limits));
+  for (const auto& [tag, spelling] : tags) post.tags.push_back(tag);
+  return post;
+}
+
+}  // namespace tagring::fediverse

@@ -1,0 +1,64 @@
+// Posts as they come in: the little of them that this node needs. Content is never kept.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::fediverse {
+
+struct ParseLimits {
+  std::size_t tags_max = 64;       // hashtags of one post
+  std::size_t items_max = 10'000;  // objects of one activity
+};
+
+enum class Visibility : std::uint8_t {
+  kPublic,     // the public collection is in `to`
+  kUnlisted,   // it is only in `cc`: for everybody, but not for hashtags, searches and archives
+  kFollowers,  // a followers collection of the author's server is addressed
+  kDirect,
+};
+
+// A Note, Article, Question, Page, Video, Image, Audio or Event.
+struct Note {
+  std::string id;
+  std::string type;
+  std::string author;  // one of attributedTo; parse_activity sees to it that it is the actor
+  WallTime published;
+  std::optional<WallTime> updated;
+  Visibility visibility = Visibility::kDirect;
+  std::vector<Tag> tags;               // sorted, each once
+  std::vector<std::string> spellings;  // of tags[i], as the author wrote it, without '#'
+  std::string in_reply_to;             // empty if it is no reply
+};
+
+// A post that somebody names. Whatever is beside the URI is that somebody's word.
+struct PostRef {
+  std::string uri;
+  std::string author;  // empty if only the URI was given
+  std::optional<WallTime> published;
+  std::vector<Tag> tags;  // sorted, each once
+};
+
+// True for the types that Note stands for.
+bool is_post(const json::object& o);
+
+// `o` is_post(). The author is `actor`, who must be among attributedTo; all of these and the id must be on
+// one server.
+//
+// `published` is `now` where it is missing, unreadable or more than five minutes ahead, so that no post
+// stands before all others for ever. Of `tag`, everything that is not a Hashtag with a name (or an href that
+// tells it) is passed over, as are names that are no hashtags. kTooLarge for more than tags_max Hashtags.
+Result<Note> parse_note(const json::object& o, const std::string& actor, WallTime now,
+                        const ParseLimits& limits);
+
+// A URI, or an object with at least its id; the rest is read as above where it is there. An author must be on
+// the server of the URI.
+Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLimits& limits);
+
+}  // namespace tagring::fediverse

@@ -1,0 +1,292 @@
+#include "net/http_server.hpp"
+
+#include <algorithm>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "net/exchange.hpp"
+#include "net/hop.hpp"
+#include "net/session.hpp"
+#include "net/tls.hpp"
+
+namespace tagring::net {
+namespace asio = boost::asio;
+namespace {
+
+using Tcp = asio::ip::tcp;
+using Local = asio::local::stream_protocol;
+using boost::system::error_code;
+template <class Protocol>
+using Acceptor = asio::basic_socket_acceptor<Protocol, Executor>;
+
+constexpr std::size_t kPathSizeMax = 107;
+constexpr std::chrono::milliseconds kAcceptPause{100};
+using SharedSession = std::shared_ptr<Session>;
+
+IpAddress from_asio(const asio::ip::address& address) {
+  if (address.is_v4()) return IpAddress::from_v4(address.to_v4().to_bytes());
+  return IpAddress{.bytes = address.to_v6().to_bytes()};
+}
+
+Tcp::endpoint to_endpoint(const IpAddress& address, std::uint16_t port) {
+  if (!address.is_v4()) return {asio::ip::address_v6(address.bytes), port};
+  asio::ip::address_v4::bytes_type v4{};
+  std::copy_n(address.bytes.begin() + 12, v4.size(), v4.begin());
+  return {asio::ip::address_v4(v4), port};
+}
+
+std::unexpected<Error> cannot_listen(std::string_view where, const error_code& error) {
+  return fail(ErrorCode::kUnavailable, fmt::format("cannot listen on {}: {}", where, error.message()));
+}
+
+Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint) {
+  const std::string where = fmt::format("{} port {}", endpoint.address().to_string(), endpoint.port());
+  error_code error;
+  acceptor.open(endpoint.protocol(), error);
+  if (error) return cannot_listen(where, error);
+  acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
+  if (endpoint.address().is_v6()) acceptor.set_option(asio::ip::v6_only(false), error);
+  acceptor.bind(endpoint, error);
+  if (error) return cannot_listen(where, error);
+  acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return cannot_listen(where, error);
+  return {};
+}
+
+// Removes the socket that a process left behind when it ended; anything else at that path stays.
+Result<void> remove_stale(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  if (!S_ISSOCK(status.st_mode)) return fail(ErrorCode::kInvalid, path + " exists and is not a socket");
+  asio::io_context context(1);
+  Local::socket probe(context);
+  error_code error;
+  probe.connect(Local::endpoint(path), error);
+  if (!error) return fail(ErrorCode::kConflict, "another process listens on " + path);
+  ::unlink(path.c_str());
+  return {};
+}
+
+Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path) {
+  if (path.size() > kPathSizeMax) return fail(ErrorCode::kInvalid, "socket path longer than 107 octets");
+  TRY_VOID(remove_stale(path));
+  error_code error;
+  acceptor.open(Local(), error);
+  if (error) return cannot_listen(path, error);
+  acceptor.bind(Local::endpoint(path), error);
+  if (error) return cannot_listen(path, error);
+  // Nobody can connect between bind and listen, so nobody gets in before the mode is set.
+  if (::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
+    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return cannot_listen(path, error);
+  return {};
+}
+
+// The end of a session's coroutine. See HopDone for why it carries the slot itself.
+template <class F>
+struct SessionDone {
+  using cancellation_slot_type = asio::cancellation_slot;  // NOLINT: the name Asio looks for
+  SharedSession session;
+  F on_end;
+
+  [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept { return session->slot(); }
+  void operator()(const std::exception_ptr&) const {
+    session->set_ended();
+    on_end(session);
+  }
+};
+
+}  // namespace
+
+// All but `tls` belongs to `control`, a strand.
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
+  Impl(HttpServerOptions options, Executor executor, Executor node, HttpHandler handler)
+      : service(std::make_shared<Service>(std::move(options), std::move(node), std::move(handler))),
+        io(std::move(executor)),
+        control(asio::make_strand(io)),
+        tcp(control),
+        local(control),
+        pause(control),
+        drained(control) {}
+
+  Result<void> open();
+  Result<void> load_tls();
+  [[nodiscard]] TlsContext current_tls();
+
+  template <class Protocol>
+  static Task<void> accept_all(std::shared_ptr<Impl> self, Acceptor<Protocol>* acceptor);
+  void admit(TcpSocket socket);
+  void admit(LocalSocket socket) { begin(make_session(std::move(socket), service)); }
+  void begin(SharedSession session);
+  void end(const SharedSession& session);
+  void close_acceptors();
+  void abort_all();
+  static Task<bool> drain(std::shared_ptr<Impl> self, Duration grace);
+
+  const std::shared_ptr<Service> service;
+  const Executor io;
+  const Executor control;
+  Acceptor<Tcp> tcp;
+  Acceptor<Local> local;
+  std::uint16_t port = 0;
+  asio::steady_timer pause;
+  asio::steady_timer drained;
+  std::set<SharedSession> sessions;
+  std::map<Prefix64, std::size_t> per_peer;
+
+  std::mutex tls_mutex;
+  TlsContext tls;
+};
+
+Result<void> HttpServer::Impl::open() {
+  const HttpServerOptions& options = service->options;
+  if (!options.socket_path.empty()) return open_local(local, options.socket_path);
+  TRY_VOID(load_tls());
+  TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port)));
+  error_code error;
+  port = tcp.local_endpoint(error).port();
+  return {};
+}
+
+Result<void> HttpServer::Impl::load_tls() {
+  const HttpServerOptions& options = service->options;
+  if (options.certificate_file.empty() && options.key_file.empty()) return {};
+  TRY(TlsContext loaded, make_server_tls(options.certificate_file, options.key_file));
+  const std::scoped_lock lock(tls_mutex);
+  tls = std::move(loaded);
+  return {};
+}
+
+TlsContext HttpServer::Impl::current_tls() {
+  const std::scoped_lock lock(tls_mutex);
+  return tls;
+}
+
+template <class Protocol>
+Task<void> HttpServer::Impl::accept_all(std::shared_ptr<Impl> self, Acceptor<Protocol>* acceptor) {
+  while (acceptor->is_open()) {
+    const Executor strand = asio::make_strand(self->io);
+    auto [error, socket] = co_await acceptor->async_accept(strand, kTuple);
+    if (!error) {
+      self->admit(std::move(socket));
+    } else if (acceptor->is_open()) {
+      // Out of file descriptors, mostly. Try again when some connections have ended.
+      self->pause.expires_after(kAcceptPause);
+      co_await self->pause.async_wait(kTuple);
+    }
+  }
+}
+
+void HttpServer::Impl::admit(TcpSocket socket) {
+  error_code error;
+  const IpAddress peer = from_asio(socket.remote_endpoint(error).address());
+  if (error) return;
+  const std::size_t per_peer_max = service->options.connections_per_peer_max;
+  if (const auto known = per_peer.find(peer.prefix64());
+      known != per_peer.end() && per_peer_max != 0 && known->second >= per_peer_max) {
+    return;
+  }
+  socket.set_option(Tcp::no_delay(true), error);
+  begin(make_session(std::move(socket), current_tls(), service, peer));
+}
+
+void HttpServer::Impl::begin(SharedSession session) {
+  if (sessions.size() >= service->options.connections_max || service->is_stopping) return;
+  sessions.insert(session);
+  ++per_peer[session->peer().prefix64()];
+  auto on_end = [self = shared_from_this()](SharedSession ended) {
+    asio::post(self->control, [self, ended] { self->end(ended); });
+  };
+  const Executor strand = session->strand();
+  auto running = session->run(session);
+  asio::co_spawn(strand, std::move(running), SessionDone{std::move(session), std::move(on_end)});
+}
+
+void HttpServer::Impl::end(const SharedSession& session) {
+  if (sessions.erase(session) == 0) return;
+  if (const auto known = per_peer.find(session->peer().prefix64()); --known->second == 0)
+    per_peer.erase(known);
+  if (sessions.empty()) drained.cancel();
+}
+
+void HttpServer::Impl::close_acceptors() {
+  error_code ignored;
+  if (local.is_open()) ::unlink(service->options.socket_path.c_str());
+  tcp.close(ignored);
+  local.close(ignored);
+  pause.cancel();
+}
+
+void HttpServer::Impl::abort_all() {
+  for (const SharedSession& session : sessions) {
+    asio::post(session->strand(), [session] { session->abort(); });
+  }
+}
+
+Task<bool> HttpServer::Impl::drain(std::shared_ptr<Impl> self, Duration grace) {
+  self->service->is_stopping = true;
+  self->close_acceptors();
+  for (const SharedSession& session : self->sessions) {
+    asio::post(session->strand(), [session] { session->close_if_idle(); });
+  }
+  if (!self->sessions.empty()) {
+    self->drained.expires_after(grace);
+    co_await self->drained.async_wait(kTuple);
+  }
+  self->abort_all();
+  while (!self->sessions.empty()) {
+    self->drained.expires_at(asio::steady_timer::time_point::max());
+    co_await self->drained.async_wait(kTuple);
+  }
+  co_return true;
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, Executor io, Executor node,
+                                                      HttpHandler handler) {
+  auto impl = std::make_shared<Impl>(std::move(options), std::move(io), std::move(node), std::move(handler));
+  TRY_VOID(impl->open());
+  const auto ignore = [](const std::exception_ptr&) {};
+  if (impl->local.is_open()) {
+    asio::co_spawn(impl->control, Impl::accept_all<Local>(impl, &impl->local), ignore);
+  } else {
+    asio::co_spawn(impl->control, Impl::accept_all<Tcp>(impl, &impl->tcp), ignore);
+  }
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+HttpServer::~HttpServer() {
+  impl_->service->is_stopping = true;
+  impl_->service->is_abandoned = true;
+  asio::post(impl_->control, [impl = impl_] {
+    impl->close_acceptors();
+    impl->abort_all();
+  });
+}
+
+std::uint16_t HttpServer::port() const { return impl_->port; }
+
+Result<void> HttpServer::reload_certificate() { return impl_->load_tls(); }
+
+Task<void> HttpServer::stop(Duration grace) {
+  const Executor control = impl_->control;
+  co_await run_on(control, Impl::drain(impl_, grace));
+}
+
+}  // namespace tagring::net

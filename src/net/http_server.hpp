@@ -1,0 +1,54 @@
+// HTTP/1.1 server on TCP, with or without TLS, or on a Unix domain socket.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/http.hpp"
+#include "base/task.hpp"
+
+namespace tagring::net {
+
+struct HttpServerOptions {
+  IpAddress bind_address;        // "::" takes IPv4 too
+  std::uint16_t port = 0;        // 0: any free one
+  std::string socket_path;       // not empty: a Unix socket of mode 0600 instead of TCP
+  std::string certificate_file;  // PEM chain; both empty: no TLS
+  std::string key_file;
+  std::size_t body_size_max = 1U << 20U;  // answered by 413
+  Duration request_timeout{
+      30'000};                    // from the first octet of a request to its last; the same for the response
+  Duration idle_timeout{60'000};  // between requests
+  std::size_t connections_max = 4096;
+  std::size_t connections_per_peer_max = 256;  // per IPv4 address or IPv6 /64; 0: no limit
+};
+
+// Reads requests on the threads of `io`, one connection at a time in order, and has each answered by the
+// handler on the executor `node`. What is not HTTP gets 400, too large 413 or 431, without asking the
+// handler; a handler that throws answers 500. HttpRequest::peer is the TCP peer (all zero on a Unix socket).
+class HttpServer {
+ public:
+  // Listens from now on. kUnavailable: address in use or not ours. kInvalid, kNotFound: certificate, key or
+  // path. kConflict: another process listens on socket_path. A stale socket is replaced.
+  static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, Executor io, Executor node,
+                                                   HttpHandler handler);
+  // Closes what is open. No handler starts after this, but some may run: stop() first waits for them.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+  // Reads certificate and key again; connections that stand keep the old ones. On error nothing changes.
+  Result<void> reload_certificate();
+  // Accepts no more, lets running requests finish for `grace`, then cancels them. Completes when all
+  // connections are closed. Called on `node`.
+  [[nodiscard]] Task<void> stop(Duration grace);
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tagring::net

@@ -1,0 +1,142 @@
+#include "net/resolver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cctype>
+#include <cstring>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <optional>
+#include <sys/socket.h>
+
+#include "net/system_clock.hpp"
+
+namespace tagring::net {
+namespace asio = boost::asio;
+namespace {
+
+using Addresses = std::vector<IpAddress>;
+
+constexpr std::size_t kNameSizeMax = 253;
+constexpr std::size_t kAddressesMax = 32;
+constexpr int kPendingMax = 512;
+
+bool is_host_name(std::string_view host) {
+  if (host.empty() || host.size() > kNameSizeMax) return false;
+  const auto is_allowed = [](unsigned char c) {
+    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.' || c == '_';
+  };
+  if (!std::ranges::all_of(host, is_allowed)) return false;
+  // Top-level names are letters. What ends otherwise ("127.1", "0x7f000001") inet_aton would take for an
+  // address.
+  const std::string_view last = host.substr(host.rfind('.') + 1);
+  return !last.empty() && std::islower(static_cast<unsigned char>(last.front())) != 0;
+}
+
+std::optional<IpAddress> parse_literal(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return IpAddress::parse(host);
+}
+
+std::optional<IpAddress> to_address(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, address, sizeof(v4));
+    std::array<std::uint8_t, 4> bytes{};
+    std::memcpy(bytes.data(), &v4.sin_addr, bytes.size());
+    return IpAddress::from_v4(bytes);
+  }
+  if (address->sa_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, address, sizeof(v6));
+    IpAddress result;
+    std::memcpy(result.bytes.data(), &v6.sin6_addr, result.bytes.size());
+    return result;
+  }
+  return std::nullopt;
+}
+
+// Blocks.
+Result<Addresses> ask_system(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &list); error != 0) {
+    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", host, gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
+  Addresses addresses;
+  for (const addrinfo* entry = list; entry != nullptr && addresses.size() < kAddressesMax;
+       entry = entry->ai_next) {
+    const auto address = to_address(entry->ai_addr);
+    if (address && std::ranges::find(addresses, *address) == addresses.end()) addresses.push_back(*address);
+  }
+  if (addresses.empty()) return fail(ErrorCode::kUnavailable, fmt::format("{}: no address", host));
+  return addresses;
+}
+
+// Waits on the caller's executor for what a look-up thread posts there.
+struct LookUp {
+  explicit LookUp(const Executor& executor) : timer(executor) {}
+  asio::steady_timer timer;
+  std::optional<Result<Addresses>> answer;
+};
+
+}  // namespace
+
+struct Resolver::Impl {
+  explicit Impl(ResolverOptions given) : options(std::move(given)), threads(std::max(1U, options.threads)) {}
+
+  const ResolverOptions options;
+  std::atomic<int> pending = 0;
+  asio::thread_pool threads;
+};
+
+Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+Resolver::~Resolver() {
+  impl_->threads.stop();
+  impl_->threads.join();
+}
+
+Task<Result<Addresses>> Resolver::resolve(std::string host, Instant deadline) {
+  if (const auto known = impl_->options.hosts.find(host); known != impl_->options.hosts.end()) {
+    if (known->second.empty()) co_return fail(ErrorCode::kUnavailable, host + ": no address configured");
+    co_return known->second;
+  }
+  if (const auto literal = parse_literal(host)) {
+    if (impl_->options.allow_ip_literals) co_return Addresses{*literal};
+    co_return fail(ErrorCode::kDenied, host + ": an address instead of a host name");
+  }
+  if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "not a host name");
+  if (impl_->pending.fetch_add(1) >= kPendingMax) {
+    impl_->pending.fetch_sub(1);
+    co_return fail(ErrorCode::kUnavailable, "too many name look-ups at once");
+  }
+  const Executor executor = co_await asio::this_coro::executor;
+  auto look_up = std::make_shared<LookUp>(executor);
+  look_up->timer.expires_at(to_steady(deadline));
+  const Executor working = asio::prefer(executor, asio::execution::outstanding_work.tracked);
+  asio::post(impl_->threads, [host, look_up, working, pending = &impl_->pending]() mutable {
+    auto answer = std::make_shared<Result<Addresses>>(ask_system(host));
+    pending->fetch_sub(1);
+    asio::post(working, [look_up = std::move(look_up), answer = std::move(answer)] {
+      look_up->answer = std::move(*answer);
+      look_up->timer.cancel();
+    });
+  });
+  co_await look_up->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (look_up->answer) co_return std::move(*look_up->answer);
+  co_return fail(ErrorCode::kTimedOut, host + ": name look-up took too long");
+}
+
+}  // namespace tagring::net

@@ -1,0 +1,114 @@
+#include "net/wire.hpp"
+
+#include <algorithm>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/status.hpp>
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "net/system_clock.hpp"
+
+namespace tagring::net {
+namespace http = boost::beast::http;
+namespace {
+
+bool is_token(std::string_view text) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+}
+
+bool is_value(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7F; });
+}
+
+bool is_target(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7F; });
+}
+
+// Fields that say how the message is sent, which is decided here.
+bool is_framing(std::string_view name) {
+  constexpr std::string_view kNames[] = {"Host", "Content-Length", "Connection", "Transfer-Encoding",
+                                         "Keep-Alive"};
+  return std::ranges::any_of(kNames, [&](std::string_view framing) { return ascii_iequals(framing, name); });
+}
+
+void add_field(std::string& head, std::string_view name, std::string_view value) {
+  head.append(name).append(": ").append(value).append("\r\n");
+}
+
+OutgoingMessage join(std::string head, std::string body) {
+  if (body.size() > kJoinSize) return {.head = std::move(head), .body = std::move(body)};
+  head += body;
+  return {.head = std::move(head), .body = {}};
+}
+
+}  // namespace
+
+Result<OutgoingMessage> write_request(std::string_view authority, HttpRequest request) {
+  if (!is_token(request.method)) return fail(ErrorCode::kInvalid, "not an HTTP method");
+  if (!is_target(request.target) || !is_target(authority))
+    return fail(ErrorCode::kInvalid, "not a request target");
+  std::string head;
+  head.reserve(512 + std::min(request.body.size(), kJoinSize));
+  head.append(request.method).append(" ").append(request.target).append(" HTTP/1.1\r\n");
+  add_field(head, "Host", authority);
+  for (const auto& [name, value] : request.headers) {
+    if (!is_token(name) || !is_value(value)) return fail(ErrorCode::kInvalid, "not a header field");
+    if (!is_framing(name)) add_field(head, name, value);
+  }
+  if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD")) {
+    add_field(head, "Content-Length", fmt::to_string(request.body.size()));
+  }
+  head.append("Connection: keep-alive\r\n\r\n");
+  return join(std::move(head), std::move(request.body));
+}
+
+OutgoingMessage write_response(HttpResponse response, Version version, Keep keep, bool to_head) {
+  const int status = response.status >= 200 && response.status <= 999 ? response.status : 500;
+  const bool may_have_body = status != 204 && status != 304;
+  std::string head;
+  head.reserve(512 + std::min(response.body.size(), kJoinSize));
+  const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
+  head.append(fmt::format("HTTP/1.1 {} ", status)).append(reason.data(), reason.size()).append("\r\n");
+  add_field(head, "Date", to_http_date(system_wall_now()));
+  for (const auto& [name, value] : response.headers) {
+    if (!is_token(name) || !is_value(value) || is_framing(name) || ascii_iequals(name, "Date")) continue;
+    add_field(head, name, value);
+  }
+  if (may_have_body) add_field(head, "Content-Length", fmt::to_string(response.body.size()));
+  if (keep == Keep::kClose) {
+    add_field(head, "Connection", "close");
+  } else if (version == Version::kHttp10) {
+    add_field(head, "Connection", "keep-alive");
+  }
+  head.append("\r\n");
+  if (to_head || !may_have_body) response.body.clear();
+  return join(std::move(head), std::move(response.body));
+}
+
+Headers to_headers(const http::fields& fields) {
+  Headers headers;
+  for (const auto& field : fields) headers.add(std::string(field.name_string()), std::string(field.value()));
+  return headers;
+}
+
+std::unexpected<Error> fail_with(const boost::system::error_code& error, std::string_view what) {
+  const std::string message = fmt::format("{}: {}", what, error.message());
+  if (error == boost::beast::error::timeout) return fail(ErrorCode::kTimedOut, message);
+  if (error == http::error::body_limit || error == http::error::header_limit ||
+      error == http::error::buffer_overflow) {
+    return fail(ErrorCode::kTooLarge, message);
+  }
+  const bool is_cut = error == http::error::end_of_stream || error == http::error::partial_message;
+  if (error.category() == http::make_error_code(http::error::bad_version).category() && !is_cut) {
+    return fail(ErrorCode::kInvalid, message);
+  }
+  return fail(ErrorCode::kUnavailable, message);
+}
+
+}  // namespace tagring::net

@@ -1,0 +1,40 @@
+// HTTP/1.1 messages as octets: what the client and the server have in common. Internal to net/.
+#pragma once
+
+#include <boost/beast/http/fields.hpp>
+#include <boost/system/error_code.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/http.hpp"
+#include "base/result.hpp"
+
+namespace tagring::net {
+
+constexpr std::size_t kHeaderSizeMax = 16U * 1024U;
+// One TLS record; also what a connection keeps for reading.
+constexpr std::size_t kReadSize = 16U * 1024U;
+// A body up to this size is sent in one piece with its header: one record and one packet train instead of
+// two.
+constexpr std::size_t kJoinSize = 12U * 1024U;
+
+struct OutgoingMessage {
+  std::string head;  // and the body, if that is short
+  std::string body;
+};
+
+// kInvalid if a part would break out of its place (control characters, spaces).
+[[nodiscard]] Result<OutgoingMessage> write_request(std::string_view authority, HttpRequest request);
+
+enum class Version : std::uint8_t { kHttp10, kHttp11 };
+enum class Keep : std::uint8_t { kAlive, kClose };
+
+// Header fields that are not well-formed are left out. `to_head`: the answer to HEAD, which has no body.
+[[nodiscard]] OutgoingMessage write_response(HttpResponse response, Version version, Keep keep, bool to_head);
+
+[[nodiscard]] Headers to_headers(const boost::beast::http::fields& fields);
+
+// Maps errors of sockets, Beast and OpenSSL to what HttpClient promises.
+[[nodiscard]] std::unexpected<Error> fail_with(const boost::system::error_code& error, std::string_view what);
+
+}  // namespace tagring::net

@@ -1,0 +1,70 @@
+// Announces what enters this node's feed to the followers of its hashtag actors (paper §5.5): to subscriber
+// nodes in batches, to everyone else one Announce a post and inbox, whatever the number of tags.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node/courier.hpp"
+#include "relay/followers.hpp"
+#include "relay/lanes.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::node {
+
+class Announcer {
+ public:
+  Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers, Courier& courier,
+            const Identity& identity, Clock& clock, Executor executor, Rng rng);
+
+  // Takes up what followers have not acknowledged. `followers` must be loaded.
+  [[nodiscard]] Task<Result<void>> load();
+  // Saves cursors and prunes the feed in the background.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Queues a new feed entry for everyone who follows its tag.
+  void push(relay::FeedEntry entry);
+  // Called when a follower is gone for good: its inbox does not exist, or refuses us.
+  std::function<void(std::string tag, std::string inbox)> on_lost_follower = [](std::string, std::string) {};
+
+  [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
+  [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+
+ private:
+  using Item = std::shared_ptr<const relay::FeedEntry>;
+  using Items = std::vector<Item>;
+  struct Inbox {
+    bool is_node = false;
+    std::uint64_t acknowledged = 0;
+    std::set<std::string> recent;  // posts announced lately: one Announce a post, whatever the tags
+  };
+
+  void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors);
+  Task<Items> send(std::string inbox, Items items);
+  Task<Items> send_to_node(std::string inbox, Items items);
+  Task<Items> send_to_people(std::string inbox, Items items);
+  std::string single(const relay::TagEvent& event) const;
+  Task<void> upkeep();
+  Task<void> save_cursors();
+
+  relay::Store& store_;
+  relay::Followers& followers_;
+  Courier& courier_;
+  const Identity& identity_;
+  Clock& clock_;
+  Rng rng_;
+  std::map<std::string, Inbox> inboxes_;
+  std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
+  std::uint64_t last_seq_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t activity_ = 0;
+  relay::Lanes<Item> lanes_;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::node

@@ -1,0 +1,34 @@
+// Who sent a request: the HTTP signature checked, with the sender's key fetched as needed.
+#pragma once
+
+#include "base/workers.hpp"
+#include "fediverse/replay_cache.hpp"
+#include "fediverse/signature.hpp"
+#include "node/actors.hpp"
+
+namespace tagring::node {
+
+class Authenticator {
+ public:
+  Authenticator(fediverse::SignaturePolicy policy, Actors& actors, Clock& clock, Workers& workers)
+      : policy_(std::move(policy)),
+        actors_(actors),
+        clock_(clock),
+        workers_(workers),
+        replays_(policy_.age_max) {}
+
+  // The actor whose key signed the request. kDenied, with the reason, for everything that is not in order:
+  // unsigned, badly covered, stale, replayed, wrongly signed; kUnavailable if the key could not be fetched.
+  [[nodiscard]] Task<Result<fediverse::RemoteActor>> authenticate(HttpRequest request);
+
+ private:
+  Task<bool> is_genuine(fediverse::SignatureClaim claim, std::string pem);
+
+  fediverse::SignaturePolicy policy_;
+  Actors& actors_;
+  Clock& clock_;
+  Workers& workers_;
+  fediverse::ReplayCache replays_;
+};
+
+}  // namespace tagring::node

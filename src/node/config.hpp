@@ -1,0 +1,56 @@
+// Configuration of a node: one struct, one parser (TOML). Unknown keys and contradictions are errors that
+// name the key. docs/config.md explains every key; a test holds the two together.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ip.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace tagring::node {
+
+struct Config {
+  // [node]
+  std::string host;                     // public host name, what certificates and IDs are about
+  std::uint16_t port = 443;             // public port
+  IpAddress address;                    // public address: its /64 is part of the node's IDs
+  std::filesystem::path data = "data";  // directory for the database and the control socket
+  std::string log_level = "info";
+
+  // [listen]
+  IpAddress listen_address;       // default: `address`
+  std::uint16_t listen_port = 0;  // default: `port`
+  std::filesystem::path certificate;
+  std::filesystem::path key;
+
+  // [ring]
+  std::string network = "tagring";     // nodes of other networks are strangers
+  unsigned vservers = 4;               // on each ring, 1…64
+  std::vector<std::string> bootstrap;  // origins of nodes, or of instances whose NodeInfo names one
+  bool create = false;                 // start a new network if no bootstrap node answers
+  unsigned relay_replicas = 2;         // powers of two, part of the network's agreement
+  unsigned storage_replicas = 4;
+  Duration stabilise = std::chrono::seconds(5);
+
+  // [publish]
+  std::vector<std::string>
+      instances;  // hosts whose posts are taken; default: the registrable domain and what is below
+
+  // [network]
+  bool allow_private_addresses = false;                 // for tests and for networks of one's own
+  std::filesystem::path ca_file;                        // trusted besides the system's
+  std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
+
+  [[nodiscard]] std::string origin() const;  // "https://host[:port]"
+
+  // kInvalid with the offending key and what to do about it. Relative paths are relative to `directory`.
+  static Result<Config> parse(std::string_view toml, const std::filesystem::path& directory);
+  static Result<Config> load(const std::filesystem::path& file);
+};
+
+}  // namespace tagring::node

@@ -1,0 +1,153 @@
+#include "node/control.hpp"
+
+#include <charconv>
+
+#include "node/results.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::node {
+namespace {
+
+constexpr std::size_t kTagsMax = 200'000;
+
+HttpResponse answer_json(const json::object& object) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(object);
+  return response;
+}
+
+std::uint64_t number(std::string_view query, std::string_view name, std::uint64_t otherwise) {
+  const std::string text = query_value(query, name);
+  std::uint64_t value = otherwise;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+json::object to_json(const Segment& segment) {
+  return {{"from", segment.from.hex()}, {"to", segment.to.hex()}};
+}
+
+}  // namespace
+
+Task<HttpResponse> Control::answer(HttpRequest request) {
+  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
+  const std::string path = request.target.substr(0, mark);
+  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  if (request.method == "GET" && path == "/status") co_return answer_json(status());
+  if (request.method == "GET" && path == "/ring") co_return ring();
+  if (request.method == "GET" && path == "/history") co_return co_await history(query);
+  if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
+  if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
+  if (request.method == "POST" && path == "/subscribe")
+    co_return co_await subscribe(std::move(request.body), true);
+  if (request.method == "POST" && path == "/unsubscribe")
+    co_return co_await subscribe(std::move(request.body), false);
+  if (request.method == "POST" && path == "/leave") {
+    co_await leave();
+    co_return answer_json({{"left", true}});
+  }
+  co_return error_response({ErrorCode::kNotFound, "no such control request"});
+}
+
+HttpResponse Control::ring() const {
+  json::object result;
+  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+    json::array vservers;
+    for (const auto& vserver : rings_.of(which).vservers()) {
+      json::object item = {{"self", ring::to_json(vserver->self())}, {"member", vserver->is_member()}};
+      if (vserver->predecessor()) item["predecessor"] = ring::to_json(*vserver->predecessor());
+      json::array successors;
+      for (const ring::Contact& contact : vserver->successors().contacts())
+        successors.push_back(ring::to_json(contact));
+      item["successors"] = std::move(successors);
+      if (const auto owned = vserver->owned()) item["owned"] = to_json(*owned);
+      if (const auto serving = vserver->serving()) item["serving"] = to_json(*serving);
+      item["estimated_size"] = vserver->estimated_size();
+      vservers.push_back(std::move(item));
+    }
+    result[ring::to_string(which)] = std::move(vservers);
+  }
+  return answer_json(result);
+}
+
+Task<HttpResponse> Control::history(std::string query) {
+  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+  if (!tag) co_return error_response(tag.error());
+  std::optional<storage::HistoryCursor> cursor;
+  if (const std::string text = query_value(query, "before"); !text.empty()) {
+    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(text);
+    if (!parsed) co_return error_response(parsed.error());
+    cursor = std::move(*parsed);
+  }
+  const Result<storage::HistoryPage> page =
+      co_await history_.query(*tag, std::move(cursor), number(query, "limit", 40));
+  if (!page) co_return error_response(page.error());
+  json::object result = {{"tag", tag->canonical()}, {"entries", node::to_json(page->entries, false)}};
+  if (page->more && !page->entries.empty())
+    result["before"] = storage::HistoryCursor::of(page->entries.back()).text();
+  co_return answer_json(result);
+}
+
+Task<HttpResponse> Control::feed(std::string query) {
+  const Result<std::vector<relay::FeedEntry>> entries = co_await store_.feed(
+      number(query, "after", 0), std::min<std::uint64_t>(number(query, "limit", 1000), 10'000));
+  if (!entries) co_return error_response(entries.error());
+  json::array list;
+  for (const relay::FeedEntry& entry : *entries) {
+    list.push_back(json::object{{"seq", entry.seq},
+                                {"tag", entry.event.tag},
+                                {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
+                                {"uri", entry.event.uri},
+                                {"published", to_rfc3339(entry.event.published)}});
+  }
+  co_return answer_json({{"entries", std::move(list)}});
+}
+
+Task<HttpResponse> Control::owners(std::string query) {
+  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+  if (!tag) co_return error_response(tag.error());
+  json::object result = {{"tag", tag->canonical()}, {"key", tag->key().hex()}};
+  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+    json::array list;
+    const unsigned replicas = history_.replicas(which);
+    for (unsigned i = 0; i < replicas; ++i) {
+      const Result<ring::Owner> owner =
+          co_await rings_.of(which).find_owner(replica_key(tag->key(), i, replicas));
+      if (owner) list.push_back(ring::to_json(owner->contact));
+    }
+    result[ring::to_string(which)] = std::move(list);
+  }
+  co_return answer_json(result);
+}
+
+Task<HttpResponse> Control::subscribe(std::string body, bool on) {
+  const Result<json::object> request = json::parse_object(body);
+  if (!request) co_return error_response(request.error());
+  std::vector<std::string> tags;
+  Result<void> readable;
+  json::for_each(json::find(*request, "tags"), [&](const json::value& element) {
+    if (!readable) return;
+    const Result<Tag> tag =
+        Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
+    if (!tag) {
+      readable = std::unexpected(tag.error());
+    } else {
+      tags.push_back(tag->canonical());
+    }
+  });
+  if (!readable) co_return error_response(readable.error());
+  if (tags.empty() || tags.size() > kTagsMax)
+    co_return error_response({ErrorCode::kInvalid, "'tags' must name 1 to 200000 hashtags"});
+  json::array canonical(tags.begin(), tags.end());
+  Result<void> done;
+  if (on) {
+    done = co_await subscriber_.want(std::move(tags), "admin");
+  } else {
+    done = co_await subscriber_.unwant(std::move(tags), "admin");
+  }
+  if (!done) co_return error_response(done.error());
+  co_return answer_json({{on ? "subscribed" : "unsubscribed", std::move(canonical)}});
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,63 @@
+#include "node/courier.hpp"
+
+#include <fmt/format.h>
+
+#include "fediverse/signature.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::node {
+namespace {
+constexpr Duration kTimeout = std::chrono::seconds(20);
+constexpr int kRedirectsMax = 3;
+constexpr const char* kAccept =
+    "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
+}  // namespace
+
+Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string url, std::string body,
+                                                std::string key_id) {
+  CO_TRY(Url parsed, Url::parse(url));
+  HttpCall call(std::move(method), std::move(parsed), clock_.now() + kTimeout);
+  call.headers.add("Accept", kAccept);
+  if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
+  call.body = std::move(body);
+  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
+               now = clock_.wall_now()]() mutable {
+    fediverse::sign_call(call, key, key_id, now);
+    return std::move(call);
+  };
+  HttpCall signed_one = co_await workers_.run(std::move(sign));
+  co_return co_await http_.send(std::move(signed_one));
+}
+
+Task<Result<HttpResponse>> Courier::deliver(std::string inbox, std::string body) {
+  co_return co_await signed_call("POST", std::move(inbox), std::move(body), identity_.key_id());
+}
+
+Task<Result<HttpResponse>> Courier::deliver_as(std::string actor, std::string inbox, std::string body) {
+  co_return co_await signed_call("POST", std::move(inbox), std::move(body), actor + "#main-key");
+}
+
+Task<Result<std::string>> Courier::fetch_body(std::string url) {
+  for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
+    CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id()));
+    if (response.status >= 300 && response.status < 400) {
+      const std::string location = response.headers.find("Location").value_or("");
+      url = location.starts_with('/') ? origin_of(url) + location : location;
+      continue;
+    }
+    if (response.status == 404 || response.status == 410)
+      co_return fail(ErrorCode::kNotFound, url + " is gone");
+    if (response.status >= 400 && response.status < 500) {
+      co_return fail(ErrorCode::kDenied, fmt::format("{} answered {}", url, response.status));
+    }
+    if (response.status != 200)
+      co_return fail(ErrorCode::kUnavailable, fmt::format("{} answered {}", url, response.status));
+    if (!fediverse::is_activity_json(response.headers.find("Content-Type").value_or(""))) {
+      co_return fail(ErrorCode::kInvalid, url + " is not an ActivityPub document");
+    }
+    co_return std::move(response.body);
+  }
+  co_return fail(ErrorCode::kInvalid, url + ": too many redirects");
+}
+
+}  // namespace tagring::node

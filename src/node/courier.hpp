@@ -1,0 +1,53 @@
+// Signed requests of this node to others: documents fetched, activities delivered.
+#pragma once
+
+#include <string>
+
+#include "base/http.hpp"
+#include "base/json.hpp"
+#include "base/workers.hpp"
+#include "node/identity.hpp"
+
+namespace tagring::node {
+
+class Courier {
+ public:
+  Courier(const Identity& identity, HttpClient& http, Clock& clock, Workers& workers)
+      : identity_(identity), http_(http), clock_(clock), workers_(workers) {}
+
+  // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects, each
+  // signed and checked anew. kNotFound for 404 and 410; kDenied for other 4xx. What it says of itself is for
+  // the caller to check.
+  [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
+  // Delivers an activity. Any HTTP status is a value; see was_accepted.
+  [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body);
+
+  // The same on behalf of one of this node's hashtag actors; all share the node's key.
+  [[nodiscard]] Task<Result<HttpResponse>> deliver_as(std::string actor, std::string inbox, std::string body);
+
+ private:
+  Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
+                                         std::string key_id);
+
+  const Identity& identity_;
+  HttpClient& http_;
+  Clock& clock_;
+  Workers& workers_;
+};
+
+// 2xx.
+inline bool was_accepted(const Result<HttpResponse>& response) {
+  return response && response->status >= 200 && response->status < 300;
+}
+// The destination does not exist any more: 404 or 410.
+inline bool is_gone(const Result<HttpResponse>& response) {
+  return response && (response->status == 404 || response->status == 410);
+}
+// Trying again will not help: a 4xx that is not about authentication, time or load.
+inline bool was_refused(const Result<HttpResponse>& response) {
+  if (!response || response->status < 400 || response->status >= 500) return false;
+  return response->status != 401 && response->status != 408 && response->status != 421 &&
+         response->status != 425 && response->status != 429;
+}
+
+}  // namespace tagring::node

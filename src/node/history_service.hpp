@@ -1,0 +1,61 @@
+// The history of tags, read from the storage ring (paper §5.5): what this node's storage role answers, and
+// what any node puts together from the replicas.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "hashtag/tag.hpp"
+#include "node/ring_service.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::node {
+
+class HistoryService {
+ public:
+  HistoryService(storage::HistoryStore& store, RingService& rings, HttpClient& http, Clock& clock,
+                 unsigned relay_replicas, unsigned storage_replicas)
+      : store_(store),
+        rings_(rings),
+        http_(http),
+        clock_(clock),
+        relay_replicas_(relay_replicas),
+        replicas_(storage_replicas) {}
+  static constexpr std::string_view kPath = "/tagring/v1/history";
+  static constexpr std::size_t kLimitMax = 200;
+
+  // A page of the tag's history, newest first, merged from every replica that answers. kUnavailable if none
+  // does.
+  [[nodiscard]] Task<Result<storage::HistoryPage>> query(Tag tag,
+                                                         std::optional<storage::HistoryCursor> cursor,
+                                                         std::size_t limit);
+  // Answers GET kPath?tag=…&limit=…[&before=cursor] from this node's own replica. 421 if it owns none of the
+  // tag's.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // How many replicas of a tag the network keeps on a ring.
+  [[nodiscard]] unsigned replicas(Ring ring) const {
+    return ring == Ring::kRelay ? relay_replicas_ : replicas_;
+  }
+
+ private:
+  using Page = Result<storage::HistoryPage>;
+  Task<std::vector<ring::Contact>> owners(Tag tag);
+  Task<Page> ask(ring::Contact owner, Tag tag, std::optional<storage::HistoryCursor> cursor,
+                 std::size_t limit);
+  Task<Page> ask_again(ring::Contact owner, Tag tag, std::optional<storage::HistoryCursor> cursor,
+                       std::size_t limit);
+
+  storage::HistoryStore& store_;
+  RingService& rings_;
+  HttpClient& http_;
+  Clock& clock_;
+  unsigned relay_replicas_;
+  unsigned replicas_;
+};
+
+// JSON of entries between nodes: [{"uri","author","published" (ms),"removed"?,"tag"?}].
+json::array to_json(const std::vector<storage::HistoryEntry>& entries, bool with_tag);
+Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag);
+
+}  // namespace tagring::node

@@ -1,0 +1,305 @@
+#include "node/node.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+#include "node/control.hpp"
+#include "node/pages.hpp"
+#include "node/results.hpp"
+#include "node/version.hpp"
+
+namespace tagring::node {
+namespace {
+
+constexpr std::size_t kLoadPage = 10'000;
+
+std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
+  std::vector<ring::Contact> contacts;
+  const Result<std::string> domain = ring::registrable_domain(config.host);
+  TR_ASSERT(domain);  // Config has checked it
+  for (unsigned vserver = 0; vserver < config.vservers; ++vserver) {
+    ring::Contact contact;
+    contact.host = config.host;
+    contact.port = config.port;
+    contact.address = config.address;
+    contact.vserver = static_cast<std::uint8_t>(vserver);
+    // Room for rejoining without a restart.
+    contact.incarnation = incarnation << 16U;
+    contact.id =
+        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
+    contacts.push_back(std::move(contact));
+  }
+  return contacts;
+}
+
+RingService::Options ring_options(const Config& config, std::uint64_t incarnation) {
+  RingService::Options options;
+  options.network = config.network;
+  options.tuning.stabilise_every = config.stabilise;
+  options.tuning.fix_finger_every = config.stabilise;
+  options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
+  options.membership.split_check_every = config.stabilise * 12;
+  options.contacts = make_contacts(config, incarnation);
+  options.bootstrap = config.bootstrap;
+  options.may_create = config.create;
+  return options;
+}
+
+fediverse::SignaturePolicy signature_policy(const Identity& identity, const Clock& clock) {
+  fediverse::SignaturePolicy policy;
+  policy.authorities = {identity.authority()};
+  // What the replay cache has forgotten by a restart stays out. Dates on the wire have whole seconds.
+  policy.not_before = std::chrono::floor<std::chrono::seconds>(clock.wall_now());
+  return policy;
+}
+
+relay::LaneOptions lane_options() {
+  relay::LaneOptions options;
+  options.gather = Duration(20);
+  return options;
+}
+
+}  // namespace
+
+struct Node::Parts {
+  Parts(Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world)
+      : config(std::move(node_config)),
+        environment(world),
+        rng(world.seed),
+        identity(config.origin(), std::move(key)),
+        courier(identity, world.http, world.clock, world.workers),
+        actors(courier, world.clock),
+        authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
+        rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
+        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier,
+              identity, world.clock, world.log, world.executor, rng.fork()),
+        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
+               identity, world.clock, world.executor, rng.fork(),
+               [this](Ring ring, std::vector<relay::TagEvent> events) {
+                 return apply_here(ring, std::move(events));
+               }),
+        announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor,
+                  rng.fork()),
+        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, identity,
+                   world.clock, world.executor, rng.fork()),
+        inbox(config.instances, authenticator, roles, world.store, followers, subscriber, courier, identity,
+              world.clock, world.executor, rng.fork()),
+        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
+                 rings, courier, authenticator, followers, announcer, world.clock, world.executor),
+        history(world.history, rings, world.http, world.clock, config.relay_replicas,
+                config.storage_replicas),
+        pages(identity, rings, history, followers),
+        control(rings, history, subscriber, world.store),
+        tasks(world.executor) {}
+
+  Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
+    return ring == Ring::kRelay ? roles.relay(std::move(events), identity.origin())
+                                : roles.archive(std::move(events), identity.origin());
+  }
+  void connect();
+  Task<Result<void>> load();
+  Task<void> lose_follower(std::string tag, std::string inbox);
+  Task<void> hand_out_history();
+
+  Config config;
+  Environment environment;
+  Rng rng;
+  Identity identity;
+  relay::Followers followers;
+  Courier courier;
+  Actors actors;
+  Authenticator authenticator;
+  RingService rings;
+  Roles roles;
+  Outbox outbox;
+  Announcer announcer;
+  Subscriber subscriber;
+  Inbox inbox;
+  Transfer transfer;
+  HistoryService history;
+  Pages pages;
+  Control control;
+  TaskGroup tasks;
+};
+
+// --- wiring ------------------------------------------------------------------------------------------------
+
+void Node::Parts::connect() {
+  roles.connect(outbox, announcer, subscriber);
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    rings.of(ring).on_segment_change = [this, ring](ring::Vserver& vserver) {
+      transfer.segment_changed(ring, vserver);
+      if (ring == Ring::kRelay) subscriber.renew_soon();
+    };
+  }
+  rings.of(Ring::kStorage).on_merged = [this] { tasks.spawn("hand_out_history", hand_out_history()); };
+  rings.take_over = [this](Ring ring, ring::TakeOver request) {
+    return transfer.take_over(ring, std::move(request));
+  };
+  announcer.on_lost_follower = [this](std::string tag, std::string inbox_url) {
+    tasks.spawn("lose_follower", lose_follower(std::move(tag), std::move(inbox_url)));
+  };
+}
+
+Task<Result<void>> Node::Parts::load() {
+  std::string tag;
+  std::string actor;
+  for (;;) {
+    CO_TRY(const std::vector<relay::Follower> page,
+           co_await environment.store.followers(tag, actor, kLoadPage));
+    if (page.empty()) break;
+    tag = page.back().tag;
+    actor = page.back().actor;
+    for (const relay::Follower& follower : page) followers.add(follower);
+  }
+  CO_TRY_VOID(co_await subscriber.load());
+  CO_TRY_VOID(co_await announcer.load());
+  CO_TRY_VOID(co_await outbox.load());
+  co_return Result<void>();
+}
+
+// An inbox that is gone, or a node that no longer follows.
+Task<void> Node::Parts::lose_follower(std::string tag, std::string inbox_url) {
+  const auto* targets = followers.of(tag);
+  if (targets == nullptr) co_return;
+  std::vector<std::pair<std::string, std::string>> lost;
+  for (const auto& [actor, target] : *targets) {
+    if (target.inbox == inbox_url) lost.emplace_back(tag, actor);
+  }
+  for (const auto& [lost_tag, actor] : lost) followers.remove(lost_tag, actor);
+  co_await environment.store.unfollow(std::move(lost));
+  if (followers.has_people(tag) || !subscriber.wants(tag)) co_return;
+  std::vector<std::string> unwanted = {tag};
+  co_await subscriber.unwant(std::move(unwanted), "followers");
+}
+
+// After a merge of rings: what this node stored for the smaller one belongs to owners of the larger one now.
+Task<void> Node::Parts::hand_out_history() {
+  std::string after_tag;
+  std::optional<storage::HistoryCursor> after;
+  const Segment everything{};
+  for (;;) {
+    const Result<std::vector<storage::HistoryEntry>> page =
+        co_await environment.history.segment(everything, after_tag, after, kLoadPage / 10);
+    if (!page || page->empty()) co_return;
+    after_tag = page->back().tag;
+    after = storage::HistoryCursor::of(page->back());
+    std::vector<relay::TagEvent> events;
+    for (const storage::HistoryEntry& entry : *page) {
+      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
+                        entry.author, entry.published});
+    }
+    co_await outbox.hand_out(std::move(events));
+  }
+}
+
+// --- Node --------------------------------------------------------------------------------------------------
+
+Node::Node(Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment)
+    : parts_(std::make_unique<Parts>(std::move(config), std::move(key), incarnation, environment)) {
+  parts_->connect();
+  parts_->control.status = [this] { return status(); };
+  parts_->control.leave = [this] { return leave(); };
+}
+
+Node::~Node() = default;
+
+Task<Result<void>> Node::start() {
+  CO_TRY_VOID(co_await parts_->load());
+  parts_->rings.start();
+  parts_->announcer.start();
+  parts_->subscriber.start();
+  co_return Result<void>();
+}
+
+Task<void> Node::stop() {
+  co_await parts_->rings.stop();
+  co_await parts_->transfer.stop();
+  co_await parts_->subscriber.stop();
+  co_await parts_->outbox.stop();
+  co_await parts_->inbox.stop();
+  co_await parts_->roles.stop();
+  co_await parts_->announcer.stop();
+  parts_->tasks.cancel();
+  co_await parts_->tasks.join();
+}
+
+Task<void> Node::leave() {
+  co_await parts_->rings.leave(Ring::kRelay);
+  co_await parts_->rings.leave(Ring::kStorage);
+}
+
+Task<HttpResponse> Node::answer(HttpRequest request) {
+  const std::string path = request.target.substr(0, request.target.find('?'));
+  if (request.method == "POST" && path == RingService::kPath)
+    co_return co_await parts_->rings.answer(std::move(request));
+  if (request.method == "POST" && path == Transfer::kPath)
+    co_return co_await parts_->transfer.answer(std::move(request));
+  const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
+  if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
+  if (request.method != "GET" && request.method != "HEAD") {
+    HttpResponse response = error_response({ErrorCode::kInvalid, "method not allowed here"});
+    response.status = 405;
+    co_return response;
+  }
+  if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
+  co_return co_await parts_->pages.answer(std::move(request));
+}
+
+Task<HttpResponse> Node::control(HttpRequest request) { return parts_->control.answer(std::move(request)); }
+
+RingService& Node::rings() { return parts_->rings; }
+HistoryService& Node::history() { return parts_->history; }
+Subscriber& Node::subscriber() { return parts_->subscriber; }
+Roles& Node::roles() { return parts_->roles; }
+
+bool Node::is_idle() const { return parts_->outbox.size() == 0 && parts_->announcer.idle(); }
+
+json::object Node::status() const {
+  const Roles::Counters& counters = parts_->roles.counters();
+  const Inbox::Counters& inbox = parts_->inbox.counters();
+  json::object rings;
+  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+    const ring::Membership& membership = parts_->rings.of(which);
+    double share = 0;
+    bool serving = true;
+    for (const auto& vserver : membership.vservers()) {
+      const std::optional<Segment> owned = vserver->owned();
+      if (owned)
+        share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
+      serving = serving && owned && !vserver->missing();
+    }
+    const ring::Vserver& first = *membership.vservers().front();
+    rings[ring::to_string(which)] = json::object{{"member", membership.is_member()},
+                                                 {"serving", serving},
+                                                 {"share", share},
+                                                 {"estimated_vservers", first.estimated_size()},
+                                                 {"lookups", membership.counters().lookups},
+                                                 {"lookup_calls", membership.counters().lookup_calls},
+                                                 {"cached", membership.counters().cached},
+                                                 {"merges", membership.counters().merges}};
+  }
+  return {
+      {"version", kVersion},
+      {"origin", parts_->identity.origin()},
+      {"rings", std::move(rings)},
+      {"published", counters.published},
+      {"relayed", counters.relayed},
+      {"archived", counters.archived},
+      {"received", counters.received},
+      {"checked", counters.checked},
+      {"inbox",
+       json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
+      {"followers", parts_->followers.size()},
+      {"wanted", parts_->subscriber.wanted().size()},
+      {"subscriptions", parts_->subscriber.subscriptions()},
+      {"subscriptions_settled", parts_->subscriber.is_settled()},
+      {"subscription_messages", parts_->subscriber.messages()},
+      {"owed", parts_->outbox.size()},
+      {"announcing", parts_->announcer.waiting()},
+      {"announced", parts_->announcer.delivered()},
+      {"transferred", parts_->transfer.fetched()},
+      {"idle", is_idle()}};
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,61 @@
+// A running node: everything wired together. The same class runs in production and in the simulator; only
+// what is handed in differs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/http.hpp"
+#include "base/log.hpp"
+#include "base/workers.hpp"
+#include "node/config.hpp"
+#include "node/history_service.hpp"
+#include "node/inbox.hpp"
+#include "node/transfer.hpp"
+
+namespace tagring::node {
+
+// What a node needs of the world. Everything outlives the node.
+struct Environment {
+  Clock& clock;
+  Executor executor;
+  HttpClient& http;
+  Workers& workers;
+  relay::Store& store;
+  storage::HistoryStore& history;
+  Log& log;
+  std::uint64_t seed = 0;
+};
+
+class Node {
+ public:
+  // `incarnation`: larger at each start of this node than ever before.
+  Node(Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment);
+  ~Node();
+
+  // Takes up what was left undone, and joins both rings in the background.
+  [[nodiscard]] Task<Result<void>> start();
+  // Ends everything that runs in the background. Nothing acknowledged is lost.
+  [[nodiscard]] Task<void> stop();
+  // Hands over what this node owns and leaves both rings (paper §5.6). Then stop().
+  [[nodiscard]] Task<void> leave();
+
+  // Answers a request of the outside world.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // Answers a request of the administrator (control socket).
+  [[nodiscard]] Task<HttpResponse> control(HttpRequest request);
+
+  [[nodiscard]] RingService& rings();
+  [[nodiscard]] HistoryService& history();
+  [[nodiscard]] Subscriber& subscriber();
+  [[nodiscard]] Roles& roles();
+  // Nothing waits to be sent.
+  [[nodiscard]] bool is_idle() const;
+  [[nodiscard]] json::object status() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tagring::node

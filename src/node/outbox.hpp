@@ -1,0 +1,84 @@
+// Brings posts to the owners of their tags (paper §5.5): a publisher's to the relay owners, a relay owner's
+// to the storage owners. What is owed is in the store; this drives it until every replica has acknowledged.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/courier.hpp"
+#include "node/ring_service.hpp"
+#include "relay/lanes.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::node {
+
+// An event that an owner did not take.
+struct Refusal {
+  std::string uri;
+  std::string tag;
+  Error error;
+};
+
+class Outbox {
+ public:
+  struct Options {
+    unsigned relay_replicas = 2;
+    unsigned storage_replicas = 4;
+    relay::LaneOptions lanes;
+  };
+  // Gives events to this node's own role as owner, as if another node had sent them.
+  using ApplyHere =
+      std::function<Task<Result<std::vector<Refusal>>>(Ring ring, std::vector<relay::TagEvent> events)>;
+
+  Outbox(Options options, relay::Store& store, RingService& rings, Courier& courier, const Identity& identity,
+         Clock& clock, Executor executor, Rng rng, ApplyHere apply_here);
+
+  // Takes up what was owed when the node stopped.
+  [[nodiscard]] Task<Result<void>> load();
+  void add(relay::OutboxEntry entry);
+  // Gives events to the storage owners of their tags, once each, best effort: for what this node stores but
+  // no longer owns.
+  [[nodiscard]] Task<void> hand_out(std::vector<relay::TagEvent> events);
+  [[nodiscard]] Task<void> stop();
+
+  [[nodiscard]] std::size_t size() const { return pending_.size(); }
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+
+ private:
+  struct Pending {
+    relay::OutboxEntry entry;
+    RingId tag_key;
+  };
+  // One replica of one entry.
+  struct Item {
+    std::shared_ptr<Pending> pending;
+    unsigned replica = 0;
+  };
+  using Items = std::vector<Item>;
+
+  [[nodiscard]] RingId position(const Item& item) const;
+  [[nodiscard]] unsigned replicas(Ring ring) const;
+  Task<Items> route(std::string shard, Items items);
+  Task<Items> send(std::string destination, Items items);
+  Task<Result<std::vector<Refusal>>> send_events(std::string destination, Ring ring, relay::Op op,
+                                                 std::vector<relay::TagEvent> events);
+  Task<void> settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again);
+
+  Options options_;
+  relay::Store& store_;
+  RingService& rings_;
+  Courier& courier_;
+  const Identity& identity_;
+  ApplyHere apply_here_;
+  std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t activity_ = 0;
+  Rng rng_;
+  relay::Lanes<Item> routing_;  // by shard of the key space: waiting for a look-up
+  relay::Lanes<Item> sending_;  // by "relay https://owner" or "storage https://owner"
+};
+
+}  // namespace tagring::node

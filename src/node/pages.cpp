@@ -1,0 +1,124 @@
+#include "node/pages.hpp"
+
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "fediverse/documents.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "node/results.hpp"
+#include "node/version.hpp"
+
+namespace tagring::node {
+namespace {
+
+constexpr std::size_t kPageSize = 40;
+
+HttpResponse document(std::string_view type, std::string body) {
+  HttpResponse response;
+  response.headers.add("Content-Type", std::string(type));
+  response.body = std::move(body);
+  return response;
+}
+
+HttpResponse activity(const json::object& object) {
+  return document(fediverse::kActivityJson, json::serialize(object));
+}
+
+HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
+
+}  // namespace
+
+Task<HttpResponse> Pages::answer(HttpRequest request) {
+  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
+  const std::string path = request.target.substr(0, mark);
+  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  const std::string key = identity_.key.public_key().pem();
+  if (path == "/actor") co_return activity(fediverse::make_node_actor(identity_, key));
+  if (path == "/.well-known/webfinger") co_return webfinger(query);
+  if (path == "/.well-known/host-meta")
+    co_return document("application/xrd+xml", fediverse::make_host_meta(identity_));
+  if (path == "/.well-known/nodeinfo") {
+    co_return document("application/json", json::serialize(fediverse::make_nodeinfo_links(identity_)));
+  }
+  if (path == "/nodeinfo/2.1") {
+    const json::object info =
+        fediverse::make_nodeinfo(kVersion, json::object{{"tagring", rings_.announcement()}});
+    co_return document("application/json; profile=\"http://nodeinfo.diaspora.software/ns/schema/2.1#\"",
+                       json::serialize(info));
+  }
+  if (path == "/robots.txt") co_return document("text/plain", "User-agent: *\nDisallow: /tagring/\n");
+  if (path == "/followers" || path == "/actor/followers" || path == "/actor/outbox") {
+    co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
+  }
+  if (path == "/") {
+    co_return document("text/plain; charset=utf-8",
+                       fmt::format("tagring {} at {}\nFollow @caturday@{} for every post under #caturday.\n",
+                                   kVersion, identity_.authority(), identity_.authority()));
+  }
+  if (path.starts_with("/tag/")) co_return co_await tag_page(path.substr(5), query);
+  co_return not_found("no such page");
+}
+
+HttpResponse Pages::webfinger(std::string_view query) const {
+  const Result<fediverse::WebfingerTarget> target =
+      fediverse::parse_webfinger_resource(query_value(query, "resource"), identity_);
+  if (!target) return error_response(target.error());
+  return document("application/jrd+json",
+                  json::serialize(fediverse::make_webfinger(target->subject, target->actor)));
+}
+
+Task<HttpResponse> Pages::tag_page(std::string rest, std::string query) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::optional<std::string> name = percent_decode(rest.substr(0, slash));
+  const Result<Tag> tag = Tag::from_actor_name(name.value_or(""));
+  if (!tag) co_return not_found("no such hashtag: " + tag.error().message);
+  const std::string part = rest.substr(slash);
+  if (part.empty())
+    co_return activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem()));
+  if (part == "/outbox") co_return co_await outbox(*tag, std::move(query));
+  if (part == "/followers" || part == "/following") {
+    // How many, but not who.
+    const auto* targets = part == "/followers" ? followers_.of(tag->canonical()) : nullptr;
+    const std::string id = identity_.tag_actor(*tag) + part;
+    co_return activity({{"@context", fediverse::kContext},
+                        {"id", id},
+                        {"type", "OrderedCollection"},
+                        {"totalItems", targets == nullptr ? 0 : targets->size()}});
+  }
+  co_return not_found("no such page of a hashtag");
+}
+
+// The tag's history as a collection of announcements, a page at a time; any node shows it.
+Task<HttpResponse> Pages::outbox(Tag tag, std::string query) {
+  const std::string id = identity_.tag_actor(tag) + "/outbox";
+  const std::string page = query_value(query, "page");
+  if (page.empty()) {
+    co_return activity({{"@context", fediverse::kContext},
+                        {"id", id},
+                        {"type", "OrderedCollection"},
+                        {"first", id + "?page=true"}});
+  }
+  std::optional<storage::HistoryCursor> cursor;
+  if (page != "true") {
+    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(page);
+    if (!parsed) co_return error_response(parsed.error());
+    cursor = std::move(*parsed);
+  }
+  const Result<storage::HistoryPage> history = co_await history_.query(tag, std::move(cursor), kPageSize);
+  if (!history) co_return error_response(history.error());
+  json::array items;
+  for (const storage::HistoryEntry& entry : history->entries) {
+    items.push_back(json::object{{"type", "Announce"},
+                                 {"actor", identity_.tag_actor(tag)},
+                                 {"published", to_rfc3339(entry.published)},
+                                 {"object", entry.uri}});
+  }
+  std::string next;
+  if (history->more && !history->entries.empty()) {
+    next = id + "?page=" + percent_encode(storage::HistoryCursor::of(history->entries.back()).text());
+  }
+  co_return activity(
+      fediverse::make_collection_page(id + "?page=" + percent_encode(page), id, std::move(items), next));
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,202 @@
+#include "node/ring_service.hpp"
+
+#include <fmt/format.h>
+
+namespace tagring::node {
+
+// Carries calls to vservers over HTTPS; those of this node are called directly.
+class RingService::HttpPeers final : public ring::Peers {
+ public:
+  explicit HttpPeers(RingService& service) : service_(service) {}
+
+  Task<Result<ring::Reply>> call(ring::Contact to, ring::Request request, Instant deadline) override {
+    CO_TRY_VOID(ring::check_node_id(service_.options_.tuning.scheme, to));
+    ring::Envelope envelope;
+    envelope.network = service_.options_.network;
+    envelope.to = to.id;
+    envelope.incarnation = to.incarnation;
+    const Ring ring = request.ring;
+    envelope.request = std::move(request);
+    if (service_.of(ring).find(to.id) != nullptr) co_return co_await service_.dispatch(std::move(envelope));
+
+    Result<Url> url = Url::parse(to.origin() + std::string(kPath));
+    if (!url) co_return std::unexpected(std::move(url).error());
+    HttpCall call("POST", std::move(*url), deadline);
+    call.headers.add("Content-Type", "application/json");
+    call.body = encode(envelope);
+    call.required_prefix = to.address.prefix64();
+    Result<HttpResponse> response = co_await service_.http_.send(std::move(call));
+    if (!response) co_return std::unexpected(std::move(response).error());
+    if (response->status != 200)
+      co_return std::unexpected(ring::decode_error(response->status, response->body));
+    const std::string origin = fmt::format("{} {}", ring::to_string(ring), to.origin());
+    if (service_.met_.size() < kMetMax || service_.met_.contains(origin)) {
+      service_.met_.insert_or_assign(origin, std::move(to));
+    }
+    co_return ring::decode_reply(response->body);
+  }
+
+ private:
+  static constexpr std::size_t kMetMax = 1024;
+  RingService& service_;
+};
+
+RingService::RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng)
+    : options_(std::move(options)), http_(http), clock_(clock), peers_(std::make_unique<HttpPeers>(*this)) {
+  const auto make = [&](Ring ring) {
+    ring::Vserver::Environment environment{clock_, *peers_, executor, options_.tuning};
+    return std::make_unique<ring::Membership>(
+        environment, options_.membership, ring, options_.contacts,
+        [this, ring] { return find_bootstrap(ring); }, rng.fork());
+  };
+  relay_ = make(Ring::kRelay);
+  storage_ = make(Ring::kStorage);
+}
+
+RingService::~RingService() = default;
+
+void RingService::start() {
+  relay_->start(options_.may_create);
+  storage_->start(options_.may_create);
+}
+
+Task<void> RingService::stop() {
+  co_await relay_->stop();
+  co_await storage_->stop();
+}
+
+// --- answering ---------------------------------------------------------------------------------------------
+
+Task<HttpResponse> RingService::answer(HttpRequest request) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  Result<ring::Envelope> envelope = ring::decode_envelope(request.body);
+  if (envelope && envelope->network != options_.network) {
+    envelope = fail(ErrorCode::kInvalid, fmt::format("this node is of network '{}'", options_.network));
+  }
+  Result<ring::Reply> reply = fail(ErrorCode::kInvalid, "");
+  if (envelope) {
+    reply = co_await dispatch(std::move(*envelope));
+  } else {
+    reply = std::unexpected(std::move(envelope).error());
+  }
+  if (reply) {
+    response.body = ring::encode(*reply);
+  } else {
+    response.status = ring::http_status(reply.error().code);
+    response.body = ring::encode_error(reply.error());
+  }
+  co_return response;
+}
+
+Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
+  ring::Vserver* vserver = of(envelope.request.ring).find(envelope.to);
+  if (vserver == nullptr) co_return fail(ErrorCode::kNotFound, "no such vserver at this node");
+  if (vserver->self().incarnation != envelope.incarnation) {
+    co_return fail(ErrorCode::kNotFound, "another incarnation of this vserver");
+  }
+  if (auto* request = std::get_if<ring::TakeOver>(&envelope.request.body)) {
+    if (!take_over) co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");
+    CO_TRY_VOID(ring::check_node_id(options_.tuning.scheme, request->leaver));
+    const Result<void> taken = co_await take_over(envelope.request.ring, std::move(*request));
+    if (!taken) co_return std::unexpected(taken.error());
+    co_return ring::Done{};
+  }
+  co_return co_await vserver->answer(std::move(envelope.request));
+}
+
+// --- finding the ring --------------------------------------------------------------------------------------
+
+json::object RingService::announcement() const {
+  const auto contacts = [](const ring::Membership& membership) {
+    json::array list;
+    for (const auto& vserver : membership.vservers()) {
+      if (vserver->is_member()) list.push_back(to_json(vserver->self()));
+    }
+    return list;
+  };
+  return {{"network", options_.network}, {"relay", contacts(*relay_)}, {"storage", contacts(*storage_)}};
+}
+
+Task<Result<json::object>> RingService::get_json(std::string url) {
+  CO_TRY(Url parsed, Url::parse(url));
+  HttpCall call("GET", std::move(parsed), clock_.now() + options_.tuning.call_timeout);
+  call.headers.add("Accept", "application/json");
+  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status != 200)
+    co_return fail(ErrorCode::kUnavailable, fmt::format("HTTP status {}", response.status));
+  co_return json::parse_object(response.body);
+}
+
+Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string origin, Ring ring) {
+  CO_TRY(const json::object links, co_await get_json(origin + "/.well-known/nodeinfo"));
+  std::string href;
+  json::for_each(json::find(links, "links"), [&](const json::value& link) {
+    if (!link.is_object()) return;
+    if (json::get_string(link.get_object(), "rel").value_or("").ends_with("/schema/2.1")) {
+      href = json::get_string(link.get_object(), "href").value_or("");
+    }
+  });
+  if (host_of(href) != host_of(origin))
+    co_return fail(ErrorCode::kInvalid, "NodeInfo stands on another host");
+  CO_TRY(const json::object info, co_await get_json(href));
+  const json::object* metadata = json::get_object(info, "metadata");
+  const json::object* ours = metadata == nullptr ? nullptr : json::get_object(*metadata, "tagring");
+  if (ours == nullptr || json::get_string(*ours, "network") != options_.network) {
+    co_return fail(ErrorCode::kNotFound, "NodeInfo names no node of this network");
+  }
+  std::vector<ring::Contact> contacts;
+  json::for_each(json::find(*ours, ring::to_string(ring)), [&](const json::value& element) {
+    Result<ring::Contact> contact = ring::contact_from_json(element);
+    if (contact && contacts.size() < ring::kContactsMax) contacts.push_back(std::move(*contact));
+  });
+  co_return contacts;
+}
+
+// Everybody who may lead into the ring: vservers met before, then what the configured origins announce.
+Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
+  std::vector<ring::Contact> contacts;
+  const std::string prefix = fmt::format("{} ", ring::to_string(ring));
+  for (const std::string& origin : options_.bootstrap) {
+    if (!options_.contacts.empty() && origin == options_.contacts.front().origin()) continue;
+    const Result<std::vector<ring::Contact>> found = co_await ask_origin(origin, ring);
+    if (found) contacts.insert(contacts.end(), found->begin(), found->end());
+  }
+  for (const auto& [origin, contact] : met_) {
+    if (origin.starts_with(prefix) && contacts.size() < ring::kContactsMax) contacts.push_back(contact);
+  }
+  co_return contacts;
+}
+
+// --- leaving -----------------------------------------------------------------------------------------------
+
+Task<void> RingService::leave(Ring ring) {
+  for (const auto& vserver : of(ring).vservers()) {
+    co_await vserver->stop();
+    const std::optional<Segment> segment = vserver->owned();
+    const std::vector<ring::Contact> successors = vserver->successors().copy();
+    const std::optional<ring::Contact> predecessor = vserver->predecessor();
+    for (const ring::Contact& successor : successors) {
+      // A vserver of our own leaves too.
+      if (!segment || successor.origin() == vserver->self().origin()) continue;
+      ring::Request request;
+      request.ring = ring;
+      request.body = ring::TakeOver{vserver->self(), *segment};
+      const Instant deadline = clock_.now() + std::chrono::minutes(5);
+      const Result<ring::Reply> taken = co_await peers_->call(successor, std::move(request), deadline);
+      if (taken) break;
+    }
+    vserver->leave();
+    std::vector<ring::Contact> neighbours = successors;
+    neighbours.resize(std::min<std::size_t>(1, neighbours.size()));
+    if (predecessor) neighbours.push_back(*predecessor);
+    for (const ring::Contact& neighbour : neighbours) {
+      ring::Request request;
+      request.ring = ring;
+      request.body = ring::Nudge{};
+      co_await peers_->call(neighbour, std::move(request), clock_.now() + options_.tuning.call_timeout);
+    }
+  }
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,65 @@
+// Both rings of a node, on HTTP: our calls to other nodes' vservers, and their calls to ours
+// (docs/protocol.md, "Ring calls").
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "ring/codec.hpp"
+#include "ring/membership.hpp"
+
+namespace tagring::node {
+
+class RingService {
+ public:
+  struct Options {
+    std::string network;
+    ring::Tuning tuning;
+    ring::Membership::Options membership;
+    // Contacts of this node's vservers, the same on both rings.
+    std::vector<ring::Contact> contacts;
+    // Origins of nodes, or of instances whose NodeInfo names one (paper §5.3).
+    std::vector<std::string> bootstrap;
+    bool may_create = false;
+  };
+  static constexpr std::string_view kPath = "/tagring/v1/ring";
+
+  RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng);
+  ~RingService();
+
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Answers POST kPath.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+  [[nodiscard]] ring::Membership& of(Ring ring) { return *(ring == Ring::kRelay ? relay_ : storage_); }
+  // {"network", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others find
+  // us.
+  [[nodiscard]] json::object announcement() const;
+  // Answers TakeOver: fetches what the leaver owns. Set by the owner.
+  std::function<Task<Result<void>>(Ring ring, ring::TakeOver request)> take_over;
+  // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
+  [[nodiscard]] Task<void> leave(Ring ring);
+
+ private:
+  class HttpPeers;
+  Task<std::vector<ring::Contact>> find_bootstrap(Ring ring);
+  Task<Result<json::object>> get_json(std::string url);
+  Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
+  Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
+
+  Options options_;
+  HttpClient& http_;
+  Clock& clock_;
+  std::unique_ptr<HttpPeers> peers_;
+  std::unique_ptr<ring::Membership> relay_;
+  std::unique_ptr<ring::Membership> storage_;
+  std::map<std::string, ring::Contact>
+      met_;  // vservers of other nodes that answered us lately, by ring and origin: a way back
+};
+
+}  // namespace tagring::node

@@ -1,0 +1,202 @@
+#include "node/roles.hpp"
+
+#include <algorithm>
+
+#include "fediverse/note.hpp"
+
+namespace tagring::node {
+
+Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
+             Courier& courier, const Identity& identity, Clock& clock, Log& log, Executor executor, Rng rng)
+    : options_(options),
+      store_(store),
+      history_(history),
+      rings_(rings),
+      courier_(courier),
+      identity_(identity),
+      clock_(clock),
+      log_(log),
+      rng_(rng),
+      tasks_(std::move(executor)) {}
+
+void Roles::connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber) {
+  outbox_ = &outbox;
+  announcer_ = &announcer;
+  subscriber_ = &subscriber;
+}
+
+Task<void> Roles::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<Result<void>> Roles::publish(relay::PublishedPost post) {
+  CO_TRY(std::vector<relay::OutboxEntry> owed,
+         co_await store_.publish(std::move(post), options_.relay_replicas));
+  if (!owed.empty()) ++counters_.published;
+  for (relay::OutboxEntry& entry : owed) outbox_->add(std::move(entry));
+  co_return Result<void>();
+}
+
+// Writes what is news, and passes it on. How many were news.
+Task<Result<std::size_t>> Roles::take(std::vector<relay::TagEvent> events, unsigned storage_replicas) {
+  CO_TRY(const std::vector<relay::Store::Accepted> accepted,
+         co_await store_.accept(events, storage_replicas));
+  std::size_t fresh = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!accepted[i].fresh) continue;
+    ++fresh;
+    if (accepted[i].outbox_seq != 0) {
+      const std::uint32_t all = (1U << storage_replicas) - 1;
+      outbox_->add({accepted[i].outbox_seq, Ring::kStorage, events[i], all});
+    }
+    announcer_->push({accepted[i].feed_seq, std::move(events[i])});
+  }
+  co_return fresh;
+}
+
+Task<Result<std::vector<Refusal>>> Roles::relay(std::vector<relay::TagEvent> events, std::string sender) {
+  std::vector<Refusal> refusals;
+  events = co_await believable(Ring::kRelay, std::move(events), std::move(sender), &refusals);
+  if (!events.empty()) {
+    CO_TRY(const std::size_t fresh, co_await take(std::move(events), options_.storage_replicas));
+    counters_.relayed += fresh;
+  }
+  co_return refusals;
+}
+
+Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> events, std::string sender) {
+  std::vector<Refusal> refusals;
+  events = co_await believable(Ring::kStorage, std::move(events), std::move(sender), &refusals);
+  std::vector<storage::HistoryEntry> entries;
+  for (relay::TagEvent& event : events) {
+    entries.push_back({std::move(event.tag), std::move(event.uri), std::move(event.author), event.published,
+                       event.op == relay::Op::kRemove});
+  }
+  const std::size_t count = entries.size();
+  if (count > 0) {
+    CO_TRY_VOID(co_await history_.put(std::move(entries)));
+    counters_.archived += count;
+  }
+  co_return refusals;
+}
+
+Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> events, std::string sender) {
+  std::vector<Refusal> refusals;
+  std::vector<relay::TagEvent>
+      own;  // tags this node relays itself: then they are owed to the storage owners too
+  std::vector<relay::TagEvent> others;
+  for (relay::TagEvent& event : events) {
+    if (!subscriber_->follows(event.tag, sender)) {
+      refusals.push_back(
+          {event.uri, event.tag, {ErrorCode::kDenied, "this node does not follow the tag at you"}});
+      continue;
+    }
+    const Result<Tag> tag = Tag::parse(event.tag);
+    const bool served = tag && check_serving(Ring::kRelay, *tag);
+    (served ? own : others).push_back(std::move(event));
+  }
+  if (!own.empty()) {
+    CO_TRY(const std::size_t fresh, co_await take(std::move(own), options_.storage_replicas));
+    counters_.received += fresh;
+  }
+  if (!others.empty()) {
+    CO_TRY(const std::size_t fresh, co_await take(std::move(others), 0));
+    counters_.received += fresh;
+  }
+  co_return refusals;
+}
+
+// --- whom to believe ---------------------------------------------------------------------------------------
+
+Result<void> Roles::check_serving(Ring ring, const Tag& tag) const {
+  const unsigned replicas = ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+  bool owned = false;
+  for (unsigned i = 0; i < replicas; ++i) {
+    const RingId key = replica_key(tag.key(), i, replicas);
+    if (rings_.of(ring).serving(key) != nullptr) return {};
+    owned = owned || rings_.of(ring).owning(key) != nullptr;
+  }
+  if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's data");
+  return fail(ErrorCode::kNotOwner, "this node does not own the tag");
+}
+
+bool Roles::vouches(const std::string& sender, const relay::TagEvent& event) const {
+  return is_same_or_below(host_of(sender), host_of(event.uri)) && !liars_.contains(sender);
+}
+
+Task<bool> Roles::is_relay_owner(Tag tag, std::string origin) {
+  for (unsigned i = 0; i < options_.relay_replicas; ++i) {
+    const RingId key = replica_key(tag.key(), i, options_.relay_replicas);
+    const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
+    if (owner && owner->contact.origin() == origin) co_return true;
+  }
+  co_return false;
+}
+
+// The events to take. Others are refused: not ours, or not true.
+Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<relay::TagEvent> events,
+                                                     std::string sender, std::vector<Refusal>* refusals) {
+  std::vector<relay::TagEvent> believed;
+  std::size_t fetches = 0;
+  for (relay::TagEvent& event : events) {
+    const Result<Tag> tag = Tag::parse(event.tag);
+    Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
+    if (verdict && sender != identity_.origin()) {
+      bool trusted = vouches(sender, event);
+      if (!trusted && ring == Ring::kStorage) trusted = co_await is_relay_owner(*tag, sender);
+      if (trusted) {
+        if (ring == Ring::kRelay && rng_.chance(options_.check_share))
+          tasks_.spawn("spot_check", spot_check(event, sender));
+      } else if (++fetches > options_.fetches_per_batch) {
+        verdict = fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
+      } else {
+        verdict = co_await check_at_origin(event);
+      }
+    }
+    // Last, and with no wait between it and the write: ownership may change at any await.
+    if (verdict) verdict = check_serving(ring, *tag);
+    if (verdict) {
+      believed.push_back(std::move(event));
+    } else {
+      refusals->push_back({std::move(event.uri), std::move(event.tag), verdict.error()});
+    }
+  }
+  std::erase_if(believed, [&](relay::TagEvent& event) {
+    const Result<void> still = check_serving(ring, *Tag::parse(event.tag));
+    if (!still) refusals->push_back({event.uri, event.tag, still.error()});
+    return !still;
+  });
+  co_return believed;
+}
+
+// Fetches the post: an Add is true if it is public and carries the tag, a Remove if it is gone or does not.
+Task<Result<void>> Roles::check_at_origin(relay::TagEvent event) {
+  ++counters_.checked;
+  const Result<std::string> body = co_await courier_.fetch_body(event.uri);
+  const Result<json::object> document = body ? json::parse_object(*body) : std::unexpected(body.error());
+  const bool gone = !document && document.error().code == ErrorCode::kNotFound;
+  if (event.op == relay::Op::kRemove && gone) co_return Result<void>();
+  if (!document) co_return std::unexpected(document.error());
+  const Result<fediverse::Note> note =
+      fediverse::parse_note(*document, event.author, clock_.wall_now(), fediverse::ParseLimits{});
+  if (!note && event.op == relay::Op::kRemove) co_return Result<void>();  // a Tombstone, say
+  if (!note) co_return std::unexpected(note.error());
+  const bool tagged =
+      note->id == event.uri && note->visibility == fediverse::Visibility::kPublic &&
+      std::ranges::any_of(note->tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
+  if (tagged == (event.op == relay::Op::kAdd)) co_return Result<void>();
+  co_return fail(ErrorCode::kInvalid,
+                 tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+}
+
+Task<void> Roles::spot_check(relay::TagEvent event, std::string sender) {
+  const std::string uri = event.uri;
+  const Result<void> verdict = co_await check_at_origin(std::move(event));
+  if (verdict || verdict.error().code != ErrorCode::kInvalid) co_return;
+  log_.warn("sender_not_believed_any_more",
+            {{"sender", sender}, {"post", uri}, {"because", verdict.error().message}});
+  liars_.insert(std::move(sender));
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,75 @@
+// The tags this node wants, and its following of their owners in the relay ring: an ordinary Follow, of many
+// hashtag actors at once, renewed as owners change (paper §5.5).
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node/courier.hpp"
+#include "node/outbox.hpp"
+#include "node/ring_service.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::node {
+
+class Subscriber {
+ public:
+  struct Options {
+    unsigned relay_replicas = 2;
+    Duration renew_every = std::chrono::seconds(30);  // how soon a change of owners is noticed
+    std::size_t tags_per_follow = 2000;
+  };
+
+  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier,
+             const Identity& identity, Clock& clock, Executor executor, Rng rng);
+
+  [[nodiscard]] Task<Result<void>> load();
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Wants tags on behalf of `reason`; follows their owners in the background. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> want(std::vector<std::string> tags, std::string reason);
+  // The last reason gone, the node unfollows.
+  [[nodiscard]] Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason);
+  // Renews now instead of at the next turn.
+  void renew_soon();
+
+  [[nodiscard]] bool wants(const std::string& tag) const { return wanted_.contains(tag); }
+  // `origin` may announce `tag` to us: we follow its hashtag actor.
+  [[nodiscard]] bool follows(const std::string& tag, const std::string& origin) const;
+  // Every wanted tag is followed at all of its present owners, as far as known.
+  [[nodiscard]] bool is_settled() const { return settled_; }
+  [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
+  [[nodiscard]] std::size_t subscriptions() const;
+  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+
+ private:
+  using TagsByOwner = std::map<std::string, std::vector<std::string>>;
+
+  Task<Result<void>> load_wanted();
+  Task<void> renew_for_ever();
+  Task<bool> renew();
+  Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
+  Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
+  Task<void> renew_after(Duration wait);
+
+  Options options_;
+  relay::Store& store_;
+  RingService& rings_;
+  Courier& courier_;
+  const Identity& identity_;
+  Clock& clock_;
+  Rng rng_;
+  std::set<std::string> wanted_;
+  std::map<std::string, std::map<std::string, std::string>>
+      owners_;  // tag -> owner's origin -> id of our Follow
+  bool settled_ = false;
+  bool renewing_ = false;
+  bool again_ = false;
+  std::uint64_t messages_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::node

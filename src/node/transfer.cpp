@@ -1,0 +1,311 @@
+#include "node/transfer.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "node/history_service.hpp"
+#include "node/results.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::node {
+namespace {
+
+constexpr Duration kRetry = std::chrono::milliseconds(300);
+constexpr std::size_t kWalkMax = 64;  // owners of a replica's segment
+
+// The segments of keys whose replicas lie at those positions.
+std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
+  if (positions.from == positions.to) return {positions};
+  std::vector<Segment> segments;
+  for (unsigned i = 0; i < replicas; ++i) {
+    segments.push_back(
+        {key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
+  }
+  return segments;
+}
+
+std::string text_of(const json::object& object, std::string_view key) {
+  return json::get_string(object, key).value_or("");
+}
+
+}  // namespace
+
+Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
+                   Courier& courier, Authenticator& authenticator, relay::Followers& followers,
+                   Announcer& announcer, Clock& clock, Executor executor)
+    : options_(std::move(options)),
+      store_(store),
+      history_(history),
+      rings_(rings),
+      courier_(courier),
+      authenticator_(authenticator),
+      followers_(followers),
+      announcer_(announcer),
+      clock_(clock),
+      tasks_(std::move(executor)) {}
+
+unsigned Transfer::replicas(Ring ring) const {
+  return ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+}
+
+Task<void> Transfer::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+// --- fetching ----------------------------------------------------------------------------------------------
+
+void Transfer::segment_changed(Ring ring, ring::Vserver& vserver) {
+  if (!vserver.missing()) return;
+  if (filling_.insert({ring, vserver.self().id}).second)
+    tasks_.spawn("transfer", fill(ring, vserver.self().id));
+}
+
+Task<void> Transfer::fill(Ring ring, RingId id) {
+  ring::Vserver& vserver = *rings_.of(ring).find(id);  // lives as long as the node
+  unsigned attempts = 0;
+  while (const std::optional<Segment> gap = vserver.missing()) {
+    const std::vector<std::string> origins = co_await sources(ring, id, *gap);
+    bool complete = true;
+    for (const std::string& origin : origins) {
+      const Result<void> fetched = co_await fetch_from(origin, ring, vserver.self(), *gap);
+      complete = complete && fetched.has_value();
+    }
+    if (complete || ++attempts >= options_.attempts_max) {
+      vserver.fetched(*gap);
+      attempts = 0;
+      continue;
+    }
+    const Instant next = clock_.now() + kRetry * attempts;
+    co_await clock_.sleep_until(next);
+  }
+  filling_.erase({ring, id});
+}
+
+// Who may hold data of the positions: the successor, who owned them before, and the owners of the other
+// replicas.
+Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment positions) {
+  ring::Membership& membership = rings_.of(ring);
+  const ring::Vserver& vserver = *membership.find(id);
+  std::set<std::string> origins;
+  if (!vserver.successors().empty()) origins.insert(vserver.successors().front().origin());
+  const unsigned count = replicas(ring);
+  for (unsigned i = 1; i < count; ++i) {
+    const Segment shifted{replica_key(positions.from, i, count), replica_key(positions.to, i, count)};
+    RingId reached = shifted.from;
+    for (std::size_t step = 0; step < kWalkMax; ++step) {
+      const Result<ring::Owner> owner = co_await membership.find_owner(reached + RingId::power_of_two(0));
+      if (!owner) break;
+      origins.insert(owner->contact.origin());
+      const bool wrapped = owner->segment.from == owner->segment.to;
+      if (wrapped || owner->segment.contains(shifted.to)) break;
+      reached = owner->segment.to;
+    }
+  }
+  origins.erase(vserver.self().origin());
+  co_return std::vector<std::string>(origins.begin(), origins.end());
+}
+
+Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
+                                        Segment positions) {
+  const std::vector<std::string> kinds = ring == Ring::kRelay ? std::vector<std::string>{"followers", "feed"}
+                                                              : std::vector<std::string>{"history"};
+  for (const Segment& segment : key_segments(positions, replicas(ring))) {
+    for (const std::string& kind : kinds) {
+      Request request;
+      request.ring = ring;
+      request.requester = requester;
+      request.segment = segment;
+      request.kind = kind;
+      CO_TRY_VOID(co_await fetch_kind(origin, std::move(request)));
+    }
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Transfer::fetch_kind(std::string origin, Request request) {
+  for (;;) {
+    CO_TRY(json::object page, co_await ask(origin, request));
+    CO_TRY(const std::size_t count, co_await absorb(&request, std::move(page)));
+    fetched_ += count;
+    if (count < options_.page) co_return Result<void>();
+  }
+}
+
+Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
+  const json::object body = {{"protocol", ring::kProtocolVersion},
+                             {"network", options_.network},
+                             {"ring", ring::to_string(request.ring)},
+                             {"requester", to_json(request.requester)},
+                             {"from", request.segment.from.hex()},
+                             {"to", request.segment.to.hex()},
+                             {"kind", request.kind},
+                             {"after_tag", request.after_tag},
+                             {"after", request.after}};
+  const Result<HttpResponse> response =
+      co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
+  if (!response) co_return std::unexpected(response.error());
+  if (response->status != 200)
+    co_return std::unexpected(ring::decode_error(response->status, response->body));
+  co_return json::parse_object(response->body);
+}
+
+// Writes a page and moves the request on to the next. How many items it had.
+Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) {
+  const json::value* items = json::find(page, "items");
+  if (items == nullptr || !items->is_array())
+    co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
+  const std::size_t count = items->get_array().size();
+  if (count == 0) co_return count;
+  if (request->kind == "history") {
+    CO_TRY(std::vector<storage::HistoryEntry> entries, entries_from_json(items, ""));
+    request->after_tag = entries.back().tag;
+    request->after = storage::HistoryCursor::of(entries.back()).text();
+    CO_TRY_VOID(co_await history_.put(std::move(entries)));
+    co_return count;
+  }
+  std::vector<relay::Follower> followers;
+  std::vector<relay::TagEvent> events;
+  for (const json::value& element : items->get_array()) {
+    if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
+    const json::object& item = element.get_object();
+    if (request->kind == "followers") {
+      request->after_tag = text_of(item, "tag");
+      request->after = text_of(item, "actor");
+      // People follow the other node's own actor, and stay with it.
+      const json::value* is_node = json::find(item, "is_node");
+      if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
+      followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"),
+                           text_of(item, "follow_id"), true, 0});
+      if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
+        co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
+      }
+    } else {
+      const Result<Tag> tag = Tag::parse(text_of(item, "tag"));
+      if (!tag) co_return std::unexpected(tag.error());
+      events.push_back({tag->canonical(),
+                        text_of(item, "op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd,
+                        text_of(item, "uri"), text_of(item, "author"),
+                        WallTime(Duration(json::get_int(item, "published").value_or(0)))});
+      request->after = std::to_string(json::get_int(item, "seq").value_or(0));
+    }
+  }
+  if (!followers.empty()) {
+    CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
+    for (const relay::Follower& follower : stored) followers_.add(follower);
+  }
+  if (!events.empty()) {
+    CO_TRY(const std::vector<relay::Store::Accepted> accepted, co_await store_.accept(events, 0));
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (accepted[i].fresh) announcer_.push({accepted[i].feed_seq, std::move(events[i])});
+    }
+  }
+  co_return count;
+}
+
+Task<Result<void>> Transfer::take_over(Ring ring, ring::TakeOver request) {
+  // The leaver must be who stands before us; data of others is of no use here.
+  const ring::Vserver* successor = nullptr;
+  for (const auto& vserver : rings_.of(ring).vservers()) {
+    if (vserver->predecessor() && vserver->predecessor()->id == request.leaver.id) successor = vserver.get();
+  }
+  if (successor == nullptr)
+    co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
+  co_return co_await fetch_from(request.leaver.origin(), ring, successor->self(), request.segment);
+}
+
+// --- answering ---------------------------------------------------------------------------------------------
+
+Result<Transfer::Request> Transfer::read(const HttpRequest& request,
+                                         const fediverse::RemoteActor& sender) const {
+  TRY(const json::object body, json::parse_object(request.body));
+  if (json::get_int(body, "protocol") != ring::kProtocolVersion ||
+      text_of(body, "network") != options_.network) {
+    return fail(ErrorCode::kInvalid, "another protocol version or network");
+  }
+  Request result;
+  result.ring = text_of(body, "ring") == "relay" ? Ring::kRelay : Ring::kStorage;
+  const json::value* requester = json::find(body, "requester");
+  if (requester == nullptr) return fail(ErrorCode::kInvalid, "'requester' is missing");
+  TRY(result.requester, ring::contact_from_json(*requester));
+  TRY_VOID(ring::check_node_id(ring::IdScheme::kPaper, result.requester));
+  if (result.requester.origin() != origin_of(sender.id)) {
+    return fail(ErrorCode::kDenied, "the requester is a vserver of another node than the signer");
+  }
+  const auto from = RingId::from_hex(text_of(body, "from"));
+  const auto to = RingId::from_hex(text_of(body, "to"));
+  if (!from || !to) return fail(ErrorCode::kInvalid, "'from' and 'to' must be 64 hexadecimal digits");
+  result.segment = {*from, *to};
+  result.kind = text_of(body, "kind");
+  result.after_tag = text_of(body, "after_tag");
+  result.after = text_of(body, "after");
+  const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed"
+                                                : result.kind == "history";
+  if (!fits) return fail(ErrorCode::kInvalid, "'kind' does not exist on that ring");
+  return result;
+}
+
+Task<HttpResponse> Transfer::answer(HttpRequest request) {
+  const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
+  if (!sender) {
+    HttpResponse response = error_response(sender.error());
+    response.status = 401;
+    co_return response;
+  }
+  Result<Request> asked = read(request, *sender);
+  if (!asked) co_return error_response(asked.error());
+  for (const auto& vserver : rings_.of(asked->ring).vservers()) {
+    // While we still own what it will own, more may be written here: not before we know it as our
+    // predecessor.
+    const std::optional<Segment> owned = vserver->owned();
+    if (owned && owned->contains(asked->requester.id) && vserver->self().id != asked->requester.id) {
+      vserver->nudge();
+      co_return error_response({ErrorCode::kBusy, "your place in the ring is not known here yet"});
+    }
+  }
+  const Result<json::object> page = co_await page_of(std::move(*asked));
+  if (!page) co_return error_response(page.error());
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*page);
+  co_return response;
+}
+
+Task<Result<json::object>> Transfer::page_of(Request request) {
+  json::array items;
+  if (request.kind == "history") {
+    std::optional<storage::HistoryCursor> after;
+    if (!request.after.empty()) {
+      CO_TRY(after, storage::HistoryCursor::parse(request.after));
+    }
+    CO_TRY(const std::vector<storage::HistoryEntry> entries,
+           co_await history_.segment(request.segment, request.after_tag, std::move(after), options_.page));
+    items = to_json(entries, true);
+  } else if (request.kind == "followers") {
+    CO_TRY(const std::vector<relay::Follower> followers,
+           co_await store_.followers_of_segment(request.segment, request.after_tag, request.after,
+                                                options_.page));
+    for (const relay::Follower& follower : followers) {
+      items.push_back(json::object{{"tag", follower.tag},
+                                   {"actor", follower.actor},
+                                   {"inbox", follower.inbox},
+                                   {"follow_id", follower.follow_id},
+                                   {"is_node", follower.is_node}});
+    }
+  } else {
+    const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
+    CO_TRY(const std::vector<relay::FeedEntry> entries,
+           co_await store_.feed_of_segment(request.segment, after, options_.page));
+    for (const relay::FeedEntry& entry : entries) {
+      items.push_back(json::object{{"seq", entry.seq},
+                                   {"tag", entry.event.tag},
+                                   {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
+                                   {"uri", entry.event.uri},
+                                   {"author", entry.event.author},
+                                   {"published", entry.event.published.time_since_epoch().count()}});
+    }
+  }
+  co_return json::object{{"items", std::move(items)}};
+}
+
+}  // namespace tagring::node

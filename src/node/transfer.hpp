@@ -1,0 +1,73 @@
+// Moves data to whom owns it now (paper §5.3, §5.6): followers, feed and history of a segment are fetched by
+// its new owner before it answers for it, and by the successor of a node that leaves.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node/authenticator.hpp"
+#include "node/roles.hpp"
+
+namespace tagring::node {
+
+class Transfer {
+ public:
+  struct Options {
+    std::string network;
+    unsigned relay_replicas = 2;
+    unsigned storage_replicas = 4;
+    unsigned attempts_max =
+        5;  // then a new owner serves with what it got: replicas and retries make up for the rest
+    std::size_t page = 1000;
+  };
+  static constexpr std::string_view kPath = "/tagring/v1/transfer";
+
+  Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
+           Courier& courier, Authenticator& authenticator, relay::Followers& followers, Announcer& announcer,
+           Clock& clock, Executor executor);
+
+  // A vserver's segment has changed: fetch what it lacks, in the background.
+  void segment_changed(Ring ring, ring::Vserver& vserver);
+  // Copies the segment of a leaver.
+  [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::TakeOver request);
+  // Answers POST kPath, to the vserver that owns, or is about to own, the keys it asks for.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  [[nodiscard]] Task<void> stop();
+
+  [[nodiscard]] std::uint64_t fetched() const { return fetched_; }
+
+ private:
+  struct Request {
+    Ring ring = Ring::kRelay;
+    ring::Contact requester;
+    Segment segment;  // of keys, not of positions
+    std::string kind;
+    std::string after_tag;
+    std::string after;
+  };
+  Task<void> fill(Ring ring, RingId vserver);
+  Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions);
+  Task<Result<void>> fetch_kind(std::string origin, Request request);
+  Task<std::vector<std::string>> sources(Ring ring, RingId vserver, Segment positions);
+  Task<Result<std::size_t>> absorb(Request* request, json::object page);
+  Task<Result<json::object>> page_of(Request request);
+  Task<Result<json::object>> ask(std::string origin, Request request);
+  Result<Request> read(const HttpRequest& request, const fediverse::RemoteActor& sender) const;
+  [[nodiscard]] unsigned replicas(Ring ring) const;
+
+  Options options_;
+  relay::Store& store_;
+  storage::HistoryStore& history_;
+  RingService& rings_;
+  Courier& courier_;
+  Authenticator& authenticator_;
+  relay::Followers& followers_;
+  Announcer& announcer_;
+  Clock& clock_;
+  std::set<std::pair<Ring, RingId>> filling_;
+  std::uint64_t fetched_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::node

@@ -1,0 +1,93 @@
+#include "node/wire.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "fediverse/builders.hpp"
+
+namespace tagring::node {
+namespace {
+
+// Events of one post in several tags become one item.
+std::vector<fediverse::PostRef> posts_of(const std::vector<relay::TagEvent>& events) {
+  std::vector<fediverse::PostRef> posts;
+  std::map<std::string, std::size_t> places;
+  for (const relay::TagEvent& event : events) {
+    const auto [place, fresh] = places.emplace(event.uri, posts.size());
+    if (fresh) posts.push_back({event.uri, event.author, event.published, {}});
+    Result<Tag> tag = Tag::parse(event.tag);
+    if (tag) posts[place->second].tags.push_back(std::move(*tag));
+  }
+  return posts;
+}
+
+std::vector<std::string> tag_actors(const std::string& origin, const std::vector<std::string>& tags) {
+  const fediverse::NodeUrls urls(origin);
+  std::vector<std::string> actors;
+  for (const std::string& text : tags) {
+    const Result<Tag> tag = Tag::parse(text);
+    if (tag) actors.push_back(urls.tag_actor(*tag));
+  }
+  return actors;
+}
+
+}  // namespace
+
+std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts,
+                                       WallTime now) {
+  std::vector<relay::TagEvent> events;
+  for (const fediverse::PostRef& post : posts) {
+    for (const Tag& tag : post.tags) {
+      events.push_back({tag.canonical(), op, post.uri, post.author, post.published.value_or(now)});
+    }
+  }
+  return events;
+}
+
+std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
+                         const std::vector<relay::TagEvent>& events) {
+  return json::serialize(fediverse::make_add(id, actor, target, posts_of(events)));
+}
+
+std::string remove_activity(const std::string& id, const std::string& actor, const std::string& target,
+                            const std::vector<relay::TagEvent>& events) {
+  return json::serialize(fediverse::make_remove(id, actor, target, posts_of(events)));
+}
+
+std::string announce_activity(const std::string& id, const std::string& actor,
+                              const std::vector<relay::TagEvent>& events, WallTime now) {
+  return json::serialize(fediverse::make_batched_announce(id, actor, posts_of(events), now));
+}
+
+std::string undo_announce_activity(const std::string& id, const std::string& actor,
+                                   const std::vector<relay::TagEvent>& events) {
+  return json::serialize(fediverse::make_batched_undo(id, actor, posts_of(events)));
+}
+
+std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
+                            const std::vector<std::string>& tags) {
+  return json::serialize(fediverse::make_follow(id, actor, tag_actors(owner_origin, tags)));
+}
+
+std::string undo_follow_activity(const std::string& id, const std::string& actor,
+                                 const std::string& owner_origin, const std::vector<std::string>& tags) {
+  return json::serialize(fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags)));
+}
+
+std::string announce_to_people(const std::string& id, const std::string& tag_actor,
+                               const relay::TagEvent& event, WallTime now) {
+  return json::serialize(
+      fediverse::make_announce(id, tag_actor, event.uri, event.published, fediverse::Audience::kPublic, now));
+}
+
+std::string undo_to_people(const std::string& id, const std::string& tag_actor,
+                           const relay::TagEvent& event) {
+  return json::serialize(fediverse::make_undo_announce(id + "#undo", tag_actor, id, event.uri));
+}
+
+std::string accept_activity(const std::string& id, const std::string& tag_actor, const std::string& follow) {
+  const Result<json::object> echoed = json::parse_object(follow);
+  return echoed ? json::serialize(fediverse::make_accept(id, tag_actor, *echoed)) : std::string();
+}
+
+}  // namespace tagring::node

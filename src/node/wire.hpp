@@ -1,0 +1,39 @@
+// Between the roles' events and the activities that carry them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fediverse/activity.hpp"
+#include "node/identity.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::node {
+
+// The posts of an activity as events, one for each tag.
+std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse::PostRef>& posts,
+                                       WallTime now);
+
+// Activities between nodes, as JSON text. All events of one call are of one kind.
+std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
+                         const std::vector<relay::TagEvent>& events);
+std::string remove_activity(const std::string& id, const std::string& actor, const std::string& target,
+                            const std::vector<relay::TagEvent>& events);
+std::string announce_activity(const std::string& id, const std::string& actor,
+                              const std::vector<relay::TagEvent>& events, WallTime now);
+std::string undo_announce_activity(const std::string& id, const std::string& actor,
+                                   const std::vector<relay::TagEvent>& events);
+// A Follow, or its Undo, of the owner's hashtag actors of many tags (canonical).
+std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
+                            const std::vector<std::string>& tags);
+std::string undo_follow_activity(const std::string& id, const std::string& actor,
+                                 const std::string& owner_origin, const std::vector<std::string>& tags);
+
+// To everyone else: one post. `published` of the Announce is never before the post's own.
+std::string announce_to_people(const std::string& id, const std::string& tag_actor,
+                               const relay::TagEvent& event, WallTime now);
+std::string undo_to_people(const std::string& id, const std::string& tag_actor, const relay::TagEvent& event);
+// Echoes the Follow (JSON text) as it came.
+std::string accept_activity(const std::string& id, const std::string& tag_actor, const std::string& follow);
+
+}  // namespace tagring::node

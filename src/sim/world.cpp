@@ -1,0 +1,432 @@
+#include "sim/world.hpp"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
+
+#include "base/assert.hpp"
+#include "fediverse/signature.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr std::uint16_t kPort = 443;
+constexpr OwnerId kWorld = 0;
+
+struct Detached {
+  void operator()(std::exception_ptr error) const {
+    if (!error) return;
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "simulation: %s\n", e.what());
+      std::abort();
+    }
+  }
+};
+
+IpAddress address_of(std::size_t i, bool is_node) {
+  IpAddress address;
+  address.bytes = {0x20, 0x01, 0x0D, 0xB8};
+  address.bytes[4] = is_node ? 1 : 2;
+  address.bytes[6] = static_cast<std::uint8_t>(i >> 8U);
+  address.bytes[7] = static_cast<std::uint8_t>(i);
+  address.bytes[15] = 1;
+  return address;
+}
+
+std::string node_host(std::size_t i) { return fmt::format("tags.n{}.example", i); }
+std::string origin_host(std::size_t i) { return fmt::format("n{}.example", i); }
+
+}  // namespace
+
+void detail::spawn_for_world(Loop& loop, Task<void> task) {
+  boost::asio::co_spawn(loop.executor(kWorld), std::move(task), Detached{});
+}
+
+// A machine that runs a node. It outlives crashes of the node; `run` does not.
+struct World::Host {
+  explicit Host(crypto::PrivateKey node_key, std::uint64_t seed, const Clock& clock)
+      : key(std::move(node_key)), disk(Rng(seed), clock) {}
+
+  struct Run {
+    OwnerId owner = 0;
+    std::unique_ptr<LoopClock> clock;
+    std::unique_ptr<HttpClient> http;
+    std::unique_ptr<db::Stores> stores;
+    std::unique_ptr<node::Node> node;
+  };
+  crypto::PrivateKey key;
+  Disk disk;
+  std::uint64_t incarnation = 0;
+  std::unique_ptr<Run> run;
+};
+
+// An instance: an author with a key, and his posts. Never crashes.
+struct World::Origin {
+  crypto::PrivateKey key;
+  std::unique_ptr<HttpClient> http;
+  std::unique_ptr<LoopClock> clock;
+  std::set<std::string> deleted;
+  std::map<std::string, std::string> notes;
+};
+
+// --- the network -------------------------------------------------------------------------------------------
+
+class World::SimHttp final : public HttpClient {
+ public:
+  SimHttp(World& world, std::size_t number, bool is_node, OwnerId owner)
+      : world_(world), number_(number), is_node_(is_node), owner_(owner) {}
+
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    ++world_.messages;
+    const auto name = world_.names_.find(call.url.host);
+    if (name == world_.names_.end()) co_return fail(ErrorCode::kUnavailable, "no such host");
+    const auto [target, to_node] = name->second;
+    // The certificate is of the host by construction; the address must be in the prefix asked for.
+    const IpAddress address = address_of(target, to_node);
+    if (call.required_prefix && *call.required_prefix != address.prefix64()) {
+      co_return fail(ErrorCode::kDenied, "the host has no address in the claimed prefix");
+    }
+    auto box = std::make_shared<Box<Result<HttpResponse>>>();
+    box->token = world_.loop.new_token();
+    const Instant deadline = call.deadline;
+    if (world_.passes(number_, target)) {
+      HttpRequest request;
+      request.method = call.method;
+      request.target = call.url.target;
+      request.headers = std::move(call.headers);
+      request.headers.set("Host", call.url.authority());
+      request.body = std::move(call.body);
+      request.peer = address_of(number_, is_node_);
+      world_.loop.at(
+          world_.loop.now() + world_.delay(), kWorld,
+          [world = &world_, from = number_, target, to_node, request = std::move(request), box]() mutable {
+            arrive(*world, from, target, to_node, std::move(request), std::move(box));
+          });
+    }
+    co_await world_.loop.wait(owner_, box->token, deadline);
+    if (!box->value) co_return fail(ErrorCode::kTimedOut, "no answer");
+    co_return std::move(*box->value);
+  }
+
+ private:
+  using Answer = std::shared_ptr<Box<Result<HttpResponse>>>;
+
+  static void arrive(World& world, std::size_t from, std::size_t target, bool to_node, HttpRequest request,
+                     Answer box) {
+    if (!to_node) {
+      boost::asio::co_spawn(world.loop.executor(kWorld),
+                            serve(&world, target, from, world.origin_answer(target, std::move(request)), box),
+                            Detached{});
+      return;
+    }
+    const auto host = world.hosts_.find(target);
+    if (host == world.hosts_.end() || !host->second->run || !host->second->run->node) {
+      return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
+    }
+    Host::Run& run = *host->second->run;
+    boost::asio::co_spawn(world.loop.executor(run.owner),
+                          serve(&world, target, from, run.node->answer(std::move(request)), box), Detached{});
+  }
+  static Task<void> serve(World* world, std::size_t host, std::size_t from, Task<HttpResponse> answer,
+                          Answer box) {
+    HttpResponse response = co_await std::move(answer);
+    reply(*world, host, from, std::move(box), std::move(response));
+  }
+  static void reply(World& world, std::size_t from, std::size_t to, Answer box, Result<HttpResponse> result) {
+    if (!world.passes(from, to)) return;
+    world.loop.at(world.loop.now() + world.delay(), kWorld,
+                  [&world, box, result = std::move(result)]() mutable {
+                    if (box->value) return;
+                    box->value.emplace(std::move(result));
+                    world.loop.complete(box->token);
+                  });
+  }
+
+  World& world_;
+  std::size_t number_;
+  bool is_node_;
+  OwnerId owner_;
+};
+
+Duration World::delay() {
+  const auto spread = static_cast<std::uint64_t>((faults.delay_max - faults.delay_min).count()) + 1;
+  return faults.delay_min + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+}
+
+bool World::passes(std::optional<std::size_t> from, std::optional<std::size_t> to) {
+  if (from != to && !parts_.empty() && from && to && parts_[*from] != parts_[*to]) return false;
+  return faults.loss == 0 || !rng_.chance(faults.loss);
+}
+
+// --- nodes -------------------------------------------------------------------------------------------------
+
+World::World(std::uint64_t seed, WorldOptions options)
+    : loop(seed),
+      rng_(~seed),
+      options_(options),
+      log_(options.log ? Log::to_stderr(LogLevel::kDebug) : Log::off()) {}
+
+World::~World() {
+  for (const std::size_t i : up()) crash_node(i);
+}
+
+node::Config World::config_of(std::size_t i) const {
+  node::Config config;
+  config.host = node_host(i);
+  config.port = kPort;
+  config.address = address_of(i, true);
+  config.vservers = options_.vservers;
+  config.relay_replicas = options_.relay_replicas;
+  config.storage_replicas = options_.storage_replicas;
+  config.stabilise = options_.stabilise;
+  config.create = i == 0;
+  config.instances = {origin_host(i)};
+  // Everybody knows a few others from the start.
+  for (const std::size_t other : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    if (other != i) config.bootstrap.push_back("https://" + node_host(other));
+  }
+  return config;
+}
+
+void World::start_node(std::size_t i) {
+  names_[node_host(i)] = {i, true};
+  names_[origin_host(i)] = {i, false};
+  if (!hosts_.contains(i)) {
+    const std::string seed = fmt::format("{:032}", i + 1);
+    hosts_[i] =
+        std::make_unique<Host>(crypto::PrivateKey::ed25519_from_seed(seed), rng_.next(), *origin(i).clock);
+  }
+  Host& host = *hosts_[i];
+  TR_ASSERT(!host.run);
+  host.run = std::make_unique<Host::Run>();
+  Host::Run& run = *host.run;
+  run.owner = ++last_owner_;
+  run.clock = std::make_unique<LoopClock>(loop, run.owner);
+  run.http = std::make_unique<SimHttp>(*this, i, true, run.owner);
+  boost::asio::co_spawn(loop.executor(run.owner), boot(i), Detached{});
+}
+
+Task<void> World::boot(std::size_t i) {
+  Host& host = *hosts_.at(i);
+  Host::Run& run = *host.run;
+  db::DatabaseOptions database;
+  database.path = host.disk.path("node.db");
+  database.vfs = host.disk.vfs();
+  database.mode = db::Mode::kInline;
+  auto stores = db::open_stores(std::move(database), *run.clock);
+  if (!stores) std::fprintf(stderr, "simulation: %s\n", stores.error().message.c_str());
+  TR_ASSERT(stores);
+  run.stores = std::move(*stores);
+  const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
+  TR_ASSERT(incarnation);
+  node::Environment environment{*run.clock,        loop.executor(run.owner), *run.http, workers_,
+                                run.stores->relay, run.stores->history,      log_,      rng_.next()};
+  node::Config config = config_of(i);
+  // Who restarts finds others; only the very first start may create a network.
+  if (*incarnation > 1) config.create = false;
+  run.node = std::make_unique<node::Node>(std::move(config), host.key, *incarnation, environment);
+  const Result<void> started = co_await run.node->start();
+  TR_ASSERT(started);
+}
+
+void World::crash_node(std::size_t i) {
+  Host& host = *hosts_.at(i);
+  TR_ASSERT(host.run);
+  // First everything that waits, then what it used; the disk last, so that closing the database saves
+  // nothing.
+  host.disk.freeze();
+  loop.drop(host.run->owner);
+  host.run.reset();
+  host.disk.crash();
+}
+
+bool World::is_up(std::size_t i) const {
+  const auto it = hosts_.find(i);
+  return it != hosts_.end() && it->second->run != nullptr;
+}
+
+node::Node& World::node(std::size_t i) {
+  TR_ASSERT(is_up(i) && hosts_.at(i)->run->node);
+  return *hosts_.at(i)->run->node;
+}
+
+std::vector<std::size_t> World::up() const {
+  std::vector<std::size_t> result;
+  for (const auto& [i, host] : hosts_) {
+    if (host->run) result.push_back(i);
+  }
+  return result;
+}
+
+bool World::is_settled() {
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    std::map<RingId, Segment> segments;
+    for (const std::size_t i : up()) {
+      if (!hosts_.at(i)->run->node) return false;
+      for (const auto& vserver : node(i).rings().of(ring).vservers()) {
+        const auto serving = vserver->serving();
+        if (!serving || vserver->missing()) return false;
+        segments[vserver->self().id] = *serving;
+      }
+    }
+    // Each begins where the one before it ends.
+    if (segments.empty()) return false;
+    RingId before = segments.rbegin()->first;
+    for (const auto& [id, segment] : segments) {
+      if (segments.size() > 1 && segment.from != before) return false;
+      before = id;
+    }
+  }
+  return true;
+}
+
+bool World::is_quiet() {
+  return is_settled() &&
+         std::ranges::all_of(
+             up(),
+             [this](std::size_t i) { return node(i).is_idle() && node(i).subscriber().is_settled(); }) &&
+         std::ranges::all_of(posts_, [](const Post& post) {
+           return post.acknowledged && (!post.deletion_sent || post.deleted);
+         });
+}
+
+// --- instances ---------------------------------------------------------------------------------------------
+
+World::Origin& World::origin(std::size_t i) {
+  auto& slot = origins_[i];
+  if (!slot) {
+    const std::string seed = fmt::format("{:032}", 1'000'000 + i);
+    slot = std::make_unique<Origin>(Origin{crypto::PrivateKey::ed25519_from_seed(seed),
+                                           std::make_unique<SimHttp>(*this, i, false, kWorld),
+                                           std::make_unique<LoopClock>(loop, kWorld),
+                                           {},
+                                           {}});
+  }
+  return *slot;
+}
+
+Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/activity+json");
+  const std::string base = "https://" + origin_host(i);
+  Origin& server = origin(i);
+  if (request.target == "/users/alice") {
+    const std::string id = base + "/users/alice";
+    response.body = json::serialize(json::object{
+        {"@context", "https://www.w3.org/ns/activitystreams"},
+        {"id", id},
+        {"type", "Person"},
+        {"preferredUsername", "alice"},
+        {"inbox", id + "/inbox"},
+        {"publicKey",
+         json::object{
+             {"id", id + "#main-key"}, {"owner", id}, {"publicKeyPem", server.key.public_key().pem()}}}});
+    co_return response;
+  }
+  const auto note = server.notes.find(base + request.target);
+  if (note != server.notes.end() && !server.deleted.contains(note->first)) {
+    response.body = note->second;
+  } else {
+    response.status = note == server.notes.end() ? 404 : 410;
+  }
+  co_return response;
+}
+
+std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
+  const std::size_t number = posts_.size();
+  const std::string base = "https://" + origin_host(i);
+  const std::string uri = fmt::format("{}/users/alice/{}", base, number);
+  json::array hashtags;
+  for (const std::string& tag : tags)
+    hashtags.push_back(json::object{{"type", "Hashtag"}, {"name", "#" + tag}});
+  const json::object note = {{"id", uri},
+                             {"type", "Note"},
+                             {"attributedTo", base + "/users/alice"},
+                             {"to", "https://www.w3.org/ns/activitystreams#Public"},
+                             {"published", to_rfc3339(loop.wall_now())},
+                             {"tag", std::move(hashtags)}};
+  origin(i).notes[uri] = json::serialize(note);
+  const json::object create = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", uri + "/activity"},
+                               {"type", "Create"},
+                               {"actor", base + "/users/alice"},
+                               {"to", "https://www.w3.org/ns/activitystreams#Public"},
+                               {"object", note}};
+  posts_.push_back({i, uri, std::move(tags)});
+  detail::spawn_for_world(loop, deliver_post(i, number, json::serialize(create), false));
+  return number;
+}
+
+void World::remove(std::size_t number) {
+  Post& post = posts_[number];
+  post.deletion_sent = true;
+  const std::string base = "https://" + origin_host(post.origin);
+  origin(post.origin).deleted.insert(post.uri);
+  const json::object deletion = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                                 {"id", post.uri + "#delete"},
+                                 {"type", "Delete"},
+                                 {"actor", base + "/users/alice"},
+                                 {"to", "https://www.w3.org/ns/activitystreams#Public"},
+                                 {"object", json::object{{"id", post.uri}, {"type", "Tombstone"}}}};
+  detail::spawn_for_world(loop, deliver_post(post.origin, number, json::serialize(deletion), true));
+}
+
+Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string body, bool deletion) {
+  Origin& server = origin(i);
+  for (;;) {
+    const bool too_early = deletion && !posts_[number].acknowledged;
+    if (!too_early) {
+      HttpCall call("POST", *Url::parse("https://" + node_host(i) + "/inbox"),
+                    loop.now() + std::chrono::seconds(5));
+      call.headers.add("Content-Type", "application/activity+json");
+      call.body = body;
+      fediverse::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key",
+                           loop.wall_now());
+      const Result<HttpResponse> response = co_await server.http->send(std::move(call));
+      if (response && response->status >= 200 && response->status < 300) {
+        (deletion ? posts_[number].deleted : posts_[number].acknowledged) = true;
+        co_return;
+      }
+    }
+    const Instant next = loop.now() + std::chrono::milliseconds(1500);
+    co_await server.clock->sleep_until(next);
+  }
+}
+
+// --- reading -----------------------------------------------------------------------------------------------
+
+std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, const std::string& tag,
+                                                                 std::size_t page_size) {
+  std::vector<storage::HistoryEntry> all;
+  std::optional<storage::HistoryCursor> cursor;
+  for (;;) {
+    auto page = await(node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
+    if (!page || !*page) return std::nullopt;
+    all.insert(all.end(), (*page)->entries.begin(), (*page)->entries.end());
+    if (!(*page)->more || (*page)->entries.empty()) return all;
+    cursor = storage::HistoryCursor::of((*page)->entries.back());
+  }
+}
+
+std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
+  std::multiset<std::string> live;
+  std::uint64_t after = 0;
+  for (;;) {
+    auto page = await(hosts_.at(i)->run->stores->relay.feed(after, 1000), std::chrono::seconds(30));
+    TR_ASSERT(page && *page);
+    if ((*page)->empty()) return live;
+    after = (*page)->back().seq;
+    for (const relay::FeedEntry& entry : **page) {
+      if (entry.event.tag != tag) continue;
+      if (entry.event.op == relay::Op::kAdd) {
+        live.insert(entry.event.uri);
+      } else {
+        live.erase(entry.event.uri);
+      }
+    }
+  }
+}
+
+}  // namespace tagring::sim

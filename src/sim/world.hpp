@@ -1,0 +1,122 @@
+// A virtual internet with whole nodes on it: the node code that ships, on virtual time, names, certificates,
+// connections and disks. Beside the nodes there are origin servers, which publish posts as instances do.
+//
+// Faults: messages are lost or late, hosts crash and come back with what their disk had synced, the network
+// parts. The same seed gives the same run.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "db/stores.hpp"
+#include "node/node.hpp"
+#include "sim/disk.hpp"
+#include "sim/loop.hpp"
+#include "sim/ring_world.hpp"
+
+namespace tagring::sim {
+
+struct WorldOptions {
+  unsigned vservers = 2;
+  unsigned relay_replicas = 2;
+  unsigned storage_replicas = 4;
+  Duration stabilise = std::chrono::seconds(2);
+  bool log = false;  // to stderr
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, WorldOptions options);
+  ~World();
+
+  // --- nodes ------------------------------------------------------------------------------------------
+  // Node i is tags.n<i>.example; its instance, whose posts it takes, is n<i>.example.
+  void start_node(std::size_t i);
+  // The machine stops at once; its disk keeps what was synced.
+  void crash_node(std::size_t i);
+  [[nodiscard]] bool is_up(std::size_t i) const;
+  [[nodiscard]] node::Node& node(std::size_t i);
+  [[nodiscard]] std::vector<std::size_t> up() const;
+  // Groups that cannot talk to each other; node and instance i are in parts[i]. Empty heals.
+  void partition(std::map<std::size_t, int> parts) { parts_ = std::move(parts); }
+  // Every node is a member of both rings and serves all it owns; every key has exactly one serving owner.
+  [[nodiscard]] bool is_settled();
+  // Settled, and nothing waits to be sent anywhere.
+  [[nodiscard]] bool is_quiet();
+
+  // --- people -----------------------------------------------------------------------------------------
+  struct Post {
+    std::size_t origin = 0;
+    std::string uri;
+    std::vector<std::string> tags;
+    bool acknowledged = false;
+    bool deleted = false;  // and the deletion acknowledged
+    bool deletion_sent = false;
+  };
+  // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for
+  // ever, as servers do.
+  std::size_t publish(std::size_t i, std::vector<std::string> tags);
+  void remove(std::size_t post);
+  [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
+
+  // Runs a coroutine on behalf of the world and waits for it, letting time pass; nothing after `limit`.
+  template <class T>
+  std::optional<T> await(Task<T> task, Duration limit);
+  // The tag's whole history read page by page through node i; nothing if a page failed.
+  std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
+                                                            std::size_t page_size);
+  // What node i has received or relayed under a tag: every live post once, removed ones not.
+  std::multiset<std::string> feed(std::size_t i, const std::string& tag);
+
+  Loop loop;
+  NetworkFaults faults;
+  std::uint64_t messages = 0;
+
+ private:
+  class SimHttp;
+  struct Host;
+  struct Origin;
+  node::Config config_of(std::size_t i) const;
+  Task<void> boot(std::size_t i);
+  Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
+  Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);
+  Origin& origin(std::size_t i);
+  Duration delay();
+  bool passes(std::optional<std::size_t> from, std::optional<std::size_t> to);
+
+  Rng rng_;
+  WorldOptions options_;
+  Log log_;
+  Workers workers_;
+  OwnerId last_owner_ = 0;
+  std::map<std::size_t, std::unique_ptr<Host>> hosts_;
+  std::map<std::size_t, std::unique_ptr<Origin>> origins_;
+  std::map<std::string, std::pair<std::size_t, bool>> names_;  // host name -> (number, is a node)
+  std::vector<Post> posts_;
+  std::map<std::size_t, int> parts_;
+};
+
+namespace detail {
+template <class T>
+Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
+  slot->emplace(co_await std::move(task));
+}
+void spawn_for_world(Loop& loop, Task<void> task);
+}  // namespace detail
+
+template <class T>
+std::optional<T> World::await(Task<T> task, Duration limit) {
+  auto slot = std::make_shared<std::optional<T>>();
+  detail::spawn_for_world(loop, detail::store_result<T>(std::move(task), slot));
+  const Instant end = loop.now() + limit;
+  while (!*slot && loop.now() < end) loop.run_for(Duration(20));
+  return std::move(*slot);
+}
+
+}  // namespace tagring::sim

@@ -1,0 +1,165 @@
+#include "fediverse/documents.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/url.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+using ::testing::HasSubstr;
+
+const NodeUrls kUrls("https://tags.example.org");
+
+std::string text_at(const json::object& o, std::string_view key) {
+  return json::get_string(o, key).value_or("(none)");
+}
+
+TEST(Documents, NodeActorHasTheInboxThatIsEnteredAsRelay) {
+  const json::object actor = make_node_actor(kUrls, "PEM");
+  EXPECT_EQ(text_at(actor, "id"), "https://tags.example.org/actor");
+  EXPECT_EQ(text_at(actor, "type"), "Application");
+  EXPECT_EQ(text_at(actor, "inbox"), "https://tags.example.org/inbox");
+  EXPECT_EQ(text_at(actor, "preferredUsername"), "node.actor");
+  EXPECT_FALSE(Tag::from_actor_name(kNodeActorName) &&
+               Tag::from_actor_name(kNodeActorName)->actor_name() == kNodeActorName)
+      << "a hashtag has the name of the node";
+}
+
+TEST(Documents, TagActorHasEveryFieldThatSomeServerNeeds) {
+  const json::object actor = make_tag_actor(kUrls, Tag::parse("CatUrday").value(), "PEM");
+  const std::string id = "https://tags.example.org/tag/caturday";
+  EXPECT_EQ(text_at(actor, "id"), id);
+  EXPECT_EQ(text_at(actor, "type"), "Service");
+  EXPECT_EQ(text_at(actor, "preferredUsername"), "caturday");
+  EXPECT_EQ(text_at(actor, "name"), "#caturday");
+  EXPECT_THAT(text_at(actor, "summary"), HasSubstr("#caturday"));
+  EXPECT_EQ(text_at(actor, "url"), id);
+  EXPECT_EQ(text_at(actor, "inbox"), id + "/inbox");
+  EXPECT_EQ(text_at(actor, "outbox"), id + "/outbox");
+  EXPECT_EQ(text_at(actor, "followers"), id + "/followers");
+  EXPECT_EQ(text_at(actor, "following"), id + "/following");
+  EXPECT_EQ(actor.at("endpoints").at("sharedInbox"), "https://tags.example.org/inbox");
+  EXPECT_EQ(actor.at("manuallyApprovesFollowers"), false);
+  EXPECT_EQ(actor.at("discoverable"), true);
+  EXPECT_EQ(actor.at("indexable"), false);
+  EXPECT_EQ(actor.at("publicKey").at("id"), json::value(id + "#main-key"));
+  EXPECT_EQ(actor.at("publicKey").at("owner"), json::value(id));
+  EXPECT_EQ(actor.at("publicKey").at("publicKeyPem"), "PEM");
+  EXPECT_EQ(actor.at("@context").at(0), "https://www.w3.org/ns/activitystreams");
+}
+
+TEST(Documents, TagActorOfANonAsciiTagHasAnAsciiName) {
+  const json::object actor = make_tag_actor(kUrls, Tag::parse("日本").value(), "PEM");
+  EXPECT_EQ(text_at(actor, "preferredUsername"), "xn--wgv71a");
+  EXPECT_EQ(text_at(actor, "id"), "https://tags.example.org/tag/xn--wgv71a");
+  EXPECT_EQ(text_at(actor, "name"), "#日本");
+}
+
+TEST(Documents, UrlsLeadBackToTags) {
+  EXPECT_EQ(kUrls.tag_of_actor("https://tags.example.org/tag/caturday"), Tag::parse("caturday").value());
+  EXPECT_EQ(kUrls.tag_of_actor("https://tags.example.org/tag/xn--wgv71a"), Tag::parse("日本").value());
+  EXPECT_EQ(kUrls.tag_of_actor("https://tags.example.org/tag/%E6%97%A5%E6%9C%AC"),
+            Tag::parse("日本").value());
+  for (const char* other : {"https://other.example/tag/caturday", "https://tags.example.org/tag/",
+                            "https://tags.example.org/tag/caturday/inbox", "https://tags.example.org/actor",
+                            "https://tags.example.org/tag/a%2Fb", "https://tags.example.org/tag/%zz"}) {
+    EXPECT_FALSE(kUrls.tag_of_actor(other)) << other;
+  }
+}
+
+TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
+  for (const char* resource :
+       {"acct:caturday@tags.example.org", "acct:Caturday@TAGS.example.org", "caturday@tags.example.org",
+        "acct:@caturday@tags.example.org", "https://tags.example.org/tag/caturday"}) {
+    const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
+    ASSERT_TRUE(target) << resource;
+    EXPECT_EQ(target->tag, Tag::parse("caturday").value());
+    EXPECT_EQ(target->subject, "acct:caturday@tags.example.org");
+    EXPECT_EQ(target->actor, "https://tags.example.org/tag/caturday");
+  }
+  for (const char* resource :
+       {"acct:日本@tags.example.org", "acct:%E6%97%A5%E6%9C%AC@tags.example.org",
+        "acct:xn--wgv71a@tags.example.org", "https://tags.example.org/tag/%E6%97%A5%E6%9C%AC"}) {
+    const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
+    ASSERT_TRUE(target) << resource;
+    EXPECT_EQ(target->subject, "acct:xn--wgv71a@tags.example.org");
+  }
+}
+
+TEST(Webfinger, FindsTheNode) {
+  for (const char* resource : {"acct:node.actor@tags.example.org", "https://tags.example.org/actor"}) {
+    const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
+    ASSERT_TRUE(target) << resource;
+    EXPECT_FALSE(target->tag);
+    EXPECT_EQ(target->actor, "https://tags.example.org/actor");
+  }
+}
+
+TEST(Webfinger, RefusesOtherHostsAndNoTags) {
+  const auto code = [](std::string_view resource) {
+    return parse_webfinger_resource(resource, kUrls).error().code;
+  };
+  EXPECT_EQ(code(""), ErrorCode::kInvalid);
+  EXPECT_EQ(code("acct:caturday"), ErrorCode::kInvalid);
+  EXPECT_EQ(code("acct:%zz@tags.example.org"), ErrorCode::kInvalid);
+  EXPECT_EQ(code("acct:caturday@other.example"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("acct:12345@tags.example.org"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("acct:\xFF@tags.example.org"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("https://other.example/tag/caturday"), ErrorCode::kNotFound);
+  EXPECT_EQ(code("mailto:caturday@other.example"), ErrorCode::kNotFound);
+}
+
+TEST(Webfinger, AnswerLinksTheActorInBothMediaTypes) {
+  const json::object jrd =
+      make_webfinger("acct:caturday@tags.example.org", "https://tags.example.org/tag/caturday");
+  EXPECT_EQ(text_at(jrd, "subject"), "acct:caturday@tags.example.org");
+  const json::array& links = jrd.at("links").as_array();
+  ASSERT_EQ(links.size(), 2U);
+  EXPECT_EQ(links[0].at("type"), "application/activity+json");
+  EXPECT_EQ(links[1].at("type"), R"(application/ld+json; profile="https://www.w3.org/ns/activitystreams")");
+  for (const json::value& link : links) {
+    EXPECT_EQ(link.at("rel"), "self");
+    EXPECT_EQ(link.at("href"), "https://tags.example.org/tag/caturday");
+  }
+}
+
+TEST(Documents, HostMetaAndNodeInfoPointToTheRest) {
+  EXPECT_THAT(make_host_meta(kUrls),
+              HasSubstr("template=\"https://tags.example.org/.well-known/webfinger?resource={uri}\""));
+  const json::object links = make_nodeinfo_links(kUrls);
+  EXPECT_EQ(links.at("links").at(0).at("href"), "https://tags.example.org/nodeinfo/2.1");
+  EXPECT_EQ(links.at("links").at(1).at("href"), "https://tags.example.org/actor");
+  EXPECT_EQ(json::serialize(make_nodeinfo("1.2.3", {{"rings", json::array()}})),
+            R"({"version":"2.1","software":{"name":"tagring","version":"1.2.3"},"protocols":["activitypub"],)"
+            R"("services":{"inbound":[],"outbound":[]},"openRegistrations":false,"usage":{"users":{}},)"
+            R"("metadata":{"rings":[]}})");
+}
+
+TEST(Documents, CollectionsHaveTheirFourForms) {
+  EXPECT_EQ(
+      json::serialize(make_collection("https://n/c", 3, "https://n/c?page=1")),
+      R"({"@context":"https://www.w3.org/ns/activitystreams","id":"https://n/c","type":"OrderedCollection",)"
+      R"("totalItems":3,"first":"https://n/c?page=1"})");
+  const json::object page =
+      make_collection_page("https://n/c?page=1", "https://n/c", {"https://n/1"}, "https://n/c?page=2");
+  EXPECT_EQ(text_at(page, "partOf"), "https://n/c");
+  EXPECT_EQ(text_at(page, "next"), "https://n/c?page=2");
+  EXPECT_EQ(json::serialize(page.at("orderedItems")), R"(["https://n/1"])");
+  EXPECT_FALSE(make_collection_page("https://n/c?page=2", "https://n/c", {}, "").contains("next"));
+  EXPECT_EQ(
+      json::serialize(make_whole_collection("https://n/c", {})),
+      R"({"@context":"https://www.w3.org/ns/activitystreams","id":"https://n/c","type":"OrderedCollection",)"
+      R"("totalItems":0,"orderedItems":[]})");
+  EXPECT_EQ(json::serialize(make_whole_collection("https://n/c", {"https://a/u"}).at("orderedItems")),
+            R"(["https://a/u"])");
+}
+
+TEST(Documents, ErrorBodyHasCodeAndMessage) {
+  EXPECT_EQ(make_error_body(Error(ErrorCode::kTooLarge, "post has \"many\" hashtags")),
+            R"({"error":"too_large","message":"post has \"many\" hashtags"})");
+}
+
+}  // namespace
+}  // namespace tagring::fediverse

@@ -1,0 +1,370 @@
+#include "net/http_server.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <fstream>
+#include <future>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <thread>
+
+#include "net/control_client.hpp"
+#include "net/fixture.hpp"
+
+namespace tagring::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class PlainServerTest : public NetTest {
+ protected:
+  static HttpServerOptions plain() {
+    auto options = server_options();
+    options.certificate_file = options.key_file = "";
+    return options;
+  }
+  // Runs the node's loop in this thread while `talk` runs in another.
+  template <class F>
+  auto while_serving(F talk) {
+    loop.restart();
+    const auto working = boost::asio::make_work_guard(loop);
+    auto result = std::async(std::launch::async, [this, talk = std::move(talk)] {
+      auto value = talk();
+      loop.stop();
+      return value;
+    });
+    loop.run();
+    return result.get();
+  }
+  std::string dialogue(const std::string& text) {
+    return while_serving([&] {
+      const RawPeer peer(server->port());
+      peer.say(text);
+      return peer.hear_all();
+    });
+  }
+};
+
+TEST_F(PlainServerTest, AnswersPipelinedRequestsInOrder) {
+  serve(plain(), echo);
+  const std::string answer = dialogue(
+      "GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+      "GET /3 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const auto first = answer.find("GET /1 0");
+  const auto second = answer.find("POST /2 3");
+  const auto third = answer.find("GET /3 0");
+  ASSERT_NE(third, std::string::npos) << answer;
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+}
+
+TEST_F(PlainServerTest, ClosesAfterHttp10UnlessAskedToKeep) {
+  serve(plain(), echo);
+  EXPECT_NE(dialogue("GET / HTTP/1.0\r\n\r\n").find("Connection: close"), std::string::npos);
+  const std::string kept =
+      dialogue("GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /2 HTTP/1.0\r\n\r\n");
+  EXPECT_NE(kept.find("GET /2 0"), std::string::npos) << kept;
+}
+
+TEST_F(PlainServerTest, RefusesGarbage) {
+  serve(plain(), [](HttpRequest) -> Task<HttpResponse> {
+    ADD_FAILURE() << "garbage reached the handler";
+    co_return HttpResponse{};
+  });
+  for (const char* garbage :
+       {"\x16\x03\x01\x02\x01garbage\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        "GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"}) {
+    EXPECT_TRUE(dialogue(garbage).starts_with("HTTP/1.1 400 ")) << garbage;
+  }
+}
+
+TEST_F(PlainServerTest, RefusesHeadersAndBodiesOverTheLimit) {
+  auto options = plain();
+  options.body_size_max = 1000;
+  serve(options, echo);
+  EXPECT_TRUE(dialogue("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n")
+                  .starts_with("HTTP/1.1 431 "));
+  EXPECT_TRUE(
+      dialogue("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n").starts_with("HTTP/1.1 413 "));
+  const std::string chunk = "3e8\r\n" + std::string(1000, 'x') + "\r\n";
+  EXPECT_TRUE(dialogue("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk)
+                  .starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(NetTest, TheClientSeesThatItsBodyWasTooLarge) {
+  serve(echo);
+  HttpCall post = call("POST", "/");
+  post.body = std::string(3U << 20U, 'x');
+  const auto response = send(post);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 413);
+}
+
+TEST_F(PlainServerTest, AllowsABodyThatWasAnnounced) {
+  serve(plain(), echo);
+  const std::string answer = while_serving([&] {
+    const RawPeer peer(server->port());
+    peer.say(
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\nConnection: "
+        "close\r\n\r\n");
+    EXPECT_EQ(peer.hear_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    peer.say("abc");
+    return peer.hear_all();
+  });
+  EXPECT_NE(answer.find("POST / 3"), std::string::npos) << answer;
+}
+
+TEST_F(PlainServerTest, IgnoresTrailerFields) {
+  std::optional<HttpRequest> seen;
+  serve(plain(), [&](HttpRequest request) -> Task<HttpResponse> {
+    seen = request;
+    return echo(std::move(request));
+  });
+  const std::string answer = dialogue(
+      "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\nabc\r\n0\r\nSignature: late\r\n\r\n");
+  ASSERT_TRUE(seen) << answer;
+  EXPECT_EQ(seen->body, "abc");
+  EXPECT_FALSE(seen->headers.find("Signature"));
+}
+
+TEST_F(PlainServerTest, CutsASlowPeer) {
+  auto options = plain();
+  options.request_timeout = milliseconds(150);
+  serve(options, echo);
+  const bool cut = while_serving([&] {
+    const RawPeer peer(server->port());
+    // An octet now and then must not extend the time.
+    const std::string request = "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: aaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    peer.say(request.substr(0, 10));
+    const Instant start = steady_now();
+    return peer.hear_all().empty() && steady_now() - start < seconds(5);
+  });
+  EXPECT_TRUE(cut);
+}
+
+TEST_F(PlainServerTest, ClosesAnIdleConnection) {
+  auto options = plain();
+  options.idle_timeout = milliseconds(100);
+  serve(options, echo);
+  const bool closed = while_serving([&] {
+    const RawPeer peer(server->port());
+    return peer.hear_all().empty();
+  });
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(PlainServerTest, LimitsTheConnectionsOfAPeer) {
+  auto options = plain();
+  options.connections_per_peer_max = 2;
+  serve(options, echo);
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string third = while_serving([&] {
+    const RawPeer one(server->port());
+    const RawPeer two(server->port());
+    one.say(request);
+    two.say(request);
+    EXPECT_NE(one.hear_until("GET / 0"), "");
+    EXPECT_NE(two.hear_until("GET / 0"), "");
+    const RawPeer three(server->port());
+    return three.hear_all();
+  });
+  EXPECT_EQ(third, "");
+}
+
+TEST_F(PlainServerTest, AThrowingHandlerAnswers500AndLeavesOutBrokenFields) {
+  serve(plain(), [](HttpRequest request) -> Task<HttpResponse> {
+    if (request.target == "/throw") throw std::runtime_error("no");
+    co_return HttpResponse{.status = 200, .headers = {{"X", "a\r\nSet-Cookie: b"}, {"Y", "c"}}, .body = {}};
+  });
+  EXPECT_TRUE(
+      dialogue("GET /throw HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 500 "));
+  const std::string answer = dialogue("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(answer.find("Set-Cookie"), std::string::npos);
+  EXPECT_NE(answer.find("Y: c\r\n"), std::string::npos);
+}
+
+// Answers when it is told to.
+struct Gate {
+  explicit Gate(boost::asio::io_context& loop) : timer(loop, seconds(60)) {}
+  boost::asio::steady_timer timer;
+  int waiting = 0;
+
+  Task<HttpResponse> pass(HttpRequest request) {
+    ++waiting;
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    co_return co_await echo(std::move(request));
+  }
+};
+
+Task<void> ask(BeastHttpClient* client, HttpCall call, std::optional<Result<HttpResponse>>* response) {
+  response->emplace(co_await client->send(std::move(call)));
+}
+
+// Stops the server while the handler holds one request; opens the gate meanwhile if `open`.
+Task<Result<HttpResponse>> stop_while_running(HttpServer* server, BeastHttpClient* client, HttpCall call,
+                                              Gate* gate, bool open) {
+  const auto executor = co_await boost::asio::this_coro::executor;
+  std::optional<Result<HttpResponse>> response;
+  TaskGroup group(executor);
+  group.spawn("ask", ask(client, std::move(call), &response));
+  while (gate->waiting == 0) co_await boost::asio::post(executor, boost::asio::use_awaitable);
+  if (open) {
+    boost::asio::post(executor, [gate] { gate->timer.cancel(); });
+  }
+  co_await server->stop(open ? Duration(10'000) : Duration(50));
+  co_await group.join();
+  co_return std::move(*response);
+}
+
+TEST_F(NetTest, StopLetsRunningRequestsFinish) {
+  Gate gate(loop);
+  serve([&gate](HttpRequest request) { return gate.pass(std::move(request)); });
+  const Instant start = steady_now();
+  const auto response =
+      run(loop, stop_while_running(server.get(), client.get(), call("GET", "/"), &gate, true));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "GET / 0");
+  EXPECT_EQ(response->headers.find("Connection"), "close");
+  EXPECT_LT(steady_now() - start, seconds(8));
+  EXPECT_FALSE(send(call("GET", "/")));
+}
+
+TEST_F(NetTest, StopCancelsRequestsAfterTheGrace) {
+  Gate gate(loop);
+  serve([&gate](HttpRequest request) { return gate.pass(std::move(request)); });
+  const auto response =
+      run(loop, stop_while_running(server.get(), client.get(), call("GET", "/"), &gate, false));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(NetTest, StopDoesNotWaitForIdleConnections) {
+  serve(echo);
+  ASSERT_TRUE(send(call("GET", "/")));
+  const Instant start = steady_now();
+  stop();
+  EXPECT_LT(steady_now() - start, seconds(4));
+}
+
+TEST_F(NetTest, MayBeDestroyedWithoutStopping) {
+  serve(echo);
+  ASSERT_TRUE(send(call("GET", "/")));
+  server.reset();
+}
+
+TEST_F(NetTest, ServesARenewedCertificateAfterReload) {
+  auto options = server_options();
+  const auto folder = std::filesystem::path(options.certificate_file).parent_path();
+  options.certificate_file = (folder / "live.pem").string();
+  options.key_file = (folder / "live.key").string();
+  const auto install = [&](const std::string& name) {
+    using enum std::filesystem::copy_options;
+    std::filesystem::copy_file(folder / (name + ".pem"), options.certificate_file, overwrite_existing);
+    std::filesystem::copy_file(folder / (name + ".key"), options.key_file, overwrite_existing);
+  };
+  install("old.test");
+  serve(options, echo);
+  EXPECT_FALSE(send(call("GET", "/")));
+  install("a.test");
+  ASSERT_TRUE(server->reload_certificate());
+  EXPECT_TRUE(send(call("GET", "/")));
+}
+
+TEST_F(NetTest, SaysWhatIsWrongWithCertificateAndKey) {
+  auto options = server_options();
+  const auto start = [&] {
+    auto started = HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
+    EXPECT_FALSE(started);
+    return started ? Error(ErrorCode::kCorrupt, "") : started.error();
+  };
+  options.key_file = (certificates() / "b.test.key").string();
+  EXPECT_NE(start().message.find("mismatch"), std::string::npos) << start().message;
+  options.key_file = "/nonexistent.key";
+  EXPECT_EQ(start().code, ErrorCode::kNotFound);
+  options.key_file = options.certificate_file;
+  EXPECT_EQ(start().code, ErrorCode::kInvalid);
+}
+
+TEST_F(NetTest, SaysThatThePortIsTaken) {
+  serve(echo);
+  auto options = server_options();
+  options.port = server->port();
+  const auto second = HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+}
+
+class ControlSocketTest : public PlainServerTest {
+ protected:
+  static HttpServerOptions local() {
+    HttpServerOptions options;
+    options.socket_path = (certificates() / "control.sock").string();
+    return options;
+  }
+  Result<HttpResponse> ask_control(HttpRequest request, Duration timeout = seconds(10)) {
+    return while_serving(
+        [request, timeout] { return call_control_socket(local().socket_path, request, timeout); });
+  }
+};
+
+TEST_F(ControlSocketTest, AnswersAndIsPrivate) {
+  serve(local(), echo);
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/status";
+  request.body = std::string(200'000, 'x');
+  const auto response = ask_control(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "POST /status 200000");
+  struct stat status{};
+  ASSERT_EQ(::stat(local().socket_path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  stop();
+  EXPECT_FALSE(std::filesystem::exists(local().socket_path));
+  const auto nobody = call_control_socket(local().socket_path, {}, seconds(1));
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(ControlSocketTest, TheCallerDoesNotWaitForever) {
+  Gate gate(loop);
+  serve(local(), [&gate](HttpRequest request) { return gate.pass(std::move(request)); });
+  const auto response = ask_control({}, milliseconds(100));
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().code, ErrorCode::kTimedOut);
+  gate.timer.cancel();
+}
+
+TEST_F(ControlSocketTest, ReplacesAStaleSocketOnly) {
+  const std::string path = local().socket_path;
+  {
+    boost::asio::io_context context;
+    const boost::asio::local::stream_protocol::acceptor left_behind(context, path);
+  }
+  ASSERT_TRUE(std::filesystem::is_socket(path));
+  serve(local(), echo);
+  EXPECT_TRUE(ask_control({}));
+  const auto second = HttpServer::start(local(), io.get_executor(), loop.get_executor(), echo);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+  EXPECT_TRUE(ask_control({}));
+  stop();
+  std::ofstream(path) << "precious";
+  const auto third = HttpServer::start(local(), io.get_executor(), loop.get_executor(), echo);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(std::filesystem::file_size(path), 8U);
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace tagring::net

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Checks docs/vectors with Python's own SHA-3, Punycode and address parsing, independently of the C++ code.
+
+What it cannot check is how a spelling becomes its canonical form and a host its registered domain; the tests of
+src/hashtag and src/ring do that from the same files.
+
+Usage: tools/check_vectors.py    (exit code 0 if every vector holds)
+"""
+
+import hashlib
+import ipaddress
+import json
+import pathlib
+import sys
+
+VECTORS = pathlib.Path(__file__).resolve().parent.parent / "docs" / "vectors"
+
+
+def prefix64(text):
+    """The /64 of an address; for IPv4 that of its 6to4 network."""
+    address = ipaddress.ip_address(text)
+    if address.version == 6 and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if address.version == 4:
+        return b"\x20\x02" + address.packed + b"\0\0"
+    return address.packed[:8]
+
+
+def node_id(address, domain, vserver):
+    """hn of the paper's section 5.2."""
+    number = bytes([vserver])
+    subnet = hashlib.shake_128(prefix64(address) + number).digest(16)
+    name = hashlib.shake_128(domain.encode("ascii") + number).digest(16)
+    return (subnet[:8] + name + subnet[8:]).hex()
+
+
+def actor_name(canonical):
+    return canonical if canonical.isascii() else "xn--" + canonical.encode("punycode").decode("ascii")
+
+
+def check():
+    tags = json.loads((VECTORS / "tags.json").read_text(encoding="utf-8"))["tags"]
+    ids = json.loads((VECTORS / "node_ids.json").read_text(encoding="utf-8"))["ids"]
+    for tag in tags:
+        canonical = tag["canonical"]
+        yield "key of " + canonical, tag["key"], hashlib.sha3_256(canonical.encode("utf-8")).hexdigest()
+        yield "actor of " + canonical, tag["actor"], actor_name(canonical)
+    for case in ids:
+        expected = node_id(case["address"], case["domain"], case["vserver"])
+        yield "ID of {address} {domain} {vserver}".format(**case), case["id"], expected
+
+
+def main():
+    checks = list(check())
+    wrong = [(what, given, expected) for what, given, expected in checks if given != expected]
+    for what, given, expected in wrong:
+        print(f"{what}: is {given}, must be {expected}", file=sys.stderr)
+    print(f"{len(checks) - len(wrong)} of {len(checks)} values hold")
+    return 1 if wrong or not checks else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
