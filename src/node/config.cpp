@@ -183,6 +183,13 @@ std::string Config::origin() const {
   return port == 443 ? fmt::format("https://{}", host) : fmt::format("https://{}:{}", host, port);
 }
 
+std::vector<std::string> config_keys() {
+  Config config;
+  std::vector<std::string> keys;
+  for (const auto& [key, reader] : readers(config, {})) keys.push_back(key);
+  return keys;
+}
+
 Result<Config> Config::parse(std::string_view toml, const std::filesystem::path& directory) {
   const toml::parse_result parsed = toml::parse(toml);
   if (!parsed) {

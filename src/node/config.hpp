@@ -53,4 +53,7 @@ struct Config {
   static Result<Config> load(const std::filesystem::path& file);
 };
 
+// Every key that the parser knows, sorted: "node.host", "ring.network", …
+std::vector<std::string> config_keys();
+
 }  // namespace tagring::node

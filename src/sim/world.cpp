@@ -212,7 +212,7 @@ Task<void> World::boot(std::size_t i) {
   Host& host = *hosts_.at(i);
   Host::Run& run = *host.run;
   db::DatabaseOptions database;
-  database.path = host.disk.path("node.db");
+  database.path = "node.db";
   database.vfs = host.disk.vfs();
   database.mode = db::Mode::kInline;
   auto stores = db::open_stores(std::move(database), *run.clock);
@@ -234,12 +234,10 @@ Task<void> World::boot(std::size_t i) {
 void World::crash_node(std::size_t i) {
   Host& host = *hosts_.at(i);
   TR_ASSERT(host.run);
-  // First everything that waits, then what it used; the disk last, so that closing the database saves
-  // nothing.
-  host.disk.freeze();
+  // The disk first, so that closing the database saves nothing.
+  host.disk.crash();
   loop.drop(host.run->owner);
   host.run.reset();
-  host.disk.crash();
 }
 
 bool World::is_up(std::size_t i) const {

@@ -4,6 +4,7 @@
 #include "sim/world.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -74,6 +75,103 @@ TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   const auto late = world.history(8, "caturday", 10);
   ASSERT_TRUE(late);
   EXPECT_EQ(uris_of(*late), live_posts(world, "caturday"));
+}
+
+struct Chaos {
+  std::size_t nodes = 12;
+  std::size_t posts = 120;
+  double loss = 0.01;
+  bool partitions = false;
+  std::vector<std::string> tags = {"caturday", "dogs", "music", "haiku", "fediverse"};
+};
+
+// Publishes while machines crash and come back, messages get lost and the network parts. Then peace; then
+// every acknowledged post must be at every subscriber and in the history, read through any node, exactly
+// once. Returns the trace.
+std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
+  World world(seed, WorldOptions{});
+  Rng rng(seed * 31 + 7);
+  for (std::size_t i = 0; i < chaos.nodes; ++i) {
+    world.start_node(i);
+    world.loop.run_for(std::chrono::milliseconds(300));
+  }
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }))
+      << "seed " << seed;
+  const std::vector<std::size_t> subscribers = {1, chaos.nodes / 2, chaos.nodes - 1};
+  for (const std::size_t i : subscribers) subscribe(world, i, {chaos.tags[i % 5], chaos.tags[(i + 1) % 5]});
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); })) << "seed " << seed;
+
+  world.faults.loss = chaos.loss;
+  world.faults.delay_max = Duration(200);
+  std::set<std::size_t> down;
+  for (std::size_t n = 0; n < chaos.posts; ++n) {
+    world.publish(rng.below(chaos.nodes), {chaos.tags[rng.below(5)], chaos.tags[rng.below(5)]});
+    if (n > 5 && rng.chance(0.1)) world.remove(rng.below(n - 2));
+    world.loop.run_for(Duration(static_cast<Duration::rep>(rng.below(1500))));
+    if (down.size() < 2 && rng.chance(0.1)) {
+      const std::size_t i = rng.below(chaos.nodes);
+      if (world.is_up(i)) {
+        world.crash_node(i);
+        down.insert(i);
+      }
+    }
+    if (!down.empty() && rng.chance(0.15)) {
+      world.start_node(*down.begin());
+      down.erase(down.begin());
+    }
+    if (chaos.partitions && n % 40 == 20) {
+      std::map<std::size_t, int> parts;
+      for (std::size_t i = 0; i < chaos.nodes; ++i) parts[i] = rng.chance(0.3) ? 1 : 0;
+      world.partition(std::move(parts));
+    }
+    if (chaos.partitions && n % 40 == 35) world.partition({});
+  }
+  world.partition({});
+  world.faults = NetworkFaults{};
+  for (const std::size_t i : down) world.start_node(i);
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); }))
+      << "seed " << seed;
+  world.loop.run_for(std::chrono::minutes(1));  // renewals of subscriptions, last hand-overs
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); }))
+      << "seed " << seed;
+
+  for (const std::size_t i : subscribers) {
+    for (const std::string& tag : {chaos.tags[i % 5], chaos.tags[(i + 1) % 5]}) {
+      EXPECT_EQ(world.feed(i, tag), live_posts(world, tag))
+          << "seed " << seed << ": feed of node " << i << ", #" << tag;
+    }
+  }
+  for (const std::string& tag : chaos.tags) {
+    const std::size_t i = rng.below(chaos.nodes);
+    const auto history = world.history(i, tag, 9);
+    EXPECT_TRUE(history) << "seed " << seed;
+    if (history)
+      EXPECT_EQ(uris_of(*history), live_posts(world, tag))
+          << "seed " << seed << ": history through " << i << ", #" << tag;
+  }
+  return world.loop.trace();
+}
+
+TEST(World, NothingAcknowledgedIsLostWhenMachinesCrashAndMessagesGetLost) {
+  const char* given = std::getenv("TAGRING_SEED");
+  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+  for (std::uint64_t seed = first; seed < first + (given != nullptr ? 1 : 10); ++seed) survive(seed, Chaos{});
+}
+
+TEST(World, NothingAcknowledgedIsLostWhenTheNetworkParts) {
+  const char* given = std::getenv("TAGRING_SEED");
+  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 100;
+  Chaos chaos;
+  chaos.partitions = true;
+  for (std::uint64_t seed = first; seed < first + (given != nullptr ? 1 : 5); ++seed) survive(seed, chaos);
+}
+
+TEST(World, SameSeedGivesTheSameTrace) {
+  Chaos chaos;
+  chaos.nodes = 6;
+  chaos.posts = 30;
+  EXPECT_EQ(survive(42, chaos), survive(42, chaos));
+  EXPECT_NE(survive(42, chaos), survive(43, chaos));
 }
 
 }  // namespace

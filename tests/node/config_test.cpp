@@ -1,0 +1,232 @@
+#include "node/config.hpp"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+#include <sstream>
+
+namespace tagring::node {
+namespace {
+
+const std::filesystem::path kDocs = std::filesystem::path(TAGRING_SOURCE_DIR) / "docs";
+
+constexpr std::string_view kSmallest = R"(
+[node]
+host = "tags.example.org"
+address = "2001:db8::1"
+[listen]
+certificate = "cert.pem"
+key = "key.pem"
+[ring]
+bootstrap = ["https://tags.example.net"]
+)";
+
+// The smallest configuration with one line put in the place of the one that sets the same key, or added to
+// its section. `value` empty: without that key.
+std::string with(std::string_view section, std::string_view key, std::string_view value) {
+  std::string out;
+  std::string at;
+  bool done = value.empty();
+  const auto leave_section = [&] {
+    if (at == section && !done) {
+      out += std::string(key) + " = " + std::string(value) + "\n";
+      done = true;
+    }
+  };
+  std::istringstream lines{std::string(kSmallest)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('[')) {
+      leave_section();
+      at = line.substr(1, line.size() - 2);
+    }
+    if (at == section && line.starts_with(std::string(key) + " ")) continue;
+    out += line + "\n";
+  }
+  leave_section();
+  if (!done) {
+    out += "[" + std::string(section) + "]\n" + std::string(key) + " = " + std::string(value) + "\n";
+  }
+  return out;
+}
+
+// Why a configuration is refused; empty if it is not.
+std::string refusal(const std::string& text) {
+  const Result<Config> config = Config::parse(text, "/etc/tagring");
+  if (config) return "";
+  EXPECT_EQ(config.error().code, ErrorCode::kInvalid);
+  return config.error().message;
+}
+
+IpAddress ip(std::string_view text) { return IpAddress::parse(text).value(); }
+
+TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
+  const Result<Config> config = Config::parse(kSmallest, "/etc/tagring");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->host, "tags.example.org");
+  EXPECT_EQ(config->port, 443);
+  EXPECT_EQ(config->origin(), "https://tags.example.org");
+  EXPECT_EQ(config->address, ip("2001:db8::1"));
+  EXPECT_EQ(config->data, "/etc/tagring/data");
+  EXPECT_EQ(config->log_level, "info");
+  EXPECT_EQ(config->listen_address, ip("2001:db8::1"));
+  EXPECT_EQ(config->listen_port, 443);
+  EXPECT_EQ(config->certificate, "/etc/tagring/cert.pem");
+  EXPECT_EQ(config->key, "/etc/tagring/key.pem");
+  EXPECT_EQ(config->network, "tagring");
+  EXPECT_EQ(config->vservers, 4U);
+  EXPECT_FALSE(config->create);
+  EXPECT_EQ(config->relay_replicas, 2U);
+  EXPECT_EQ(config->storage_replicas, 4U);
+  EXPECT_EQ(config->stabilise, std::chrono::seconds(5));
+  EXPECT_EQ(config->instances, std::vector<std::string>{"example.org"});
+  EXPECT_FALSE(config->allow_private_addresses);
+  EXPECT_TRUE(config->ca_file.empty());
+  EXPECT_TRUE(config->hosts.empty());
+}
+
+TEST(Config, ReadsEveryKeyOfTheExample) {
+  const Result<Config> config = Config::load(kDocs / "example.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->host, "tags.oak.example");
+  EXPECT_EQ(config->port, 8443);
+  EXPECT_EQ(config->origin(), "https://tags.oak.example:8443");
+  EXPECT_EQ(config->address, ip("127.0.1.1"));
+  EXPECT_EQ(config->data, kDocs / "data");
+  EXPECT_EQ(config->log_level, "warn");
+  EXPECT_EQ(config->listen_address, ip("127.0.0.1"));
+  EXPECT_EQ(config->listen_port, 9443);
+  EXPECT_EQ(config->certificate, kDocs / "certs/tags.oak.example.pem");
+  EXPECT_EQ(config->key, kDocs / "certs/tags.oak.example.key");
+  EXPECT_EQ(config->network, "demo");
+  EXPECT_EQ(config->vservers, 2U);
+  EXPECT_EQ(config->bootstrap,
+            (std::vector<std::string>{"https://tags.elm.example:8443", "https://ash.example"}));
+  EXPECT_TRUE(config->create);
+  EXPECT_EQ(config->relay_replicas, 4U);
+  EXPECT_EQ(config->storage_replicas, 8U);
+  EXPECT_EQ(config->stabilise, std::chrono::seconds(1));
+  EXPECT_EQ(config->instances, (std::vector<std::string>{"oak.example", "birch.example"}));
+  EXPECT_TRUE(config->allow_private_addresses);
+  EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
+  const std::map<std::string, std::vector<IpAddress>> hosts = {{"tags.elm.example", {ip("127.0.1.2")}},
+                                                               {"ash.example", {ip("fd00::3")}}};
+  EXPECT_EQ(config->hosts, hosts);
+}
+
+TEST(Config, IsDocumentedKeyByKey) {
+  std::ifstream page(kDocs / "config.md");
+  ASSERT_TRUE(page);
+  std::multiset<std::string> documented;
+  std::string section;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## [")) section = line.substr(4, line.size() - 5);
+    if (line.starts_with("| `")) documented.insert(section + "." + line.substr(3, line.find('`', 3) - 3));
+  }
+  const std::vector<std::string> known = config_keys();
+  EXPECT_EQ(documented, std::multiset<std::string>(known.begin(), known.end()));
+}
+
+TEST(Config, RefusesUnknownKeys) {
+  EXPECT_EQ(refusal(with("node", "hots", "\"x\"")),
+            "node.hots: unknown key; see docs/config.md for those that exist");
+  EXPECT_EQ(refusal(with("web", "port", "80")),
+            "web.port: unknown key; see docs/config.md for those that exist");
+  EXPECT_EQ(refusal("verbose = true\n" + std::string(kSmallest)), "verbose: unknown key outside a [section]");
+}
+
+TEST(Config, RefusesWhatIsNotToml) {
+  EXPECT_TRUE(refusal("[node]\nhost = tags").starts_with("line 2: ")) << refusal("[node]\nhost = tags");
+}
+
+TEST(Config, SaysWhichFileIsWrong) {
+  const Result<Config> absent = Config::load("/nonexistent/tagring.toml");
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(absent.error().message, "cannot read /nonexistent/tagring.toml");
+}
+
+struct BadValue {
+  std::string section;
+  std::string key;
+  std::string value;  // empty: the key is missing
+  std::string message;
+};
+
+class ConfigRefuses : public testing::TestWithParam<BadValue> {};
+
+TEST_P(ConfigRefuses, AndSaysWhy) {
+  const BadValue& bad = GetParam();
+  EXPECT_EQ(refusal(with(bad.section, bad.key, bad.value)), bad.message);
+}
+
+const std::string kReplicas = "must be 1, 2, 4, 8 or 16";
+const std::string kAddress = "must be an IPv6 or IPv4 address in quotes";
+const std::string kList = "must be a list of texts";
+const std::string kPair = "certificate and key are both needed: the PEM files of this node's host name";
+
+INSTANTIATE_TEST_SUITE_P(
+    Type, ConfigRefuses,
+    testing::Values(BadValue{"node", "host", "1", "node.host: must be a text in quotes"},
+                    BadValue{"node", "port", "\"443\"", "node.port: must be a number from 1 to 65535"},
+                    BadValue{"node", "address", "\"tags.example.org\"", "node.address: " + kAddress},
+                    BadValue{"node", "address", "6", "node.address: " + kAddress},
+                    BadValue{"node", "data", "\"\"", "node.data: must be a path in quotes"},
+                    BadValue{"node", "log_level", "3", "node.log_level: must be a text in quotes"},
+                    BadValue{"listen", "address", "\"[::1]\"", "listen.address: " + kAddress},
+                    BadValue{"listen", "certificate", "true", "listen.certificate: must be a path in quotes"},
+                    BadValue{"listen", "key", "\"\"", "listen.key: must be a path in quotes"},
+                    BadValue{"ring", "network", "7", "ring.network: must be a text in quotes"},
+                    BadValue{"ring", "bootstrap", "\"https://x.example\"", "ring.bootstrap: " + kList},
+                    BadValue{"ring", "bootstrap", "[1]", "ring.bootstrap: " + kList},
+                    BadValue{"ring", "create", "1", "ring.create: must be true or false"},
+                    BadValue{"publish", "instances", "\"example.org\"", "publish.instances: " + kList},
+                    BadValue{"network", "allow_private_addresses", "\"yes\"",
+                             "network.allow_private_addresses: must be true or false"},
+                    BadValue{"network", "ca_file", "[]", "network.ca_file: must be a path in quotes"},
+                    BadValue{"network", "hosts", "[\"x\"]",
+                             "network.hosts: must be a table: \"name\" = \"address\""},
+                    BadValue{"network", "hosts", "{ \"a.example\" = \"b.example\" }",
+                             "network.hosts.\"a.example\": " + kAddress}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Range, ConfigRefuses,
+    testing::Values(
+        BadValue{"node", "port", "0", "node.port: must be a number from 1 to 65535"},
+        BadValue{"node", "port", "65536", "node.port: must be a number from 1 to 65535"},
+        BadValue{"listen", "port", "-1", "listen.port: must be a number from 1 to 65535"},
+        BadValue{"ring", "vservers", "0", "ring.vservers: must be a number from 1 to 64"},
+        BadValue{"ring", "vservers", "65", "ring.vservers: must be a number from 1 to 64"},
+        BadValue{"ring", "relay_replicas", "0", "ring.relay_replicas: " + kReplicas},
+        BadValue{"ring", "relay_replicas", "3", "ring.relay_replicas: " + kReplicas},
+        BadValue{"ring", "storage_replicas", "32", "ring.storage_replicas: " + kReplicas},
+        BadValue{"ring", "storage_replicas", "-4", "ring.storage_replicas: " + kReplicas},
+        BadValue{"ring", "stabilise_ms", "99", "ring.stabilise_ms: must be a number from 100 to 600000"},
+        BadValue{"ring", "stabilise_ms", "600001", "ring.stabilise_ms: must be a number from 100 to 600000"},
+        BadValue{"node", "log_level", "\"loud\"", "node.log_level: must be debug, info, warn or error"},
+        BadValue{"ring", "bootstrap", "[\"tags.example.net\"]",
+                 "ring.bootstrap: 'tags.example.net' is not an https:// origin"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    MissingOrContradicting, ConfigRefuses,
+    testing::Values(
+        BadValue{"node", "host", "", "node.host: is missing: the public host name of this node"},
+        BadValue{"node", "host", "\"co.uk\"",
+                 "node.host: \"co.uk\" is a public suffix, not a registered domain"},
+        BadValue{"node", "host", "\"192.0.2.1\"", "node.host: an address is not a host name"},
+        BadValue{"node", "address", "", "node.address: is missing: the public address of this node"},
+        BadValue{"listen", "certificate", "", "listen.certificate: " + kPair},
+        BadValue{"listen", "key", "", "listen.certificate: " + kPair},
+        BadValue{
+            "ring", "bootstrap", "",
+            "ring.bootstrap: is empty: name nodes to join through, or set create = true to start a network"},
+        BadValue{"network", "hosts", "{ \"a.example\" = \"192.0.2.1\" }",
+                 "network.hosts: only with allow_private_addresses = true: production names come from DNS"}));
+
+TEST(Config, MayCreateANetworkWithoutBootstrap) {
+  std::string text = with("ring", "bootstrap", "");
+  text += "create = true\n";  // [ring] is the last section
+  EXPECT_EQ(refusal(text), "");
+}
+
+}  // namespace
+}  // namespace tagring::node
