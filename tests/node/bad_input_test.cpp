@@ -234,7 +234,7 @@ TEST_F(BadInput, OtherMethodsAndPagesAreRefused) {
 
 TEST_F(BadInput, PostsThatAreNotPublicAreRefused) {
   const json::value everybody = "https://www.w3.org/ns/activitystreams#Public";
-  const json::value followers = alice.id + "/followers";
+  const json::value followers(alice.id + "/followers");
   const json::value friends = "https://far.example/users/friend";
   for (const auto& [to, cc] :
        {std::pair(followers, everybody), std::pair(followers, json::value(json::array{})),

@@ -118,8 +118,8 @@ struct PostText {
   std::string uri;
   std::string author;
   std::vector<std::string> tags;
-  json::value to = "https://www.w3.org/ns/activitystreams#Public";
-  json::value cc = json::array{};
+  json::value to = json::value("https://www.w3.org/ns/activitystreams#Public");
+  json::value cc = json::value(json::array());
 };
 json::object note_object(const PostText& post);
 std::string create_text(const PostText& post, const std::string& type = "Create");

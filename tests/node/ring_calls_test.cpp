@@ -64,8 +64,10 @@ TEST_F(RingCalls, WrongFieldsAreRefusedByName) {
   expect_call_refused(with("network", "another"), 400, "invalid", "this node is of network 'tagring'");
   expect_call_refused(with("network", nullptr), 400, "invalid", "this node is of network 'tagring'");
   expect_call_refused(with("ring", "history"), 400, "invalid", "'ring' must be relay or storage");
-  expect_call_refused(with("to", std::string(63, 'a')), 400, "invalid", "'to' is not 64 hexadecimal digits");
-  expect_call_refused(with("to", std::string(64, 'x')), 400, "invalid", "'to' is not 64 hexadecimal digits");
+  expect_call_refused(with("to", json::value(std::string(63, 'a'))), 400, "invalid",
+                      "'to' is not 64 hexadecimal digits");
+  expect_call_refused(with("to", json::value(std::string(64, 'x'))), 400, "invalid",
+                      "'to' is not 64 hexadecimal digits");
   expect_call_refused(with("incarnation", -1), 400, "invalid", "'incarnation' must be a number");
   expect_call_refused(with("operation", "explode"), 400, "invalid", "unknown 'operation'");
   expect_call_refused(with("operation", 7), 400, "invalid", "unknown 'operation'");
