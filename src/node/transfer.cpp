@@ -218,7 +218,10 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
     return fail(ErrorCode::kInvalid, "another protocol version or network");
   }
   Request result;
-  result.ring = text_of(body, "ring") == "relay" ? Ring::kRelay : Ring::kStorage;
+  const std::string ring = text_of(body, "ring");
+  if (ring != "relay" && ring != "storage")
+    return fail(ErrorCode::kInvalid, "'ring' must be relay or storage");
+  result.ring = ring == "relay" ? Ring::kRelay : Ring::kStorage;
   const json::value* requester = json::find(body, "requester");
   if (requester == nullptr) return fail(ErrorCode::kInvalid, "'requester' is missing");
   TRY(result.requester, ring::contact_from_json(*requester));

@@ -53,14 +53,6 @@ class Lanes {
     wake(destination, lane);
   }
 
-  // Drops what waits for a destination, and forgets that it failed.
-  void drop(const std::string& destination) {
-    const auto it = lanes_.find(destination);
-    if (it == lanes_.end()) return;
-    size_ -= it->second.items.size();
-    it->second.items.clear();
-  }
-
   [[nodiscard]] Task<void> stop() {
     tasks_.cancel();
     co_await tasks_.join();
@@ -131,7 +123,11 @@ class Lanes {
         const Instant next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
         release();
         co_await clock_.sleep_until(next);
-        acquire();
+        if (active_ >= options_.concurrent_max) {
+          waiting_.push_back(destination);
+          co_return;
+        }
+        ++active_;
       }
       if (lanes_[destination].items.empty()) break;
     }
@@ -150,7 +146,6 @@ class Lanes {
       tasks_.spawn("lane", run(std::move(destination)));
     }
   }
-  void acquire() { ++active_; }
 
   Clock& clock_;
   Rng rng_;
