@@ -58,6 +58,7 @@ def suites(which):
         yield f"{name} (sanitized)", lambda name=name: gtest(DEBUG / "tests" / f"{name}_test")
     if which == "fast":
         return
+    yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for test in sorted((ROOT / "tests" / "cluster").glob("*_test.py")):

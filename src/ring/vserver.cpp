@@ -125,7 +125,9 @@ Task<Result<void>> Vserver::join(std::vector<Contact> known) {
   Contact m;
   CO_TRY(const Neighbours place, co_await find_place(std::move(known), &m));
   std::vector<Contact> list = co_await verified(place.successors);
-  list.push_back(m);  // a ring shorter than the list ends where it began
+  // Who was alone is also the successor. To append it to a list that is short for another reason, as when an
+  // entry has died, would skip everybody in between.
+  if (place.successors.empty()) list.push_back(m);
   successors_.assign(list, environment_.tuning.successors);
   if (successors_.empty()) co_return fail(ErrorCode::kUnavailable, "no successor answered");
   member_ = true;

@@ -74,6 +74,7 @@ bool Loop::step(Instant limit) {
   if (pick + 1 != ready_.size()) ready_[pick] = std::move(ready_.back());
   ready_.pop_back();
   ++events_;
+  last_event_owner_ = job.owner;
   note(static_cast<std::uint64_t>(now_.time_since_epoch().count()) << 20U ^ job.owner);
   job.run();
   after_event();

@@ -53,6 +53,8 @@ class Loop : public boost::asio::execution_context {
   void drop(OwnerId owner);
 
   [[nodiscard]] std::uint64_t events() const { return events_; }
+  // On whose behalf the latest event ran.
+  [[nodiscard]] OwnerId last_event_owner() const { return last_event_owner_; }
   [[nodiscard]] std::uint64_t trace() const { return trace_; }
   // Mixes something that must be the same in every run of a seed into the trace.
   void note(std::uint64_t value) { trace_ = (trace_ ^ value) * 0x100000001B3U; }
@@ -81,6 +83,7 @@ class Loop : public boost::asio::execution_context {
   std::uint64_t last_token_ = 0;
   std::uint64_t last_order_ = 0;
   std::uint64_t events_ = 0;
+  OwnerId last_event_owner_ = 0;
   std::uint64_t trace_ = 0xCBF29CE484222325U;
 };
 

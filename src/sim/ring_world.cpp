@@ -3,15 +3,34 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
+#include <utility>
 
 #include "base/assert.hpp"
 
 namespace tagring::sim {
 namespace {
+
+constexpr std::size_t kBootstrapContacts = 3;
+
 // Unwinds when the owner is dropped; nothing to report.
 struct Detached {
   void operator()(std::exception_ptr error) const { TR_ASSERT(!error); }
 };
+
+std::uint64_t hash_of_pointers(const ring::Membership& membership) {
+  std::uint64_t hash = 0;
+  const auto mix = [&](const ring::Contact& contact) {
+    hash = (hash ^ contact.id.top() ^ contact.incarnation) * 0x100000001B3U;
+  };
+  for (const auto& vserver : membership.vservers()) {
+    hash = (hash ^ (vserver->is_member() ? 1U : 2U)) * 0x100000001B3U;
+    mix(vserver->self());
+    mix(vserver->predecessor().value_or(ring::Contact{}));
+    for (const ring::Contact& contact : vserver->successors().contacts()) mix(contact);
+  }
+  return hash;
+}
+
 }  // namespace
 
 // Carries calls of one host to others.
@@ -41,18 +60,19 @@ class RingWorld::SimPeers final : public ring::Peers {
 
   static void arrive(RingWorld& world, std::size_t from, const ring::Contact& to,
                      const ring::Request& request, Answer box) {
-    Member* member = world.find(to.id);
-    if (member == nullptr) {
+    Member* member = nullptr;
+    ring::Vserver* vserver = world.find(to.id, &member);
+    if (vserver == nullptr) {
       return reply(world, world.host_of_.at(to.id), from, box,
                    fail(ErrorCode::kUnavailable, "connection refused"));
     }
-    if (member->vserver.self().incarnation != to.incarnation) {
+    if (vserver->self().incarnation != to.incarnation) {
       return reply(world, world.host_of_.at(to.id), from, box,
                    fail(ErrorCode::kNotFound, "another incarnation"));
     }
-    boost::asio::co_spawn(
-        world.loop.executor(member->owner),
-        serve(&world, world.host_of_.at(to.id), from, &member->vserver, request, std::move(box)), Detached{});
+    boost::asio::co_spawn(world.loop.executor(member->owner),
+                          serve(&world, world.host_of_.at(to.id), from, vserver, request, std::move(box)),
+                          Detached{});
   }
   static Task<void> serve(RingWorld* world, std::size_t host, std::size_t from, ring::Vserver* vserver,
                           ring::Request request, Answer box) {
@@ -74,97 +94,80 @@ class RingWorld::SimPeers final : public ring::Peers {
   OwnerId owner_;
 };
 
-RingWorld::RingWorld(std::uint64_t seed, ring::Tuning tuning) : loop(seed), rng_(~seed), tuning_(tuning) {}
+RingWorld::RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions options)
+    : loop(seed), rng_(~seed), tuning_(tuning), options_(options) {}
 
 RingWorld::~RingWorld() {
   while (!members_.empty()) crash(members_.begin()->first);
 }
 
-ring::Contact RingWorld::make_contact(std::size_t host) {
+// --- hosts -------------------------------------------------------------------------------------------------
+
+// A host's vservers: the same places on the ring each time, a new incarnation each time.
+std::vector<ring::Contact> RingWorld::make_contacts(std::size_t host) {
   ring::Contact contact;
   contact.host = fmt::format("n{}.example", host);
   contact.address.bytes = {0x20, 0x01, 0x0D, 0xB8};
   for (int i = 0; i < 4; ++i)
     contact.address.bytes[4 + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(host >> (24 - 8 * i));
-  contact.id = ring::make_node_id(tuning_.scheme, contact.address.prefix64(), contact.host, contact.vserver);
   contact.incarnation = ++incarnations_[host];
-  host_of_[contact.id] = host;
-  return contact;
+  std::vector<ring::Contact> contacts;
+  for (std::uint8_t i = 0; i < options_.vservers; ++i) {
+    contact.vserver = i;
+    contact.id = ring::make_node_id(tuning_.scheme, contact.address.prefix64(), contact.host, i);
+    host_of_[contact.id] = host;
+    contacts.push_back(contact);
+  }
+  return contacts;
 }
 
-Duration RingWorld::delay() {
-  const auto spread = static_cast<std::uint64_t>((faults.delay_max - faults.delay_min).count()) + 1;
-  return faults.delay_min + Duration(static_cast<Duration::rep>(rng_.below(spread)));
-}
-
-bool RingWorld::passes(std::size_t from, std::size_t to) {
-  if (!parts_.empty() && parts_[from] != parts_[to]) return false;
-  return faults.loss == 0 || !rng_.chance(faults.loss);
-}
-
-void RingWorld::start(std::size_t host) {
+RingWorld::Member& RingWorld::add(std::size_t host) {
   TR_ASSERT(!members_.contains(host));
   const OwnerId owner = ++last_owner_;
   auto clock = std::make_unique<LoopClock>(loop, owner);
   auto peers = std::make_unique<SimPeers>(*this, host, owner);
   ring::Vserver::Environment environment{*clock, *peers, loop.executor(owner), tuning_};
-  auto member = std::make_unique<Member>(environment, make_contact(host), rng_.fork());
+  auto member = std::make_unique<Member>(
+      std::move(clock), std::move(peers), std::move(environment), options_, make_contacts(host),
+      [this] { return find_bootstrap(); }, rng_.fork());
   member->owner = owner;
-  member->clock = std::move(clock);
-  member->peers = std::move(peers);
   // A test of the ring alone has no data to fetch.
-  ring::Vserver& vserver = member->vserver;
-  vserver.on_segment_change = [&vserver] {
+  member->membership.on_segment_change = [](ring::Vserver& vserver) {
     if (const auto gap = vserver.missing()) vserver.fetched(*gap);
   };
-  members_.emplace(host, std::move(member));
-  boost::asio::co_spawn(loop.executor(owner), run_member(host), Detached{});
+  host_of_owner_[owner] = host;
+  return *members_.emplace(host, std::move(member)).first->second;
 }
 
-Task<void> RingWorld::run_member(std::size_t host) {
-  Member& member = *members_.at(host);
-  member.joining = true;
-  for (;;) {
-    std::vector<ring::Contact> known;
-    for (const auto& [other, candidate] : members_) {
-      if (candidate->vserver.is_member()) known.push_back(candidate->vserver.self());
+void RingWorld::start(std::size_t host) { add(host).membership.start(true); }
+
+Task<std::vector<ring::Contact>> RingWorld::find_bootstrap() {
+  std::vector<ring::Contact> known;
+  for (const auto& [host, member] : members_) {
+    for (const auto& vserver : member->membership.vservers()) {
+      if (vserver->is_member()) known.push_back(vserver->self());
     }
-    if (known.empty()) {
-      member.vserver.create();
-      break;
-    }
-    const std::size_t pick = rng_.below(known.size());
-    std::swap(known[0], known[pick]);
-    known.resize(1);
-    const Result<void> joined = co_await member.vserver.join(std::move(known));
-    if (joined) break;
-    co_await member.clock->sleep_until(loop.now() + tuning_.stabilise_every);
   }
-  member.joining = false;
-  member.vserver.start();
+  for (std::size_t i = 0; i < std::min(kBootstrapContacts, known.size()); ++i)
+    std::swap(known[i], known[i + rng_.below(known.size() - i)]);
+  if (known.size() > kBootstrapContacts) known.resize(kBootstrapContacts);
+  co_return known;
 }
 
 void RingWorld::crash(std::size_t host) {
   const auto it = members_.find(host);
   TR_ASSERT(it != members_.end());
   loop.drop(it->second->owner);
+  host_of_owner_.erase(it->second->owner);
   members_.erase(it);
+  crashed_ = true;
 }
 
 void RingWorld::build(std::size_t hosts) {
-  for (std::size_t host = 0; host < hosts; ++host) {
-    const OwnerId owner = ++last_owner_;
-    auto clock = std::make_unique<LoopClock>(loop, owner);
-    auto peers = std::make_unique<SimPeers>(*this, host, owner);
-    ring::Vserver::Environment environment{*clock, *peers, loop.executor(owner), tuning_};
-    auto member = std::make_unique<Member>(environment, make_contact(host), rng_.fork());
-    member->owner = owner;
-    member->clock = std::move(clock);
-    member->peers = std::move(peers);
-    members_.emplace(host, std::move(member));
-  }
   std::vector<ring::Vserver*> order;
-  for (const auto& [host, member] : members_) order.push_back(&member->vserver);
+  for (std::size_t host = 0; host < hosts; ++host) {
+    for (const auto& vserver : add(host).membership.vservers()) order.push_back(vserver.get());
+  }
   std::ranges::sort(order, {}, [](const ring::Vserver* v) { return v->self().id; });
   const auto first_at = [&](const RingId& key) {
     const auto it =
@@ -188,114 +191,94 @@ void RingWorld::build(std::size_t hosts) {
   }
 }
 
-RingWorld::Member* RingWorld::find(const RingId& id) {
+void RingWorld::run() {
+  for (const auto& [host, member] : members_) {
+    for (const auto& vserver : member->membership.vservers()) vserver->start();
+    member->membership.start(false);
+  }
+}
+
+ring::Vserver* RingWorld::find(const RingId& id, Member** member) {
   const auto host = host_of_.find(id);
   if (host == host_of_.end()) return nullptr;
   const auto it = members_.find(host->second);
-  return it == members_.end() ? nullptr : it->second.get();
+  if (it == members_.end()) return nullptr;
+  *member = it->second.get();
+  return it->second->membership.find(id);
 }
 
-std::map<RingId, const ring::Vserver*> RingWorld::live() const {
-  std::map<RingId, const ring::Vserver*> result;
+// --- network -----------------------------------------------------------------------------------------------
+
+Duration RingWorld::delay() {
+  const auto spread = static_cast<std::uint64_t>((faults.delay_max - faults.delay_min).count()) + 1;
+  return faults.delay_min + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+}
+
+bool RingWorld::passes(std::size_t from, std::size_t to) {
+  if (from == to) return true;
+  if (!parts_.empty() && parts_[from] != parts_[to]) return false;
+  return faults.loss == 0 || !rng_.chance(faults.loss);
+}
+
+// --- what is true ------------------------------------------------------------------------------------------
+
+RingView RingWorld::view() const {
+  RingView result;
   for (const auto& [host, member] : members_) {
-    if (member->vserver.is_member()) result.emplace(member->vserver.self().id, &member->vserver);
+    for (const auto& vserver : member->membership.vservers()) {
+      if (vserver->is_member()) result.emplace(vserver->self().id, vserver.get());
+    }
   }
   return result;
 }
 
 const ring::Vserver& RingWorld::true_owner(const RingId& key) const {
-  const auto all = live();
+  const RingView all = view();
   const auto it = all.lower_bound(key);
   return it == all.end() ? *all.begin()->second : *it->second;
 }
 
-namespace {
-
-using Live = std::map<RingId, const ring::Vserver*>;
-
-bool is_live(const Live& all, const ring::Contact& contact) {
-  const auto it = all.find(contact.id);
-  return it != all.end() && it->second->self().incarnation == contact.incarnation;
-}
-
-const ring::Vserver* best_successor(const Live& all, const ring::Vserver& vserver) {
-  for (const ring::Contact& contact : vserver.successors().contacts()) {
-    if (is_live(all, contact)) return all.at(contact.id);
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-std::optional<std::string> RingWorld::broken_invariant() const {
-  const Live all = live();
-  if (all.size() < 2) return std::nullopt;
-  std::map<RingId, RingId> next;
-  for (const auto& [id, vserver] : all) {
-    const ring::Vserver* best = best_successor(all, *vserver);
-    if (best == nullptr) {
-      // A creator that nobody has notified yet stands alone.
-      if (vserver->successors().empty()) continue;
-      return fmt::format("{} has no live successor", id.short_hex());
-    }
-    next[id] = best->self().id;
-  }
-  // Follow best successors from everywhere: exactly one cycle, and it goes round the identifiers exactly
-  // once.
-  std::map<RingId, int> colour;
-  int walk = 0;
-  std::optional<RingId> on_ring;
-  for (const auto& [start, unused] : next) {
-    ++walk;
-    RingId at = start;
-    while (next.contains(at) && !colour.contains(at)) {
-      colour[at] = walk;
-      at = next[at];
-    }
-    if (!next.contains(at) || colour[at] != walk) continue;
-    if (on_ring) return fmt::format("two rings: through {} and {}", on_ring->short_hex(), at.short_hex());
-    on_ring = at;
-    int wraps = 0;
-    RingId member = at;
-    do {
-      if (next[member] <= member) ++wraps;
-      member = next[member];
-    } while (member != at);
-    if (wraps != 1) return fmt::format("the ring through {} goes round {} times", at.short_hex(), wraps);
-  }
-  return std::nullopt;
-}
-
 bool RingWorld::is_ideal() const {
-  const Live all = live();
   for (const auto& [host, member] : members_) {
-    if (!member->vserver.is_member()) return false;
+    if (!member->membership.is_member()) return false;
   }
-  if (all.size() < 2) return true;
-  std::vector<const ring::Vserver*> order;
-  for (const auto& [id, vserver] : all) order.push_back(vserver);
-  const std::size_t n = order.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto& predecessor = order[i]->predecessor();
-    if (!predecessor || *predecessor != order[(i + n - 1) % n]->self()) return false;
-    const auto contacts = order[i]->successors().contacts();
-    if (contacts.size() < std::min(n - 1, tuning_.successors)) return false;
-    for (std::size_t step = 0; step < contacts.size(); ++step) {
-      if (contacts[step] != order[(i + 1 + step) % n]->self()) return false;
-    }
+  return sim::is_ideal(view(), tuning_.successors);
+}
+
+void RingWorld::watch() {
+  loop.after_event = [this] { check_after_event(); };
+}
+
+void RingWorld::check_after_event() {
+  if (broken_) return;
+  // An event changes nobody's pointers but its owner's.
+  bool changed = std::exchange(crashed_, false);
+  const auto owner = host_of_owner_.find(loop.last_event_owner());
+  if (owner != host_of_owner_.end()) {
+    Member& member = *members_.at(owner->second);
+    const std::uint64_t hash = hash_of_pointers(member.membership);
+    changed = changed || hash != member.pointers;
+    member.pointers = hash;
   }
-  return true;
+  if (!changed) return;
+  const RingView all = view();
+  const Principals now = principals(all);
+  Principals established;
+  for (const auto& [principal, since] : principal_since_) {
+    if (loop.now() - since > tuning_.call_timeout) established.insert(principal);
+  }
+  broken_ = broken_shape(all);
+  if (!broken_) broken_ = broken_history(all, tuning_.successors, established, now);
+  std::erase_if(principal_since_, [&](const auto& entry) { return !now.contains(entry.first); });
+  for (const auto& principal : now) principal_since_.emplace(principal, loop.now());
 }
 
 bool RingWorld::may_crash(std::size_t host) const {
   const auto it = members_.find(host);
   if (it == members_.end()) return false;
-  Live all = live();
-  // The theory needs more principals than a list has entries.
-  if (all.size() <= tuning_.successors + 1) return false;
-  all.erase(it->second->vserver.self().id);
-  return std::ranges::all_of(
-      all, [&](const auto& entry) { return best_successor(all, *entry.second) != nullptr; });
+  RingView all = view();
+  for (const auto& vserver : it->second->membership.vservers()) all.erase(vserver->self().id);
+  return !broken_shape(all) && principals(all).size() > tuning_.successors;
 }
 
 }  // namespace tagring::sim

@@ -1,19 +1,19 @@
-// Vservers on a virtual network, without anything above the ring: for checking the ring's invariants after
-// every event, and for measuring look-ups among thousands of vservers.
+// Members of one ring on a virtual network, without anything above the ring: for checking the ring's
+// invariants after every event, and for measuring look-ups among thousands of vservers.
 //
 // Messages travel as values. Certificates and addresses are virtual: a call fails unless the contact is of a
-// live node.
+// live host.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "ring/vserver.hpp"
+#include "ring/membership.hpp"
 #include "sim/loop.hpp"
+#include "sim/ring_oracle.hpp"
 
 namespace tagring::sim {
 
@@ -24,26 +24,35 @@ struct NetworkFaults {
   double loss = 0;
 };
 
+struct RingOptions {
+  std::uint8_t vservers = 1;  // per host
+  ring::Membership::Options membership;
+};
+
 class RingWorld {
  public:
   struct Member {
-    Member(ring::Vserver::Environment environment, ring::Contact contact, Rng rng)
-        : vserver(std::move(environment), Ring::kRelay, std::move(contact), rng) {}
+    Member(std::unique_ptr<LoopClock> its_clock, std::unique_ptr<ring::Peers> its_peers,
+           ring::Vserver::Environment environment, const RingOptions& options,
+           std::vector<ring::Contact> contacts, ring::Membership::Bootstrap bootstrap, Rng rng)
+        : clock(std::move(its_clock)),
+          peers(std::move(its_peers)),
+          membership(std::move(environment), options.membership, Ring::kRelay, std::move(contacts),
+                     std::move(bootstrap), rng),
+          vserver(*membership.vservers().front()) {}
+
     OwnerId owner = 0;
     std::unique_ptr<LoopClock> clock;
     std::unique_ptr<ring::Peers> peers;
-    ring::Vserver vserver;
-    bool joining = false;
+    ring::Membership membership;
+    ring::Vserver& vserver;      // the first
+    std::uint64_t pointers = 0;  // hash of all its pointers when they were last looked at
   };
 
-  RingWorld(std::uint64_t seed, ring::Tuning tuning);
+  RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions options = {});
   ~RingWorld();
 
-  // A host's contact: same place on the ring each time, a new incarnation each time.
-  ring::Contact make_contact(std::size_t host);
-
-  // Starts a host that joins through `known` (or creates the ring if there is nobody), retrying until it is a
-  // member.
+  // Starts a host that joins through members chosen at random (or creates the ring if there is nobody).
   void start(std::size_t host);
   // The host stops at once, and everything it was doing with it.
   void crash(std::size_t host);
@@ -51,19 +60,23 @@ class RingWorld {
   // Hosts in different parts cannot talk; an empty map heals.
   void partition(std::map<std::size_t, int> parts) { parts_ = std::move(parts); }
 
-  // An ideal ring of `hosts` vservers, built by formula.
+  // An ideal ring of `hosts` hosts, built by formula. It lies still until run().
   void build(std::size_t hosts);
+  void run();
+
+  [[nodiscard]] RingView view() const;
   // The true owner of a key among the members.
   [[nodiscard]] const ring::Vserver& true_owner(const RingId& key) const;
-
-  // The first broken invariant of research on corrected Chord, or nothing. Inside the operating assumptions
-  // it must be nothing after every event: every member has a live successor, successor lists are ordered, one
-  // ordered ring.
-  [[nodiscard]] std::optional<std::string> broken_invariant() const;
-  // True if all pointers of all members are what they must be when nothing changes: heads, lists and
-  // predecessors.
+  // Everybody is a member, and the ring is ideal.
   [[nodiscard]] bool is_ideal() const;
-  // True if `host` may crash without leaving the assumptions: nobody loses its last live successor.
+
+  // Checks the ring after every event that changed a pointer, from now on. Only for runs inside the operating
+  // assumptions: perfect failure detection, and no crash that may_crash() forbids.
+  void watch();
+  // The first broken invariant that watch() has seen.
+  [[nodiscard]] const std::optional<std::string>& broken() const { return broken_; }
+  // True if `host` may crash without leaving the assumptions: nobody loses its last live successor, and
+  // enough principals remain.
   [[nodiscard]] bool may_crash(std::size_t host) const;
 
   Loop loop;
@@ -73,18 +86,25 @@ class RingWorld {
 
  private:
   class SimPeers;
-  Task<void> run_member(std::size_t host);
-  [[nodiscard]] std::map<RingId, const ring::Vserver*> live() const;
-  Member* find(const RingId& id);
+  Member& add(std::size_t host);
+  std::vector<ring::Contact> make_contacts(std::size_t host);
+  Task<std::vector<ring::Contact>> find_bootstrap();
+  [[nodiscard]] ring::Vserver* find(const RingId& id, Member** member);
+  void check_after_event();
   Duration delay();
   bool passes(std::size_t from, std::size_t to);
 
   Rng rng_;
   ring::Tuning tuning_;
+  RingOptions options_;
   OwnerId last_owner_ = 0;
   std::map<std::size_t, std::uint64_t> incarnations_;
   std::map<RingId, std::size_t> host_of_;
+  std::map<OwnerId, std::size_t> host_of_owner_;
   std::map<std::size_t, int> parts_;
+  bool crashed_ = false;  // somebody, since the last check
+  std::map<Principals::value_type, Instant> principal_since_;
+  std::optional<std::string> broken_;
 };
 
 }  // namespace tagring::sim

@@ -1,0 +1,201 @@
+// The ring under joins and crashes within the operating assumptions of corrected Chord, with its invariants
+// checked after every event.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ring_sim/fixture.hpp"
+
+namespace tagring::sim {
+namespace {
+
+struct Setting {
+  std::size_t hosts = 24;
+  RingOptions options;
+  Duration duration = std::chrono::minutes(3);
+};
+
+struct Outcome {
+  std::optional<std::string> broken;
+  std::optional<int> rounds;
+  int bound = 0;
+  std::uint64_t events = 0;
+  std::uint64_t trace = 0;
+};
+
+// Joins and crashes at random within the operating assumptions; then peace, in which the ring must become
+// ideal.
+Outcome churn(std::uint64_t seed, const Setting& setting) {
+  RingWorld world(seed, small_tuning(), setting.options);
+  world.faults.delay_max = Duration(40);
+  Outcome outcome;
+  Rng rng(seed * 7 + 1);
+  world.build(8);
+  world.run();
+  world.watch();
+  const Instant end = world.loop.now() + setting.duration;
+  while (world.loop.now() < end && !world.broken()) {
+    world.loop.run_for(Duration(static_cast<Duration::rep>(50 + rng.below(1500))));
+    const std::size_t host = rng.below(setting.hosts);
+    if (!world.is_up(host)) {
+      world.start(host);
+    } else if (rng.chance(0.6) && world.may_crash(host)) {
+      world.crash(host);
+      // Some are back at once, while everybody still believes in the former incarnation.
+      if (rng.chance(0.3)) world.start(host);
+    }
+  }
+  outcome.bound = rounds_bound(world.view().size(), small_tuning().successors);
+  outcome.rounds = rounds_until_ideal(world, small_tuning().stabilise_every, 60);
+  outcome.broken = world.broken();
+  outcome.events = world.loop.events();
+  outcome.trace = world.loop.trace();
+  return outcome;
+}
+
+void expect_correct(const Setting& setting, std::uint64_t count) {
+  int total = 0;
+  int longest = 0;
+  std::uint64_t events = 0;
+  const auto all = seeds(count);
+  for (const std::uint64_t seed : all) {
+    const Outcome outcome = churn(seed, setting);
+    ASSERT_FALSE(outcome.broken) << "seed " << seed << ": " << *outcome.broken;
+    ASSERT_TRUE(outcome.rounds) << "seed " << seed << " did not become ideal";
+    EXPECT_LE(*outcome.rounds, outcome.bound) << "seed " << seed;
+    total += *outcome.rounds;
+    longest = std::max(longest, *outcome.rounds);
+    events += outcome.events;
+  }
+  fmt::print("{} runs, {} events; rounds until ideal: mean {:.1f}, longest {}\n", all.size(), events,
+             static_cast<double>(total) / static_cast<double>(all.size()), longest);
+}
+
+TEST(RingChurn, KeepsTheInvariantsAndBecomesIdealAfterwards) { expect_correct({}, 40); }
+
+TEST(RingChurn, KeepsTheInvariantsWithSeveralVserversPerHost) {
+  Setting setting;
+  setting.hosts = 16;
+  setting.options.vservers = 3;
+  expect_correct(setting, 15);
+}
+
+// Watching for splits must not make anybody leave a ring that is whole.
+TEST(RingChurn, KeepsTheInvariantsWhileWatchingForSplits) {
+  Setting setting;
+  setting.options.membership.split_check_every = std::chrono::seconds(3);
+  expect_correct(setting, 15);
+}
+
+TEST(RingChurn, SameSeedGivesTheSameTrace) {
+  Setting setting;
+  setting.duration = std::chrono::minutes(1);
+  const Outcome a = churn(99, setting);
+  const Outcome b = churn(99, setting);
+  const Outcome c = churn(100, setting);
+  EXPECT_EQ(a.trace, b.trace);
+  EXPECT_NE(a.trace, c.trace);
+}
+
+// Runs until `host` is a member, and no event longer.
+void run_until_member(RingWorld& world, std::size_t host) {
+  bool joined = false;
+  for (int i = 0; i < 100'000 && !joined; ++i) {
+    world.loop.run_for(Duration(1));
+    joined = world.members_.at(host)->vserver.is_member();
+  }
+  ASSERT_TRUE(joined);
+}
+
+TEST(RingJoin, SurvivesTheFailureOfAllButOneOfTheSuccessors) {
+  for (const std::uint64_t seed : seeds(10)) {
+    RingWorld world(seed, small_tuning());
+    world.build(16);
+    world.run();
+    world.start(16);
+    run_until_member(world, 16);
+    const auto successors = world.members_.at(16)->vserver.successors().copy();
+    ASSERT_EQ(successors.size(), small_tuning().successors) << "seed " << seed;
+    for (std::size_t host = 0; host < 16; ++host) {
+      const RingId id = world.members_.at(host)->vserver.self().id;
+      for (std::size_t i = 0; i + 1 < successors.size(); ++i) {
+        if (successors[i].id == id) world.crash(host);
+      }
+    }
+    EXPECT_EQ(broken_shape(world.view()), std::nullopt) << "seed " << seed;
+    EXPECT_TRUE(rounds_until_ideal(world, small_tuning().stabilise_every, 30)) << "seed " << seed;
+  }
+}
+
+// The list a joiner copies has a dead entry: the gap stays a gap.
+TEST(RingJoin, SkipsNobodyWhereAnEntryOfTheCopiedListIsDead) {
+  for (const std::uint64_t seed : seeds(20)) {
+    RingWorld world(seed, small_tuning());
+    world.build(16);
+    world.run();
+    world.watch();
+    world.loop.run_for(std::chrono::seconds(10));
+    world.crash(seed % 16);
+    world.start(16);
+    run_until_member(world, 16);
+    EXPECT_EQ(world.broken(), std::nullopt) << "seed " << seed;
+  }
+}
+
+Task<Result<ring::Reply>> ask(ring::Vserver* vserver, decltype(ring::Request::body) body) {
+  ring::Request request;
+  request.body = std::move(body);
+  co_return co_await vserver->answer(std::move(request));
+}
+
+TEST(RingAnswers, AreBusyAboutPointersThatAreChanging) {
+  RingWorld world(1, small_tuning());
+  world.build(8);
+  world.run();
+  RingWorld::Member& member = *world.members_.at(0);
+  while (!member.vserver.is_pending()) world.loop.run_for(Duration(1));
+  // A question that runs before anything else does.
+  std::optional<Result<ring::Reply>> reply;
+  std::optional<Result<ring::Reply>> ping;
+  const auto store = [](auto& slot) {
+    return [&slot](std::exception_ptr, Result<ring::Reply> value) { slot.emplace(std::move(value)); };
+  };
+  boost::asio::co_spawn(world.loop.executor(member.owner), ask(&member.vserver, ring::GetNeighbours{}),
+                        store(reply));
+  boost::asio::co_spawn(world.loop.executor(member.owner), ask(&member.vserver, ring::Ping{}), store(ping));
+  world.loop.run_for(Duration(0));
+  ASSERT_TRUE(member.vserver.is_pending());
+  ASSERT_TRUE(reply && ping);
+  ASSERT_FALSE(reply->has_value());
+  EXPECT_EQ(reply->error().code, ErrorCode::kBusy);
+  EXPECT_TRUE(ping->has_value());
+}
+
+Task<bool> leave_and_return(ring::Vserver* vserver, ring::Contact known) {
+  co_await vserver->stop();
+  vserver->leave();
+  for (;;) {
+    const Result<void> joined = co_await vserver->join({known});
+    if (joined) co_return true;
+  }
+}
+
+TEST(RingLeave, WhoComesBackIsANewMember) {
+  RingWorld world(2, small_tuning());
+  world.build(8);
+  world.run();
+  world.loop.run_for(std::chrono::seconds(10));
+  RingWorld::Member& member = *world.members_.at(3);
+  const ring::Contact before = member.vserver.self();
+  ASSERT_TRUE(
+      await(world, member.owner, leave_and_return(&member.vserver, world.members_.at(5)->vserver.self())));
+  const ring::Contact after = member.vserver.self();
+  EXPECT_EQ(before.id, after.id);
+  EXPECT_GT(after.incarnation, before.incarnation);
+  member.vserver.start();
+  EXPECT_TRUE(rounds_until_ideal(world, small_tuning().stabilise_every, 30));
+}
+
+}  // namespace
+}  // namespace tagring::sim
