@@ -86,7 +86,9 @@ int main(int argc, char** argv) {
   const auto ed25519 = crypto::PrivateKey::generate(crypto::KeyType::kEd25519);
   print({"fanout_uris", measure(directory, rsa, true, 10'000), "URIs/s", kGoal, "goal"});
   print({"fanout_uris_ed25519", measure(directory, ed25519, true, 10'000), "URIs/s", kGoal, "goal"});
-  const double signs = rate_on_all_cores([&rsa] { rsa.sign("as long as most signing strings are"); });
+  const double signs = rate_on_all_cores([&rsa] {
+    if (rsa.sign("as long as most signing strings are").empty()) give_up("cannot sign");
+  });
   print({"deliver_signed", measure(directory, rsa, false, 20), "deliveries/s", signs,
          "RSA-2048 signatures/s of all cores, just before (goal: ratio 0.8)"});
 }

@@ -14,7 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "build" / "release" / "bench"
 RUN = ROOT / "build" / "bench"
-sys.path.insert(0, str(ROOT / "demo"))
+sys.path.insert(0, str(ROOT / "tools"))
+
+import bench_network  # noqa: E402
 
 
 def figure(name, value, unit, reference=None, reference_is=None):
@@ -51,7 +53,28 @@ def fanout():
     yield from program("fanout_bench", RUN / "fanout")
 
 
-PARTS = {"lookups": lookups, "history": history, "ingest": ingest, "fanout": fanout}
+def latency():
+    times = bench_network.latencies(RUN / "latency")
+    yield figure("latency_idle_p50", times[len(times) // 2], "ms", 50, "goal")
+    yield figure("latency_idle_p99", times[len(times) * 99 // 100], "ms", 250, "goal")
+
+
+def subscriptions():
+    found = bench_network.many_subscriptions(RUN / "subscriptions")
+    yield figure("subscriptions_100k_mb", found["mb"] - found["mb_before"], "MB more", 100, "goal")
+    yield figure("subscriptions_100k_rss_mb", found["mb"], "MB", found["mb_before"], "before")
+    yield figure("subscriptions_100k_messages", found["messages"], "messages", found["vservers"], "vservers of the ring")
+    yield figure("subscriptions_100k_seconds", found["seconds"], "s")
+
+
+PARTS = {
+    "lookups": lookups,
+    "history": history,
+    "ingest": ingest,
+    "fanout": fanout,
+    "latency": latency,
+    "subscriptions": subscriptions,
+}
 
 
 def row(cells):
