@@ -51,6 +51,7 @@ Task<void> publish(LoneNode* lone, std::size_t posts, double* seconds) {
     return lone->node->status().at("announced").to_number<std::uint64_t>() >= deliveries;
   });
   *seconds = watch.seconds();
+  fmt::print(stderr, "{:.1f} s of CPU: ", watch.cpu_seconds());
 }
 
 // Deliveries a second.

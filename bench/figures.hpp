@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <fmt/core.h>
 #include <string>
 
@@ -37,7 +38,13 @@ class Stopwatch {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
+  // Of all threads of the process: tells a busy machine from slow code.
+  [[nodiscard]] double cpu_seconds() const {
+    return static_cast<double>(std::clock() - cpu_start_) / CLOCKS_PER_SEC;
+  }
+
  private:
+  std::clock_t cpu_start_ = std::clock();
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

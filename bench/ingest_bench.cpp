@@ -121,7 +121,10 @@ Task<void> send_all(LoneNode* lone, const std::vector<Author>* authors, std::siz
   for (std::size_t i = 0; i < kInFlight; ++i) clients.spawn("client", send_some(lone, &load));
   co_await clients.join();
   rates->taken = static_cast<double>(load.done) / watch.seconds();
+  fmt::print(stderr, "{} posts taken in {:.1f} s, {:.1f} s of CPU\n", load.done, watch.seconds(),
+             watch.cpu_seconds());
   co_await lone->wait_for([lone] { return lone->node->is_idle(); });
+  fmt::print(stderr, "settled after {:.1f} s, {:.1f} s of CPU\n", watch.seconds(), watch.cpu_seconds());
   rates->settled = static_cast<double>(load.done) / watch.seconds();
 }
 
