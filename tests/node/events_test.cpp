@@ -121,6 +121,16 @@ TEST_F(Events, ARemovalOfAPostThatStillCarriesTheTagIsRefused) {
   EXPECT_THAT(history("caturday"), ElementsAre(foreign.uri));
 }
 
+TEST_F(Events, ARemovalThatNamesAnotherAuthorIsRefused) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  foreign.author = "https://far.example/users/other";
+  for (const std::string& target : {relay, storage}) {
+    expect_not_taken("Remove", target, foreign, "object.attributedTo is not the actor");
+  }
+}
+
 TEST_F(Events, ARemovalIsTakenOnceThePostIsGoneAtItsOrigin) {
   for (const int status : {404, 410}) {
     foreign.uri = fmt::format("https://far.example/notes/{}", status);
