@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "node/catch_up.hpp"
 #include "node/fixture.hpp"
 #include "ring/codec.hpp"
 
@@ -243,7 +244,14 @@ class TwoMembers : public Following {
     contact.host = "tags.peer.example";
     contact.address = *IpAddress::parse("2001:db8:2::1");
     contact.incarnation = 1;
-    contact.id = ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), "peer.example", 0);
+    // One of its vservers leaves less than a quarter of the ring to us, so that some tags are not ours at
+    // all.
+    for (contact.vserver = 0;; ++contact.vserver) {
+      contact.id = ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), "peer.example",
+                                      contact.vserver);
+      const double share = clockwise_distance(contact.id, self(Ring::kRelay).self().id).fraction();
+      if (share > 0.1 && share < 0.2) break;
+    }
     internet.answers[contact.origin() + std::string(RingService::kPath)] = [this](const HttpCall& call) {
       return with_status(200, reply(ring::decode_envelope(call.body).value()));
     };
@@ -328,6 +336,9 @@ TEST_F(TwoMembers, TheHistoryOfATagOwnedElsewhereIsMisdirected) {
 TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   internet.answers[peer.inbox] = [](const HttpCall&) {
     return with_status(200, R"({"accepted":1,"refused":[]})");
+  };
+  internet.answers[contact.origin() + std::string(CatchUp::kPath)] = [](const HttpCall&) {
+    return with_status(200, R"({"items":[]})");
   };
   const std::string theirs = tag_that_is(false);
   follow(fan, theirs);
