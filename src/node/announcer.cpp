@@ -12,6 +12,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
+constexpr std::size_t kLettersMax = 16;
 constexpr std::size_t kRecentMax = 5'000;
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
@@ -104,20 +105,31 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   co_return again;
 }
 
+// One activity for all who get the same posts.
+std::string Announcer::letter(relay::Op op, const Items& items) {
+  const auto same = std::ranges::find_if(
+      letters_, [&](const Letter& letter) { return letter.op == op && letter.items == items; });
+  if (same != letters_.end()) return same->body;
+  std::vector<relay::TagEvent> events;
+  for (const Item& item : items) events.push_back(item->event);
+  const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  std::string body = op == relay::Op::kAdd
+                         ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
+                         : undo_announce_activity(id, identity_.actor(), events);
+  if (letters_.size() == kLettersMax) letters_.pop_back();
+  letters_.push_front({op, items, body});
+  return body;
+}
+
 Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
   for (const relay::Op op : {relay::Op::kAdd, relay::Op::kRemove}) {
-    std::vector<relay::TagEvent> events;
-    for (const Item& item : items) {
-      if (item->event.op == op) events.push_back(item->event);
-    }
-    if (events.empty()) continue;
-    const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
-    const std::string body = op == relay::Op::kAdd
-                                 ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
-                                 : undo_announce_activity(id, identity_.actor(), events);
-    const Result<HttpResponse> response = co_await courier_.deliver(inbox, body);
+    Items batch;
+    std::ranges::copy_if(items, std::back_inserter(batch),
+                         [op](const Item& item) { return item->event.op == op; });
+    if (batch.empty()) continue;
+    const Result<HttpResponse> response = co_await courier_.deliver(inbox, letter(op, batch));
     if (is_gone(response)) {
-      for (const relay::TagEvent& event : events) on_lost_follower(event.tag, inbox);
+      for (const Item& item : batch) on_lost_follower(item->event.tag, inbox);
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);

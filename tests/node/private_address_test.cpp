@@ -30,7 +30,7 @@ class PrivateAddress : public testing::Test {
     EXPECT_TRUE(client);
     const Identity identity("https://tags.home.example", key);
     Courier courier(identity, **client, clock, workers);
-    Actors actors(courier, clock);
+    Actors actors(courier, clock, workers);
     fediverse::SignaturePolicy policy;
     policy.authorities = {"tags.home.example"};
     Authenticator authenticator(std::move(policy), actors, clock, workers);
