@@ -19,7 +19,7 @@ test-fast: setup debug ## the everyday part of it
 
 build: setup release ## the release binary: build/release/tagring
 
-bench: setup release ## measure; prints a table, writes build/bench.json
+bench: setup release demo-deps ## measure; prints a table, writes build/bench.json
 	@python3 tools/bench.py
 
 lint: setup release ## clang-format and clang-tidy

@@ -13,6 +13,7 @@
 
 #include "base/rng.hpp"
 #include "db/stores.hpp"
+#include "figures.hpp"
 
 namespace tagring::db {
 namespace {
@@ -82,7 +83,7 @@ void fill_history(Stores& stores, std::uint64_t posts) {
     must(stores.history.put(std::move(batch)));
   }
   const double seconds = seconds_since(start);
-  fmt::print("history put: {} posts, {:.0f}/s\n", posts, static_cast<double>(posts) / seconds);
+  bench::print({"history_put", static_cast<double>(posts) / seconds, "posts/s", 0, ""});
 }
 
 void read_pages(Stores& stores) {
@@ -96,8 +97,8 @@ void read_pages(Stores& stores) {
     times.push_back(seconds_since(start) * 1e3);
   }
   std::ranges::sort(times);
-  fmt::print("history page of 40: median {:.3f} ms, p99 {:.3f} ms, max {:.3f} ms\n", times[times.size() / 2],
-             times[times.size() * 99 / 100], times.back());
+  bench::print({"history_page_p50", times[times.size() / 2], "ms", 5, "goal for the p99"});
+  bench::print({"history_page_p99", times[times.size() * 99 / 100], "ms", 5, "goal"});
 }
 
 void accept_events(Stores& stores, unsigned storage_replicas) {
@@ -112,8 +113,8 @@ void accept_events(Stores& stores, unsigned storage_replicas) {
   }
   const auto start = SteadyClock::now();
   for (auto& batch : batches) must(stores.relay.accept(std::move(batch), storage_replicas));
-  fmt::print("relay accept, {}: {:.0f}/s\n", storage_replicas > 0 ? "with storage outbox" : "feed only",
-             static_cast<double>(kEvents) / seconds_since(start));
+  bench::print({storage_replicas > 0 ? "accept_and_owe" : "accept",
+                static_cast<double>(kEvents) / seconds_since(start), "events/s", 0, ""});
 }
 
 void publish_posts(Stores& stores) {
@@ -130,8 +131,8 @@ void publish_posts(Stores& stores) {
                           });
   }
   loop.run();
-  fmt::print("relay publish, 2 tags, one job each: {:.0f} posts/s\n",
-             static_cast<double>(kPosts) / seconds_since(start));
+  bench::print(
+      {"publish", static_cast<double>(kPosts) / seconds_since(start), "posts/s", 20'000, "goal for ingest"});
 }
 
 int measure(const std::string& directory, std::uint64_t posts) {
@@ -146,8 +147,9 @@ int measure(const std::string& directory, std::uint64_t posts) {
     if (!stores) return 1;
     fill_history(**stores, posts);
   }
-  fmt::print("history size: {:.1f} octets per post\n",
-             static_cast<double>(std::filesystem::file_size(history_file)) / static_cast<double>(posts));
+  bench::print({"history_bytes_per_post",
+                static_cast<double>(std::filesystem::file_size(history_file)) / static_cast<double>(posts),
+                "octets", 100, "goal"});
   {
     auto stores = open_stores({.path = history_file, .vfs = {}, .mode = Mode::kThread}, clock);
     if (!stores) return 1;

@@ -259,7 +259,8 @@ def once(network):
     except Failure as failure:
         checks.add("scenario", False, str(failure))
     checks.write(ROOT / "build" / "run.json")
-    print(f"\n  {sum(r['ok'] for r in checks.rows)} of {len(checks.rows)} checks ok; build/run.json has them")
+    passed = sum(row["ok"] for row in checks.rows)
+    print(f"\n  build/run.json has the checks\n{passed} passed, {len(checks.rows) - passed} failed")
     return 0 if checks.ok else 1
 
 

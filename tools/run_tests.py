@@ -61,6 +61,7 @@ def suites(which):
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
+    yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for test in sorted((ROOT / "tests" / "cluster").glob("*_test.py")):
         yield f"cluster/{test.stem}", lambda test=test: script([sys.executable, test])
     for test in sorted((ROOT / "demo" / "test").glob("*.test.mjs")):

@@ -18,13 +18,14 @@ namespace asio = boost::asio;
 struct TaskGroup::State {
   struct Entry {
     asio::cancellation_signal signal;
+    std::list<std::shared_ptr<Entry>>::iterator place;
   };
   std::list<std::shared_ptr<Entry>> entries;
   std::vector<std::move_only_function<void()>> waiters;
   bool cancelled = false;
 
   void remove(const std::shared_ptr<Entry>& entry) {
-    entries.remove(entry);
+    entries.erase(entry->place);
     if (!entries.empty()) return;
     auto ready = std::exchange(waiters, {});
     for (auto& waiter : ready) waiter();
@@ -78,7 +79,7 @@ TaskGroup::~TaskGroup() { TR_ASSERT(state_->entries.empty()); }
 void TaskGroup::spawn(std::string name, Task<void> task) {
   if (state_->cancelled) return;
   auto entry = std::make_shared<State::Entry>();
-  state_->entries.push_back(entry);
+  entry->place = state_->entries.insert(state_->entries.end(), entry);
   auto token = std::make_shared<Done::Token>(state_, entry, std::move(name));
   asio::co_spawn(executor_, std::move(task), Done{std::move(token)});
 }

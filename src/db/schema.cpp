@@ -30,8 +30,8 @@ CREATE TABLE feed(
   published INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX feed_by_time ON feed(accepted);
--- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which that came. In order
--- of time, so that forgetting takes from the front, and only one index is at random places.
+-- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which that came. In
+-- order of time, so that forgetting takes from the front, and only one index is at random places.
 CREATE TABLE feed_seen(
   id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, op INTEGER NOT NULL, hour INTEGER NOT NULL
 ) STRICT;

@@ -79,6 +79,7 @@ bool is_post(const json::object& o) {
 
 Result<Note> parse_note(const json::object& o, const std::string& actor, WallTime now,
                         const ParseLimits& limits) {
+  if (!is_post(o)) return fail(ErrorCode::kInvalid, "object is no post");
   Note note;
   TRY(note.id, parse_id(json::find(o, "id"), "object.id"));
   if (!is_same_origin(note.id, actor)) {

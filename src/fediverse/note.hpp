@@ -48,7 +48,7 @@ struct PostRef {
 // True for the types that Note stands for.
 bool is_post(const json::object& o);
 
-// `o` is_post(). The author is `actor`, who must be among attributedTo; all of these and the id must be on
+// kInvalid unless is_post(o). The author is `actor`, who must be among attributedTo; all of these and the id must be on
 // one server.
 //
 // `published` is `now` where it is missing, unreadable or more than five minutes ahead, so that no post

@@ -29,6 +29,7 @@ struct Hop {
   boost::asio::cancellation_signal signal;
   bool ended = false;
   std::optional<T> value;
+  Executor target;  // only here: an executor must not outlive its context
   Executor caller;  // counts as work there until the answer is back
   std::move_only_function<void(std::exception_ptr)> resume;
 };
@@ -39,6 +40,17 @@ template <class T>
 struct HopDone {
   using cancellation_slot_type = boost::asio::cancellation_slot;  // NOLINT: the name Asio looks for
   std::shared_ptr<Hop<T>> hop;
+
+  explicit HopDone(std::shared_ptr<Hop<T>> shared) : hop(std::move(shared)) {}
+  HopDone(HopDone&&) noexcept = default;
+  HopDone& operator=(HopDone&&) = delete;
+  // An executor that goes drops its tasks. Then the caller goes too: it would wait for ever, owning itself.
+  ~HopDone() {
+    if (!hop || hop->ended) return;
+    hop->ended = true;
+    hop->target = {};
+    const auto dropped = std::move(hop->resume);
+  }
 
   [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept { return hop->signal.slot(); }
   void operator()(std::exception_ptr error) const {
@@ -61,11 +73,12 @@ template <class T>
 [[nodiscard]] Task<T> run_on(Executor target, Task<T> task) {
   const Executor caller = co_await boost::asio::this_coro::executor;
   auto hop = std::make_shared<detail::Hop<T>>();
-  auto start = [hop, target, caller, task = std::move(task)](auto handler) mutable {
+  hop->target = std::move(target);
+  auto start = [hop, caller, task = std::move(task)](auto handler) mutable {
     auto slot = boost::asio::get_associated_cancellation_slot(handler);
     if (slot.is_connected()) {
-      slot.assign([hop, target](boost::asio::cancellation_type type) {
-        boost::asio::post(target, [hop, type] {
+      slot.assign([hop](boost::asio::cancellation_type type) {
+        boost::asio::post(hop->target, [hop, type] {
           if (!hop->ended) hop->signal.emit(type);
         });
       });
@@ -74,7 +87,7 @@ template <class T>
     hop->resume = [handler = std::move(handler)](std::exception_ptr error) mutable {
       std::move(handler)(error);
     };
-    boost::asio::co_spawn(target, detail::fill<T>(std::move(task), hop), detail::HopDone<T>{hop});
+    boost::asio::co_spawn(hop->target, detail::fill<T>(std::move(task), hop), detail::HopDone<T>{hop});
   };
   co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>, void(std::exception_ptr)>(
       std::move(start), boost::asio::use_awaitable);

@@ -78,8 +78,8 @@ BeastHttpClient::~BeastHttpClient() { impl_->shut_down(); }
 Task<Result<HttpResponse>> BeastHttpClient::send(HttpCall call) {
   CO_TRY_VOID(impl_->check(call.url));
   auto pool = impl_->pool(call.url);
-  const Executor strand = pool->executor();
-  co_return co_await run_on(strand, HostPool::send(std::move(pool), std::move(call)));
+  Executor strand = pool->executor();
+  co_return co_await run_on(std::move(strand), HostPool::send(std::move(pool), std::move(call)));
 }
 
 }  // namespace tagring::net

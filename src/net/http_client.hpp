@@ -29,7 +29,8 @@ struct HttpClientOptions {
 // remembers its address: a call with required_prefix only gets one that has it. Requests that found a kept
 // connection closed by the other side are sent once more on a new one.
 //
-// Thread-safe. Calls may outlive the client; `resolver` must outlive both.
+// Thread-safe. Calls may outlive the client; `resolver` must outlive both. A call whose I/O context is
+// destroyed never returns: its coroutine is destroyed.
 class BeastHttpClient final : public HttpClient {
  public:
   // kInvalid: ca_file cannot be read.

@@ -285,8 +285,8 @@ std::uint16_t HttpServer::port() const { return impl_->port; }
 Result<void> HttpServer::reload_certificate() { return impl_->load_tls(); }
 
 Task<void> HttpServer::stop(Duration grace) {
-  const Executor control = impl_->control;
-  co_await run_on(control, Impl::drain(impl_, grace));
+  Executor control = impl_->control;
+  co_await run_on(std::move(control), Impl::drain(impl_, grace));
 }
 
 }  // namespace tagring::net

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "base/workers.hpp"
+#include "crypto/key.hpp"
 #include "fediverse/actor.hpp"
 #include "node/courier.hpp"
 
@@ -12,12 +14,13 @@ namespace tagring::node {
 // A key, and the actor whose document lists it.
 struct KeyOwner {
   fediverse::RemoteActor actor;
-  std::string pem;
+  crypto::PublicKey key;
 };
 
 class Actors {
  public:
-  Actors(Courier& courier, Clock& clock) : courier_(courier), clock_(clock) {}
+  Actors(Courier& courier, Clock& clock, Workers& workers)
+      : courier_(courier), clock_(clock), workers_(workers) {}
 
   // `refresh` fetches again, for rotated keys; at most once a minute. Failures are remembered for a minute
   // too, so that nobody can make us hammer a host.
@@ -36,6 +39,7 @@ class Actors {
 
   Courier& courier_;
   Clock& clock_;
+  Workers& workers_;
   std::map<std::string, Entry> cache_;  // by key id
 };
 

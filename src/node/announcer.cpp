@@ -12,6 +12,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
+constexpr std::size_t kLettersMax = 16;
 constexpr std::size_t kRecentMax = 5'000;
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
@@ -26,8 +27,10 @@ Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Fol
       identity_(identity),
       clock_(clock),
       rng_(rng),
-      lanes_(clock, executor, rng_.fork(), options,
-             [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); }),
+      lanes_(
+          clock, executor, rng_.fork(), options,
+          [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
+          [](const Item& item) { return relay::weight(item->event); }),
       tasks_(executor) {}
 
 Task<Result<void>> Announcer::load() {
@@ -73,11 +76,11 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     }
     Inbox& inbox = inboxes_[target.inbox];
     inbox.is_node = target.is_node;
-    if (!target.is_node) {
-      const std::string mark =
-          fmt::format("{}{}", item->event.op == relay::Op::kAdd ? '+' : '-', item->event.uri);
-      if (!inbox.recent.insert(mark).second) continue;
-      if (inbox.recent.size() > kRecentMax) inbox.recent.clear();
+    // A removal is told under every tag: which of them the post was announced under is not remembered for
+    // ever.
+    if (!target.is_node && item->event.op == relay::Op::kAdd) {
+      if (inbox.recent.size() >= kRecentMax) inbox.recent.clear();
+      if (!inbox.recent.insert(item->event.uri).second) continue;
     }
     lanes_.push(target.inbox, item);
   }
@@ -102,20 +105,31 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   co_return again;
 }
 
+// One activity for all who get the same posts.
+std::string Announcer::letter(relay::Op op, const Items& items) {
+  const auto same = std::ranges::find_if(
+      letters_, [&](const Letter& letter) { return letter.op == op && letter.items == items; });
+  if (same != letters_.end()) return same->body;
+  std::vector<relay::TagEvent> events;
+  for (const Item& item : items) events.push_back(item->event);
+  const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  std::string body = op == relay::Op::kAdd
+                         ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
+                         : undo_announce_activity(id, identity_.actor(), events);
+  if (letters_.size() == kLettersMax) letters_.pop_back();
+  letters_.push_front({op, items, body});
+  return body;
+}
+
 Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
   for (const relay::Op op : {relay::Op::kAdd, relay::Op::kRemove}) {
-    std::vector<relay::TagEvent> events;
-    for (const Item& item : items) {
-      if (item->event.op == op) events.push_back(item->event);
-    }
-    if (events.empty()) continue;
-    const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
-    const std::string body = op == relay::Op::kAdd
-                                 ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
-                                 : undo_announce_activity(id, identity_.actor(), events);
-    const Result<HttpResponse> response = co_await courier_.deliver(inbox, body);
+    Items batch;
+    std::ranges::copy_if(items, std::back_inserter(batch),
+                         [op](const Item& item) { return item->event.op == op; });
+    if (batch.empty()) continue;
+    const Result<HttpResponse> response = co_await courier_.deliver(inbox, letter(op, batch));
     if (is_gone(response)) {
-      for (const relay::TagEvent& event : events) on_lost_follower(event.tag, inbox);
+      for (const Item& item : batch) on_lost_follower(item->event.tag, inbox);
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);

@@ -2,6 +2,7 @@
 // nodes in batches, to everyone else one Announce a post and inbox, whatever the number of tags.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -44,9 +45,17 @@ class Announcer {
     std::set<std::string> recent;  // posts announced lately: one Announce a post, whatever the tags
   };
 
+  // What was sent to a node lately: its other followers get the same.
+  struct Letter {
+    relay::Op op;
+    Items items;
+    std::string body;
+  };
+
   void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors);
   Task<Items> send(std::string inbox, Items items);
   Task<Items> send_to_node(std::string inbox, Items items);
+  std::string letter(relay::Op op, const Items& items);
   Task<Items> send_to_people(std::string inbox, Items items);
   std::string single(const relay::TagEvent& event) const;
   Task<void> upkeep();
@@ -59,6 +68,7 @@ class Announcer {
   Clock& clock_;
   Rng rng_;
   std::map<std::string, Inbox> inboxes_;
+  std::deque<Letter> letters_;   // latest first
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;

@@ -2,11 +2,8 @@
 
 namespace tagring::node {
 
-Task<bool> Authenticator::is_genuine(fediverse::SignatureClaim claim, std::string pem) {
-  auto job = [claim = std::move(claim), pem = std::move(pem)] {
-    const Result<crypto::PublicKey> key = crypto::PublicKey::from_pem(pem);
-    return key && fediverse::verify(claim, *key);
-  };
+Task<bool> Authenticator::is_genuine(fediverse::SignatureClaim claim, crypto::PublicKey key) {
+  auto job = [claim = std::move(claim), key = std::move(key)] { return fediverse::verify(claim, key); };
   co_return co_await workers_.run(std::move(job));
 }
 
@@ -15,11 +12,11 @@ Task<Result<fediverse::RemoteActor>> Authenticator::authenticate(HttpRequest req
          fediverse::read_signature(request, clock_.wall_now(), policy_));
   Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, /*refresh=*/false);
   bool genuine = false;
-  if (owner) genuine = co_await is_genuine(claim, owner->pem);
+  if (owner) genuine = co_await is_genuine(claim, owner->key);
   if (owner && !genuine) {
     // The key may have been rotated.
     owner = co_await actors_.owner_of_key(claim.key_id, /*refresh=*/true);
-    if (owner) genuine = co_await is_genuine(claim, owner->pem);
+    if (owner) genuine = co_await is_genuine(claim, owner->key);
   }
   if (!owner)
     co_return fail(owner.error().code, "cannot fetch the key " + claim.key_id + ": " + owner.error().message);

@@ -22,7 +22,7 @@ class Authenticator {
   [[nodiscard]] Task<Result<fediverse::RemoteActor>> authenticate(HttpRequest request);
 
  private:
-  Task<bool> is_genuine(fediverse::SignatureClaim claim, std::string pem);
+  Task<bool> is_genuine(fediverse::SignatureClaim claim, crypto::PublicKey key);
 
   fediverse::SignaturePolicy policy_;
   Actors& actors_;

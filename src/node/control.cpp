@@ -85,8 +85,7 @@ Task<HttpResponse> Control::history(std::string query) {
       co_await history_.query(*tag, std::move(cursor), number(query, "limit", 40));
   if (!page) co_return error_response(page.error());
   json::object result = {{"tag", tag->canonical()}, {"entries", node::to_json(page->entries, false)}};
-  if (page->more && !page->entries.empty())
-    result["before"] = storage::HistoryCursor::of(page->entries.back()).text();
+  if (page->more && page->next) result["before"] = page->next->text();
   co_return answer_json(result);
 }
 

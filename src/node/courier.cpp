@@ -42,7 +42,11 @@ Task<Result<std::string>> Courier::fetch_body(std::string url) {
     CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id()));
     if (response.status >= 300 && response.status < 400) {
       const std::string location = response.headers.find("Location").value_or("");
-      url = location.starts_with('/') ? origin_of(url) + location : location;
+      std::string next = location.starts_with('/') ? origin_of(url) + location : location;
+      // Or whoever finds an open redirector could speak for the server that has it.
+      if (!fediverse::is_same_origin(next, url))
+        co_return fail(ErrorCode::kDenied, url + " redirects to another server");
+      url = std::move(next);
       continue;
     }
     if (response.status == 404 || response.status == 410)

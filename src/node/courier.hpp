@@ -15,9 +15,9 @@ class Courier {
   Courier(const Identity& identity, HttpClient& http, Clock& clock, Workers& workers)
       : identity_(identity), http_(http), clock_(clock), workers_(workers) {}
 
-  // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects, each
-  // signed and checked anew. kNotFound for 404 and 410; kDenied for other 4xx. What it says of itself is for
-  // the caller to check.
+  // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
+  // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx and for redirects to other
+  // servers. What it says of itself is for the caller to check.
   [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
   // Delivers an activity. Any HTTP status is a value; see was_accepted.
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body);

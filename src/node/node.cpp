@@ -70,7 +70,7 @@ struct Node::Parts {
         rng(world.seed),
         identity(config.origin(), std::move(key)),
         courier(identity, world.http, world.clock, world.workers),
-        actors(courier, world.clock),
+        actors(courier, world.clock, world.workers),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
         roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier,

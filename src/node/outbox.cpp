@@ -54,8 +54,10 @@ Outbox::Outbox(Options options, relay::Store& store, RingService& rings, Courier
       rng_(rng),
       routing_(clock, executor, rng_.fork(), routing_options(options.lanes),
                [this](std::string shard, Items items) { return route(std::move(shard), std::move(items)); }),
-      sending_(clock, executor, rng_.fork(), options.lanes,
-               [this](std::string to, Items items) { return send(std::move(to), std::move(items)); }) {}
+      sending_(
+          clock, executor, rng_.fork(), options.lanes,
+          [this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
+          [](const Item& item) { return relay::weight(item.pending->entry.event); }) {}
 
 Task<Result<void>> Outbox::load() {
   std::uint64_t after = 0;

@@ -47,7 +47,8 @@ Task<HttpResponse> Pages::answer(HttpRequest request) {
                        json::serialize(info));
   }
   if (path == "/robots.txt") co_return document("text/plain", "User-agent: *\nDisallow: /tagring/\n");
-  if (path == "/followers" || path == "/actor/followers" || path == "/actor/outbox") {
+  if (path == "/followers" || path == "/actor/followers" || path == "/actor/following" ||
+      path == "/actor/outbox") {
     co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
   }
   if (path == "/") {
@@ -114,8 +115,8 @@ Task<HttpResponse> Pages::outbox(Tag tag, std::string query) {
                                  {"object", entry.uri}});
   }
   std::string next;
-  if (history->more && !history->entries.empty()) {
-    next = id + "?page=" + percent_encode(storage::HistoryCursor::of(history->entries.back()).text());
+  if (history->more && history->next) {
+    next = id + "?page=" + percent_encode(history->next->text());
   }
   co_return activity(
       fediverse::make_collection_page(id + "?page=" + percent_encode(page), id, std::move(items), next));

@@ -178,9 +178,13 @@ Task<Result<void>> Roles::check_at_origin(relay::TagEvent event) {
   const bool gone = !document && document.error().code == ErrorCode::kNotFound;
   if (event.op == relay::Op::kRemove && gone) co_return Result<void>();
   if (!document) co_return std::unexpected(document.error());
+  if (!fediverse::is_post(*document)) {
+    if (event.op == relay::Op::kRemove) co_return Result<void>();  // a Tombstone, say
+    co_return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
+  }
+  // Whoever names a wrong author is told so: that the post is not by him makes it no less alive.
   const Result<fediverse::Note> note =
       fediverse::parse_note(*document, event.author, clock_.wall_now(), fediverse::ParseLimits{});
-  if (!note && event.op == relay::Op::kRemove) co_return Result<void>();  // a Tombstone, say
   if (!note) co_return std::unexpected(note.error());
   const bool tagged =
       note->id == event.uri && note->visibility == fediverse::Visibility::kPublic &&

@@ -218,7 +218,10 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
     return fail(ErrorCode::kInvalid, "another protocol version or network");
   }
   Request result;
-  result.ring = text_of(body, "ring") == "relay" ? Ring::kRelay : Ring::kStorage;
+  const std::string ring = text_of(body, "ring");
+  if (ring != "relay" && ring != "storage")
+    return fail(ErrorCode::kInvalid, "'ring' must be relay or storage");
+  result.ring = ring == "relay" ? Ring::kRelay : Ring::kStorage;
   const json::value* requester = json::find(body, "requester");
   if (requester == nullptr) return fail(ErrorCode::kInvalid, "'requester' is missing");
   TRY(result.requester, ring::contact_from_json(*requester));
@@ -257,12 +260,33 @@ Task<HttpResponse> Transfer::answer(HttpRequest request) {
       co_return error_response({ErrorCode::kBusy, "your place in the ring is not known here yet"});
     }
   }
+  const Result<void> allowed = co_await may_have(*asked);
+  if (!allowed) co_return error_response(allowed.error());
   const Result<json::object> page = co_await page_of(std::move(*asked));
   if (!page) co_return error_response(page.error());
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(*page);
   co_return response;
+}
+
+// Followers are nobody's business but the owners'. The requester owns the end of the segment at some replica,
+// or is the successor of a vserver here that does, and is about to take over.
+Task<Result<void>> Transfer::may_have(Request request) {
+  const unsigned count = replicas(request.ring);
+  for (unsigned i = 0; i < count; ++i) {
+    const RingId position = replica_key(request.segment.to, i, count);
+    const Result<ring::Owner> owner = co_await rings_.of(request.ring).find_owner(position);
+    if (!owner) continue;
+    if (owner->contact.id == request.requester.id) co_return Result<void>();
+    const ring::Vserver* own = rings_.of(request.ring).find(owner->contact.id);
+    const bool next =
+        own != nullptr && !own->successors().empty() && own->successors().front().id == request.requester.id;
+    if (next) co_return Result<void>();
+    rings_.of(request.ring)
+        .forget_route(position);  // what was believed may be old: the requester will ask again
+  }
+  co_return fail(ErrorCode::kBusy, "as far as this node knows, you do not own that segment");
 }
 
 Task<Result<json::object>> Transfer::page_of(Request request) {

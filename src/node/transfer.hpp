@@ -53,6 +53,7 @@ class Transfer {
   Task<Result<std::size_t>> absorb(Request* request, json::object page);
   Task<Result<json::object>> page_of(Request request);
   Task<Result<json::object>> ask(std::string origin, Request request);
+  Task<Result<void>> may_have(Request request);
   Result<Request> read(const HttpRequest& request, const fediverse::RemoteActor& sender) const;
   [[nodiscard]] unsigned replicas(Ring ring) const;
 

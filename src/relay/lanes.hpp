@@ -22,8 +22,9 @@
 namespace tagring::relay {
 
 struct LaneOptions {
-  std::size_t batch_max = 500;       // items of one request
-  std::size_t concurrent_max = 128;  // requests under way, all lanes together
+  std::size_t batch_max = 500;             // items of one request
+  std::size_t batch_octets_max = 700'000;  // what they weigh together, or one item
+  std::size_t concurrent_max = 128;        // requests under way, all lanes together
   Duration gather =
       Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
@@ -34,23 +35,22 @@ class Lanes {
  public:
   // Sends a batch to a destination. Returns the items that must be tried again there, in order.
   using Send = std::function<Task<std::vector<Item>>(std::string destination, std::vector<Item> batch)>;
+  // About how many octets an item takes in a request.
+  using Weigh = std::function<std::size_t(const Item& item)>;
 
-  Lanes(Clock& clock, Executor executor, Rng rng, LaneOptions options, Send send)
-      : clock_(clock), rng_(rng), options_(options), send_(std::move(send)), tasks_(std::move(executor)) {}
+  Lanes(Clock& clock, Executor executor, Rng rng, LaneOptions options, Send send, Weigh weigh = {})
+      : clock_(clock),
+        rng_(rng),
+        options_(options),
+        send_(std::move(send)),
+        weigh_(std::move(weigh)),
+        tasks_(std::move(executor)) {}
 
   void push(const std::string& destination, Item item) {
     Lane& lane = lanes_[destination];
     lane.items.push_back(std::move(item));
     ++size_;
     wake(destination, lane);
-  }
-
-  // Drops what waits for a destination, and forgets that it failed.
-  void drop(const std::string& destination) {
-    const auto it = lanes_.find(destination);
-    if (it == lanes_.end()) return;
-    size_ -= it->second.items.size();
-    it->second.items.clear();
   }
 
   [[nodiscard]] Task<void> stop() {
@@ -91,7 +91,12 @@ class Lanes {
   }
 
   std::vector<Item> take(Lane& lane) {
-    const std::size_t count = std::min(lane.items.size(), options_.batch_max);
+    const std::size_t most = std::min(lane.items.size(), options_.batch_max);
+    std::size_t count = 0;
+    for (std::size_t octets = 0; count < most; ++count) {
+      octets += weigh_ ? weigh_(lane.items[count]) : 0;
+      if (count > 0 && octets > options_.batch_octets_max) break;
+    }
     std::vector<Item> batch(std::make_move_iterator(lane.items.begin()),
                             std::make_move_iterator(lane.items.begin() + static_cast<std::ptrdiff_t>(count)));
     lane.items.erase(lane.items.begin(), lane.items.begin() + static_cast<std::ptrdiff_t>(count));
@@ -118,7 +123,11 @@ class Lanes {
         const Instant next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
         release();
         co_await clock_.sleep_until(next);
-        acquire();
+        if (active_ >= options_.concurrent_max) {
+          waiting_.push_back(destination);
+          co_return;
+        }
+        ++active_;
       }
       if (lanes_[destination].items.empty()) break;
     }
@@ -137,12 +146,12 @@ class Lanes {
       tasks_.spawn("lane", run(std::move(destination)));
     }
   }
-  void acquire() { ++active_; }
 
   Clock& clock_;
   Rng rng_;
   LaneOptions options_;
   Send send_;
+  Weigh weigh_;
   std::map<std::string, Lane> lanes_;
   std::deque<std::string> waiting_;  // lanes with items, but no turn yet
   std::size_t active_ = 0;

@@ -35,6 +35,11 @@ struct TagEvent {
   friend bool operator==(const TagEvent&, const TagEvent&) = default;
 };
 
+// About how many octets an event takes in JSON.
+inline std::size_t weight(const TagEvent& event) {
+  return 200 + event.uri.size() + event.author.size() + event.tag.size();
+}
+
 // A TagEvent owed to the owners of its tag on a ring.
 struct OutboxEntry {
   std::uint64_t seq = 0;

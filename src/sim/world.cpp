@@ -403,8 +403,8 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
     auto page = await(node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
     if (!page || !*page) return std::nullopt;
     all.insert(all.end(), (*page)->entries.begin(), (*page)->entries.end());
-    if (!(*page)->more || (*page)->entries.empty()) return all;
-    cursor = storage::HistoryCursor::of((*page)->entries.back());
+    if (!(*page)->more) return all;
+    cursor = (*page)->next;
   }
 }
 

@@ -113,7 +113,6 @@ HttpCall NetTest::call(std::string method, const std::string& target, const std:
 Result<HttpResponse> NetTest::send(HttpCall call) { return run(loop, client->send(std::move(call))); }
 
 namespace {
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the fixture's
 Task<bool> stop_server(HttpServer* server) {
   co_await server->stop(std::chrono::seconds(5));
   co_return true;
@@ -147,7 +146,11 @@ void RawPeer::say(const std::string& text) const {
   EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
 }
 
-void RawPeer::shut_send() const { ::shutdown(socket_, SHUT_WR); }
+bool RawPeer::drip() const {
+  char octet = 0;
+  if (::recv(socket_, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return false;
+  return ::send(socket_, "a", 1, MSG_NOSIGNAL) == 1;
+}
 
 std::string RawPeer::hear_all() const { return hear_until({}); }
 

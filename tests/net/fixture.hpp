@@ -74,7 +74,8 @@ class RawPeer {
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;
   void say(const std::string& text) const;
-  void shut_send() const;
+  // Sends one octet, unless the other side has closed.
+  [[nodiscard]] bool drip() const;
   // All until the other side closes.
   [[nodiscard]] std::string hear_all() const;
   // Until `end` was received (or the connection closed).

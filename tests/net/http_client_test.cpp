@@ -364,6 +364,25 @@ TEST_F(NetTest, CallsMayOutliveTheClient) {
   EXPECT_TRUE(run(loop, ask(this, &client, call("GET", "/"))));
 }
 
+TEST_F(NetTest, CallsEndWithTheIoThreads) {
+  using boost::asio::ip::tcp;
+  const tcp::acceptor silent(loop, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+  auto threads = std::make_unique<boost::asio::thread_pool>(1);
+  auto own = BeastHttpClient::make(client_options(), threads->get_executor(), *resolver);
+  ASSERT_TRUE(own);
+  bool answered = false;
+  boost::asio::co_spawn(loop, (*own)->send(plain_call(silent.local_endpoint().port())),
+                        [&](const std::exception_ptr&, const Result<HttpResponse>&) { answered = true; });
+  loop.restart();
+  loop.run_for(milliseconds(50));
+  threads->stop();
+  threads->join();
+  own->reset();
+  threads.reset();  // a leak or a touch of freed memory is what the sanitizer would report here
+  loop.run_for(milliseconds(10));
+  EXPECT_FALSE(answered);
+}
+
 TEST_F(NetTest, ReportsAnUnreadableCaFile) {
   auto options = client_options();
   options.ca_file = "/nonexistent/ca.pem";

@@ -206,6 +206,28 @@ TEST(RingAnswers, BelieveNoNotifyOfTheDead) {
   EXPECT_EQ(predecessor_after(world, member, dead), farther);
 }
 
+Task<bool> stabilise_once(ring::Vserver* vserver) {
+  co_await vserver->stabilise();
+  co_return true;
+}
+
+TEST(RingStabilise, TakesNobodyForItsSuccessorWhoDoesNotAnswer) {
+  RingWorld world(5, small_tuning());
+  world.build(8);  // and nobody stabilises by itself
+  std::map<RingId, std::size_t> order;
+  for (const auto& [host, member] : world.members_) order[member->vserver.self().id] = host;
+  const std::size_t first = order.begin()->second;
+  const std::size_t second = std::next(order.begin())->second;
+  const std::size_t third = std::next(order.begin(), 2)->second;
+  world.crash(second);
+  RingWorld::Member& member = *world.members_.at(first);
+  // The third still names the dead one as its predecessor.
+  ASSERT_TRUE(await(world, member.owner, stabilise_once(&member.vserver)));
+  EXPECT_EQ(member.vserver.successors().front(), world.members_.at(third)->vserver.self());
+  world.loop.run_for(std::chrono::seconds(1));
+  EXPECT_EQ(world.members_.at(third)->vserver.predecessor(), member.vserver.self());
+}
+
 Task<bool> leave_and_return(ring::Vserver* vserver, ring::Contact known) {
   co_await vserver->stop();
   vserver->leave();

@@ -82,6 +82,8 @@ struct Chaos {
   std::size_t posts = 120;
   double loss = 0.01;
   bool partitions = false;
+  unsigned vservers = 2;
+  Duration stabilise = std::chrono::seconds(2);
   std::vector<std::string> tags = {"caturday", "dogs", "music", "haiku", "fediverse"};
 };
 
@@ -89,7 +91,10 @@ struct Chaos {
 // every acknowledged post must be at every subscriber and in the history, read through any node, exactly
 // once. Returns the trace.
 std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
-  World world(seed, WorldOptions{});
+  WorldOptions options;
+  options.vservers = chaos.vservers;
+  options.stabilise = chaos.stabilise;
+  World world(seed, options);
   Rng rng(seed * 31 + 7);
   for (std::size_t i = 0; i < chaos.nodes; ++i) {
     world.start_node(i);
@@ -99,7 +104,7 @@ std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
       << "seed " << seed;
   const std::vector<std::size_t> subscribers = {1, chaos.nodes / 2, chaos.nodes - 1};
   for (const std::size_t i : subscribers) subscribe(world, i, {chaos.tags[i % 5], chaos.tags[(i + 1) % 5]});
-  EXPECT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); })) << "seed " << seed;
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); })) << "seed " << seed;
 
   world.faults.loss = chaos.loss;
   world.faults.delay_max = Duration(200);
@@ -164,6 +169,16 @@ TEST(World, NothingAcknowledgedIsLostWhenTheNetworkParts) {
   Chaos chaos;
   chaos.partitions = true;
   for (std::uint64_t seed = first; seed < first + (given != nullptr ? 1 : 5); ++seed) survive(seed, chaos);
+}
+
+TEST(World, TwoHundredNodesSurviveChurnLossAndAPartition) {
+  Chaos chaos;
+  chaos.nodes = 200;
+  chaos.posts = 80;
+  chaos.partitions = true;
+  chaos.vservers = 1;
+  chaos.stabilise = std::chrono::seconds(5);
+  survive(7, chaos);
 }
 
 TEST(World, SameSeedGivesTheSameTrace) {

@@ -1,0 +1,252 @@
+// Posts that other nodes bring and announce: whom this node believes, and what it takes nobody's word for.
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Events : public NodeTest {
+ protected:
+  Author peer = make_node_author("https://tags.peer.example");
+  const std::string relay = origin + "/relay";
+  const std::string storage = origin + "/storage";
+  // Of an instance that the peer does not vouch for.
+  PostText foreign{
+      .uri = "https://far.example/notes/1", .author = "https://far.example/users/u", .tags = {"caturday"}};
+  // Of the peer's own.
+  PostText own{
+      .uri = "https://peer.example/notes/1", .author = "https://peer.example/users/u", .tags = {"caturday"}};
+
+  void expect_not_taken(const std::string& type, const std::string& target, const PostText& post,
+                        const std::string& error) {
+    const std::string before = state();
+    const HttpResponse response = post_signed(batch_text(type, peer, target, {post}), peer);
+    settle();
+    EXPECT_THAT(refusals_of(response), ElementsAre(HasSubstr(error)));
+    EXPECT_EQ(state(), before);
+  }
+};
+
+TEST_F(Events, ANodeIsBelievedAboutPostsOfItsOwnHost) {
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {own}), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(history("caturday"), ElementsAre(own.uri));
+}
+
+TEST_F(Events, APostOfAnotherHostIsTakenOnceItsOriginConfirmsIt) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  EXPECT_EQ(internet.sent_to(foreign.uri).size(), 1U);
+  EXPECT_TRUE(internet.sent_to(foreign.uri).front().headers.find("Signature"));
+  settle();
+  EXPECT_THAT(history("caturday"), ElementsAre(foreign.uri));
+}
+
+TEST_F(Events, APostThatItsOriginDoesNotHaveIsRefused) {
+  for (const std::string& target : {relay, storage}) {
+    expect_not_taken("Add", target, foreign, "far.example/notes/1 caturday not_found");
+  }
+}
+
+TEST_F(Events, APostThatLacksTheTagAtItsOriginIsRefused) {
+  PostText real = foreign;
+  real.tags = {"dogs"};
+  internet.serve(foreign.uri, json::serialize(note_object(real)));
+  for (const std::string& target : {relay, storage}) {
+    expect_not_taken("Add", target, foreign, "invalid: the post is not public or lacks the tag");
+  }
+}
+
+TEST_F(Events, APostThatIsNotPublicAtItsOriginIsRefused) {
+  PostText real = foreign;
+  real.to = real.author + "/followers";
+  real.cc = "https://www.w3.org/ns/activitystreams#Public";
+  internet.serve(foreign.uri, json::serialize(note_object(real)));
+  for (const std::string& target : {relay, storage}) {
+    expect_not_taken("Add", target, foreign, "invalid: the post is not public or lacks the tag");
+  }
+}
+
+TEST_F(Events, APostOfSomebodyElseThanClaimedIsRefused) {
+  PostText real = foreign;
+  real.author = "https://far.example/users/other";
+  internet.serve(foreign.uri, json::serialize(note_object(real)));
+  expect_not_taken("Add", relay, foreign, "object.attributedTo is not the actor");
+}
+
+TEST_F(Events, ADocumentThatIsAnotherPostIsRefused) {
+  PostText real = foreign;
+  real.uri = "https://far.example/notes/2";
+  internet.serve(foreign.uri, json::serialize(note_object(real)));
+  expect_not_taken("Add", relay, foreign, "invalid");
+}
+
+TEST_F(Events, ADocumentThatIsNoPostIsRefused) {
+  for (const std::string type : {"Tombstone", "Person", "Like", ""}) {
+    json::object document = note_object(foreign);
+    document["type"] = type;
+    internet.serve(foreign.uri, json::serialize(document));
+    expect_not_taken("Add", relay, foreign, "invalid");
+  }
+  internet.serve(foreign.uri, "[]");
+  expect_not_taken("Add", relay, foreign, "invalid");
+}
+
+TEST_F(Events, APostThatItsOriginSendsToAnotherServerForIsRefused) {
+  internet.serve(foreign.uri,
+                 {.status = 302, .headers = {{"Location", "https://evil.example/x"}}, .body = {}});
+  internet.serve("https://evil.example/x", json::serialize(note_object(foreign)));
+  expect_not_taken("Add", relay, foreign, "redirect");
+  EXPECT_THAT(internet.sent_to("https://evil.example/x"), IsEmpty());
+}
+
+TEST_F(Events, AnOriginThatIsDownIsAskedAgainLater) {
+  internet.documents[foreign.uri] = with_status(503);
+  expect_not_taken("Add", relay, foreign, "unavailable");
+}
+
+TEST_F(Events, ARemovalOfAPostThatStillCarriesTheTagIsRefused) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  for (const std::string& target : {relay, storage}) {
+    expect_not_taken("Remove", target, foreign, "invalid: the post still carries the tag");
+  }
+  EXPECT_THAT(history("caturday"), ElementsAre(foreign.uri));
+}
+
+TEST_F(Events, ARemovalThatNamesAnotherAuthorIsRefused) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  foreign.author = "https://far.example/users/other";
+  for (const std::string& target : {relay, storage}) {
+    expect_not_taken("Remove", target, foreign, "object.attributedTo is not the actor");
+  }
+}
+
+TEST_F(Events, ARemovalIsTakenOnceThePostIsGoneAtItsOrigin) {
+  for (const int status : {404, 410}) {
+    foreign.uri = fmt::format("https://far.example/notes/{}", status);
+    internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+    internet.documents[foreign.uri] = with_status(status);
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Remove", peer, relay, {foreign}), peer)), IsEmpty());
+    settle();
+    EXPECT_THAT(history("caturday"), IsEmpty());
+  }
+}
+
+TEST_F(Events, ARemovalIsTakenOnceATombstoneStandsAtTheOrigin) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  json::object tombstone = note_object(foreign);
+  tombstone["type"] = "Tombstone";
+  internet.serve(foreign.uri, json::serialize(tombstone));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Remove", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(history("caturday"), IsEmpty());
+}
+
+TEST_F(Events, AnOriginThatIsDownIsNoReasonToRemoveAPost) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  internet.documents[foreign.uri] = with_status(503);
+  expect_not_taken("Remove", relay, foreign, "unavailable");
+}
+
+TEST_F(Events, TooManyPostsToCheckAtOnceAreAskedForAgain) {
+  std::vector<PostText> posts;
+  for (int i = 0; i < 60; ++i) {
+    foreign.uri = fmt::format("https://far.example/notes/{}", i);
+    posts.push_back(foreign);
+    internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  }
+  const std::vector<std::string> refusals =
+      refusals_of(post_signed(batch_text("Add", peer, relay, posts), peer));
+  EXPECT_EQ(refusals.size(), 10U);
+  EXPECT_THAT(refusals, Contains(HasSubstr("busy: too many posts to check at once")).Times(10));
+}
+
+TEST_F(Events, ATargetOfAnotherNodeIsRefused) {
+  expect_refused(signed_request(peer, batch_text("Add", peer, "https://tags.other.example/relay", {own})),
+                 400, "invalid", "`target` is neither this node's relay nor its storage");
+  expect_ignored(signed_request(peer, batch_text("Add", peer, "https://tags.home.example/else", {own})),
+                 "the target is not the relay or storage of a node");
+}
+
+TEST_F(Events, APostInABatchWithoutItsAuthorIsRefused) {
+  json::object batch = json::parse_object(batch_text("Add", peer, relay, {own})).value();
+  batch["object"].as_array()[0].as_object().erase("attributedTo");
+  expect_refused(signed_request(peer, json::serialize(batch)), 400, "invalid", "lacks attributedTo");
+  batch["object"] = json::array{own.uri};
+  expect_refused(signed_request(peer, json::serialize(batch)), 400, "invalid", "lacks attributedTo");
+}
+
+// --- a node whose word is wrong ----------------------------------------------------------------------------
+
+TEST_F(Events, ANodeThatIsCaughtLyingIsNotBelievedAnyMore) {
+  // It vouches for hundreds of posts that its instance has never seen; one in 64 is looked at.
+  std::vector<PostText> posts;
+  for (int i = 0; i < 600; ++i) {
+    own.uri = fmt::format("https://peer.example/notes/{}", i);
+    posts.push_back(own);
+    PostText real = own;
+    real.tags = {"dogs"};
+    internet.serve(own.uri, json::serialize(note_object(real)));
+  }
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, posts), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(log_lines, Contains(HasSubstr("sender_not_believed_any_more")));
+  own.uri = "https://peer.example/notes/601";
+  PostText real = own;
+  real.tags = {"dogs"};
+  internet.serve(own.uri, json::serialize(note_object(real)));
+  expect_not_taken("Add", relay, own, "invalid: the post is not public or lacks the tag");
+  // The truth is still taken from it.
+  internet.serve(own.uri, json::serialize(note_object(own)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {own}), peer)), IsEmpty());
+}
+
+TEST_F(Events, AnHonestNodeIsLookedAtAndStaysBelieved) {
+  std::vector<PostText> posts;
+  for (int i = 0; i < 600; ++i) {
+    own.uri = fmt::format("https://peer.example/notes/{}", i);
+    posts.push_back(own);
+    internet.serve(own.uri, json::serialize(note_object(own)));
+  }
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, posts), peer)), IsEmpty());
+  settle();
+  EXPECT_GT(json::get_int(status(), "checked").value_or(0), 0);
+  EXPECT_LT(json::get_int(status(), "checked").value_or(0), 60);
+  EXPECT_THAT(log_lines, IsEmpty());
+}
+
+// --- announcements -----------------------------------------------------------------------------------------
+
+TEST_F(Events, AnAnnouncementFromSomebodyWeDoNotFollowIsRefused) {
+  const std::string before = state();
+  const HttpResponse response = post_signed(announce_text(peer, {own}), peer);
+  settle();
+  EXPECT_THAT(refusals_of(response),
+              ElementsAre(own.uri + " caturday denied: this node does not follow the tag at you"));
+  EXPECT_EQ(state(), before);
+}
+
+TEST_F(Events, APersonsBoostIsIgnored) {
+  const Author person = make_author("https://far.example/users/u");
+  const std::string body =
+      R"({"id":"https://far.example/boosts/1","type":"Announce","actor":"https://far.example/users/u",
+          "object":"https://peer.example/notes/1"})";
+  expect_ignored(signed_request(person, body), "an Announce without hashtags");
+}
+
+}  // namespace
+}  // namespace tagring::node

@@ -1,0 +1,369 @@
+// What a node does for people who follow its hashtags, and for owners that are not itself.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "node/catch_up.hpp"
+#include "node/fixture.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Following : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+  Author fan = make_author("https://far.example/users/fan", "https://far.example/inbox");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+
+  [[nodiscard]] std::string tag_actor(const std::string& tag) const { return origin + "/tag/" + tag; }
+  void follow(const Author& author, const std::string& tag) {
+    EXPECT_EQ(post_signed(follow_text(author, {tag_actor(tag)}), author).status, 202);
+    settle();
+  }
+  void publish(const std::string& text) {
+    EXPECT_EQ(post_signed(text, alice).status, 202);
+    settle();
+  }
+  static std::vector<std::string> members(const std::vector<json::object>& activities,
+                                          const std::string& name) {
+    std::vector<std::string> found;
+    for (const json::object& activity : activities) found.push_back(json::id_of(activity, name));
+    return found;
+  }
+  [[nodiscard]] std::vector<std::string> types_at(const std::string& inbox) const {
+    return members(internet.posted_to(inbox), "type");
+  }
+};
+
+TEST_F(Following, AFollowIsAcceptedEchoedAndMakesTheNodeWantTheTag) {
+  const std::string text = follow_text(fan, {tag_actor("cats")});
+  EXPECT_EQ(post_signed(text, fan).status, 202);
+  settle();
+  const std::vector<HttpCall> calls = internet.sent_to(fan.inbox);
+  ASSERT_THAT(calls, SizeIs(1));
+  EXPECT_THAT(calls[0].headers.find("Signature").value_or(""),
+              HasSubstr("keyId=\"" + tag_actor("cats") + "#main-key\""));
+  const json::object accept = json::parse_object(calls[0].body).value();
+  EXPECT_EQ(json::id_of(accept, "type"), "Accept");
+  EXPECT_EQ(json::id_of(accept, "actor"), tag_actor("cats"));
+  EXPECT_EQ(accept.at("object"), json::value(json::parse_object(text).value()));
+  EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats followers"));
+  EXPECT_THAT(rows("SELECT tag||' '||actor||' '||inbox||' '||is_node FROM followers"),
+              ElementsAre("cats https://far.example/users/fan https://far.example/inbox 0"));
+}
+
+TEST_F(Following, AnAcceptThatDoesNotArriveIsSentAgain) {
+  int attempts = 0;
+  internet.answers[fan.inbox] = [&](const HttpCall&) { return with_status(++attempts < 3 ? 503 : 202); };
+  follow(fan, "cats");
+  settle(std::chrono::minutes(1));
+  EXPECT_EQ(attempts, 3);
+}
+
+TEST_F(Following, AnUndoEndsItAndTheNodeWantsTheTagNoMore) {
+  const Author second = make_author("https://other.example/users/second");
+  follow(fan, "cats");
+  follow(second, "cats");
+  EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor("cats")}), fan).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(second.id));
+  EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats followers"));
+  EXPECT_EQ(post_signed(undo_follow_text(second, {tag_actor("cats")}), second).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), IsEmpty());
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
+}
+
+TEST_F(Following, NobodyUndoesTheFollowOfAnother) {
+  follow(fan, "cats");
+  const Author other = make_author("https://far.example/users/other");
+  EXPECT_EQ(post_signed(undo_follow_text(other, {tag_actor("cats")}), other).status, 202);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+}
+
+// --- announcements -----------------------------------------------------------------------------------------
+
+TEST_F(Following, APostIsAnnouncedOnceToAnInboxWhateverTheTagsAndFollowers) {
+  const Author second = make_author("https://far.example/users/second", "https://far.example/inbox");
+  for (const std::string tag : {"cats", "dogs", "birds"}) {
+    follow(fan, tag);
+    follow(second, tag);
+  }
+  post.tags = {"cats", "dogs", "birds"};
+  publish(create_text(post));
+  const std::vector<HttpCall> calls = internet.sent_to("https://far.example/inbox");
+  ASSERT_THAT(calls, SizeIs(1));
+  const json::object announce = json::parse_object(calls[0].body).value();
+  EXPECT_EQ(json::id_of(announce, "type"), "Announce");
+  EXPECT_EQ(json::id_of(announce, "object"), post.uri);
+  const std::string actor = json::get_string(announce, "actor").value();
+  EXPECT_THAT(actor, HasSubstr(origin + "/tag/"));
+  EXPECT_THAT(calls[0].headers.find("Signature").value_or(""), HasSubstr("keyId=\"" + actor + "#main-key\""));
+}
+
+TEST_F(Following, ATagAddedLaterIsNotAnnouncedAgain) {
+  follow(fan, "cats");
+  follow(fan, "dogs");
+  publish(create_text(post));
+  post.tags = {"cats", "dogs"};
+  publish(update_text(post));
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+}
+
+TEST_F(Following, APostIsNeverAnnouncedToItsOwnHost) {
+  const Author neighbour = make_author("https://home.example/users/neighbour", "https://home.example/inbox");
+  follow(neighbour, "cats");
+  follow(fan, "cats");
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://home.example/inbox"), IsEmpty());
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+}
+
+TEST_F(Following, ARepetitionAfterAFailureHasTheSameId) {
+  follow(fan, "cats");
+  int attempts = 0;
+  internet.answers["https://far.example/inbox"] = [&](const HttpCall&) {
+    return with_status(++attempts < 3 ? 503 : 202);
+  };
+  publish(create_text(post));
+  settle(std::chrono::minutes(1));
+  const std::vector<std::string> ids = members(internet.posted_to("https://far.example/inbox"), "id");
+  ASSERT_THAT(ids, SizeIs(3));
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_EQ(ids[0], ids[2]);
+}
+
+TEST_F(Following, WhatWasNotDeliveredBeforeARestartIsDeliveredAfterItWithTheSameId) {
+  follow(fan, "cats");
+  internet.answers["https://far.example/inbox"] = [](const HttpCall&) { return with_status(503); };
+  publish(create_text(post));
+  const std::vector<std::string> before = members(internet.posted_to("https://far.example/inbox"), "id");
+  ASSERT_FALSE(before.empty());
+  internet.answers.clear();
+  internet.calls.clear();
+  start(config());
+  settle(std::chrono::seconds(10));
+  EXPECT_THAT(members(internet.posted_to("https://far.example/inbox"), "id"), ElementsAre(before.front()));
+  start(config());
+  settle(std::chrono::seconds(10));
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+}
+
+TEST_F(Following, ADeletionUndoesTheAnnouncementThatWasMade) {
+  for (const std::string tag : {"birds", "cats", "dogs", "emus", "fish"}) follow(fan, tag);
+  post.tags = {"birds", "cats", "dogs", "emus", "fish"};
+  publish(create_text(post));
+  publish(delete_text(post.uri, alice.id));
+  std::vector<json::object> posted = internet.posted_to("https://far.example/inbox");
+  ASSERT_FALSE(posted.empty());
+  const json::object announce = posted.front();
+  EXPECT_EQ(json::id_of(announce, "type"), "Announce");
+  posted.erase(posted.begin());
+  std::size_t matching = 0;
+  for (const json::object& undo : posted) {
+    EXPECT_EQ(json::id_of(undo, "type"), "Undo");
+    if (json::id_of(undo, "object") != json::id_of(announce)) continue;
+    EXPECT_EQ(json::id_of(undo, "actor"), json::id_of(announce, "actor"));
+    ++matching;
+  }
+  EXPECT_EQ(matching, 1U);
+}
+
+TEST_F(Following, AnInboxThatIsGoneLosesItsFollowers) {
+  for (const int status : {404, 410}) {
+    follow(fan, "cats");
+    internet.answers["https://far.example/inbox"] = [status](const HttpCall&) { return with_status(status); };
+    post.uri = fmt::format("https://home.example/notes/{}", status);
+    publish(create_text(post));
+    EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+    EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
+    internet.answers.clear();
+  }
+}
+
+TEST_F(Following, AnInboxThatRefusesOnePostKeepsItsFollowers) {
+  follow(fan, "cats");
+  internet.answers["https://far.example/inbox"] = [](const HttpCall&) { return with_status(403); };
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://far.example/inbox"), SizeIs(1));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+}
+
+TEST_F(Following, ANodeGetsOneBatchAndIsNoReasonToWantTheTag) {
+  const Author peer = make_node_author("https://tags.peer.example");
+  const HttpResponse followed = post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);
+  EXPECT_THAT(refusals_of(followed), IsEmpty());
+  EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
+  internet.answers[peer.inbox] = [](const HttpCall&) {
+    return with_status(200, R"({"accepted":2,"refused":[]})");
+  };
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  std::size_t tags = 0;
+  for (const json::object& announce : internet.posted_to(peer.inbox)) {
+    EXPECT_EQ(json::id_of(announce, "type"), "Announce");
+    EXPECT_EQ(json::id_of(announce, "actor"), origin + "/actor");
+    for (const json::value& item : announce.at("object").as_array()) {
+      EXPECT_EQ(json::id_of(item), post.uri);
+      tags += item.as_object().at("tag").as_array().size();
+    }
+  }
+  EXPECT_EQ(tags, 2U);
+}
+
+TEST_F(Following, ANodeThatSaysItDoesNotFollowIsForgotten) {
+  const Author peer = make_node_author("https://tags.peer.example");
+  post_signed(follow_text(peer, {tag_actor("cats"), tag_actor("dogs")}), peer);
+  internet.answers[peer.inbox] = [this](const HttpCall&) {
+    return with_status(
+        200,
+        json::serialize(json::object{
+            {"accepted", 0},
+            {"refused",
+             json::array{json::object{
+                 {"uri", post.uri}, {"tag", "cats"}, {"error", "denied"}, {"message", "not followed"}}}}}));
+  };
+  publish(create_text(post));
+  EXPECT_THAT(rows("SELECT tag||' '||actor FROM followers"), ElementsAre("dogs " + peer.id));
+}
+
+// --- a node that does not own everything
+// ---------------------------------------------------------------------
+
+// Another member of both rings, as honest as it must be to be believed.
+class TwoMembers : public Following {
+ protected:
+  TwoMembers() {
+    contact.host = "tags.peer.example";
+    contact.address = *IpAddress::parse("2001:db8:2::1");
+    contact.incarnation = 1;
+    // One of its vservers leaves less than a quarter of the ring to us, so that some tags are not ours at
+    // all.
+    for (contact.vserver = 0;; ++contact.vserver) {
+      contact.id = ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), "peer.example",
+                                      contact.vserver);
+      const double share = clockwise_distance(contact.id, self(Ring::kRelay).self().id).fraction();
+      if (share > 0.1 && share < 0.2) break;
+    }
+    internet.answers[contact.origin() + std::string(RingService::kPath)] = [this](const HttpCall& call) {
+      return with_status(200, reply(ring::decode_envelope(call.body).value()));
+    };
+    for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+      ring::Envelope envelope;
+      envelope.network = "tagring";
+      envelope.to = self(which).self().id;
+      envelope.incarnation = self(which).self().incarnation;
+      envelope.request.ring = which;
+      envelope.request.body = ring::Notify{contact};
+      EXPECT_EQ(ask({.method = "POST",
+                     .target = std::string(RingService::kPath),
+                     .headers = {},
+                     .body = encode(envelope),
+                     .peer = {}})
+                    .status,
+                200);
+    }
+    settle(std::chrono::seconds(10));
+    EXPECT_EQ(self(Ring::kRelay).predecessor(), contact);
+  }
+
+  const ring::Vserver& self(Ring which) { return *node->rings().of(which).vservers().front(); }
+
+  std::string reply(const ring::Envelope& envelope) {
+    const ring::Contact& other = self(envelope.request.ring).self();
+    if (std::holds_alternative<ring::GetNeighbours>(envelope.request.body)) {
+      return ring::encode(ring::Reply(ring::Neighbours{other, {other}}));
+    }
+    if (const auto* find = std::get_if<ring::Find>(&envelope.request.body)) {
+      const Segment own{other.id, contact.id};
+      if (own.contains(find->key)) return ring::encode(ring::Reply(ring::FindReply{own, {}}));
+      return ring::encode(ring::Reply(ring::FindReply{std::nullopt, {other}}));
+    }
+    return ring::encode(ring::Reply(ring::Done{}));
+  }
+
+  // The first of tag0, tag1, … of which this node owns a relay replica, or none.
+  std::string tag_that_is(bool ours) {
+    for (int i = 0;; ++i) {
+      const std::string text = "tag" + std::to_string(i);
+      const Result<void> serving = node->roles().check_serving(Ring::kRelay, Tag::parse(text).value());
+      if (serving.has_value() == ours) return text;
+    }
+  }
+
+  ring::Contact contact;
+  Author peer = make_node_author("https://tags.peer.example");
+};
+
+TEST_F(TwoMembers, ABatchIsTakenButForTheTagsThatAreOwnedElsewhere) {
+  const std::string ours = tag_that_is(true);
+  const std::string theirs = tag_that_is(false);
+  const PostText own{.uri = "https://peer.example/notes/1",
+                     .author = "https://peer.example/users/u",
+                     .tags = {ours, theirs}};
+  const HttpResponse response = post_signed(batch_text("Add", peer, origin + "/relay", {own}), peer);
+  EXPECT_THAT(refusals_of(response),
+              ElementsAre(own.uri + " " + theirs + " not_owner: this node does not own the tag"));
+  EXPECT_EQ(json::get_int(json::parse_object(response.body).value(), "accepted"), 1);
+  EXPECT_THAT(rows("SELECT tag FROM feed"), ElementsAre(ours));
+}
+
+TEST_F(TwoMembers, ANodesFollowOfATagOwnedElsewhereIsRefused) {
+  const std::string ours = tag_that_is(true);
+  const std::string theirs = tag_that_is(false);
+  const HttpResponse response = post_signed(follow_text(peer, {tag_actor(ours), tag_actor(theirs)}), peer);
+  EXPECT_THAT(refusals_of(response),
+              ElementsAre(HasSubstr(" " + theirs + " not_owner: this node does not own the tag")));
+  EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre(ours));
+}
+
+TEST_F(TwoMembers, TheHistoryOfATagOwnedElsewhereIsMisdirected) {
+  for (int i = 0;; ++i) {
+    const std::string text = "tag" + std::to_string(i);
+    if (node->roles().check_serving(Ring::kStorage, Tag::parse(text).value())) continue;
+    EXPECT_EQ(get(std::string(HistoryService::kPath) + "?tag=" + text).status, 421);
+    break;
+  }
+}
+
+TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
+  internet.answers[peer.inbox] = [](const HttpCall&) {
+    return with_status(200, R"({"accepted":1,"refused":[]})");
+  };
+  internet.answers[contact.origin() + std::string(CatchUp::kPath)] = [](const HttpCall&) {
+    return with_status(200, R"({"items":[]})");
+  };
+  const std::string theirs = tag_that_is(false);
+  follow(fan, theirs);
+  settle(std::chrono::seconds(10));
+  const std::vector<json::object> posted = internet.posted_to(peer.inbox);
+  ASSERT_FALSE(posted.empty());
+  EXPECT_EQ(json::id_of(posted[0], "type"), "Follow");
+  EXPECT_EQ(json::id_of(posted[0], "object"), peer.inbox.substr(0, peer.inbox.rfind('/')) + "/tag/" + theirs);
+  EXPECT_THAT(rows("SELECT tag||' '||owner FROM subscriptions"),
+              ElementsAre(theirs + " https://tags.peer.example"));
+
+  // What it announces from now on goes to the fan; other tags of its it has no business with.
+  PostText own{
+      .uri = "https://peer.example/notes/1", .author = "https://peer.example/users/u", .tags = {theirs}};
+  EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {own}), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+  own.tags = {"unasked"};
+  EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {own}), peer)), ElementsAre(HasSubstr("denied")));
+
+  EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor(theirs)}), fan).status, 202);
+  settle(std::chrono::seconds(10));
+  EXPECT_EQ(json::id_of(internet.posted_to(peer.inbox).back(), "type"), "Undo");
+  EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tagring::node
