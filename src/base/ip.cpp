@@ -1,8 +1,7 @@
 #include "base/ip.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <arpa/inet.h>
 #include <span>
 
 namespace tagring {

@@ -16,7 +16,8 @@ using boost::json::value;
 
 inline constexpr std::size_t kDepthMax = 32;
 
-// kInvalid for anything but one well-formed UTF-8 JSON text with at most kDepthMax levels. The caller bounds the size.
+// kInvalid for anything but one well-formed UTF-8 JSON text with at most kDepthMax levels. The caller bounds
+// the size.
 Result<value> parse(std::string_view text);
 // The same, and the text must hold an object.
 Result<object> parse_object(std::string_view text);

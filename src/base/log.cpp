@@ -10,7 +10,8 @@ constexpr std::array kNames = {"debug", "info", "warn", "error", "off"};
 
 // Quoted where logfmt needs it; control characters become spaces, so that a stranger cannot forge a line.
 std::string quoted(std::string_view value) {
-  if (!value.empty() && value.find_first_of(" \"=\n\r\t") == std::string_view::npos) return std::string(value);
+  if (!value.empty() && value.find_first_of(" \"=\n\r\t") == std::string_view::npos)
+    return std::string(value);
   std::string result = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') result.push_back('\\');

@@ -1,15 +1,15 @@
 // The log: event name first, then fields, as logfmt. A port: production writes to stderr, tests capture, the
 // simulator drops.
 //
-//   log.info("peer_joined", {{"peer", host}, {"hops", hops}});   // level=info event=peer_joined peer=… hops=3
+//   log.info("peer_joined", {{"peer", host}, {"hops", hops}});   // level=info event=peer_joined peer=…
+//   hops=3
 //
-// error: an operator must act. warn: something is wrong, we cope. info: rare, and no stranger can cause it in volume.
-// debug: the rest. Never log bodies, keys, or people's search terms.
+// error: an operator must act. warn: something is wrong, we cope. info: rare, and no stranger can cause it in
+// volume. debug: the rest. Never log bodies, keys, or people's search terms.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
+#include <fmt/format.h>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -36,7 +36,9 @@ class Log {
 
   explicit Log(Sink sink, LogLevel least = LogLevel::kInfo) : sink_(std::move(sink)), least_(least) {}
   static Log to_stderr(LogLevel least);
-  static Log off() { return Log([](LogLevel, const std::string&) {}, LogLevel::kOff); }
+  static Log off() {
+    return Log([](LogLevel, const std::string&) {}, LogLevel::kOff);
+  }
 
   void debug(std::string_view event, Fields fields = {}) { write(LogLevel::kDebug, event, fields); }
   void info(std::string_view event, Fields fields = {}) { write(LogLevel::kInfo, event, fields); }

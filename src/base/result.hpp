@@ -49,16 +49,17 @@ using Result = std::expected<T, Error>;
 
 #define TR_CONCAT_INNER(a, b) a##b
 #define TR_CONCAT(a, b) TR_CONCAT_INNER(a, b)
-#define TR_TRY_INNER(declaration, expression, name, leave)          \
-  auto name = (expression);                                         \
-  if (!name) leave std::unexpected(std::move(name).error());        \
+#define TR_TRY_INNER(declaration, expression, name, leave)   \
+  auto name = (expression);                                  \
+  if (!name) leave std::unexpected(std::move(name).error()); \
   declaration = *std::move(name)
 #define TR_CHECK_INNER(expression, name, leave) \
   auto name = (expression);                     \
   if (!name) leave std::unexpected(std::move(name).error())
 // Declares a variable from the value, or returns the error.
 #define TRY(declaration, expression) TR_TRY_INNER(declaration, expression, TR_CONCAT(try_, __LINE__), return)
-#define CO_TRY(declaration, expression) TR_TRY_INNER(declaration, expression, TR_CONCAT(try_, __LINE__), co_return)
+#define CO_TRY(declaration, expression) \
+  TR_TRY_INNER(declaration, expression, TR_CONCAT(try_, __LINE__), co_return)
 // The same for Result<void>.
 #define TRY_VOID(expression) TR_CHECK_INNER(expression, TR_CONCAT(try_, __LINE__), return)
 #define CO_TRY_VOID(expression) TR_CHECK_INNER(expression, TR_CONCAT(try_, __LINE__), co_return)

@@ -17,7 +17,8 @@ RingId RingId::from_bytes(std::span<const std::uint8_t, 32> big_endian) {
 std::optional<RingId> RingId::from_hex(std::string_view hex) {
   const std::optional<std::string> bytes = tagring::from_hex(hex);
   if (!bytes || bytes->size() != 32) return std::nullopt;
-  return from_bytes(std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(bytes->data()), 32));
+  return from_bytes(
+      std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(bytes->data()), 32));
 }
 
 RingId RingId::power_of_two(unsigned bit) {

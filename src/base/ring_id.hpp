@@ -27,8 +27,8 @@ class RingId {
   // 2^bit, for bit in [0, 256).
   static RingId power_of_two(unsigned bit);
 
-  [[nodiscard]] std::array<std::uint8_t, 32> bytes() const;  // big endian
-  [[nodiscard]] std::string hex() const;                     // 64 lower-case digits
+  [[nodiscard]] std::array<std::uint8_t, 32> bytes() const;                   // big endian
+  [[nodiscard]] std::string hex() const;                                      // 64 lower-case digits
   [[nodiscard]] std::string short_hex() const { return hex().substr(0, 8); }  // for logs and pictures
   // Position on the ring in [0, 1), for pictures and estimates only.
   [[nodiscard]] double fraction() const;

@@ -105,9 +105,8 @@ Task<void> TaskGroup::join() {
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
       [state, executor](auto handler) {
         auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-        state->waiters.emplace_back([shared, executor] {
-          asio::post(executor, [shared] { std::move (*shared)(); });
-        });
+        state->waiters.emplace_back(
+            [shared, executor] { asio::post(executor, [shared] { std::move (*shared)(); }); });
       },
       asio::use_awaitable);
 }

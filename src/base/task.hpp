@@ -1,7 +1,8 @@
 // Coroutines and who owns them.
 //
 // All protocol logic is Task<T> on one logical thread per node. Functions that can fail return
-// Task<Result<T>>. Parameters are values: a reference may die while the coroutine waits. Services are members.
+// Task<Result<T>>. Parameters are values: a reference may die while the coroutine waits. Services are
+// members.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

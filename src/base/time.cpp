@@ -1,9 +1,8 @@
 #include "base/time.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
+#include <fmt/format.h>
 
 namespace tagring {
 namespace {
@@ -44,7 +43,8 @@ class Scanner {
 };
 
 std::optional<WallTime> make_time(int year, int month, int day, int hour, int minute, int second) {
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   return std::chrono::time_point_cast<Duration>(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
@@ -67,10 +67,10 @@ Parts split(WallTime time) {
 
 std::string to_rfc3339(WallTime time) {
   const Parts parts = split(time);
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(parts.date.year()),
-                                 static_cast<unsigned>(parts.date.month()), static_cast<unsigned>(parts.date.day()),
-                                 parts.clock.hours().count(), parts.clock.minutes().count(),
-                                 parts.clock.seconds().count());
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(parts.date.year()),
+                  static_cast<unsigned>(parts.date.month()), static_cast<unsigned>(parts.date.day()),
+                  parts.clock.hours().count(), parts.clock.minutes().count(), parts.clock.seconds().count());
   const auto milliseconds = parts.clock.subseconds().count();
   if (milliseconds != 0) text += fmt::format(".{:03}", milliseconds);
   return text + "Z";
@@ -120,8 +120,9 @@ std::string to_http_date(WallTime time) {
   const Parts parts = split(time);
   return fmt::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays[parts.weekday],
                      static_cast<unsigned>(parts.date.day()),
-                     kMonths[static_cast<unsigned>(parts.date.month()) - 1], static_cast<int>(parts.date.year()),
-                     parts.clock.hours().count(), parts.clock.minutes().count(), parts.clock.seconds().count());
+                     kMonths[static_cast<unsigned>(parts.date.month()) - 1],
+                     static_cast<int>(parts.date.year()), parts.clock.hours().count(),
+                     parts.clock.minutes().count(), parts.clock.seconds().count());
 }
 
 std::optional<WallTime> from_http_date(std::string_view text) {

@@ -1,11 +1,10 @@
 #include "base/url.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
 #include <charconv>
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
 

@@ -16,7 +16,8 @@ class Workers {
   // `pool` empty: jobs run inline, on the caller's executor.
   explicit Workers(Executor pool = {}) : pool_(std::move(pool)) {}
 
-  // Runs `job` on the pool; resumes the caller on its own executor with the answer. `job` must own what it uses.
+  // Runs `job` on the pool; resumes the caller on its own executor with the answer. `job` must own what it
+  // uses.
   template <class F>
   [[nodiscard]] Task<std::invoke_result_t<F>> run(F job) {
     if (!pool_) co_return job();

@@ -29,7 +29,7 @@ struct RemoteActor {
   std::string preferred_username;  // may be empty
   std::string summary;             // HTML; people put wishes such as #nobot there
   bool manually_approves_followers = false;
-  bool is_node = false;  // a node of a hashtag network: it says so in its document
+  bool is_node = false;              // a node of a hashtag network: it says so in its document
   std::optional<bool> indexable;     // FEP-5feb: absent means no
   std::vector<KeyDocument> keys;     // given whole
   std::vector<std::string> key_ids;  // given by their ids, in documents of their own

@@ -38,7 +38,8 @@ class NodeUrls {
 inline std::string key_id_of(std::string_view actor) { return std::string(actor) + "#main-key"; }
 inline std::string followers_of(std::string_view actor) { return std::string(actor) + "/followers"; }
 
-// The property by which a node's actor says that it speaks the batched forms; its value is the protocol version.
+// The property by which a node's actor says that it speaks the batched forms; its value is the protocol
+// version.
 inline constexpr std::string_view kNodeMark = "tagring";
 
 // Name of the node's actor in WebFinger. The dot keeps it apart from every hashtag.

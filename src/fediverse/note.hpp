@@ -48,8 +48,8 @@ struct PostRef {
 // True for the types that Note stands for.
 bool is_post(const json::object& o);
 
-// kInvalid unless is_post(o). The author is `actor`, who must be among attributedTo; all of these and the id must be on
-// one server.
+// kInvalid unless is_post(o). The author is `actor`, who must be among attributedTo; all of these and the id
+// must be on one server.
 //
 // `published` is `now` where it is missing, unreadable or more than five minutes ahead, so that no post
 // stands before all others for ever. Of `tag`, everything that is not a Hashtag with a name (or an href that

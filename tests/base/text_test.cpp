@@ -17,7 +17,7 @@ TEST(Bytes, Base64FollowsRfc4648) {
   EXPECT_EQ(from_base64("Zm9vYmFy"), "foobar");
   EXPECT_FALSE(from_base64("Zg="));
   EXPECT_FALSE(from_base64("Zg= ="));
-  EXPECT_FALSE(from_base64("====") );
+  EXPECT_FALSE(from_base64("===="));
 }
 
 TEST(Bytes, Utf8RejectsOverlongSurrogateAndTruncated) {
@@ -56,9 +56,11 @@ TEST(Url, ParsesAndNormalisesTheAuthorityOnly) {
 }
 
 TEST(Url, RefusesWhatServersDisagreeAbout) {
-  for (const char* text : {"ftp://example.org/", "https://user@example.org/", "https:///path", "//example.org/",
-                           "https://example.org:0/", "https://example.org:99999/", "https://ex ample.org/",
-                           "javascript:alert(1)", "", "https://b\xC3\xBC" "cher.example/"}) {
+  for (const char* text : {"ftp://example.org/", "https://user@example.org/", "https:///path",
+                           "//example.org/", "https://example.org:0/", "https://example.org:99999/",
+                           "https://ex ample.org/", "javascript:alert(1)", "",
+                           "https://b\xC3\xBC"
+                           "cher.example/"}) {
     EXPECT_FALSE(Url::parse(text)) << text;
   }
 }

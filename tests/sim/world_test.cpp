@@ -104,7 +104,8 @@ std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
       << "seed " << seed;
   const std::vector<std::size_t> subscribers = {1, chaos.nodes / 2, chaos.nodes - 1};
   for (const std::size_t i : subscribers) subscribe(world, i, {chaos.tags[i % 5], chaos.tags[(i + 1) % 5]});
-  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); })) << "seed " << seed;
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); }))
+      << "seed " << seed;
 
   world.faults.loss = chaos.loss;
   world.faults.delay_max = Duration(200);
