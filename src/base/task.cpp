@@ -19,7 +19,15 @@ struct TaskGroup::State {
   struct Entry {
     asio::cancellation_signal signal;
     std::list<std::shared_ptr<Entry>>::iterator place;
+    bool started = false;
+    bool cancelled = false;  // before it started
   };
+  // Cancelled before its first step, a coroutine of co_spawn would throw where nobody catches.
+  static Task<void> run(std::shared_ptr<Entry> entry, Task<void> task) {
+    entry->started = true;
+    if (!entry->cancelled) co_await std::move(task);
+  }
+
   std::list<std::shared_ptr<Entry>> entries;
   std::vector<std::move_only_function<void()>> waiters;
   bool cancelled = false;
@@ -81,14 +89,17 @@ void TaskGroup::spawn(std::string name, Task<void> task) {
   auto entry = std::make_shared<State::Entry>();
   entry->place = state_->entries.insert(state_->entries.end(), entry);
   auto token = std::make_shared<Done::Token>(state_, entry, std::move(name));
-  asio::co_spawn(executor_, std::move(task), Done{std::move(token)});
+  asio::co_spawn(executor_, State::run(entry, std::move(task)), Done{std::move(token)});
 }
 
 void TaskGroup::cancel() {
   state_->cancelled = true;
   // A task that ends at once removes itself from the list, so walk over a copy.
   const auto entries = state_->entries;
-  for (const auto& entry : entries) entry->signal.emit(asio::cancellation_type::terminal);
+  for (const auto& entry : entries) {
+    entry->cancelled = !entry->started;
+    if (entry->started) entry->signal.emit(asio::cancellation_type::terminal);
+  }
 }
 
 void TaskGroup::reopen() {
