@@ -140,8 +140,8 @@ void Node::Parts::connect() {
   }
   rings.of(Ring::kRelay).on_merged = [this] { tasks.spawn("hand_out_feed", hand_out_feed()); };
   rings.of(Ring::kStorage).on_merged = [this] { tasks.spawn("hand_out_history", hand_out_history()); };
-  rings.take_over = [this](Ring ring, ring::TakeOver request) {
-    return transfer.take_over(ring, std::move(request));
+  rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
+    return transfer.take_over(ring, std::move(asked), std::move(request));
   };
   announcer.on_lost_follower = [this](std::string tag, std::string inbox_url) {
     tasks.spawn("lose_follower", lose_follower(std::move(tag), std::move(inbox_url)));

@@ -98,7 +98,8 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
   if (auto* request = std::get_if<ring::TakeOver>(&envelope.request.body)) {
     if (!take_over) co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");
     CO_TRY_VOID(ring::check_node_id(options_.tuning.scheme, request->leaver));
-    const Result<void> taken = co_await take_over(envelope.request.ring, std::move(*request));
+    const Result<void> taken =
+        co_await take_over(envelope.request.ring, vserver->self(), std::move(*request));
     if (!taken) co_return std::unexpected(taken.error());
     co_return ring::Done{};
   }

@@ -41,7 +41,7 @@ class RingService {
   // us.
   [[nodiscard]] json::object announcement() const;
   // Answers TakeOver: fetches what the leaver owns. Set by the owner.
-  std::function<Task<Result<void>>(Ring ring, ring::TakeOver request)> take_over;
+  std::function<Task<Result<void>>(Ring ring, ring::Contact asked, ring::TakeOver request)> take_over;
   // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
   [[nodiscard]] Task<void> leave(Ring ring);
 

@@ -25,6 +25,14 @@ std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
   return segments;
 }
 
+// The first vserver of another node after one of ours.
+std::optional<RingId> next_node(const ring::Vserver& vserver) {
+  for (const ring::Contact& contact : vserver.successors().contacts()) {
+    if (contact.origin() != vserver.self().origin()) return contact.id;
+  }
+  return std::nullopt;
+}
+
 std::string text_of(const json::object& object, std::string_view key) {
   return json::get_string(object, key).value_or("");
 }
@@ -197,15 +205,15 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
   co_return count;
 }
 
-Task<Result<void>> Transfer::take_over(Ring ring, ring::TakeOver request) {
-  // The leaver must be who stands before us; data of others is of no use here.
-  const ring::Vserver* successor = nullptr;
-  for (const auto& vserver : rings_.of(ring).vservers()) {
-    if (vserver->predecessor() && vserver->predecessor()->id == request.leaver.id) successor = vserver.get();
+Task<Result<void>> Transfer::take_over(Ring ring, ring::Contact asked, ring::TakeOver request) {
+  // The leaver's node must stand before us; data of others is of no use here. All its vservers go, so any of
+  // them may be the predecessor.
+  const ring::Vserver* vserver = rings_.of(ring).find(asked.id);
+  if (vserver == nullptr || !vserver->predecessor() ||
+      vserver->predecessor()->origin() != request.leaver.origin()) {
+    co_return fail(ErrorCode::kNotOwner, "the leaver does not precede this vserver");
   }
-  if (successor == nullptr)
-    co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
-  co_return co_await fetch_from(request.leaver.origin(), ring, successor->self(), request.segment);
+  co_return co_await fetch_from(request.leaver.origin(), ring, std::move(asked), request.segment);
 }
 
 // --- answering ---------------------------------------------------------------------------------------------
@@ -280,8 +288,7 @@ Task<Result<void>> Transfer::may_have(Request request) {
     if (!owner) continue;
     if (owner->contact.id == request.requester.id) co_return Result<void>();
     const ring::Vserver* own = rings_.of(request.ring).find(owner->contact.id);
-    const bool next =
-        own != nullptr && !own->successors().empty() && own->successors().front().id == request.requester.id;
+    const bool next = own != nullptr && next_node(*own) == request.requester.id;
     if (next) co_return Result<void>();
     rings_.of(request.ring)
         .forget_route(position);  // what was believed may be old: the requester will ask again

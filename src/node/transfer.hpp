@@ -29,8 +29,8 @@ class Transfer {
 
   // A vserver's segment has changed: fetch what it lacks, in the background.
   void segment_changed(Ring ring, ring::Vserver& vserver);
-  // Copies the segment of a leaver.
-  [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::TakeOver request);
+  // Copies the segment of a leaver, who asked that vserver of ours.
+  [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request);
   // Answers POST kPath, to the vserver that owns, or is about to own, the keys it asks for.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   [[nodiscard]] Task<void> stop();

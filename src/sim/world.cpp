@@ -240,6 +240,19 @@ void World::crash_node(std::size_t i) {
   host.run.reset();
 }
 
+namespace {
+Task<bool> leave(node::Node* node) {
+  co_await node->leave();
+  co_return true;
+}
+}  // namespace
+
+bool World::leave_node(std::size_t i) {
+  const bool left = await(leave(&node(i)), std::chrono::minutes(10)).value_or(false);
+  crash_node(i);
+  return left;
+}
+
 bool World::is_up(std::size_t i) const {
   const auto it = hosts_.find(i);
   return it != hosts_.end() && it->second->run != nullptr;

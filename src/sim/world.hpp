@@ -40,6 +40,9 @@ class World {
   void start_node(std::size_t i);
   // The machine stops at once; its disk keeps what was synced.
   void crash_node(std::size_t i);
+  // The node hands over what it owns, leaves both rings, and its machine is switched off for good. False if
+  // that took more than ten minutes.
+  bool leave_node(std::size_t i);
   [[nodiscard]] bool is_up(std::size_t i) const;
   [[nodiscard]] node::Node& node(std::size_t i);
   [[nodiscard]] std::vector<std::size_t> up() const;

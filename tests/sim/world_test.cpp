@@ -77,6 +77,36 @@ TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   EXPECT_EQ(uris_of(*late), live_posts(world, "caturday"));
 }
 
+// Paper §5.6: with a single replica on each ring, what a leaver does not hand over is gone.
+TEST(World, ALeavingNodeHandsOverItsFollowersAndItsHistory) {
+  WorldOptions options;
+  options.relay_replicas = 1;
+  options.storage_replicas = 1;
+  World world(3, options);
+  const std::vector<std::string> tags = {"caturday",  "dogs", "music", "haiku",
+                                         "fediverse", "art",  "books", "moss"};
+  for (std::size_t i = 0; i < 7; ++i) world.start_node(i);
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  subscribe(world, 0, tags);
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); }));
+  for (std::size_t n = 0; n < 24; ++n) world.publish(n % 2, {tags[n % 8]});
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); }));
+
+  for (const std::size_t leaver : {4, 5, 6}) {
+    EXPECT_TRUE(world.leave_node(leaver));
+    ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_quiet(); }));
+  }
+  for (std::size_t n = 0; n < 24; ++n) world.publish(n % 2, {tags[n % 8]});
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  world.loop.run_for(std::chrono::minutes(1));  // the subscriber looks who owns its tags now
+  for (const std::string& tag : tags) {
+    EXPECT_EQ(world.feed(0, tag), live_posts(world, tag)) << "#" << tag;
+    const auto history = world.history(2, tag, 10);
+    ASSERT_TRUE(history);
+    EXPECT_EQ(uris_of(*history), live_posts(world, tag)) << "#" << tag;
+  }
+}
+
 struct Chaos {
   std::size_t nodes = 12;
   std::size_t posts = 120;
