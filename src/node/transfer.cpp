@@ -211,7 +211,7 @@ Task<Result<void>> Transfer::take_over(Ring ring, ring::Contact asked, ring::Tak
   const ring::Vserver* vserver = rings_.of(ring).find(asked.id);
   if (vserver == nullptr || !vserver->predecessor() ||
       vserver->predecessor()->origin() != request.leaver.origin()) {
-    co_return fail(ErrorCode::kNotOwner, "the leaver does not precede this vserver");
+    co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
   }
   co_return co_await fetch_from(request.leaver.origin(), ring, std::move(asked), request.segment);
 }
