@@ -103,7 +103,7 @@ Task<Result<void>> Daemon::open() {
 Task<Result<void>> Daemon::serve() {
   CO_TRY_VOID(co_await open());
   net::HttpServerOptions outside;
-  outside.bind_address = config.listen_address;
+  outside.bind_address = *config.listen_address;  // Config has filled it in
   outside.port = config.listen_port;
   outside.certificate_file = config.certificate;
   outside.key_file = config.key;

@@ -14,7 +14,9 @@ void print_value(std::string_view name, const json::value& value, int depth) {
     fmt::print("{}{}\n", indent, name);
     for (const auto& [key, inner] : value.get_object()) print_value(key, inner, depth + 1);
   } else {
-    const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+    const std::string text = value.is_string()   ? std::string(value.get_string())
+                             : value.is_double() ? fmt::format("{:.4g}", value.get_double())
+                                                 : json::serialize(value);
     fmt::print("{}{:<{}}  {}\n", indent, name, 24 - 2 * depth, text);
   }
 }

@@ -8,15 +8,16 @@ namespace {
 
 using relay::Follower;
 using relay::Subscription;
+using relay::Via;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// Appends the rows of a statement that selects tag, actor, inbox, follow_id, is_node, since.
+// Appends the rows of a statement that selects tag, actor, inbox, follow_id, via, since.
 Result<void> append_followers(Statement row, std::vector<Follower>& followers) {
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return {};
-    followers.push_back(
-        {row.text(0), row.text(1), row.text(2), row.text(3), row.integer(4) != 0, row.number(5)});
+    followers.push_back({row.text(0), row.text(1), row.text(2), row.text(3), static_cast<Via>(row.integer(4)),
+                         row.number(5)});
   }
 }
 
@@ -24,11 +25,11 @@ Result<void> append_followers(Statement row, std::vector<Follower>& followers) {
 Result<void> save_follower(Connection& db, Follower& follower, std::uint64_t feed_end) {
   const std::uint64_t since = follower.since != 0 ? follower.since : feed_end;
   Statement saved = db.query(
-      "INSERT INTO followers(tag, actor, inbox, follow_id, is_node, since) VALUES(?, ?, ?, ?, ?, ?)"
-      " ON CONFLICT DO UPDATE SET inbox = excluded.inbox, follow_id = excluded.follow_id, is_node = "
-      "excluded.is_node"
+      "INSERT INTO followers(tag, actor, inbox, follow_id, via, since) VALUES(?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT DO UPDATE SET inbox = excluded.inbox, follow_id = excluded.follow_id, via = excluded.via"
       " RETURNING since",
-      follower.tag, follower.actor, follower.inbox, follower.follow_id, follower.is_node, since);
+      follower.tag, follower.actor, follower.inbox, follower.follow_id, static_cast<int>(follower.via),
+      since);
   TRY(const bool row, saved.step());
   if (row) follower.since = saved.number(0);
   TRY_VOID(saved.step());
@@ -63,25 +64,25 @@ Result<void> drop_follower(Connection& db, const std::string& tag, const std::st
   return drop_unused_inbox(db, *inbox);
 }
 
-Result<std::vector<Follower>> segment_followers(Connection& db, const Segment& segment,
-                                                const std::string& after_tag, const std::string& after_actor,
-                                                std::size_t limit) {
+Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segment,
+                                            const std::string& after_tag, const std::string& after_actor,
+                                            std::size_t limit) {
   std::vector<Follower> found;
   std::optional<RingId> place;
   if (!after_tag.empty()) {
     place = tag_key(after_tag);
     if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
     Statement rest = db.query(
-        "SELECT tag, actor, inbox, follow_id, is_node, since FROM followers WHERE tag = ? AND actor > ?"
-        " ORDER BY actor LIMIT ?",
+        "SELECT tag, actor, inbox, follow_id, via, since FROM followers WHERE tag = ? AND actor > ?"
+        " AND via = 1 ORDER BY actor LIMIT ?",
         after_tag, after_actor, limit);
     TRY_VOID(append_followers(std::move(rest), found));
   }
   for (const KeyRange& range : key_ranges(segment, place)) {
     Statement rows = db.query(
-        "SELECT f.tag, actor, inbox, follow_id, is_node, since FROM followed_tags t CROSS JOIN followers f "
+        "SELECT f.tag, actor, inbox, follow_id, via, since FROM followed_tags t CROSS JOIN followers f "
         "USING(tag)"
-        " WHERE key > ? AND key <= ? ORDER BY key, actor LIMIT ?",
+        " WHERE key > ? AND key <= ? AND via = 1 ORDER BY key, actor LIMIT ?",
         Blob{range.after}, Blob{range.through}, limit - found.size());
     TRY_VOID(append_followers(std::move(rows), found));
   }
@@ -119,7 +120,7 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::followers(std::string afte
   return database_.read([=](Connection& db) -> Result<std::vector<Follower>> {
     std::vector<Follower> found;
     Statement rows = db.query(
-        "SELECT tag, actor, inbox, follow_id, is_node, since FROM followers WHERE (tag, actor) > (?, ?)"
+        "SELECT tag, actor, inbox, follow_id, via, since FROM followers WHERE (tag, actor) > (?, ?)"
         " ORDER BY tag, actor LIMIT ?",
         after_tag, after_actor, limit);
     TRY_VOID(append_followers(std::move(rows), found));
@@ -127,12 +128,11 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::followers(std::string afte
   });
 }
 
-Task<Result<std::vector<Follower>>> SqliteRelayStore::followers_of_segment(Segment segment,
-                                                                           std::string after_tag,
-                                                                           std::string after_actor,
-                                                                           std::size_t limit) {
+Task<Result<std::vector<Follower>>> SqliteRelayStore::nodes_of_segment(Segment segment, std::string after_tag,
+                                                                       std::string after_actor,
+                                                                       std::size_t limit) {
   return database_.read(
-      [=](Connection& db) { return segment_followers(db, segment, after_tag, after_actor, limit); });
+      [=](Connection& db) { return segment_nodes(db, segment, after_tag, after_actor, limit); });
 }
 
 Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) {

@@ -1,4 +1,4 @@
-// Publisher, outbox and feed. Followers and subscriptions are in relay_followers.cpp.
+// Publisher, outbox, feed and letters. Followers and subscriptions are in relay_followers.cpp.
 #include "db/relay_store.hpp"
 
 #include <algorithm>
@@ -20,6 +20,7 @@ using relay::TagEvent;
 using Accepted = relay::Store::Accepted;
 
 constexpr const char* kOutboxSequence = "outbox";
+constexpr const char* kLetterSequence = "letters";
 constexpr int kScanRowsMax = 10'000;  // what one read job may look at
 constexpr int kPruneRowsMax = 2'000;  // what one write job may delete
 
@@ -304,6 +305,37 @@ Task<Result<std::uint64_t>> SqliteRelayStore::feed_start(WallTime since) {
 Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed_of_segment(Segment segment, std::uint64_t after,
                                                                        std::size_t limit) {
   return read_feed(database_, segment, after, limit);
+}
+
+Task<Result<relay::Letter>> SqliteRelayStore::write_letter(relay::Letter letter) {
+  letter.written = clock_.wall_now();
+  return database_.write([letter = std::move(letter)](Connection& db) mutable -> Result<relay::Letter> {
+    TRY(letter.seq, reserve_numbers(db, kLetterSequence, 1));
+    TRY_VOID(db.run("INSERT INTO letters(seq, actor, inbox, body, written) VALUES(?, ?, ?, ?, ?)", letter.seq,
+                    letter.actor, letter.inbox, letter.body, letter.written));
+    return std::move(letter);
+  });
+}
+
+Task<Result<std::vector<relay::Letter>>> SqliteRelayStore::letters(std::uint64_t after, std::size_t limit) {
+  return database_.read([after, limit](Connection& db) -> Result<std::vector<relay::Letter>> {
+    std::vector<relay::Letter> letters;
+    Statement row =
+        db.query("SELECT seq, actor, inbox, body, written FROM letters WHERE seq > ? ORDER BY seq LIMIT ?",
+                 after, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return letters;
+      letters.push_back({row.number(0), row.text(1), row.text(2), row.text(3), row.time(4)});
+    }
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_letter(std::uint64_t seq) {
+  return database_.write([seq](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM letters WHERE seq = ?", seq));
+    return {};
+  });
 }
 
 Task<Result<void>> SqliteRelayStore::prune_feed(std::uint64_t through, WallTime before) {

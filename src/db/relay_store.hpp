@@ -37,11 +37,15 @@ class SqliteRelayStore final : public relay::Store {
   Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) override;
   Task<Result<std::vector<relay::Follower>>> followers(std::string after_tag, std::string after_actor,
                                                        std::size_t limit) override;
-  Task<Result<std::vector<relay::Follower>>> followers_of_segment(Segment segment, std::string after_tag,
-                                                                  std::string after_actor,
-                                                                  std::size_t limit) override;
+  Task<Result<std::vector<relay::Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
+                                                              std::string after_actor,
+                                                              std::size_t limit) override;
   Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
   Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
+
+  Task<Result<relay::Letter>> write_letter(relay::Letter letter) override;
+  Task<Result<std::vector<relay::Letter>>> letters(std::uint64_t after, std::size_t limit) override;
+  Task<Result<void>> drop_letter(std::uint64_t seq) override;
 
   Task<Result<void>> want(std::vector<std::string> tags, std::string reason) override;
   Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason) override;

@@ -38,12 +38,16 @@ CREATE TABLE feed_seen(
 
 CREATE TABLE followers(
   tag TEXT NOT NULL, actor TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,
-  is_node INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(tag, actor)
+  via INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(tag, actor)
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX followers_by_inbox ON followers(inbox);
 -- Tags that have followers.
 CREATE TABLE followed_tags(key BLOB PRIMARY KEY, tag TEXT NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE inboxes(inbox TEXT PRIMARY KEY, acknowledged INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+CREATE TABLE letters(
+  seq INTEGER PRIMARY KEY, actor TEXT NOT NULL, inbox TEXT NOT NULL, body TEXT NOT NULL,
+  written INTEGER NOT NULL
+) STRICT;
 
 -- Subscriber.
 CREATE TABLE wants(tag TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(tag, reason)) WITHOUT ROWID, STRICT;

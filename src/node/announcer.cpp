@@ -15,6 +15,8 @@ constexpr std::size_t kLoadPage = 10'000;
 constexpr std::size_t kLettersMax = 16;
 constexpr std::size_t kRecentMax = 5'000;
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
+constexpr Duration kPruneEvery = std::chrono::minutes(1);
+constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
 
 }  // namespace
@@ -30,7 +32,7 @@ Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Fol
       lanes_(
           clock, executor, rng_.fork(), options,
           [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
-          [](const Item& item) { return relay::weight(item->event); }),
+          [](const Item& item) { return relay::weight(item->entry.event); }),
       tasks_(executor) {}
 
 Task<Result<void>> Announcer::load() {
@@ -41,7 +43,7 @@ Task<Result<void>> Announcer::load() {
     if (page.empty()) break;
     after = page.back().seq;
     for (relay::FeedEntry& entry : page)
-      queue(std::make_shared<relay::FeedEntry>(std::move(entry)), &cursors);
+      queue(std::make_shared<Queued>(std::move(entry), clock_.now()), &cursors);
   }
   last_seq_ = after;
   for (const auto& [inbox, seq] : cursors) inboxes_[inbox].acknowledged = seq;
@@ -59,35 +61,67 @@ Task<void> Announcer::stop() {
 
 void Announcer::push(relay::FeedEntry entry) {
   last_seq_ = std::max(last_seq_, entry.seq);
-  queue(std::make_shared<relay::FeedEntry>(std::move(entry)), nullptr);
+  queue(std::make_shared<Queued>(std::move(entry), clock_.now()), nullptr);
 }
 
 void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors) {
-  const auto* targets = followers_.of(item->event.tag);
+  const auto* targets = followers_.targets(item->entry.event.tag);
   if (targets == nullptr) return;
-  const std::string author_host = host_of(item->event.uri);
-  for (const auto& [actor, target] : *targets) {
-    if (target.since >= item->seq) continue;
+  const std::string author_host = host_of(item->entry.event.uri);
+  for (const auto& [destination, target] : *targets) {
+    if (target.since >= item->entry.seq) continue;
+    const bool is_node = target.via() == relay::Via::kNode;
     // Never back to where it comes from.
-    if (!target.is_node && host_of(target.inbox) == author_host) continue;
+    if (!is_node && target.host == author_host) continue;
+    bool done = false;
     if (cursors != nullptr) {
-      const auto cursor = cursors->find(target.inbox);
-      if (cursor != cursors->end() && cursor->second >= item->seq) continue;
+      const auto cursor = cursors->find(destination);
+      done = cursor != cursors->end() && cursor->second >= item->entry.seq;
     }
-    Inbox& inbox = inboxes_[target.inbox];
-    inbox.is_node = target.is_node;
-    // A removal is told under every tag: which of them the post was announced under is not remembered for
-    // ever.
-    if (!target.is_node && item->event.op == relay::Op::kAdd) {
-      if (inbox.recent.size() >= kRecentMax) inbox.recent.clear();
-      if (!inbox.recent.insert(item->event.uri).second) continue;
-    }
-    lanes_.push(target.inbox, item);
+    Inbox& inbox = inboxes_[destination];
+    inbox.is_node = is_node;
+    if ((is_node || concerns_people(destination, inbox, item)) && !done) lanes_.push(destination, item);
   }
 }
 
+// An inbox that is no node's is told of a post under the first of its tags that somebody there follows, and
+// when it loses that one.
+bool Announcer::concerns_people(const std::string& destination, Inbox& inbox, const Item& item) {
+  const relay::TagEvent& event = item->entry.event;
+  if (event.op == relay::Op::kAdd) {
+    if (inbox.recent.size() >= kRecentMax) inbox.recent.clear();
+    Items& told = inbox.recent[event.uri];
+    told.push_back(item);
+    return told.size() == 1;
+  }
+  const auto known = inbox.recent.find(event.uri);
+  // Which of its tags a post was announced under is not remembered for ever: then this one is taken back.
+  if (known == inbox.recent.end()) return true;
+  Items& told = known->second;
+  const bool was_first = told.front()->entry.event.tag == event.tag;
+  std::erase_if(told, [&](const Item& other) { return other->entry.event.tag == event.tag; });
+  if (told.empty()) {
+    inbox.recent.erase(known);
+  } else if (was_first) {
+    tasks_.spawn("tell_again", tell_again(destination, event.uri));
+  }
+  return was_first;
+}
+
+// The post has lost the tag under which it was announced. If it is still there after a while, under a tag
+// that somebody follows, then it was edited; if not, it is being deleted, tag by tag.
+Task<void> Announcer::tell_again(std::string destination, std::string uri) {
+  const Instant later = clock_.now() + kTellAgainAfter;
+  co_await clock_.sleep_until(later);
+  const auto& recent = inboxes_[destination].recent;
+  const auto told = recent.find(uri);
+  if (told != recent.end()) lanes_.push(destination, told->second.front());
+}
+
 Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
-  const std::uint64_t last = items.back()->seq;
+  std::uint64_t last = 0;
+  for (const Item& item : items) last = std::max(last, item->entry.seq);
+  std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
   const std::size_t count = items.size();
   Items again;
   if (inboxes_[inbox].is_node) {
@@ -96,7 +130,7 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
     again = co_await send_to_people(inbox, std::move(items));
   }
   delivered_ += count - again.size();
-  const std::uint64_t reached = again.empty() ? last : again.front()->seq - 1;
+  const std::uint64_t reached = again.empty() ? last : again.front()->entry.seq - 1;
   Inbox& state = inboxes_[inbox];
   if (reached > state.acknowledged) {
     state.acknowledged = reached;
@@ -111,7 +145,7 @@ std::string Announcer::letter(relay::Op op, const Items& items) {
       letters_, [&](const Letter& letter) { return letter.op == op && letter.items == items; });
   if (same != letters_.end()) return same->body;
   std::vector<relay::TagEvent> events;
-  for (const Item& item : items) events.push_back(item->event);
+  for (const Item& item : items) events.push_back(item->entry.event);
   const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
   std::string body = op == relay::Op::kAdd
                          ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
@@ -125,11 +159,11 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
   for (const relay::Op op : {relay::Op::kAdd, relay::Op::kRemove}) {
     Items batch;
     std::ranges::copy_if(items, std::back_inserter(batch),
-                         [op](const Item& item) { return item->event.op == op; });
+                         [op](const Item& item) { return item->entry.event.op == op; });
     if (batch.empty()) continue;
     const Result<HttpResponse> response = co_await courier_.deliver(inbox, letter(op, batch));
     if (is_gone(response)) {
-      for (const Item& item : batch) on_lost_follower(item->event.tag, inbox);
+      for (const Item& item : batch) on_lost_follower(item->entry.event.tag, inbox);
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);
@@ -142,22 +176,27 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
 }
 
 // The same id each time, so that a repetition after a crash is known for what it is.
-std::string Announcer::single(const relay::TagEvent& event) const {
-  const Result<Tag> tag = Tag::parse(event.tag);
-  const std::string actor = identity_.tag_actor(*tag);
+std::string Announcer::single(const std::string& actor, relay::Via via, const relay::TagEvent& event) const {
   const auto hash = crypto::sha256(actor + " " + event.uri);
   const std::string id = fmt::format("{}/announces/{}", identity_.origin(), to_hex(hash).substr(0, 32));
-  return event.op == relay::Op::kAdd ? announce_to_people(id, actor, event, clock_.wall_now())
-                                     : undo_to_people(id, actor, event);
+  if (event.op == relay::Op::kRemove) return undo_single(id, actor, event);
+  const auto audience =
+      via == relay::Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;
+  return announce_single(id, actor, event, audience, clock_.wall_now());
 }
 
 Task<Announcer::Items> Announcer::send_to_people(std::string inbox, Items items) {
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Result<Tag> tag = Tag::parse(items[i]->event.tag);
+    const relay::TagEvent& event = items[i]->entry.event;
+    const relay::Followers::Target* target = followers_.target(event.tag, inbox);
+    if (target == nullptr) continue;  // unfollowed meanwhile
+    const relay::Via via = target->via();
+    const std::string actor =
+        via == relay::Via::kRelay ? identity_.actor() : identity_.tag_actor(*Tag::parse(event.tag));
     const Result<HttpResponse> response =
-        co_await courier_.deliver_as(identity_.tag_actor(*tag), inbox, single(items[i]->event));
+        co_await courier_.deliver_as(actor, inbox, single(actor, via, event));
     if (is_gone(response)) {
-      on_lost_follower(items[i]->event.tag, inbox);
+      on_lost_follower(event.tag, inbox);
       continue;
     }
     if (was_accepted(response) || was_refused(response)) continue;
@@ -171,6 +210,9 @@ Task<void> Announcer::upkeep() {
     const Instant next = clock_.now() + kSaveEvery;
     co_await clock_.sleep_until(next);
     co_await save_cursors();
+    if (clock_.now() < next_prune_) continue;
+    next_prune_ = clock_.now() + kPruneEvery;
+    co_await prune();
   }
 }
 
@@ -178,14 +220,18 @@ Task<void> Announcer::save_cursors() {
   if (moved_.empty()) co_return;
   std::map<std::string, std::uint64_t> cursors;
   for (const std::string& inbox : std::exchange(moved_, {})) cursors[inbox] = inboxes_[inbox].acknowledged;
-  const Result<void> saved = co_await store_.advance(cursors);
-  if (!saved) co_return;  // then some announcements are repeated after a restart
+  // If it fails, some announcements are repeated after a restart.
+  co_await store_.advance(cursors);
+}
+
+Task<void> Announcer::prune() {
   std::uint64_t least = last_seq_;
   const auto lanes = lanes_.status();
   for (const auto& [inbox, state] : inboxes_) {
     if (lanes.contains(inbox)) least = std::min(least, state.acknowledged);
   }
   co_await store_.prune_feed(least, clock_.wall_now() - kFeedLifetime);
+  co_await store_.prune_feed(last_seq_, clock_.wall_now() - kLifetime);
 }
 
 }  // namespace tagring::node

@@ -29,6 +29,8 @@ class Announcer {
 
   // Queues a new feed entry for everyone who follows its tag.
   void push(relay::FeedEntry entry);
+  // What an inbox has not taken for that long is given up.
+  static constexpr Duration kLifetime = std::chrono::days(7);
   // Called when a follower is gone for good: its inbox does not exist, or refuses us.
   std::function<void(std::string tag, std::string inbox)> on_lost_follower = [](std::string, std::string) {};
 
@@ -37,12 +39,18 @@ class Announcer {
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
 
  private:
-  using Item = std::shared_ptr<const relay::FeedEntry>;
+  struct Queued {
+    relay::FeedEntry entry;
+    Instant since;
+  };
+  using Item = std::shared_ptr<const Queued>;
   using Items = std::vector<Item>;
   struct Inbox {
     bool is_node = false;
     std::uint64_t acknowledged = 0;
-    std::set<std::string> recent;  // posts announced lately: one Announce a post, whatever the tags
+    // Posts told of lately, with the tags by which they concern this inbox: one Announce a post, under the
+    // first of them.
+    std::map<std::string, Items> recent;
   };
 
   // What was sent to a node lately: its other followers get the same.
@@ -53,13 +61,16 @@ class Announcer {
   };
 
   void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors);
+  bool concerns_people(const std::string& destination, Inbox& inbox, const Item& item);
+  Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);
   Task<Items> send_to_node(std::string inbox, Items items);
   std::string letter(relay::Op op, const Items& items);
   Task<Items> send_to_people(std::string inbox, Items items);
-  std::string single(const relay::TagEvent& event) const;
+  std::string single(const std::string& actor, relay::Via via, const relay::TagEvent& event) const;
   Task<void> upkeep();
   Task<void> save_cursors();
+  Task<void> prune();
 
   relay::Store& store_;
   relay::Followers& followers_;
@@ -73,6 +84,7 @@ class Announcer {
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t activity_ = 0;
+  Instant next_prune_{};
   relay::Lanes<Item> lanes_;
   TaskGroup tasks_;
 };

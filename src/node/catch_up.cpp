@@ -40,11 +40,7 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
 
 Task<HttpResponse> CatchUp::answer(HttpRequest request) {
   const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
-  if (!sender) {
-    HttpResponse response = error_response(sender.error());
-    response.status = 401;
-    co_return response;
-  }
+  if (!sender) co_return not_authentic(sender.error());
   Result<json::object> body = json::parse_object(request.body);
   if (!body) co_return error_response(body.error());
   const Result<json::object> page = co_await page_of(std::move(*body), sender->id);
@@ -59,9 +55,8 @@ Task<Result<json::object>> CatchUp::page_of(json::object request, std::string fo
   std::set<std::string> tags;
   json::for_each(json::find(request, "tags"), [&](const json::value& element) {
     if (!element.is_string()) return;
-    const std::string tag(element.get_string());
-    const auto* targets = followers_.of(tag);
-    if (targets != nullptr && targets->contains(follower)) tags.insert(tag);
+    std::string tag(element.get_string());
+    if (followers_.follows(tag, follower)) tags.insert(std::move(tag));
   });
   const auto since = json::get_int(request, "since");
   if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be a number of milliseconds");

@@ -76,7 +76,8 @@ Reader milliseconds(Duration& out, std::int64_t least, std::int64_t most) {
   };
 }
 
-Reader address(IpAddress& out) {
+template <class Address>  // IpAddress, or an optional one
+Reader address(Address& out) {
   return [&out](const toml::node& value, std::string_view key) -> Result<void> {
     const auto parsed = value.is_string() ? IpAddress::parse(value.as_string()->get()) : std::nullopt;
     if (!parsed) return bad(key, "must be an IPv6 or IPv4 address in quotes");
@@ -156,7 +157,7 @@ Result<void> check(Config& config) {
     return bad("listen.certificate",
                "certificate and key are both needed: the PEM files of this node's host name");
   }
-  if (config.listen_address == IpAddress{}) config.listen_address = config.address;
+  if (!config.listen_address) config.listen_address = config.address;
   if (config.listen_port == 0) config.listen_port = config.port;
   if (config.bootstrap.empty() && !config.create) {
     return bad("ring.bootstrap",
@@ -170,9 +171,16 @@ Result<void> check(Config& config) {
   if (!config.hosts.empty() && !config.allow_private_addresses) {
     return bad("network.hosts", "only with allow_private_addresses = true: production names come from DNS");
   }
+  if (config.port != 443 && !config.allow_private_addresses) {
+    return bad("node.port",
+               "other nodes connect to port 443 only: listen elsewhere with listen.port, behind "
+               "a proxy on 443; or set network.allow_private_addresses for a network of your own");
+  }
   for (const std::string& origin : config.bootstrap) {
-    if (!Url::parse(origin))
-      return bad("ring.bootstrap", fmt::format("'{}' is not an https:// origin", origin));
+    const Result<Url> url = Url::parse(origin);
+    if (!url || url->scheme != "https" || url->origin() != origin)
+      return bad("ring.bootstrap",
+                 fmt::format("'{}' is not an origin like https://tags.example.org", origin));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,8 @@ struct Config {
   std::string log_level = "info";
 
   // [listen]
-  IpAddress listen_address;       // default: `address`
-  std::uint16_t listen_port = 0;  // default: `port`
+  std::optional<IpAddress> listen_address;  // default: `address`
+  std::uint16_t listen_port = 0;            // default: `port`
   std::filesystem::path certificate;
   std::filesystem::path key;
 

@@ -25,45 +25,20 @@ HttpResponse ignored(const std::string& reason) {
   return response;
 }
 
-HttpResponse not_authentic(const Error& error) {
-  HttpResponse response = error_response(error);
-  if (error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound ||
-      error.code == ErrorCode::kInvalid) {
-    response.status = 401;
-  }
-  return response;
-}
-
 }  // namespace
 
 Inbox::Inbox(std::vector<std::string> instances, Authenticator& authenticator, Roles& roles,
-             relay::Store& store, relay::Followers& followers, Subscriber& subscriber, Courier& courier,
-             const Identity& identity, Clock& clock, Executor executor, Rng rng)
+             relay::Store& store, relay::Followers& followers, Subscriber& subscriber, Mailbox& mailbox,
+             const Identity& identity, Clock& clock)
     : instances_(std::move(instances)),
       authenticator_(authenticator),
       roles_(roles),
       store_(store),
       followers_(followers),
       subscriber_(subscriber),
-      courier_(courier),
+      mailbox_(mailbox),
       identity_(identity),
-      clock_(clock),
-      letters_(clock, std::move(executor), rng, relay::LaneOptions{},
-               [this](std::string inbox, std::vector<Letter> letters) {
-                 return send_letters(std::move(inbox), std::move(letters));
-               }) {}
-
-Task<std::vector<Inbox::Letter>> Inbox::send_letters(std::string inbox, std::vector<Letter> letters) {
-  for (std::size_t i = 0; i < letters.size(); ++i) {
-    const Result<HttpResponse> response =
-        co_await courier_.deliver_as(letters[i].actor, inbox, letters[i].body);
-    if (was_accepted(response) || was_refused(response)) continue;
-    co_return std::vector<Letter>(letters.begin() + static_cast<std::ptrdiff_t>(i), letters.end());
-  }
-  co_return std::vector<Letter>();
-}
-
-Task<void> Inbox::stop() { return letters_.stop(); }
+      clock_(clock) {}
 
 Task<HttpResponse> Inbox::answer(HttpRequest request) {
   // Form first: garbage must not make us fetch keys.
@@ -178,8 +153,8 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (!tag) co_return error_response({ErrorCode::kInvalid, object + " is no hashtag actor of this node"});
-    followers.push_back(
-        {tag->canonical(), sender.id, sender.delivery_inbox(), activity.id, sender.is_node, 0});
+    followers.push_back({tag->canonical(), sender.id, sender.delivery_inbox(), activity.id,
+                         sender.is_node ? relay::Via::kNode : relay::Via::kBoost, 0});
   }
   if (sender.is_node) {
     const std::size_t asked = followers.size();
@@ -197,8 +172,8 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   if (!wanted) co_return error_response(wanted.error());
   const auto hash = crypto::sha256(actor + " " + activity.id);
   const std::string id = fmt::format("{}/accepts/{}", identity_.origin(), to_hex(hash).substr(0, 32));
-  letters_.push(sender.inbox, Letter{actor, accept_activity(id, actor, body)});
-  co_return accepted();
+  const Result<void> answered = co_await mailbox_.send(actor, sender.inbox, accept_activity(id, actor, body));
+  co_return answered ? accepted() : error_response(answered.error());
 }
 
 // A node follows owners only. Its answer says at once which tags are not ours.

@@ -9,6 +9,7 @@
 
 #include "fediverse/activity.hpp"
 #include "node/authenticator.hpp"
+#include "node/mailbox.hpp"
 #include "node/roles.hpp"
 
 namespace tagring::node {
@@ -17,12 +18,11 @@ class Inbox {
  public:
   // `instances`: hosts, with all below them, whose posts are taken.
   Inbox(std::vector<std::string> instances, Authenticator& authenticator, Roles& roles, relay::Store& store,
-        relay::Followers& followers, Subscriber& subscriber, Courier& courier, const Identity& identity,
-        Clock& clock, Executor executor, Rng rng);
+        relay::Followers& followers, Subscriber& subscriber, Mailbox& mailbox, const Identity& identity,
+        Clock& clock);
 
   // Answers POST to this node's inbox or to that of one of its hashtag actors.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
-  [[nodiscard]] Task<void> stop();
 
   struct Counters {
     std::uint64_t accepted = 0;
@@ -33,16 +33,11 @@ class Inbox {
 
  private:
   using Batch = Result<std::vector<Refusal>>;
-  struct Letter {
-    std::string actor;  // on whose behalf
-    std::string body;
-  };
   Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, std::string body);
   Task<HttpResponse> take_post(fediverse::Note note, bool is_update);
   Task<HttpResponse> take_deletion(std::string uri, std::string actor);
   Task<HttpResponse> take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                  std::string body);
-  Task<std::vector<Letter>> send_letters(std::string inbox, std::vector<Letter> letters);
   Task<Batch> follow_as_node(std::vector<relay::Follower> followers);
   Task<HttpResponse> take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow);
   Task<HttpResponse> take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
@@ -54,11 +49,10 @@ class Inbox {
   relay::Store& store_;
   relay::Followers& followers_;
   Subscriber& subscriber_;
-  Courier& courier_;
+  Mailbox& mailbox_;
   const Identity& identity_;
   Clock& clock_;
   Counters counters_;
-  relay::Lanes<Letter> letters_;  // answers to people's Follows
 };
 
 }  // namespace tagring::node

@@ -85,8 +85,9 @@ struct Node::Parts {
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
         subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
                    identity, world.clock, world.executor, rng.fork()),
-        inbox(config.instances, authenticator, roles, world.store, followers, subscriber, courier, identity,
-              world.clock, world.executor, rng.fork()),
+        mailbox(world.store, courier, world.clock, world.executor, rng.fork()),
+        inbox(config.instances, authenticator, roles, world.store, followers, subscriber, mailbox, identity,
+              world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
@@ -120,6 +121,7 @@ struct Node::Parts {
   Announcer announcer;
   CatchUp catch_up;
   Subscriber subscriber;
+  Mailbox mailbox;
   Inbox inbox;
   Transfer transfer;
   HistoryService history;
@@ -161,18 +163,16 @@ Task<Result<void>> Node::Parts::load() {
   }
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await announcer.load());
+  CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
   co_return Result<void>();
 }
 
 // An inbox that is gone, or a node that no longer follows.
 Task<void> Node::Parts::lose_follower(std::string tag, std::string inbox_url) {
-  const auto* targets = followers.of(tag);
-  if (targets == nullptr) co_return;
   std::vector<std::pair<std::string, std::string>> lost;
-  for (const auto& [actor, target] : *targets) {
-    if (target.inbox == inbox_url) lost.emplace_back(tag, actor);
-  }
+  for (std::string& actor : followers.actors(tag, inbox_url)) lost.emplace_back(tag, std::move(actor));
+  if (lost.empty()) co_return;
   for (const auto& [lost_tag, actor] : lost) followers.remove(lost_tag, actor);
   co_await environment.store.unfollow(std::move(lost));
   if (followers.has_people(tag) || !subscriber.wants(tag)) co_return;
@@ -249,7 +249,7 @@ Task<void> Node::stop() {
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->outbox.stop();
-  co_await parts_->inbox.stop();
+  co_await parts_->mailbox.stop();
   co_await parts_->roles.stop();
   co_await parts_->announcer.stop();
   parts_->tasks.cancel();
@@ -288,7 +288,9 @@ HistoryService& Node::history() { return parts_->history; }
 Subscriber& Node::subscriber() { return parts_->subscriber; }
 Roles& Node::roles() { return parts_->roles; }
 
-bool Node::is_idle() const { return parts_->outbox.size() == 0 && parts_->announcer.idle(); }
+bool Node::is_idle() const {
+  return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle();
+}
 
 json::object Node::status() const {
   const Roles::Counters& counters = parts_->roles.counters();

@@ -79,12 +79,11 @@ Task<HttpResponse> Pages::tag_page(std::string rest, std::string query) {
   if (part == "/outbox") co_return co_await outbox(*tag, std::move(query));
   if (part == "/followers" || part == "/following") {
     // How many, but not who.
-    const auto* targets = part == "/followers" ? followers_.of(tag->canonical()) : nullptr;
     const std::string id = identity_.tag_actor(*tag) + part;
     co_return activity({{"@context", fediverse::kContext},
                         {"id", id},
                         {"type", "OrderedCollection"},
-                        {"totalItems", targets == nullptr ? 0 : targets->size()}});
+                        {"totalItems", part == "/followers" ? followers_.count(tag->canonical()) : 0}});
   }
   co_return not_found("no such page of a hashtag");
 }

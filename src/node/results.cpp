@@ -27,6 +27,15 @@ HttpResponse error_response(const Error& error) {
   return response;
 }
 
+HttpResponse not_authentic(const Error& error) {
+  HttpResponse response = error_response(error);
+  if (error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound ||
+      error.code == ErrorCode::kInvalid) {
+    response.status = 401;
+  }
+  return response;
+}
+
 Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response) {
   if (!response) return std::unexpected(response.error());
   if (response->status != 200) return std::unexpected(ring::decode_error(response->status, response->body));

@@ -12,6 +12,8 @@ namespace tagring::node {
 
 HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals);
 HttpResponse error_response(const Error& error);
+// To a request whose sender could not be made sure of: 401, or 503 if only the sender's key was out of reach.
+HttpResponse not_authentic(const Error& error);
 // The refusals, or why the whole batch failed.
 Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response);
 

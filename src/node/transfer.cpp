@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "fediverse/vocabulary.hpp"
 #include "node/history_service.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
@@ -35,6 +36,20 @@ std::optional<RingId> next_node(const ring::Vserver& vserver) {
 
 std::string text_of(const json::object& object, std::string_view key) {
   return json::get_string(object, key).value_or("");
+}
+
+// An item belongs to the segment that was asked for, and its two URLs (post and author, or follower and
+// inbox) to one server.
+Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
+                        const std::string& other) {
+  const Result<Tag> parsed = Tag::parse(tag);
+  if (!parsed || parsed->canonical() != tag || !segment.contains(parsed->key())) {
+    return fail(ErrorCode::kInvalid, "a transferred item is not of the segment that was asked for");
+  }
+  if (!fediverse::is_same_origin(url, other)) {
+    return fail(ErrorCode::kInvalid, "a transferred item names two servers: " + url + ", " + other);
+  }
+  return {};
 }
 
 }  // namespace
@@ -169,6 +184,9 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
   if (count == 0) co_return count;
   if (request->kind == "history") {
     CO_TRY(std::vector<storage::HistoryEntry> entries, entries_from_json(items, ""));
+    for (const storage::HistoryEntry& entry : entries) {
+      CO_TRY_VOID(check_item(request->segment, entry.tag, entry.uri, entry.author));
+    }
     request->after_tag = entries.back().tag;
     request->after = storage::HistoryCursor::of(entries.back()).text();
     CO_TRY_VOID(co_await history_.put(std::move(entries)));
@@ -178,7 +196,10 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
     CO_TRY(const std::vector<relay::FeedEntry> entries, feed_from_json(items));
     request->after = std::to_string(entries.back().seq);
     std::vector<relay::TagEvent> events;
-    for (const relay::FeedEntry& entry : entries) events.push_back(entry.event);
+    for (const relay::FeedEntry& entry : entries) {
+      CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
+      events.push_back(entry.event);
+    }
     CO_TRY(const std::vector<relay::Store::Accepted> accepted, co_await store_.accept(events, 0));
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (accepted[i].fresh) announcer_.push({accepted[i].feed_seq, std::move(events[i])});
@@ -191,14 +212,10 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
     const json::object& item = element.get_object();
     request->after_tag = text_of(item, "tag");
     request->after = text_of(item, "actor");
-    // People follow the other node's own actor, and stay with it.
-    const json::value* is_node = json::find(item, "is_node");
-    if (is_node == nullptr || !is_node->is_bool() || !is_node->get_bool()) continue;
     followers.push_back({text_of(item, "tag"), text_of(item, "actor"), text_of(item, "inbox"),
-                         text_of(item, "follow_id"), true, 0});
-    if (!Tag::parse(followers.back().tag) || !Url::parse(followers.back().inbox)) {
-      co_return fail(ErrorCode::kInvalid, "a transferred follower is malformed");
-    }
+                         text_of(item, "follow_id"), relay::Via::kNode, 0});
+    const relay::Follower& last = followers.back();
+    CO_TRY_VOID(check_item(request->segment, last.tag, last.actor, last.inbox));
   }
   CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const relay::Follower& follower : stored) followers_.add(follower);
@@ -252,11 +269,7 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
 
 Task<HttpResponse> Transfer::answer(HttpRequest request) {
   const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
-  if (!sender) {
-    HttpResponse response = error_response(sender.error());
-    response.status = 401;
-    co_return response;
-  }
+  if (!sender) co_return not_authentic(sender.error());
   Result<Request> asked = read(request, *sender);
   if (!asked) co_return error_response(asked.error());
   for (const auto& vserver : rings_.of(asked->ring).vservers()) {
@@ -307,15 +320,14 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
            co_await history_.segment(request.segment, request.after_tag, std::move(after), options_.page));
     items = to_json(entries, true);
   } else if (request.kind == "followers") {
-    CO_TRY(const std::vector<relay::Follower> followers,
-           co_await store_.followers_of_segment(request.segment, request.after_tag, request.after,
-                                                options_.page));
+    CO_TRY(
+        const std::vector<relay::Follower> followers,
+        co_await store_.nodes_of_segment(request.segment, request.after_tag, request.after, options_.page));
     for (const relay::Follower& follower : followers) {
       items.push_back(json::object{{"tag", follower.tag},
                                    {"actor", follower.actor},
                                    {"inbox", follower.inbox},
-                                   {"follow_id", follower.follow_id},
-                                   {"is_node", follower.is_node}});
+                                   {"follow_id", follower.follow_id}});
     }
   } else {
     const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);

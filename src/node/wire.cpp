@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "fediverse/builders.hpp"
-
 namespace tagring::node {
 namespace {
 
@@ -107,20 +105,23 @@ std::string undo_follow_activity(const std::string& id, const std::string& actor
   return json::serialize(fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags)));
 }
 
-std::string announce_to_people(const std::string& id, const std::string& tag_actor,
-                               const relay::TagEvent& event, WallTime now) {
-  return json::serialize(
-      fediverse::make_announce(id, tag_actor, event.uri, event.published, fediverse::Audience::kPublic, now));
+std::string announce_single(const std::string& id, const std::string& actor, const relay::TagEvent& event,
+                            fediverse::Audience audience, WallTime now) {
+  return json::serialize(fediverse::make_announce(id, actor, event.uri, event.published, audience, now));
 }
 
-std::string undo_to_people(const std::string& id, const std::string& tag_actor,
-                           const relay::TagEvent& event) {
-  return json::serialize(fediverse::make_undo_announce(id + "#undo", tag_actor, id, event.uri));
+std::string undo_single(const std::string& id, const std::string& actor, const relay::TagEvent& event) {
+  return json::serialize(fediverse::make_undo_announce(id + "#undo", actor, id, event.uri));
 }
 
-std::string accept_activity(const std::string& id, const std::string& tag_actor, const std::string& follow) {
+std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow) {
   const Result<json::object> echoed = json::parse_object(follow);
-  return echoed ? json::serialize(fediverse::make_accept(id, tag_actor, *echoed)) : std::string();
+  return echoed ? json::serialize(fediverse::make_accept(id, actor, *echoed)) : std::string();
+}
+
+std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow) {
+  const Result<json::object> echoed = json::parse_object(follow);
+  return echoed ? json::serialize(fediverse::make_reject(id, actor, *echoed)) : std::string();
 }
 
 }  // namespace tagring::node

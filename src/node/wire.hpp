@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fediverse/activity.hpp"
+#include "fediverse/builders.hpp"
 #include "node/identity.hpp"
 #include "relay/store.hpp"
 
@@ -35,10 +36,11 @@ std::string undo_follow_activity(const std::string& id, const std::string& actor
                                  const std::string& owner_origin, const std::vector<std::string>& tags);
 
 // To everyone else: one post. `published` of the Announce is never before the post's own.
-std::string announce_to_people(const std::string& id, const std::string& tag_actor,
-                               const relay::TagEvent& event, WallTime now);
-std::string undo_to_people(const std::string& id, const std::string& tag_actor, const relay::TagEvent& event);
+std::string announce_single(const std::string& id, const std::string& actor, const relay::TagEvent& event,
+                            fediverse::Audience audience, WallTime now);
+std::string undo_single(const std::string& id, const std::string& actor, const relay::TagEvent& event);
 // Echoes the Follow (JSON text) as it came.
-std::string accept_activity(const std::string& id, const std::string& tag_actor, const std::string& follow);
+std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow);
+std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow);
 
 }  // namespace tagring::node

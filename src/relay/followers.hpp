@@ -2,6 +2,7 @@
 // fan-out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,22 +19,39 @@ class Followers {
   // Unknown pairs are ignored.
   void remove(const std::string& tag, const std::string& actor);
 
+  // An inbox that gets announcements of a tag, once for all followers behind it.
   struct Target {
-    std::string inbox;
-    bool is_node = false;
-    std::uint64_t since = 0;
+    std::string host;                        // of the inbox
+    std::uint64_t since = 0;                 // the least of theirs
+    std::array<std::size_t, 4> followers{};  // by Via
+
+    // The most visible way that one of them asked for.
+    [[nodiscard]] Via via() const;
+    [[nodiscard]] std::size_t count() const;
   };
-  // By actor. Null if nobody follows the tag. Valid until the next change.
-  [[nodiscard]] const std::map<std::string, Target>* of(const std::string& tag) const;
+  // By inbox. Null if nobody follows the tag. Valid until the next change.
+  [[nodiscard]] const std::map<std::string, Target>* targets(const std::string& tag) const;
+  // Null if nobody there follows the tag.
+  [[nodiscard]] const Target* target(const std::string& tag, const std::string& inbox) const;
+
+  [[nodiscard]] bool follows(const std::string& tag, const std::string& actor) const;
+  [[nodiscard]] std::vector<std::string> actors(const std::string& tag, const std::string& inbox) const;
+  [[nodiscard]] std::size_t count(const std::string& tag) const;
   // Somebody follows the tag who is not a node: a reason for this node to subscribe to it.
   [[nodiscard]] bool has_people(const std::string& tag) const;
-  [[nodiscard]] std::vector<std::string> tags_of(const std::string& actor) const;
-  [[nodiscard]] bool uses_inbox(const std::string& inbox) const;
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  std::map<std::string, std::map<std::string, Target>> by_tag_;
-  std::map<std::string, std::size_t> inboxes_;
+  struct Entry {
+    std::string inbox;
+    Via via;
+  };
+  struct OfTag {
+    std::map<std::string, Entry> actors;
+    std::map<std::string, Target> targets;
+  };
+
+  std::map<std::string, OfTag> tags_;
   std::size_t size_ = 0;
 };
 

@@ -3,11 +3,12 @@
 // Everything durable about posts on their way. A call that writes has committed synchronously when it
 // completes; a crash of the process or the machine after that loses nothing of it.
 //
-// Three tables of work:
+// Four tables of work:
 //   posts      what this node's own instances published, so that an edit or a deletion finds the tags
 //   outbox     (post, tag) pairs still owed to owners on a ring; a bit per replica says which
 //   feed       what this node announces, in order; each follower's inbox has a cursor into it. So fan-out
 //              to a thousand followers writes one row, and a crash repeats deliveries but loses none.
+//   letters    single activities that must arrive, such as the answer to a Follow
 #pragma once
 
 #include <cstdint>
@@ -53,13 +54,21 @@ struct FeedEntry {
   TagEvent event;
 };
 
+// How announcements of a tag reach a follower.
+enum class Via : std::uint8_t {
+  kBoost = 0,     // one by one, from the hashtag actor, to be seen by its followers
+  kNode = 1,      // in our batched form
+  kRelay = 2,     // one by one, from the node's actor, which the server uses as a relay
+  kTagRelay = 3,  // the same from the hashtag actor
+};
+
 // Somebody who gets announcements of a tag.
 struct Follower {
-  std::string tag;          // canonical
-  std::string actor;        // actor id
-  std::string inbox;        // where announcements go; the shared inbox if there is one
-  std::string follow_id;    // id of the Follow, for Undo
-  bool is_node = false;     // speaks our batched form
+  std::string tag;        // canonical
+  std::string actor;      // actor id
+  std::string inbox;      // where announcements go; the shared inbox if there is one
+  std::string follow_id;  // id of the Follow, for Undo
+  Via via = Via::kBoost;
   std::uint64_t since = 0;  // gets feed entries with a greater seq
 
   friend bool operator==(const Follower&, const Follower&) = default;
@@ -71,6 +80,15 @@ struct Subscription {
   std::string owner;  // origin of the owner's node, "https://host[:port]"
   std::string follow_id;
   bool accepted = false;
+};
+
+// An activity on its way from one of this node's actors to one inbox.
+struct Letter {
+  std::uint64_t seq = 0;
+  std::string actor;  // ours
+  std::string inbox;
+  std::string body;  // JSON
+  WallTime written;
 };
 
 struct PublishedPost {
@@ -134,14 +152,22 @@ class Store {
   // Everyone, by (tag, actor), after that pair; for start-up and for lists.
   virtual Task<Result<std::vector<Follower>>> followers(std::string after_tag, std::string after_actor,
                                                         std::size_t limit) = 0;
-  // Followers of tags whose key lies in the segment, tags clockwise from segment.from, then by actor, after
-  // that pair. kInvalid if after_tag is set and its key is not in the segment.
-  virtual Task<Result<std::vector<Follower>>> followers_of_segment(Segment segment, std::string after_tag,
-                                                                   std::string after_actor,
-                                                                   std::size_t limit) = 0;
+  // The nodes among the followers of tags whose key lies in the segment, tags clockwise from segment.from,
+  // then by actor, after that pair. Others follow this node's own actor, and stay with it. kInvalid if
+  // after_tag is set and its key is not in the segment.
+  virtual Task<Result<std::vector<Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
+                                                               std::string after_actor,
+                                                               std::size_t limit) = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;
+
+  // --- letters ---------------------------------------------------------------------------------------
+  // Keeps a letter until it is dropped. Returns it with its seq and the time.
+  virtual Task<Result<Letter>> write_letter(Letter letter) = 0;
+  // Letters with a greater seq, oldest first.
+  virtual Task<Result<std::vector<Letter>>> letters(std::uint64_t after, std::size_t limit) = 0;
+  virtual Task<Result<void>> drop_letter(std::uint64_t seq) = 0;
 
   // --- subscriptions of this node --------------------------------------------------------------------
   // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a

@@ -47,7 +47,9 @@ TagEvent removal(std::string tag, std::string uri = kUri) {
   return event(std::move(tag), Op::kRemove, std::move(uri));
 }
 Follower follower(std::string tag, std::string actor, std::string inbox = "https://f.example/inbox") {
-  return {std::move(tag), std::move(actor), std::move(inbox), "https://f.example/follow/1", false, 0};
+  return {std::move(tag),     std::move(actor),
+          std::move(inbox),   "https://f.example/follow/1",
+          relay::Via::kBoost, 0};
 }
 
 // --- publisher -----------------------------------------------------------------------------------------
@@ -299,7 +301,7 @@ TEST_F(RelayStore, AReplacedFollowerKeepsItsSince) {
   accept({add("cats")});
   Follower again = follower("cats", "https://f.example/a", "https://f.example/other");
   again.follow_id = "https://f.example/follow/2";
-  again.is_node = true;
+  again.via = relay::Via::kNode;
   again.since = 99;
   auto expected = again;
   expected.since = 0;
@@ -327,23 +329,25 @@ TEST_F(RelayStore, UnfollowIgnoresStrangers) {
   must(store().unfollow({{"cats", "https://f.example/a"}}));
   EXPECT_TRUE(must(store().followers("", "", 9)).empty());
   const RingId key = tag_key("cats");
-  EXPECT_TRUE(must(store().followers_of_segment({key, key}, "", "", 9)).empty());
+  EXPECT_TRUE(must(store().nodes_of_segment({key, key}, "", "", 9)).empty());
 }
 
-TEST_F(RelayStore, FollowersOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
+TEST_F(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
   Rng rng(9);
   std::vector<Follower> everybody;
   for (int i = 0; i < 200; ++i) {
     everybody.push_back(
         follower("tag" + std::to_string(rng.below(25)), "https://f.example/" + std::to_string(i)));
+    if (rng.chance(0.7)) everybody.back().via = relay::Via::kNode;
   }
   must(store().follow(everybody));
   for (int round = 0; round < 100; ++round) {
     Segment segment{tag_key("tag" + std::to_string(rng.below(25))),
                     tag_key("tag" + std::to_string(rng.below(25)))};
     std::vector<Follower> expected;
-    std::ranges::copy_if(everybody, std::back_inserter(expected),
-                         [&](const Follower& f) { return segment.contains(tag_key(f.tag)); });
+    std::ranges::copy_if(everybody, std::back_inserter(expected), [&](const Follower& f) {
+      return f.via == relay::Via::kNode && segment.contains(tag_key(f.tag));
+    });
     std::ranges::sort(expected, {}, [&](const Follower& f) {
       return std::pair(tag_key(f.tag) - segment.from - RingId::power_of_two(0), f.actor);
     });
@@ -351,12 +355,29 @@ TEST_F(RelayStore, FollowersOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeat
     const std::size_t limit = 1 + rng.below(30);
     for (;;) {
       const Follower last = read.empty() ? Follower() : read.back();
-      const auto part = must(store().followers_of_segment(segment, last.tag, last.actor, limit));
+      const auto part = must(store().nodes_of_segment(segment, last.tag, last.actor, limit));
       read.insert(read.end(), part.begin(), part.end());
       if (part.size() < limit) break;
     }
     ASSERT_EQ(read, expected);
   }
+}
+
+TEST_F(RelayStore, LettersWaitUntilTheyAreDropped) {
+  const relay::Letter first =
+      must(store().write_letter({0, "https://t.example/actor", "https://a.example/inbox", "{}", {}}));
+  const relay::Letter second =
+      must(store().write_letter({0, "https://t.example/actor", "https://b.example/inbox", "{}", {}}));
+  EXPECT_LT(first.seq, second.seq);
+  EXPECT_EQ(first.written, clock.wall);
+  reopen();
+  const auto waiting = must(store().letters(0, 9));
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(waiting[0].inbox, "https://a.example/inbox");
+  must(store().drop_letter(first.seq));
+  must(store().drop_letter(first.seq));
+  EXPECT_EQ(must(store().letters(0, 9)).size(), 1U);
+  EXPECT_EQ(must(store().letters(second.seq, 9)).size(), 0U);
 }
 
 TEST_F(RelayStore, CursorsNeverGoBackAndGoWithTheLastFollower) {

@@ -204,7 +204,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"ring", "stabilise_ms", "600001", "ring.stabilise_ms: must be a number from 100 to 600000"},
         BadValue{"node", "log_level", "\"loud\"", "node.log_level: must be debug, info, warn or error"},
         BadValue{"ring", "bootstrap", "[\"tags.example.net\"]",
-                 "ring.bootstrap: 'tags.example.net' is not an https:// origin"}));
+                 "ring.bootstrap: 'tags.example.net' is not an origin like https://tags.example.org"},
+        BadValue{"ring", "bootstrap", "[\"http://tags.example.net\"]",
+                 "ring.bootstrap: 'http://tags.example.net' is not an origin like https://tags.example.org"},
+        BadValue{"ring", "bootstrap", "[\"https://tags.example.net/inbox\"]",
+                 "ring.bootstrap: 'https://tags.example.net/inbox' is not an origin like "
+                 "https://tags.example.org"}));
 
 INSTANTIATE_TEST_SUITE_P(
     MissingOrContradicting, ConfigRefuses,
@@ -219,8 +224,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{
             "ring", "bootstrap", "",
             "ring.bootstrap: is empty: name nodes to join through, or set create = true to start a network"},
+        BadValue{
+            "node", "port", "8443",
+            "node.port: other nodes connect to port 443 only: listen elsewhere with listen.port, behind a "
+            "proxy on 443; or set network.allow_private_addresses for a network of your own"},
         BadValue{"network", "hosts", "{ \"a.example\" = \"192.0.2.1\" }",
                  "network.hosts: only with allow_private_addresses = true: production names come from DNS"}));
+
+TEST(Config, ListensEverywhereIfToldSo) {
+  const Result<Config> config = Config::parse(with("listen", "address", "\"::\""), "/etc/tagring");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->listen_address, ip("::"));
+}
 
 TEST(Config, MayCreateANetworkWithoutBootstrap) {
   std::string text = with("ring", "bootstrap", "");

@@ -14,16 +14,16 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 13> kTables = {{
+constexpr std::array<Table, 14> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
      "FROM outbox"},
     {"feed", "SELECT seq||' '||accepted||' '||tag||' '||op||' '||uri||' '||author||' '||published FROM feed"},
     {"feed_seen", "SELECT hex(digest)||' '||op FROM feed_seen ORDER BY id"},
-    {"followers",
-     "SELECT tag||' '||actor||' '||inbox||' '||follow_id||' '||is_node||' '||since FROM followers"},
+    {"followers", "SELECT tag||' '||actor||' '||inbox||' '||follow_id||' '||via||' '||since FROM followers"},
     {"followed_tags", "SELECT tag FROM followed_tags ORDER BY tag"},
+    {"letters", "SELECT actor||' '||inbox||' '||body FROM letters"},
     {"inboxes", "SELECT inbox||' '||acknowledged FROM inboxes"},
     {"wants", "SELECT tag||' '||reason FROM wants"},
     {"subscriptions", "SELECT tag||' '||owner||' '||follow_id||' '||accepted FROM subscriptions"},

@@ -53,7 +53,7 @@ TEST_F(Following, AFollowIsAcceptedEchoedAndMakesTheNodeWantTheTag) {
   EXPECT_EQ(json::id_of(accept, "actor"), tag_actor("cats"));
   EXPECT_EQ(accept.at("object"), json::value(json::parse_object(text).value()));
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats followers"));
-  EXPECT_THAT(rows("SELECT tag||' '||actor||' '||inbox||' '||is_node FROM followers"),
+  EXPECT_THAT(rows("SELECT tag||' '||actor||' '||inbox||' '||via FROM followers"),
               ElementsAre("cats https://far.example/users/fan https://far.example/inbox 0"));
 }
 
@@ -86,6 +86,32 @@ TEST_F(Following, NobodyUndoesTheFollowOfAnother) {
   const Author other = make_author("https://far.example/users/other");
   EXPECT_EQ(post_signed(undo_follow_text(other, {tag_actor("cats")}), other).status, 202);
   EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+}
+
+TEST_F(Following, AnAcceptThatWasNotDeliveredBeforeARestartIsDeliveredAfterIt) {
+  internet.answers[fan.inbox] = [](const HttpCall&) { return with_status(503); };
+  follow(fan, "cats");
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), ElementsAre(fan.inbox));
+  internet.answers.clear();
+  internet.calls.clear();
+  start(config());
+  settle(std::chrono::seconds(10));
+  EXPECT_THAT(types_at(fan.inbox), ElementsAre("Accept"));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), IsEmpty());
+}
+
+TEST_F(Following, AfterAWeekAnInboxThatDoesNotAnswerIsGivenUp) {
+  internet.answers[fan.inbox] = [](const HttpCall&) { return with_status(503); };
+  internet.answers["https://far.example/inbox"] = [](const HttpCall&) { return with_status(503); };
+  follow(fan, "cats");
+  publish(create_text(post));
+  settle(std::chrono::days(6));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), SizeIs(1));
+  EXPECT_FALSE(node->is_idle());
+  settle(std::chrono::days(3));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), IsEmpty());
+  EXPECT_THAT(rows("SELECT uri FROM feed"), IsEmpty());
+  EXPECT_TRUE(node->is_idle());
 }
 
 // --- announcements -----------------------------------------------------------------------------------------
@@ -174,6 +200,21 @@ TEST_F(Following, ADeletionUndoesTheAnnouncementThatWasMade) {
     ++matching;
   }
   EXPECT_EQ(matching, 1U);
+}
+
+TEST_F(Following, AnEditThatTakesOneOfSeveralFollowedTagsAwayAnnouncesThePostUnderTheNext) {
+  follow(fan, "cats");
+  follow(fan, "dogs");
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  ASSERT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+  const std::string first = json::id_of(internet.posted_to("https://far.example/inbox").front(), "actor");
+  post.tags = {first == tag_actor("cats") ? "dogs" : "cats"};
+  publish(update_text(post));
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce", "Undo", "Announce"));
+  EXPECT_EQ(json::id_of(internet.posted_to("https://far.example/inbox").back(), "actor"),
+            tag_actor(post.tags.front()));
 }
 
 TEST_F(Following, AnInboxThatIsGoneLosesItsFollowers) {

@@ -6,46 +6,66 @@ namespace tagring::relay {
 namespace {
 
 Follower follower(const std::string& tag, const std::string& actor, const std::string& inbox,
-                  bool is_node = false) {
-  return {tag, actor, inbox, "", is_node, 7};
+                  Via via = Via::kBoost, std::uint64_t since = 7) {
+  return {tag, actor, inbox, "", via, since};
 }
 
 TEST(Followers, AreFoundByTag) {
   Followers followers;
   followers.add(follower("cats", "https://a.test/u", "https://a.test/inbox"));
-  followers.add(follower("cats", "https://n.test/actor", "https://n.test/inbox", true));
+  followers.add(follower("cats", "https://n.test/actor", "https://n.test/inbox", Via::kNode));
   followers.add(follower("dogs", "https://a.test/u", "https://a.test/inbox"));
-  ASSERT_NE(followers.of("cats"), nullptr);
-  ASSERT_EQ(followers.of("cats")->size(), 2U);
-  const Followers::Target& node = followers.of("cats")->at("https://n.test/actor");
-  EXPECT_EQ(node.inbox, "https://n.test/inbox");
-  EXPECT_TRUE(node.is_node);
+  ASSERT_NE(followers.targets("cats"), nullptr);
+  ASSERT_EQ(followers.targets("cats")->size(), 2U);
+  const Followers::Target& node = followers.targets("cats")->at("https://n.test/inbox");
+  EXPECT_EQ(node.via(), Via::kNode);
   EXPECT_EQ(node.since, 7U);
-  EXPECT_EQ(followers.of("birds"), nullptr);
-  EXPECT_EQ(followers.tags_of("https://a.test/u"), (std::vector<std::string>{"cats", "dogs"}));
+  EXPECT_EQ(node.host, "n.test");
+  EXPECT_EQ(followers.targets("birds"), nullptr);
+  EXPECT_TRUE(followers.follows("dogs", "https://a.test/u"));
+  EXPECT_FALSE(followers.follows("dogs", "https://n.test/actor"));
+  EXPECT_EQ(followers.count("cats"), 2U);
   EXPECT_EQ(followers.size(), 3U);
 }
 
 TEST(Followers, NodesAreNoReasonToWantATag) {
   Followers followers;
-  followers.add(follower("cats", "https://n.test/actor", "https://n.test/inbox", true));
+  followers.add(follower("cats", "https://n.test/actor", "https://n.test/inbox", Via::kNode));
   EXPECT_FALSE(followers.has_people("cats"));
   followers.add(follower("cats", "https://a.test/u", "https://a.test/inbox"));
   EXPECT_TRUE(followers.has_people("cats"));
   followers.remove("cats", "https://a.test/u");
   EXPECT_FALSE(followers.has_people("cats"));
+  followers.add(follower("cats", "https://m.test/actor", "https://m.test/inbox", Via::kRelay));
+  EXPECT_TRUE(followers.has_people("cats"));
 }
 
-TEST(Followers, AnInboxIsInUseUntilItsLastFollowerGoes) {
+TEST(Followers, AnInboxIsATargetUntilItsLastFollowerGoes) {
   Followers followers;
   followers.add(follower("cats", "https://a.test/u", "https://a.test/inbox"));
   followers.add(follower("cats", "https://a.test/v", "https://a.test/inbox"));
+  EXPECT_EQ(followers.targets("cats")->size(), 1U);
+  EXPECT_EQ(followers.actors("cats", "https://a.test/inbox"),
+            (std::vector<std::string>{"https://a.test/u", "https://a.test/v"}));
   followers.remove("cats", "https://a.test/u");
-  EXPECT_TRUE(followers.uses_inbox("https://a.test/inbox"));
+  EXPECT_EQ(followers.target("cats", "https://a.test/inbox")->count(), 1U);
   followers.remove("cats", "https://a.test/v");
-  EXPECT_FALSE(followers.uses_inbox("https://a.test/inbox"));
-  EXPECT_EQ(followers.of("cats"), nullptr);
+  EXPECT_EQ(followers.target("cats", "https://a.test/inbox"), nullptr);
+  EXPECT_EQ(followers.targets("cats"), nullptr);
   EXPECT_EQ(followers.size(), 0U);
+}
+
+TEST(Followers, TheMostVisibleWayWinsAtOneInbox) {
+  Followers followers;
+  const std::string inbox = "https://m.test/inbox";
+  followers.add(follower("cats", "https://m.test/actor", inbox, Via::kRelay, 9));
+  EXPECT_EQ(followers.target("cats", inbox)->via(), Via::kRelay);
+  EXPECT_EQ(followers.target("cats", inbox)->since, 9U);
+  followers.add(follower("cats", "https://m.test/u", inbox, Via::kBoost, 11));
+  EXPECT_EQ(followers.target("cats", inbox)->via(), Via::kBoost);
+  EXPECT_EQ(followers.target("cats", inbox)->since, 9U);
+  followers.remove("cats", "https://m.test/u");
+  EXPECT_EQ(followers.target("cats", inbox)->via(), Via::kRelay);
 }
 
 TEST(Followers, FollowingAgainReplacesTheInbox) {
@@ -53,8 +73,8 @@ TEST(Followers, FollowingAgainReplacesTheInbox) {
   followers.add(follower("cats", "https://a.test/u", "https://a.test/old"));
   followers.add(follower("cats", "https://a.test/u", "https://a.test/new"));
   EXPECT_EQ(followers.size(), 1U);
-  EXPECT_FALSE(followers.uses_inbox("https://a.test/old"));
-  EXPECT_TRUE(followers.uses_inbox("https://a.test/new"));
+  EXPECT_EQ(followers.target("cats", "https://a.test/old"), nullptr);
+  EXPECT_NE(followers.target("cats", "https://a.test/new"), nullptr);
 }
 
 TEST(Followers, RemovingWhoIsNotThereChangesNothing) {
@@ -63,7 +83,7 @@ TEST(Followers, RemovingWhoIsNotThereChangesNothing) {
   followers.remove("cats", "https://a.test/other");
   followers.remove("dogs", "https://a.test/u");
   EXPECT_EQ(followers.size(), 1U);
-  EXPECT_TRUE(followers.uses_inbox("https://a.test/inbox"));
+  EXPECT_NE(followers.target("cats", "https://a.test/inbox"), nullptr);
 }
 
 }  // namespace

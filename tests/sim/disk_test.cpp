@@ -24,7 +24,7 @@ std::string dump(db::Stores& stores) {
       "SELECT 'outbox', seq || ring || replicas_left || tag || op, uri || author || published FROM outbox",
       "SELECT 'feed', seq || tag || op, uri || author || published FROM feed",
       "SELECT 'seen', id || quote(digest), op || hour FROM feed_seen ORDER BY id",
-      "SELECT 'followers', tag || actor || inbox, follow_id || is_node || since FROM followers",
+      "SELECT 'followers', tag || actor || inbox, follow_id || via || since FROM followers",
       "SELECT 'followed', quote(key), tag FROM followed_tags",
       "SELECT 'inboxes', inbox, acknowledged FROM inboxes ORDER BY inbox",
       "SELECT 'wants', tag, reason FROM wants ORDER BY tag, reason",
@@ -84,7 +84,7 @@ Result<void> random_write(db::Stores& stores, std::uint64_t seed) {
     case 3:
       return without_value(
           run(stores.relay.follow({{pick(rng, "tag", 5), pick(rng, "https://f.example/", 6),
-                                    pick(rng, "https://f.example/inbox", 3), "id", false, 0}})));
+                                    pick(rng, "https://f.example/inbox", 3), "id", relay::Via::kNode, 0}})));
     case 4:
       return run(stores.relay.unfollow({{pick(rng, "tag", 5), pick(rng, "https://f.example/", 6)}}));
     case 5:

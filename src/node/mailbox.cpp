@@ -1,0 +1,53 @@
+#include "node/mailbox.hpp"
+
+namespace tagring::node {
+namespace {
+constexpr std::size_t kLoadPage = 1'000;
+}
+
+Mailbox::Mailbox(relay::Store& store, Courier& courier, Clock& clock, Executor executor, Rng rng)
+    : store_(store),
+      courier_(courier),
+      clock_(clock),
+      lanes_(clock, std::move(executor), rng, relay::LaneOptions{},
+             [this](std::string inbox, Letters letters) {
+               return deliver(std::move(inbox), std::move(letters));
+             }) {}
+
+Task<Result<void>> Mailbox::load() {
+  std::uint64_t after = 0;
+  for (;;) {
+    CO_TRY(Letters page, co_await store_.letters(after, kLoadPage));
+    if (page.empty()) co_return Result<void>();
+    after = page.back().seq;
+    for (relay::Letter& letter : page) {
+      std::string inbox = letter.inbox;
+      lanes_.push(inbox, std::move(letter));
+    }
+  }
+}
+
+Task<void> Mailbox::stop() { return lanes_.stop(); }
+
+Task<Result<void>> Mailbox::send(std::string actor, std::string inbox, std::string body) {
+  relay::Letter draft{0, std::move(actor), std::move(inbox), std::move(body), {}};
+  CO_TRY(relay::Letter letter, co_await store_.write_letter(std::move(draft)));
+  const std::string destination = letter.inbox;
+  lanes_.push(destination, std::move(letter));
+  co_return Result<void>();
+}
+
+Task<Mailbox::Letters> Mailbox::deliver(std::string inbox, Letters letters) {
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const Result<HttpResponse> response =
+        co_await courier_.deliver_as(letters[i].actor, inbox, letters[i].body);
+    const bool given_up = clock_.wall_now() - letters[i].written > kLifetime;
+    if (!was_accepted(response) && !was_refused(response) && !given_up)
+      co_return Letters(letters.begin() + static_cast<std::ptrdiff_t>(i), letters.end());
+    // If this fails, the letter goes out once more after a restart.
+    co_await store_.drop_letter(letters[i].seq);
+  }
+  co_return Letters();
+}
+
+}  // namespace tagring::node
