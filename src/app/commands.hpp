@@ -19,6 +19,7 @@
   X(query)             \
   X(subscribe)         \
   X(unsubscribe)       \
+  X(instance)          \
   X(feed)              \
   X(ring)              \
   X(owners)            \

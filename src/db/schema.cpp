@@ -49,6 +49,20 @@ CREATE TABLE letters(
   written INTEGER NOT NULL
 ) STRICT;
 
+-- Instances that use this node as a relay, and whom the node follows itself.
+CREATE TABLE permissions(
+  host TEXT PRIMARY KEY, publishes INTEGER NOT NULL, receives INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE TABLE links(
+  actor TEXT NOT NULL, relay TEXT NOT NULL, host TEXT NOT NULL, inbox TEXT NOT NULL,
+  delivery_inbox TEXT NOT NULL, follow TEXT NOT NULL, style INTEGER NOT NULL, accepted INTEGER NOT NULL,
+  PRIMARY KEY(actor, relay)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE own_follows(
+  actor TEXT NOT NULL, object TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,
+  accepted INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(actor, object)
+) WITHOUT ROWID, STRICT;
+
 -- Subscriber.
 CREATE TABLE wants(tag TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(tag, reason)) WITHOUT ROWID, STRICT;
 CREATE TABLE subscriptions(

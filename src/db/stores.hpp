@@ -5,6 +5,7 @@
 
 #include "db/database.hpp"
 #include "db/history_store.hpp"
+#include "db/instance_store.hpp"
 #include "db/meta.hpp"
 #include "db/relay_store.hpp"
 
@@ -12,10 +13,15 @@ namespace tagring::db {
 
 struct Stores {
   Stores(std::unique_ptr<Database> opened, const Clock& clock)
-      : database(std::move(opened)), relay(*database, clock), history(*database), meta(*database) {}
+      : database(std::move(opened)),
+        relay(*database, clock),
+        instances(*database),
+        history(*database),
+        meta(*database) {}
 
   std::unique_ptr<Database> database;
   SqliteRelayStore relay;
+  SqliteInstanceStore instances;
   SqliteHistoryStore history;
   SqliteMeta meta;
 };

@@ -32,7 +32,8 @@ class Announcer {
   // What an inbox has not taken for that long is given up.
   static constexpr Duration kLifetime = std::chrono::days(7);
   // Called when a follower is gone for good: its inbox does not exist, or refuses us.
-  std::function<void(std::string tag, std::string inbox)> on_lost_follower = [](std::string, std::string) {};
+  std::function<void(const std::string& tag, const std::string& inbox)> on_lost_follower =
+      [](const std::string&, const std::string&) {};
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }

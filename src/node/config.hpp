@@ -40,7 +40,10 @@ struct Config {
 
   // [publish]
   std::vector<std::string>
-      instances;  // hosts whose posts are taken; default: the registrable domain and what is below
+      instances;  // hosts that may use the node as a relay; default: the registrable domain and what is below
+  bool open = false;    // so may all others, without being asked for
+  bool people = false;  // people who follow the node's actor may publish
+  std::uint32_t tags_per_instance = 1000;
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/bytes.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 #include "ring/codec.hpp"
@@ -10,6 +11,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kTagsMax = 200'000;
+constexpr std::size_t kLoggedMax = 200;  // octets of a request
 
 HttpResponse answer_json(const json::object& object) {
   HttpResponse response;
@@ -29,6 +31,26 @@ json::object to_json(const Segment& segment) {
   return {{"from", segment.from.hex()}, {"to", segment.to.hex()}};
 }
 
+// The canonical forms of `tags`.
+Result<std::vector<std::string>> tags_in(const json::object& request) {
+  std::vector<std::string> tags;
+  Result<void> readable;
+  json::for_each(json::find(request, "tags"), [&](const json::value& element) {
+    if (!readable) return;
+    const Result<Tag> tag =
+        Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
+    if (!tag) {
+      readable = std::unexpected(tag.error());
+    } else {
+      tags.push_back(tag->canonical());
+    }
+  });
+  if (!readable) return std::unexpected(readable.error());
+  if (tags.empty() || tags.size() > kTagsMax)
+    return fail(ErrorCode::kInvalid, "'tags' must name 1 to 200000 hashtags");
+  return tags;
+}
+
 }  // namespace
 
 Task<HttpResponse> Control::answer(HttpRequest request) {
@@ -40,15 +62,64 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/history") co_return co_await history(query);
   if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
   if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
-  if (request.method == "POST" && path == "/subscribe")
-    co_return co_await subscribe(std::move(request.body), true);
-  if (request.method == "POST" && path == "/unsubscribe")
-    co_return co_await subscribe(std::move(request.body), false);
-  if (request.method == "POST" && path == "/leave") {
+  if (request.method == "GET" && path == "/instances")
+    co_return answer_json({{"instances", instances_.list()}});
+  if (request.method == "GET" && path == "/instances/hashtags") {
+    const std::string host = query_value(query, "host");
+    const std::vector<std::string> tags = instances_.hashtags(host);
+    co_return answer_json({{"host", host}, {"hashtags", json::array(tags.begin(), tags.end())}});
+  }
+  if (request.method == "POST") {
+    log_.info("admin", {{"does", path}, {"with", request.body.substr(0, kLoggedMax)}});
+    Result<json::object> body = request.body.empty() ? json::object() : json::parse_object(request.body);
+    if (!body) co_return error_response(body.error());
+    co_return co_await change(path, std::move(*body));
+  }
+  co_return error_response({ErrorCode::kNotFound, "no such control request"});
+}
+
+Task<HttpResponse> Control::change(std::string path, json::object request) {
+  if (path == "/leave") {
     co_await leave();
     co_return answer_json({{"left", true}});
   }
-  co_return error_response({ErrorCode::kNotFound, "no such control request"});
+  const std::string host = ascii_lower(json::get_string(request, "host").value_or(""));
+  if (path == "/instances/permit") co_return co_await permit(host, std::move(request));
+  const bool on = path.ends_with("/subscribe");
+  const bool of_instance = path == "/instances/subscribe" || path == "/instances/unsubscribe";
+  if (!of_instance && path != "/subscribe" && path != "/unsubscribe")
+    co_return error_response({ErrorCode::kNotFound, "no such control request"});
+  Result<std::vector<std::string>> tags = tags_in(request);
+  if (!tags) co_return error_response(tags.error());
+  if (of_instance) co_return co_await subscribe_instance(host, std::move(*tags), on);
+  co_return co_await subscribe(std::move(*tags), on);
+}
+
+Task<HttpResponse> Control::permit(std::string host, json::object request) {
+  const auto flag = [&](std::string_view key) {
+    const json::value* value = json::find(request, key);
+    return value != nullptr && value->is_bool() && value->get_bool();
+  };
+  if (host.empty() || host_of("https://" + host + "/") != host || host.find(':') != std::string::npos) {
+    co_return error_response({ErrorCode::kInvalid, "'" + host + "' is no host name"});
+  }
+  const relay::Permission permission{host, flag("publishes"), flag("receives")};
+  const Result<void> done = co_await instances_.permit(permission);
+  if (!done) co_return error_response(done.error());
+  co_return answer_json(
+      {{"host", host}, {"publishes", permission.publishes}, {"receives", permission.receives}});
+}
+
+Task<HttpResponse> Control::subscribe_instance(std::string host, std::vector<std::string> tags, bool on) {
+  json::array canonical(tags.begin(), tags.end());
+  Result<void> done;
+  if (on) {
+    done = co_await instances_.subscribe(host, std::move(tags));
+  } else {
+    done = co_await instances_.unsubscribe(host, std::move(tags));
+  }
+  if (!done) co_return error_response(done.error());
+  co_return answer_json({{"host", host}, {on ? "subscribed" : "unsubscribed", std::move(canonical)}});
 }
 
 HttpResponse Control::ring() const {
@@ -113,24 +184,7 @@ Task<HttpResponse> Control::owners(std::string query) {
   co_return answer_json(result);
 }
 
-Task<HttpResponse> Control::subscribe(std::string body, bool on) {
-  const Result<json::object> request = json::parse_object(body);
-  if (!request) co_return error_response(request.error());
-  std::vector<std::string> tags;
-  Result<void> readable;
-  json::for_each(json::find(*request, "tags"), [&](const json::value& element) {
-    if (!readable) return;
-    const Result<Tag> tag =
-        Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
-    if (!tag) {
-      readable = std::unexpected(tag.error());
-    } else {
-      tags.push_back(tag->canonical());
-    }
-  });
-  if (!readable) co_return error_response(readable.error());
-  if (tags.empty() || tags.size() > kTagsMax)
-    co_return error_response({ErrorCode::kInvalid, "'tags' must name 1 to 200000 hashtags"});
+Task<HttpResponse> Control::subscribe(std::vector<std::string> tags, bool on) {
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
   if (on) {

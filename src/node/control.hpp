@@ -8,7 +8,14 @@
 //   GET  /owners?tag=…                  who relays and who stores a tag
 //   POST /subscribe   {"tags": […]}     wants tags
 //   POST /unsubscribe {"tags": […]}
+//   GET  /instances                     who uses this node as a relay, and who waits for a decision
+//   GET  /instances/hashtags?host=…     what an instance gets
+//   POST /instances/permit       {"host", "publishes", "receives"}
+//   POST /instances/subscribe    {"host", "tags": […]}
+//   POST /instances/unsubscribe  {"host", "tags": […]}
 //   POST /leave                         hands over and leaves both rings
+//
+// Everything that changes something leaves a line in the log, event "admin".
 #pragma once
 
 #include <functional>
@@ -20,8 +27,14 @@ namespace tagring::node {
 
 class Control {
  public:
-  Control(RingService& rings, HistoryService& history, Subscriber& subscriber, relay::Store& store)
-      : rings_(rings), history_(history), subscriber_(subscriber), store_(store) {}
+  Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
+          relay::Store& store, Log& log)
+      : rings_(rings),
+        history_(history),
+        subscriber_(subscriber),
+        instances_(instances),
+        store_(store),
+        log_(log) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Set by the owner.
@@ -32,13 +45,18 @@ class Control {
   Task<HttpResponse> history(std::string query);
   Task<HttpResponse> feed(std::string query);
   Task<HttpResponse> owners(std::string query);
-  Task<HttpResponse> subscribe(std::string body, bool on);
+  Task<HttpResponse> change(std::string path, json::object request);
+  Task<HttpResponse> subscribe(std::vector<std::string> tags, bool on);
+  Task<HttpResponse> subscribe_instance(std::string host, std::vector<std::string> tags, bool on);
+  Task<HttpResponse> permit(std::string host, json::object request);
   HttpResponse ring() const;
 
   RingService& rings_;
   HistoryService& history_;
   Subscriber& subscriber_;
+  Instances& instances_;
   relay::Store& store_;
+  Log& log_;
 };
 
 }  // namespace tagring::node

@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
+#include "fediverse/vocabulary.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
@@ -25,20 +26,12 @@ HttpResponse ignored(const std::string& reason) {
   return response;
 }
 
-}  // namespace
+HttpResponse respond(const Publisher::Outcome& outcome) {
+  if (!outcome) return error_response(outcome.error());
+  return outcome->empty() ? accepted() : ignored(*outcome);
+}
 
-Inbox::Inbox(std::vector<std::string> instances, Authenticator& authenticator, Roles& roles,
-             relay::Store& store, relay::Followers& followers, Subscriber& subscriber, Mailbox& mailbox,
-             const Identity& identity, Clock& clock)
-    : instances_(std::move(instances)),
-      authenticator_(authenticator),
-      roles_(roles),
-      store_(store),
-      followers_(followers),
-      subscriber_(subscriber),
-      mailbox_(mailbox),
-      identity_(identity),
-      clock_(clock) {}
+}  // namespace
 
 Task<HttpResponse> Inbox::answer(HttpRequest request) {
   // Form first: garbage must not make us fetch keys.
@@ -47,7 +40,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     ++counters_.refused;
     co_return error_response(activity.error());
   }
-  std::string body = request.body;
+  Envelope envelope{request.target, request.body};
   Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) {
     const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
@@ -65,7 +58,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     co_return error_response(
         {ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}", sender->id, activity->actor)});
   }
-  HttpResponse response = co_await dispatch(std::move(*activity), std::move(*sender), std::move(body));
+  HttpResponse response = co_await dispatch(std::move(*activity), std::move(*sender), std::move(envelope));
   if (response.status >= 400) {
     ++counters_.refused;
   } else {
@@ -75,22 +68,22 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
 }
 
 Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::RemoteActor sender,
-                                   std::string body) {
+                                   Envelope envelope) {
   const std::string origin = origin_of(activity.actor);
   auto& content = activity.content;
   if (auto* create = std::get_if<fediverse::Create>(&content))
-    co_return co_await take_post(std::move(create->note), false);
+    co_return respond(co_await publisher_.post(std::move(create->note), false));
   if (auto* update = std::get_if<fediverse::Update>(&content))
-    co_return co_await take_post(std::move(update->note), true);
+    co_return respond(co_await publisher_.post(std::move(update->note), true));
   if (auto* deletion = std::get_if<fediverse::Delete>(&content)) {
-    co_return co_await take_deletion(std::move(deletion->uri), activity.actor);
+    co_return respond(co_await publisher_.deletion(std::move(deletion->uri), activity.actor));
   }
   if (std::holds_alternative<fediverse::Follow>(content)) {
-    co_return co_await take_follow(std::move(activity), std::move(sender), std::move(body));
+    co_return co_await take_follow(std::move(activity), std::move(sender), std::move(envelope));
   }
   if (auto* undo = std::get_if<fediverse::UndoFollow>(&content)) {
     fediverse::FollowRef follow = std::move(undo->follow);
-    co_return co_await take_unfollow(std::move(activity), std::move(follow));
+    co_return co_await take_unfollow(std::move(activity), std::move(follow), std::move(envelope));
   }
   if (auto* add = std::get_if<fediverse::Add>(&content)) {
     co_return co_await take_events(add->target, relay::Op::kAdd, std::move(add->posts), origin);
@@ -98,7 +91,15 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
   if (auto* remove = std::get_if<fediverse::Remove>(&content)) {
     co_return co_await take_events(remove->target, relay::Op::kRemove, std::move(remove->posts), origin);
   }
-  if (auto* announce = std::get_if<fediverse::Announce>(&content)) {
+  if (auto* accept = std::get_if<fediverse::Accept>(&content)) {
+    co_return co_await take_accept(activity.actor, std::move(accept->follows));
+  }
+  auto* announce = std::get_if<fediverse::Announce>(&content);
+  if (announce != nullptr && instances_.is_litepub_relay(sender.id)) {
+    if (announce->posts.size() != 1) co_return ignored("a relay announces one post at a time");
+    co_return respond(co_await publisher_.announced(std::move(announce->posts.front().uri)));
+  }
+  if (announce != nullptr) {
     co_return co_await take_events("", relay::Op::kAdd, std::move(announce->posts), origin);
   }
   if (auto* undo = std::get_if<fediverse::UndoAnnounce>(&content)) {
@@ -109,46 +110,20 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
   co_return ignored("nothing that concerns this node");
 }
 
-// --- posts of own instances --------------------------------------------------------------------------------
-
-Task<HttpResponse> Inbox::take_post(fediverse::Note note, bool is_update) {
-  const std::string host = host_of(note.author);
-  const bool own = std::ranges::any_of(
-      instances_, [&](const std::string& instance) { return is_same_or_below(host, instance); });
-  if (!own) co_return error_response({ErrorCode::kDenied, "this node takes no posts from " + host});
-  const bool is_public = note.visibility == fediverse::Visibility::kPublic;
-  if (!is_public && !is_update) {
-    co_return error_response({ErrorCode::kInvalid, "only posts addressed to the public (`to`) are relayed"});
-  }
-  relay::PublishedPost post{note.id, note.author, note.published, {}};
-  // An edit that makes a post less than public takes it out of every tag.
-  for (const Tag& tag : note.tags) {
-    if (is_public) post.tags.push_back(tag.canonical());
-  }
-  if (post.tags.empty()) {
-    const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
-    if (!known) co_return ignored("the post has no hashtags");
-  }
-  const Result<void> published = co_await roles_.publish(std::move(post));
-  co_return published ? accepted() : error_response(published.error());
-}
-
-Task<HttpResponse> Inbox::take_deletion(std::string uri, std::string actor) {
-  Result<relay::PublishedPost> known = co_await store_.find_post(uri);
-  if (!known) co_return ignored("the post is not known here");
-  if (origin_of(known->author) != origin_of(actor)) {
-    co_return error_response({ErrorCode::kDenied, "only the author's server may delete a post"});
-  }
-  known->tags.clear();
-  const Result<void> published = co_await roles_.publish(std::move(*known));
-  co_return published ? accepted() : error_response(published.error());
-}
-
 // --- following ---------------------------------------------------------------------------------------------
 
 Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
-                                      std::string body) {
+                                      Envelope envelope) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
+  const bool of_public = follow.objects == std::vector<std::string>{std::string(fediverse::kPublic)};
+  if (of_public || follow.objects == std::vector<std::string>{identity_.actor()}) {
+    if (sender.is_node) {
+      co_return error_response({ErrorCode::kInvalid, "nodes follow hashtag actors, not a relay"});
+    }
+    const Result<void> taken =
+        co_await instances_.follow(std::move(sender), relay_at(envelope.target), of_public, envelope.body);
+    co_return taken ? accepted() : error_response(taken.error());
+  }
   std::vector<relay::Follower> followers;
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
@@ -161,19 +136,30 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
     const Batch refusals = co_await follow_as_node(std::move(followers));
     co_return refusals ? results_response(asked, *refusals) : error_response(refusals.error());
   }
-  std::vector<std::string> tags;
-  for (const relay::Follower& follower : followers) tags.push_back(follower.tag);
   const std::string actor = follow.objects.front();
-  const Result<std::vector<relay::Follower>> stored = co_await store_.follow(std::move(followers));
-  if (!stored) co_return error_response(stored.error());
-  for (const relay::Follower& follower : *stored) followers_.add(follower);
-  // Somebody here wants the tag: then this node wants it.
-  const Result<void> wanted = co_await subscriber_.want(std::move(tags), "followers");
-  if (!wanted) co_return error_response(wanted.error());
+  const Result<void> followed = co_await followers_.follow(std::move(followers));
+  if (!followed) co_return error_response(followed.error());
   const auto hash = crypto::sha256(actor + " " + activity.id);
   const std::string id = fmt::format("{}/accepts/{}", identity_.origin(), to_hex(hash).substr(0, 32));
-  const Result<void> answered = co_await mailbox_.send(actor, sender.inbox, accept_activity(id, actor, body));
+  const Result<void> answered =
+      co_await mailbox_.send(actor, sender.inbox, accept_activity(id, actor, envelope.body));
   co_return answered ? accepted() : error_response(answered.error());
+}
+
+// Which of our actors is used as a relay by who writes to that inbox.
+std::string Inbox::relay_at(const std::string& target) const {
+  const std::string url = identity_.origin() + target.substr(0, target.find('?'));
+  constexpr std::string_view kSuffix = "/inbox";
+  const std::optional<Tag> tag = identity_.tag_of_actor(url.substr(0, url.size() - kSuffix.size()));
+  return tag ? identity_.tag_actor(*tag) : identity_.actor();
+}
+
+Task<HttpResponse> Inbox::take_accept(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  for (fediverse::FollowRef& follow : follows) {
+    const Result<void> taken = co_await instances_.take_accept(actor, std::move(follow));
+    if (!taken) co_return error_response(taken.error());
+  }
+  co_return accepted();
 }
 
 // A node follows owners only. Its answer says at once which tags are not ours.
@@ -190,29 +176,25 @@ Task<Inbox::Batch> Inbox::follow_as_node(std::vector<relay::Follower> followers)
     }
   }
   if (!taken.empty()) {
-    CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(taken)));
-    for (const relay::Follower& follower : stored) followers_.add(follower);
+    CO_TRY_VOID(co_await followers_.follow(std::move(taken)));
   }
   co_return refusals;
 }
 
-Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow) {
+Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow,
+                                        Envelope envelope) {
   // By actor and object; an id alone says which of the actor's follows is meant only to whom has kept it.
   std::vector<std::pair<std::string, std::string>> pairs;
+  bool of_relay = false;
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (tag) pairs.emplace_back(tag->canonical(), activity.actor);
+    of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
   }
-  if (pairs.empty()) co_return ignored("the Undo names no hashtag actor of this node");
-  const Result<void> done = co_await store_.unfollow(pairs);
-  if (!done) co_return error_response(done.error());
-  std::vector<std::string> unwanted;
-  for (const auto& [tag, actor] : pairs) {
-    followers_.remove(tag, actor);
-    if (!followers_.has_people(tag)) unwanted.push_back(tag);
-  }
-  const Result<void> let_go = co_await subscriber_.unwant(std::move(unwanted), "followers");
-  co_return let_go ? accepted() : error_response(let_go.error());
+  if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
+  Result<void> done = co_await followers_.unfollow(std::move(pairs));
+  if (done && of_relay) done = co_await instances_.unfollow(activity.actor, relay_at(envelope.target));
+  co_return done ? accepted() : error_response(done.error());
 }
 
 // --- between nodes -----------------------------------------------------------------------------------------

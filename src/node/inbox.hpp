@@ -9,17 +9,22 @@
 
 #include "fediverse/activity.hpp"
 #include "node/authenticator.hpp"
-#include "node/mailbox.hpp"
-#include "node/roles.hpp"
+#include "node/publisher.hpp"
 
 namespace tagring::node {
 
 class Inbox {
  public:
-  // `instances`: hosts, with all below them, whose posts are taken.
-  Inbox(std::vector<std::string> instances, Authenticator& authenticator, Roles& roles, relay::Store& store,
-        relay::Followers& followers, Subscriber& subscriber, Mailbox& mailbox, const Identity& identity,
-        Clock& clock);
+  Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
+        Instances& instances, Mailbox& mailbox, const Identity& identity, Clock& clock)
+      : authenticator_(authenticator),
+        publisher_(publisher),
+        roles_(roles),
+        followers_(followers),
+        instances_(instances),
+        mailbox_(mailbox),
+        identity_(identity),
+        clock_(clock) {}
 
   // Answers POST to this node's inbox or to that of one of its hashtag actors.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -33,22 +38,26 @@ class Inbox {
 
  private:
   using Batch = Result<std::vector<Refusal>>;
-  Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, std::string body);
-  Task<HttpResponse> take_post(fediverse::Note note, bool is_update);
-  Task<HttpResponse> take_deletion(std::string uri, std::string actor);
+  struct Envelope {
+    std::string target;  // which inbox
+    std::string body;
+  };
+  Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, Envelope envelope);
   Task<HttpResponse> take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
-                                 std::string body);
+                                 Envelope envelope);
+  [[nodiscard]] std::string relay_at(const std::string& target) const;
+  Task<HttpResponse> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
   Task<Batch> follow_as_node(std::vector<relay::Follower> followers);
-  Task<HttpResponse> take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow);
+  Task<HttpResponse> take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow,
+                                   Envelope envelope);
   Task<HttpResponse> take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
                                  std::string sender);
 
-  std::vector<std::string> instances_;
   Authenticator& authenticator_;
+  Publisher& publisher_;
   Roles& roles_;
-  relay::Store& store_;
-  relay::Followers& followers_;
-  Subscriber& subscriber_;
+  HashtagFollowers& followers_;
+  Instances& instances_;
   Mailbox& mailbox_;
   const Identity& identity_;
   Clock& clock_;

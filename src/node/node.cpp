@@ -12,7 +12,6 @@
 namespace tagring::node {
 namespace {
 
-constexpr std::size_t kLoadPage = 10'000;
 constexpr std::size_t kHandOutPage = 1'000;
 
 std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
@@ -85,15 +84,18 @@ struct Node::Parts {
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
         subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
                    identity, world.clock, world.executor, rng.fork()),
+        hashtag_followers(world.store, followers, subscriber, world.clock, world.executor),
         mailbox(world.store, courier, world.clock, world.executor, rng.fork()),
-        inbox(config.instances, authenticator, roles, world.store, followers, subscriber, mailbox, identity,
-              world.clock),
+        instances({config.instances, config.open, config.people, config.tags_per_instance}, world.instances,
+                  hashtag_followers, mailbox, identity, world.clock, world.log),
+        publisher(instances, roles, world.store, courier, world.clock),
+        inbox(authenticator, publisher, roles, hashtag_followers, instances, mailbox, identity, world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         pages(identity, rings, history, followers),
-        control(rings, history, subscriber, world.store),
+        control(rings, history, subscriber, instances, world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -102,7 +104,6 @@ struct Node::Parts {
   }
   void connect();
   Task<Result<void>> load();
-  Task<void> lose_follower(std::string tag, std::string inbox);
   Task<void> hand_out_feed();
   Task<void> hand_out_history();
   Task<void> wait_for_outbox();
@@ -121,7 +122,10 @@ struct Node::Parts {
   Announcer announcer;
   CatchUp catch_up;
   Subscriber subscriber;
+  HashtagFollowers hashtag_followers;
   Mailbox mailbox;
+  Instances instances;
+  Publisher publisher;
   Inbox inbox;
   Transfer transfer;
   HistoryService history;
@@ -145,39 +149,20 @@ void Node::Parts::connect() {
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
   };
-  announcer.on_lost_follower = [this](std::string tag, std::string inbox_url) {
-    tasks.spawn("lose_follower", lose_follower(std::move(tag), std::move(inbox_url)));
+  announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
+    hashtag_followers.lose(tag, inbox_url);
   };
 }
 
 Task<Result<void>> Node::Parts::load() {
-  std::string tag;
-  std::string actor;
-  for (;;) {
-    CO_TRY(const std::vector<relay::Follower> page,
-           co_await environment.store.followers(tag, actor, kLoadPage));
-    if (page.empty()) break;
-    tag = page.back().tag;
-    actor = page.back().actor;
-    for (const relay::Follower& follower : page) followers.add(follower);
-  }
   CO_TRY_VOID(co_await subscriber.load());
+  CO_TRY_VOID(co_await instances.load());
+  std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) { instances.note(f); };
+  CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
   co_return Result<void>();
-}
-
-// An inbox that is gone, or a node that no longer follows.
-Task<void> Node::Parts::lose_follower(std::string tag, std::string inbox_url) {
-  std::vector<std::pair<std::string, std::string>> lost;
-  for (std::string& actor : followers.actors(tag, inbox_url)) lost.emplace_back(tag, std::move(actor));
-  if (lost.empty()) co_return;
-  for (const auto& [lost_tag, actor] : lost) followers.remove(lost_tag, actor);
-  co_await environment.store.unfollow(std::move(lost));
-  if (followers.has_people(tag) || !subscriber.wants(tag)) co_return;
-  std::vector<std::string> unwanted = {tag};
-  co_await subscriber.unwant(std::move(unwanted), "followers");
 }
 
 // After a merge of rings, what this node took as an owner in the smaller one belongs to owners in the larger
@@ -249,6 +234,7 @@ Task<void> Node::stop() {
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->outbox.stop();
+  co_await parts_->hashtag_followers.stop();
   co_await parts_->mailbox.stop();
   co_await parts_->roles.stop();
   co_await parts_->announcer.stop();

@@ -22,6 +22,7 @@ struct Environment {
   HttpClient& http;
   Workers& workers;
   relay::Store& store;
+  relay::InstanceStore& instances;
   storage::HistoryStore& history;
   Log& log;
   std::uint64_t seed = 0;

@@ -79,6 +79,9 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->storage_replicas, 4U);
   EXPECT_EQ(config->stabilise, std::chrono::seconds(5));
   EXPECT_EQ(config->instances, std::vector<std::string>{"example.org"});
+  EXPECT_FALSE(config->open);
+  EXPECT_FALSE(config->people);
+  EXPECT_EQ(config->tags_per_instance, 1000U);
   EXPECT_FALSE(config->allow_private_addresses);
   EXPECT_TRUE(config->ca_file.empty());
   EXPECT_TRUE(config->hosts.empty());
@@ -106,6 +109,9 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->storage_replicas, 8U);
   EXPECT_EQ(config->stabilise, std::chrono::seconds(1));
   EXPECT_EQ(config->instances, (std::vector<std::string>{"oak.example", "birch.example"}));
+  EXPECT_TRUE(config->open);
+  EXPECT_TRUE(config->people);
+  EXPECT_EQ(config->tags_per_instance, 200U);
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
   const std::map<std::string, std::vector<IpAddress>> hosts = {{"tags.elm.example", {ip("127.0.1.2")}},

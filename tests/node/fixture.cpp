@@ -14,7 +14,7 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 14> kTables = {{
+constexpr std::array<Table, 17> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
@@ -24,6 +24,9 @@ constexpr std::array<Table, 14> kTables = {{
     {"followers", "SELECT tag||' '||actor||' '||inbox||' '||follow_id||' '||via||' '||since FROM followers"},
     {"followed_tags", "SELECT tag FROM followed_tags ORDER BY tag"},
     {"letters", "SELECT actor||' '||inbox||' '||body FROM letters"},
+    {"permissions", "SELECT host||' '||publishes||' '||receives FROM permissions"},
+    {"links", "SELECT actor||' '||relay||' '||follow||' '||style||' '||accepted FROM links"},
+    {"own_follows", "SELECT actor||' '||object||' '||follow_id||' '||accepted FROM own_follows"},
     {"inboxes", "SELECT inbox||' '||acknowledged FROM inboxes"},
     {"wants", "SELECT tag||' '||reason FROM wants"},
     {"subscriptions", "SELECT tag||' '||owner||' '||follow_id||' '||accepted FROM subscriptions"},
@@ -56,7 +59,7 @@ std::string Author::document() const {
   json::object actor = {
       {"@context", fediverse::kContext},
       {"id", id},
-      {"type", is_node ? "Application" : "Person"},
+      {"type", is_node ? "Application" : type},
       {"preferredUsername", "somebody"},
       {"inbox", inbox},
       {"publicKey", json::object{{"id", key_id()}, {"owner", id}, {"publicKeyPem", key.public_key().pem()}}}};
@@ -138,8 +141,9 @@ void NodeTest::start(Config config) {
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_counter("incarnation")).value();
-  Environment environment{clock,         loop.executor(kOwner), internet, workers,
-                          stores->relay, stores->history,       log,      42};
+  Environment environment{
+      clock, loop.executor(kOwner), internet, workers, stores->relay, stores->instances, stores->history, log,
+      42};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);
@@ -191,6 +195,14 @@ HttpResponse NodeTest::get(const std::string& target) {
   HttpRequest request;
   request.target = target;
   return ask(std::move(request));
+}
+
+HttpResponse NodeTest::control(const std::string& target, const std::string& body) {
+  HttpRequest request;
+  request.method = body.empty() ? "GET" : "POST";
+  request.target = target;
+  request.body = body;
+  return run(node->control(std::move(request)));
 }
 
 void NodeTest::expect_refused(HttpRequest request, int status, const std::string& error,

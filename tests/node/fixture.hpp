@@ -27,6 +27,7 @@ struct Author {
   std::string inbox;
   std::string shared_inbox = {};
   bool is_node = false;
+  std::string type = "Person";
 
   [[nodiscard]] std::string key_id() const { return id + "#main-key"; }
   [[nodiscard]] std::string document() const;
@@ -79,6 +80,8 @@ class NodeTest : public testing::Test {
                                       const std::string& target = "/inbox") const;
   HttpResponse ask(HttpRequest request) { return run(node->answer(std::move(request))); }
   HttpResponse get(const std::string& target);
+  // As the administrator: `body` empty for GET.
+  HttpResponse control(const std::string& target, const std::string& body = {});
   HttpResponse post_signed(const std::string& body, const Author& author,
                            const std::string& target = "/inbox") {
     return ask(signed_request(author, body, target));

@@ -76,9 +76,28 @@ TEST_F(Following, AnUndoEndsItAndTheNodeWantsTheTagNoMore) {
   EXPECT_EQ(post_signed(undo_follow_text(second, {tag_actor("cats")}), second).status, 202);
   settle();
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"),
+              ElementsAre("cats followers"));  // they may come back
+  settle(HashtagFollowers::kUnsubscribeAfter);
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), IsEmpty());
   publish(create_text(post));
   EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
+}
+
+TEST_F(Following, WhoComesBackAtOnceKeepsTheSubscription) {
+  follow(fan, "cats");
+  EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor("cats")}), fan).status, 202);
+  follow(fan, "cats");
+  settle(HashtagFollowers::kUnsubscribeAfter);
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
+}
+
+TEST_F(Following, AStartUnsubscribesWhatTheLastOneLeftBehind) {
+  follow(fan, "cats");
+  EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor("cats")}), fan).status, 202);
+  start(config());
+  settle();
+  EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
 }
 
 TEST_F(Following, NobodyUndoesTheFollowOfAnother) {
@@ -224,6 +243,7 @@ TEST_F(Following, AnInboxThatIsGoneLosesItsFollowers) {
     post.uri = fmt::format("https://home.example/notes/{}", status);
     publish(create_text(post));
     EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+    settle(HashtagFollowers::kUnsubscribeAfter);
     EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
     internet.answers.clear();
   }
@@ -401,7 +421,7 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {own}), peer)), ElementsAre(HasSubstr("denied")));
 
   EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor(theirs)}), fan).status, 202);
-  settle(std::chrono::seconds(10));
+  settle(HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
   EXPECT_EQ(json::id_of(internet.posted_to(peer.inbox).back(), "type"), "Undo");
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
 }

@@ -1,0 +1,103 @@
+#include "db/instance_store.hpp"
+
+namespace tagring::db {
+namespace {
+
+using relay::Link;
+using relay::OwnFollow;
+using relay::Permission;
+
+// Every row of `sql`, each read by `read`.
+template <class T, class Read>
+Task<Result<std::vector<T>>> read_all(Database& database, const char* sql, Read read) {
+  return database.read([sql, read](Connection& db) -> Result<std::vector<T>> {
+    std::vector<T> found;
+    Statement row = db.query(sql);
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back(read(row));
+    }
+  });
+}
+
+}  // namespace
+
+Task<Result<void>> SqliteInstanceStore::permit(Permission permission) {
+  return database_.write([p = std::move(permission)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT OR REPLACE INTO permissions(host, publishes, receives) VALUES(?, ?, ?)", p.host,
+                    p.publishes, p.receives));
+    return {};
+  });
+}
+
+Task<Result<std::vector<Permission>>> SqliteInstanceStore::permissions() {
+  return read_all<Permission>(
+      database_, "SELECT host, publishes, receives FROM permissions ORDER BY host",
+      [](const Statement& row) { return Permission{row.text(0), row.integer(1) != 0, row.integer(2) != 0}; });
+}
+
+Task<Result<void>> SqliteInstanceStore::save_link(Link link) {
+  return database_.write([l = std::move(link)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run(
+        "INSERT OR REPLACE INTO links(actor, relay, host, inbox, delivery_inbox, follow, style, accepted)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+        l.actor, l.relay, l.host, l.inbox, l.delivery_inbox, l.follow, static_cast<int>(l.style),
+        l.accepted));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteInstanceStore::drop_link(std::string actor, std::string relay) {
+  return database_.write(
+      [actor = std::move(actor), relay = std::move(relay)](Connection& db) -> Result<void> {
+        TRY_VOID(db.run("DELETE FROM links WHERE actor = ? AND relay = ?", actor, relay));
+        return {};
+      });
+}
+
+Task<Result<std::vector<Link>>> SqliteInstanceStore::links() {
+  return read_all<Link>(database_,
+                        "SELECT actor, relay, host, inbox, delivery_inbox, follow, style, accepted FROM links"
+                        " ORDER BY host, actor, relay",
+                        [](const Statement& row) {
+                          return Link{row.text(0),
+                                      row.text(1),
+                                      row.text(2),
+                                      row.text(3),
+                                      row.text(4),
+                                      row.text(5),
+                                      static_cast<relay::Style>(row.integer(6)),
+                                      row.integer(7) != 0};
+                        });
+}
+
+Task<Result<void>> SqliteInstanceStore::save_own_follow(OwnFollow follow) {
+  return database_.write([f = std::move(follow)](Connection& db) -> Result<void> {
+    TRY_VOID(
+        db.run("INSERT OR REPLACE INTO own_follows(actor, object, inbox, follow_id, accepted, since)"
+               " VALUES(?, ?, ?, ?, ?, ?)",
+               f.actor, f.object, f.inbox, f.follow_id, f.accepted, f.since));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteInstanceStore::drop_own_follow(std::string actor, std::string object) {
+  return database_.write(
+      [actor = std::move(actor), object = std::move(object)](Connection& db) -> Result<void> {
+        TRY_VOID(db.run("DELETE FROM own_follows WHERE actor = ? AND object = ?", actor, object));
+        return {};
+      });
+}
+
+Task<Result<std::vector<OwnFollow>>> SqliteInstanceStore::own_follows() {
+  return read_all<OwnFollow>(
+      database_,
+      "SELECT actor, object, inbox, follow_id, accepted, since FROM own_follows ORDER BY actor, object",
+      [](const Statement& row) {
+        return OwnFollow{row.text(0), row.text(1),         row.text(2),
+                         row.text(3), row.integer(4) != 0, row.time(5)};
+      });
+}
+
+}  // namespace tagring::db

@@ -1,0 +1,27 @@
+// relay::InstanceStore on SQLite.
+#pragma once
+
+#include "db/database.hpp"
+#include "relay/instances.hpp"
+
+namespace tagring::db {
+
+class SqliteInstanceStore final : public relay::InstanceStore {
+ public:
+  // The database must outlive it.
+  explicit SqliteInstanceStore(Database& database) : database_(database) {}
+
+  Task<Result<void>> permit(relay::Permission permission) override;
+  Task<Result<std::vector<relay::Permission>>> permissions() override;
+  Task<Result<void>> save_link(relay::Link link) override;
+  Task<Result<void>> drop_link(std::string actor, std::string relay) override;
+  Task<Result<std::vector<relay::Link>>> links() override;
+  Task<Result<void>> save_own_follow(relay::OwnFollow follow) override;
+  Task<Result<void>> drop_own_follow(std::string actor, std::string object) override;
+  Task<Result<std::vector<relay::OwnFollow>>> own_follows() override;
+
+ private:
+  Database& database_;
+};
+
+}  // namespace tagring::db

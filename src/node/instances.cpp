@@ -1,0 +1,304 @@
+#include "node/instances.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "crypto/hash.hpp"
+#include "node/wire.hpp"
+
+namespace tagring::node {
+namespace {
+
+using relay::Link;
+using relay::Permission;
+using relay::Style;
+
+constexpr std::string_view style_name(Style style) {
+  switch (style) {
+    case Style::kMastodon:
+      return "mastodon";
+    case Style::kLitePub:
+      return "litepub";
+    case Style::kPerson:
+      return "person";
+  }
+  return "";
+}
+
+// Pleroma's relay is an Application; other LitePub relays are told by their address.
+Style style_of(const fediverse::RemoteActor& sender, bool of_public) {
+  if (of_public) return Style::kMastodon;
+  const bool is_relay = sender.type == "Application" || sender.id.ends_with("/relay");
+  return is_relay ? Style::kLitePub : Style::kPerson;
+}
+
+}  // namespace
+
+Task<Result<void>> Instances::load() {
+  CO_TRY(std::vector<Permission> permissions, co_await store_.permissions());
+  for (Permission& permission : permissions) permissions_[permission.host] = std::move(permission);
+  CO_TRY(std::vector<Link> links, co_await store_.links());
+  for (Link& link : links) links_[{link.actor, link.relay}] = std::move(link);
+  CO_TRY(std::vector<relay::OwnFollow> own, co_await store_.own_follows());
+  for (relay::OwnFollow& follow : own) own_follows_[{follow.actor, follow.object}] = std::move(follow);
+  co_return Result<void>();
+}
+
+void Instances::note(const relay::Follower& follower) {
+  if (follower.via == relay::Via::kRelay) tags_[follower.actor].insert(follower.tag);
+}
+
+std::string Instances::activity_id(std::string_view kind, const std::string& about) const {
+  return fmt::format("{}/{}/{}", identity_.origin(), kind, to_hex(crypto::sha256(about)).substr(0, 32));
+}
+
+// --- who may what ------------------------------------------------------------------------------------------
+
+// What was decided for the host or for one that it is below, the nearest first; none: nothing yet.
+std::optional<Permission> Instances::decision(const std::string& host) const {
+  const Permission* nearest = nullptr;
+  for (const auto& [name, permission] : permissions_) {
+    if (!is_same_or_below(host, name)) continue;
+    if (nearest == nullptr || nearest->host.size() < name.size()) nearest = &permission;
+  }
+  if (nearest != nullptr) return *nearest;
+  const bool own = options_.open || std::ranges::any_of(options_.own, [&](const std::string& name) {
+                     return is_same_or_below(host, name);
+                   });
+  if (own) return Permission{host, true, true};
+  return std::nullopt;
+}
+
+bool Instances::may_publish(const std::string& author) const {
+  const auto permission = decision(host_of(author));
+  if (permission) return permission->publishes;
+  const auto link = links_.find({author, identity_.actor()});
+  return link != links_.end() && link->second.style == Style::kPerson && link->second.accepted;
+}
+
+bool Instances::is_litepub_relay(const std::string& actor) const {
+  const auto link = links_.find({actor, identity_.actor()});
+  return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;
+}
+
+// --- handshakes --------------------------------------------------------------------------------------------
+
+Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
+                                     std::string body) {
+  Link link{sender.id,
+            std::move(relay),
+            host_of(sender.id),
+            sender.inbox,
+            sender.delivery_inbox(),
+            std::move(body),
+            style_of(sender, of_public),
+            false};
+  CO_TRY_VOID(co_await store_.save_link(link));
+  links_[{link.actor, link.relay}] = link;
+  co_return co_await settle(std::move(link));
+}
+
+// Answers a link as it was decided, if it was.
+Task<Result<void>> Instances::settle(Link link) {
+  const auto permission = decision(link.host);
+  if (link.style == Style::kPerson) {
+    const bool welcome = permission ? permission->publishes : options_.people;
+    co_return welcome ? co_await accept(std::move(link)) : co_await drop(std::move(link));
+  }
+  if (!permission) {
+    log_.info("instance_waits", {{"host", link.host}, {"allow_with", "tagring instance allow " + link.host}});
+    co_return Result<void>();
+  }
+  if (permission->publishes || permission->receives) co_return co_await accept(std::move(link));
+  co_return co_await drop(std::move(link));
+}
+
+Task<Result<void>> Instances::accept(Link link) {
+  if (const auto tag = identity_.tag_of_actor(link.relay)) {
+    const auto permission = decision(link.host);
+    if (!permission || !permission->receives) co_return co_await drop(std::move(link));
+    std::vector<relay::Follower> followers = {
+        {tag->canonical(), link.actor, link.delivery_inbox, "", relay::Via::kTagRelay, 0}};
+    CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
+  }
+  const std::string id = activity_id("accepts", link.relay + " " + link.follow);
+  std::string answer = accept_activity(id, link.relay, link.follow);
+  CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
+  link.accepted = true;
+  CO_TRY_VOID(co_await store_.save_link(link));
+  links_[{link.actor, link.relay}] = link;
+  if (link.style != Style::kMastodon) co_return co_await follow_back(std::move(link));
+  co_return Result<void>();
+}
+
+// Tells the instance that it is not wanted, and forgets it.
+Task<Result<void>> Instances::drop(Link link) {
+  const std::string id = activity_id("rejects", link.relay + " " + link.follow);
+  std::string answer = reject_activity(id, link.relay, link.follow);
+  CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
+  co_return co_await unfollow(link.actor, link.relay);
+}
+
+Task<Result<void>> Instances::follow_back(Link link) {
+  relay::OwnFollow follow{link.relay, link.actor,
+                          link.inbox, activity_id("follows", link.relay + " " + link.actor),
+                          false,      clock_.wall_now()};
+  const auto known = own_follows_.find({follow.actor, follow.object});
+  if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
+  CO_TRY_VOID(co_await store_.save_own_follow(follow));
+  own_follows_[{follow.actor, follow.object}] = follow;
+  const std::vector<std::string> objects = {follow.object};
+  std::string body = json::serialize(fediverse::make_follow(follow.follow_id, follow.actor, objects));
+  co_return co_await mailbox_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+Task<Result<void>> Instances::take_accept(std::string actor, fediverse::FollowRef follow) {
+  for (auto& [key, own] : own_follows_) {
+    const bool named =
+        follow.id == own.follow_id || std::ranges::find(follow.objects, own.object) != follow.objects.end();
+    if (own.object != actor || !named || own.accepted) continue;
+    relay::OwnFollow accepted = own;
+    accepted.accepted = true;
+    CO_TRY_VOID(co_await store_.save_own_follow(accepted));
+    own_follows_[{accepted.actor, accepted.object}] = accepted;
+    break;
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::string> relay) {
+  std::vector<Link> gone;
+  for (const auto& [key, link] : links_) {
+    if (link.actor == actor && (!relay || link.relay == *relay)) gone.push_back(link);
+  }
+  for (const Link& link : gone) {
+    if (const auto tag = identity_.tag_of_actor(link.relay)) {
+      std::vector<std::pair<std::string, std::string>> pairs = {{tag->canonical(), link.actor}};
+      CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
+    } else {
+      const std::set<std::string> tags = tags_[link.actor];
+      std::vector<std::string> list(tags.begin(), tags.end());
+      CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
+    }
+    CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
+    links_.erase({link.actor, link.relay});
+    const auto own = own_follows_.find({link.relay, link.actor});
+    if (own == own_follows_.end()) continue;
+    const relay::OwnFollow follow = own->second;
+    CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
+    own_follows_.erase({follow.actor, follow.object});
+    const std::vector<std::string> objects = {follow.object};
+    std::string body = json::serialize(
+        fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
+    CO_TRY_VOID(co_await mailbox_.send(follow.actor, follow.inbox, std::move(body)));
+  }
+  co_return Result<void>();
+}
+
+// --- the administrator -------------------------------------------------------------------------------------
+
+json::array Instances::list() const {
+  std::set<std::string> hosts(options_.own.begin(), options_.own.end());
+  for (const auto& [host, permission] : permissions_) hosts.insert(host);
+  for (const auto& [key, link] : links_) hosts.insert(link.host);
+  json::array items;
+  for (const std::string& host : hosts) {
+    const auto permission = decision(host);
+    json::array links;
+    for (const auto& [key, link] : links_) {
+      if (link.host != host) continue;
+      links.push_back(json::object{{"actor", link.actor},
+                                   {"relay", link.relay},
+                                   {"style", style_name(link.style)},
+                                   {"accepted", link.accepted}});
+    }
+    items.push_back(json::object{{"host", host},
+                                 {"publishes", permission && permission->publishes},
+                                 {"receives", permission && permission->receives},
+                                 {"decided", permission.has_value()},
+                                 {"links", std::move(links)},
+                                 {"hashtags", hashtags(host).size()}});
+  }
+  return items;
+}
+
+std::vector<std::string> Instances::hashtags(const std::string& host) const {
+  const Link* link = link_of(host);
+  const auto tags = link == nullptr ? tags_.end() : tags_.find(link->actor);
+  return tags == tags_.end() ? std::vector<std::string>()
+                             : std::vector<std::string>(tags->second.begin(), tags->second.end());
+}
+
+Task<Result<void>> Instances::permit(Permission permission) {
+  CO_TRY_VOID(co_await store_.permit(permission));
+  permissions_[permission.host] = permission;
+  std::vector<Link> concerned;
+  for (const auto& [key, link] : links_) {
+    if (is_same_or_below(link.host, permission.host)) concerned.push_back(link);
+  }
+  for (Link& link : concerned) {
+    const bool wanted = permission.publishes || permission.receives;
+    if (!permission.receives && !identity_.tag_of_actor(link.relay)) {
+      const std::set<std::string> tags = tags_[link.actor];
+      std::vector<std::string> list(tags.begin(), tags.end());
+      CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
+    }
+    if (!wanted || !link.accepted) {
+      CO_TRY_VOID(co_await settle(std::move(link)));
+    }
+  }
+  co_return Result<void>();
+}
+
+// The link through which a host gets the hashtags that it chose.
+const Link* Instances::link_of(const std::string& host) const {
+  for (const auto& [key, link] : links_) {
+    const bool fits = link.host == host && link.relay == identity_.actor() && link.style != Style::kPerson;
+    if (fits && link.accepted) return &link;
+  }
+  return nullptr;
+}
+
+Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {
+  const Link* link = link_of(host);
+  if (link == nullptr) {
+    co_return fail(ErrorCode::kNotFound,
+                   fmt::format("{} does not use this node as a relay yet: its administrator adds {}", host,
+                               identity_.shared_inbox()));
+  }
+  const auto permission = decision(host);
+  if (!permission || !permission->receives) {
+    co_return fail(ErrorCode::kDenied,
+                   fmt::format("{} may not receive: tagring instance allow --receive {}", host, host));
+  }
+  std::set<std::string> all = tags_[link->actor];
+  all.insert(tags.begin(), tags.end());
+  if (all.size() > options_.tags_max) {
+    co_return fail(ErrorCode::kTooLarge,
+                   fmt::format("an instance may have {} hashtags, not {}", options_.tags_max, all.size()));
+  }
+  const std::string actor = link->actor;
+  std::vector<relay::Follower> followers;
+  for (std::string& tag : tags)
+    followers.push_back({std::move(tag), actor, link->delivery_inbox, "", relay::Via::kRelay, 0});
+  CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
+  tags_[actor].insert(all.begin(), all.end());
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::string> tags) {
+  const Link* link = link_of(host);
+  if (link == nullptr) co_return fail(ErrorCode::kNotFound, host + " does not use this node as a relay");
+  co_return co_await drop_tags(link->actor, std::move(tags));
+}
+
+Task<Result<void>> Instances::drop_tags(std::string actor, std::vector<std::string> tags) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& tag : tags) pairs.emplace_back(tag, actor);
+  CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
+  for (const std::string& tag : tags) tags_[actor].erase(tag);
+  co_return Result<void>();
+}
+
+}  // namespace tagring::node

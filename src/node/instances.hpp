@@ -1,0 +1,98 @@
+// The instances that use this node as a relay (docs/protocol.md §9.1): who may publish through it, who gets
+// which hashtags, and the handshakes of Mastodon, Misskey and Pleroma.
+//
+// Instances of this node's own domain are welcome at once. Others wait until the administrator allows them,
+// unless the node is open. Publishing and receiving are separate: an instance gets only the hashtags that
+// were subscribed for it, never everything.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "fediverse/activity.hpp"
+#include "fediverse/actor.hpp"
+#include "node/hashtag_followers.hpp"
+#include "node/mailbox.hpp"
+#include "relay/instances.hpp"
+
+namespace tagring::node {
+
+class Instances {
+ public:
+  struct Options {
+    std::vector<std::string> own;  // hosts, with all below them, that may publish and receive
+    bool open = false;             // so may everybody
+    bool people = false;           // people who follow the node's actor may have their own posts relayed
+    std::size_t tags_max = 1000;   // of one instance
+  };
+
+  Instances(Options options, relay::InstanceStore& store, HashtagFollowers& followers, Mailbox& mailbox,
+            const Identity& identity, Clock& clock, Log& log)
+      : options_(std::move(options)),
+        store_(store),
+        followers_(followers),
+        mailbox_(mailbox),
+        identity_(identity),
+        clock_(clock),
+        log_(log) {}
+
+  [[nodiscard]] Task<Result<void>> load();
+  // Shown every follower at start.
+  void note(const relay::Follower& follower);
+
+  // The posts of that author are taken.
+  [[nodiscard]] bool may_publish(const std::string& author) const;
+
+  // That actor is a LitePub relay that was accepted: it announces its people's posts to be relayed.
+  [[nodiscard]] bool is_litepub_relay(const std::string& actor) const;
+
+  // `follow` (its JSON in `body`) is of the public collection, or of `relay` itself, which is the node's
+  // actor or one of its hashtag actors. Durable when it completes; the answer goes by mail, at once or when
+  // the administrator has decided.
+  [[nodiscard]] Task<Result<void>> follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
+                                          std::string body);
+  // Every use of this node as a relay by that actor ends, or only that of one relay.
+  [[nodiscard]] Task<Result<void>> unfollow(std::string actor, std::optional<std::string> relay);
+  // An actor that this node followed back has accepted.
+  [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
+
+  // --- for the administrator ---------------------------------------------------------------------------
+  // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
+  //   "hashtags"}]
+  [[nodiscard]] json::array list() const;
+  [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
+  [[nodiscard]] Task<Result<void>> permit(relay::Permission permission);
+  // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for
+  // too many hashtags.
+  [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);
+  [[nodiscard]] Task<Result<void>> unsubscribe(std::string host, std::vector<std::string> tags);
+
+ private:
+  using LinkKey = std::pair<std::string, std::string>;  // actor, relay
+  [[nodiscard]] std::optional<relay::Permission> decision(const std::string& host) const;
+  [[nodiscard]] const relay::Link* link_of(const std::string& host) const;
+  Task<Result<void>> settle(relay::Link link);
+  Task<Result<void>> accept(relay::Link link);
+  Task<Result<void>> drop(relay::Link link);
+  Task<Result<void>> follow_back(relay::Link link);
+  Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
+  [[nodiscard]] std::string activity_id(std::string_view kind, const std::string& about) const;
+
+  Options options_;
+  relay::InstanceStore& store_;
+  HashtagFollowers& followers_;
+  Mailbox& mailbox_;
+  const Identity& identity_;
+  Clock& clock_;
+  Log& log_;
+  std::map<std::string, relay::Permission> permissions_;  // by host
+  std::map<LinkKey, relay::Link> links_;
+  std::map<LinkKey, relay::OwnFollow> own_follows_;    // by actor, object
+  std::map<std::string, std::set<std::string>> tags_;  // subscribed through the node's actor, by actor
+};
+
+}  // namespace tagring::node

@@ -1,0 +1,318 @@
+// The node as a relay of Mastodon, Misskey, Pleroma and people: handshakes, permissions, what is sent to
+// whom.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
+
+class Relaying : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+  // Mastodon's instance actor.
+  Author mastodon = make_application("https://social.example/actor", "https://social.example/inbox");
+  // Pleroma's relay.
+  Author pleroma = make_application("https://pleroma.example/relay", "https://pleroma.example/inbox");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+
+  Author make_application(const std::string& id, const std::string& shared_inbox) {
+    Author author = make_author(id, shared_inbox);
+    author.type = "Application";
+    internet.serve(author);
+    return author;
+  }
+  [[nodiscard]] std::string tag_actor(const std::string& tag) const { return origin + "/tag/" + tag; }
+  // What stands in the Follow, and where it goes.
+  std::string add_relay(const Author& author, const std::string& object,
+                        const std::string& inbox = "/inbox") {
+    const std::string text = follow_text(author, {object});
+    EXPECT_EQ(post_signed(text, author, inbox).status, 202);
+    settle();
+    return text;
+  }
+  void allow(const std::string& host, bool publishes = true, bool receives = true) {
+    const json::object body = {{"host", host}, {"publishes", publishes}, {"receives", receives}};
+    EXPECT_EQ(control("/instances/permit", json::serialize(body)).status, 200);
+    settle();
+  }
+  HttpResponse subscribe(const std::string& host, const std::vector<std::string>& tags) {
+    const json::object body = {{"host", host}, {"tags", json::array(tags.begin(), tags.end())}};
+    HttpResponse response = control("/instances/subscribe", json::serialize(body));
+    settle();
+    return response;
+  }
+  void publish(const std::string& text) {
+    EXPECT_EQ(post_signed(text, alice).status, 202);
+    settle();
+  }
+  std::vector<std::string> types_at(const std::string& inbox) {
+    std::vector<std::string> types;
+    for (const json::object& sent : internet.posted_to(inbox)) types.push_back(json::id_of(sent, "type"));
+    return types;
+  }
+};
+
+// --- handshakes --------------------------------------------------------------------------------------------
+
+TEST_F(Relaying, TheActorsInboxIsTheUrlThatAdministratorsType) {
+  const json::object node_actor = json::parse_object(get("/actor").body).value();
+  EXPECT_EQ(json::id_of(node_actor, "inbox"), origin + "/inbox");
+  const json::object tag = json::parse_object(get("/tag/cats").body).value();
+  EXPECT_EQ(json::id_of(tag, "inbox"), origin + "/tag/cats/inbox");
+}
+
+TEST_F(Relaying, AMastodonThatWasAllowedIsAcceptedWithItsWholeFollow) {
+  allow("social.example");
+  const std::string follow = add_relay(mastodon, kEverybody);
+  const std::vector<json::object> answers = internet.posted_to(mastodon.inbox);
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_EQ(json::id_of(answers[0], "type"), "Accept");
+  EXPECT_EQ(json::id_of(answers[0], "actor"), origin + "/actor");
+  EXPECT_EQ(answers[0].at("object"), json::value(json::parse_object(follow).value()));
+}
+
+TEST_F(Relaying, AStrangerWaitsForTheAdministrator) {
+  add_relay(mastodon, kEverybody);
+  EXPECT_THAT(internet.posted_to(mastodon.inbox), IsEmpty());
+  EXPECT_THAT(control("/instances").body, HasSubstr(R"("host":"social.example","publishes":false)"));
+  start(config());  // survives a restart
+  settle();
+  allow("social.example");
+  EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Accept"));
+}
+
+TEST_F(Relaying, AStrangerWhoIsDeniedIsRejectedAndForgotten) {
+  add_relay(mastodon, kEverybody);
+  allow("social.example", false, false);
+  EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Reject"));
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  add_relay(mastodon, kEverybody);
+  EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Reject", "Reject"));
+}
+
+TEST_F(Relaying, AnOpenNodeAcceptsEverybody) {
+  Config open = config();
+  open.open = true;
+  start(open);
+  settle();
+  add_relay(mastodon, kEverybody);
+  EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Accept"));
+}
+
+TEST_F(Relaying, APleromaIsAcceptedAndFollowedBack) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  EXPECT_THAT(types_at(pleroma.inbox), ElementsAre("Accept", "Follow"));
+  const json::object back = internet.posted_to(pleroma.inbox).back();
+  EXPECT_EQ(json::id_of(back, "object"), pleroma.id);
+  EXPECT_EQ(json::id_of(back, "actor"), origin + "/actor");
+  const json::object accept = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", pleroma.id + "/accepts/1"},
+                               {"type", "Accept"},
+                               {"actor", pleroma.id},
+                               {"object", back}};
+  EXPECT_EQ(post_signed(json::serialize(accept), pleroma).status, 202);
+  EXPECT_THAT(rows("SELECT object||' '||accepted FROM own_follows"), ElementsAre(pleroma.id + " 1"));
+}
+
+TEST_F(Relaying, WhoNeverAskedCannotAcceptForAnother) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  const json::object accept = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", mastodon.id + "/accepts/1"},
+                               {"type", "Accept"},
+                               {"actor", mastodon.id},
+                               {"object", internet.posted_to(pleroma.inbox).back()}};
+  post_signed(json::serialize(accept), mastodon);
+  EXPECT_THAT(rows("SELECT object||' '||accepted FROM own_follows"), ElementsAre(pleroma.id + " 0"));
+}
+
+TEST_F(Relaying, AnUndoEndsTheRelayingAndTheFollowBack) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  EXPECT_EQ(subscribe("pleroma.example", {"cats"}).status, 200);
+  EXPECT_EQ(post_signed(undo_follow_text(pleroma, {origin + "/actor"}), pleroma).status, 202);
+  settle();
+  EXPECT_THAT(types_at(pleroma.inbox), ElementsAre("Accept", "Follow", "Undo"));
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  EXPECT_THAT(rows("SELECT object FROM own_follows"), IsEmpty());
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+}
+
+TEST_F(Relaying, AnInstanceOfOurOwnNeedsNoPermission) {
+  const Author own = make_application("https://home.example/actor", "https://home.example/inbox");
+  add_relay(own, kEverybody);
+  EXPECT_THAT(types_at(own.inbox), ElementsAre("Accept"));
+}
+
+// --- publishing --------------------------------------------------------------------------------------------
+
+TEST_F(Relaying, PostsAreTakenFromWhoMayPublishOnly) {
+  const Author bob = make_author("https://social.example/users/bob");
+  const PostText from_bob{.uri = "https://social.example/notes/1", .author = bob.id, .tags = {"dogs"}};
+  expect_refused(signed_request(bob, create_text(from_bob)), 403, "denied", "takes no posts from");
+  allow("social.example", /*publishes=*/false, /*receives=*/true);
+  expect_refused(signed_request(bob, create_text(from_bob)), 403, "denied", "takes no posts from");
+  allow("social.example", /*publishes=*/true, /*receives=*/false);
+  EXPECT_EQ(post_signed(create_text(from_bob), bob).status, 202);
+  settle();
+  EXPECT_THAT(history("dogs"), ElementsAre(from_bob.uri));
+}
+
+TEST_F(Relaying, WhatAPleromaAnnouncesIsFetchedAndPublished) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  const PostText note{.uri = "https://pleroma.example/objects/1",
+                      .author = "https://pleroma.example/users/carol",
+                      .tags = {"dogs"}};
+  internet.serve(note.uri, json::serialize(note_object(note)));
+  json::object announce = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                           {"id", "https://pleroma.example/activities/1"},
+                           {"type", "Announce"},
+                           {"actor", pleroma.id},
+                           {"to", json::array{pleroma.id + "/followers"}},
+                           {"object", note.uri}};
+  EXPECT_EQ(post_signed(json::serialize(announce), pleroma).status, 202);
+  settle();
+  EXPECT_THAT(history("dogs"), ElementsAre(note.uri));
+}
+
+TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsRefused) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  json::object announce = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                           {"id", "https://pleroma.example/activities/1"},
+                           {"type", "Announce"},
+                           {"actor", pleroma.id},
+                           {"object", "https://elsewhere.example/notes/1"}};
+  expect_refused(signed_request(pleroma, json::serialize(announce)), 403, "denied", "takes no posts from");
+  EXPECT_THAT(internet.sent_to("https://elsewhere.example/notes/1"), IsEmpty());
+}
+
+TEST_F(Relaying, APersonWhoFollowsTheNodePublishesOwnPostsOnly) {
+  Config config = this->config();
+  config.people = true;
+  start(config);
+  settle();
+  const Author dora = make_author("https://far.example/users/dora");
+  const Author eve = make_author("https://far.example/users/eve");
+  add_relay(dora, origin + "/actor");
+  EXPECT_THAT(types_at(dora.inbox), ElementsAre("Accept", "Follow"));
+  const PostText hers{.uri = "https://far.example/notes/1", .author = dora.id, .tags = {"dogs"}};
+  EXPECT_EQ(post_signed(create_text(hers), dora).status, 202);
+  const PostText other{.uri = "https://far.example/notes/2", .author = eve.id, .tags = {"dogs"}};
+  EXPECT_EQ(post_signed(create_text(other), eve).status, 403);
+  settle();
+  EXPECT_THAT(history("dogs"), ElementsAre(hers.uri));
+}
+
+// --- receiving ---------------------------------------------------------------------------------------------
+
+TEST_F(Relaying, AnInstanceGetsTheHashtagsThatWereSubscribedForItAndNoOthers) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  EXPECT_EQ(subscribe("social.example", {"cats", "dogs"}).status, 200);
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats", "dogs"));
+  internet.calls.clear();
+  post.tags = {"birds"};
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://social.example/inbox"), IsEmpty());
+  post.uri = "https://home.example/notes/2";
+  post.tags = {"birds", "cats", "dogs"};
+  publish(create_text(post));
+  const std::vector<json::object> sent = internet.posted_to("https://social.example/inbox");
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent[0], "type"), "Announce");
+  EXPECT_EQ(json::id_of(sent[0], "actor"), origin + "/actor");
+  EXPECT_EQ(json::id_of(sent[0], "object"), post.uri);
+  EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
+}
+
+TEST_F(Relaying, SubscriptionsSurviveARestart) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats"});
+  start(config());
+  settle();
+  EXPECT_THAT(control("/instances/hashtags?host=social.example").body, HasSubstr(R"(["cats"])"));
+  internet.calls.clear();
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce"));
+}
+
+TEST_F(Relaying, ARelayUrlOfOneHashtagBringsThatHashtagFromItsActor) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody, "/tag/cats/inbox");
+  const std::vector<json::object> answers = internet.posted_to(mastodon.inbox);
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_EQ(json::id_of(answers[0], "actor"), tag_actor("cats"));
+  publish(create_text(post));
+  const std::vector<json::object> sent = internet.posted_to("https://social.example/inbox");
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent[0], "actor"), tag_actor("cats"));
+  EXPECT_EQ(sent[0].at("to"), json::value(json::array{tag_actor("cats") + "/followers"}));
+  EXPECT_EQ(post_signed(undo_follow_text(mastodon, {kEverybody}), mastodon, "/tag/cats/inbox").status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+}
+
+TEST_F(Relaying, APersonsBoostGoesBeforeTheRelayAtOneInbox) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats"});
+  const Author bob = make_author("https://social.example/users/bob", "https://social.example/inbox");
+  EXPECT_EQ(post_signed(follow_text(bob, {tag_actor("cats")}), bob).status, 202);
+  settle();
+  internet.calls.clear();
+  publish(create_text(post));
+  const std::vector<json::object> sent = internet.posted_to("https://social.example/inbox");
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent[0], "actor"), tag_actor("cats"));
+  EXPECT_EQ(sent[0].at("to"), json::value(json::array{kEverybody}));
+}
+
+TEST_F(Relaying, SubscribingWithoutARelayOrBeyondTheLimitIsRefused) {
+  EXPECT_EQ(subscribe("social.example", {"cats"}).status, 404);
+  Config small = config();
+  small.tags_per_instance = 2;
+  start(small);
+  settle();
+  allow("social.example", /*publishes=*/true, /*receives=*/false);
+  add_relay(mastodon, kEverybody);
+  EXPECT_EQ(subscribe("social.example", {"cats"}).status, 403);
+  allow("social.example");
+  EXPECT_EQ(subscribe("social.example", {"cats", "dogs"}).status, 200);
+  EXPECT_EQ(subscribe("social.example", {"cats", "birds"}).status, 413);
+  EXPECT_THAT(rows("SELECT tag FROM followers ORDER BY tag"), ElementsAre("cats", "dogs"));
+}
+
+TEST_F(Relaying, WhoMayNotReceiveAnyMoreGetsNothing) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats"});
+  allow("social.example", /*publishes=*/true, /*receives=*/false);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+  internet.calls.clear();
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://social.example/inbox"), IsEmpty());
+}
+
+TEST_F(Relaying, AHostThatIsNoHostIsNoInstance) {
+  for (const char* host : {"", "https://social.example", "social.example/inbox", "social example", "a:443"}) {
+    const json::object body = {{"host", host}, {"publishes", true}, {"receives", true}};
+    EXPECT_EQ(control("/instances/permit", json::serialize(body)).status, 400) << host;
+  }
+  EXPECT_THAT(rows("SELECT host FROM permissions"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tagring::node
