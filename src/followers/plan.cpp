@@ -32,6 +32,14 @@ std::string_view to_string(Doubt doubt) {
   return "unknown";
 }
 
+Digest Knowledge::digest() const {
+  Ids ids;
+  for (const Follow& follow : accepted) ids.insert(follow.follower);
+  Digest digest;
+  for (const std::string_view id : ids) digest.add(id);
+  return digest;
+}
+
 Plan make_plan(const Knowledge& known, std::optional<std::span<const std::string>> listed,
                const Digest& digest, const Authority& own, TimePoint now, const PlanRules& rules) {
   Plan plan;

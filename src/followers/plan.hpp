@@ -25,6 +25,9 @@ struct Knowledge {
   };
   std::vector<Follow> accepted;
   std::vector<std::string> pending;  // followed, and not answered yet
+
+  // Of the accepted ones: what the header's digest is compared with.
+  [[nodiscard]] Digest digest() const;
 };
 
 struct PlanRules {

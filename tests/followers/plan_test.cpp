@@ -30,6 +30,11 @@ Plan plan(const Knowledge& known, const Ids& listed, const Digest& digest, const
 // With the digest that fits.
 Plan plan(const Knowledge& known, const Ids& listed) { return plan(known, listed, Digest::of(listed)); }
 
+TEST(Knowledge, HasTheDigestOfWhatIsAccepted) {
+  EXPECT_EQ(knows({}, {id("c")}).digest(), Digest());
+  EXPECT_EQ(knows({id("b"), id("a"), id("a")}, {id("c")}).digest(), Digest::of(Ids{id("a"), id("b")}));
+}
+
 TEST(Plan, OfMastodonServiceSpecKeepsAliceRemovesBobAcceptsMalloryAndUndoesEve) {
   const Plan p =
       plan(knows({id("alice"), id("bob")}, {id("mallory")}), {id("alice"), id("eve"), id("mallory")});
