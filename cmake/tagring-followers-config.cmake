@@ -1,0 +1,5 @@
+include(CMakeFindDependencyMacro)
+find_dependency(Boost 1.81 COMPONENTS json url)
+find_dependency(fmt)
+find_dependency(OpenSSL 3)
+include(${CMAKE_CURRENT_LIST_DIR}/tagring-followers-targets.cmake)
