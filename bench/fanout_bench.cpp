@@ -24,7 +24,7 @@ std::vector<relay::Follower> make_followers(bool nodes) {
   for (std::size_t i = 0; i < kFollowers; ++i) {
     const std::string origin = fmt::format("https://{}{}.example", nodes ? "tags" : "social", i);
     followers.push_back({"hot", origin + (nodes ? "/actor" : "/users/somebody"), origin + "/inbox",
-                         origin + "/follows/1", nodes, 0});
+                         origin + "/follows/1", nodes ? relay::Via::kNode : relay::Via::kBoost, 0});
   }
   return followers;
 }

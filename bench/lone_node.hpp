@@ -79,8 +79,8 @@ struct LoneNode {
     config.address = *IpAddress::parse("2001:db8::1");
     config.create = true;
     config.instances = {kInstance};
-    node::Environment environment{clock,         loop.get_executor(), http, workers,
-                                  stores->relay, stores->history,     log,  1};
+    node::Environment environment{
+        clock, loop.get_executor(), http, workers, stores->relay, stores->instances, stores->history, log, 1};
     node = std::make_unique<node::Node>(std::move(config), key, 1, environment);
   }
   ~LoneNode() {
