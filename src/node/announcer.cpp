@@ -16,6 +16,8 @@ constexpr std::size_t kLettersMax = 16;
 constexpr std::size_t kRecentMax = 5'000;
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
 constexpr Duration kPruneEvery = std::chrono::minutes(1);
+constexpr Duration kSpreadPerInbox = Duration(10);
+constexpr Duration kSpreadMax = std::chrono::minutes(1);
 constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
 
@@ -68,6 +70,9 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
   const auto* targets = followers_.targets(item->entry.event.tag);
   if (targets == nullptr) return;
   const std::string author_host = host_of(item->entry.event.uri);
+  // Every instance that is told of the post fetches it.
+  const Duration spread =
+      std::min(kSpreadMax, kSpreadPerInbox * static_cast<Duration::rep>(targets->size() - 1));
   for (const auto& [destination, target] : *targets) {
     if (target.since >= item->entry.seq) continue;
     const bool is_node = target.via() == relay::Via::kNode;
@@ -80,7 +85,8 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     }
     Inbox& inbox = inboxes_[destination];
     inbox.is_node = is_node;
-    if ((is_node || concerns_people(destination, inbox, item)) && !done) lanes_.push(destination, item);
+    if ((is_node || concerns_people(destination, inbox, item)) && !done)
+      lanes_.push(destination, item, is_node ? Duration::zero() : spread);
   }
 }
 

@@ -5,6 +5,9 @@
 #include "fediverse/note.hpp"
 
 namespace tagring::node {
+namespace {
+constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
+}
 
 Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
              Courier& courier, const Identity& identity, Clock& clock, Log& log, Executor executor, Rng rng)
@@ -195,6 +198,10 @@ Task<Result<void>> Roles::check_at_origin(relay::TagEvent event) {
 }
 
 Task<void> Roles::spot_check(relay::TagEvent event, std::string sender) {
+  // Owners of several tags draw the same post at about the same time: not all at once to its server.
+  const auto spread = static_cast<std::uint64_t>(kSpotCheckSpread.count());
+  const Instant later = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+  co_await clock_.sleep_until(later);
   const std::string uri = event.uri;
   const Result<void> verdict = co_await check_at_origin(std::move(event));
   if (verdict || verdict.error().code != ErrorCode::kInvalid) co_return;

@@ -46,11 +46,18 @@ class Lanes {
         weigh_(std::move(weigh)),
         tasks_(std::move(executor)) {}
 
-  void push(const std::string& destination, Item item) {
+  // An idle lane waits a random time below `spread` before it sends: what goes to many destinations at once
+  // must not bring them all to fetch the same post in the same moment.
+  void push(const std::string& destination, Item item, Duration spread = Duration::zero()) {
     Lane& lane = lanes_[destination];
     lane.items.push_back(std::move(item));
     ++size_;
-    wake(destination, lane);
+    if (!lane.running && spread > Duration::zero()) {
+      lane.running = true;
+      tasks_.spawn("lane", wait_and_start(destination, random_below(spread)));
+    } else {
+      wake(destination, lane);
+    }
   }
 
   [[nodiscard]] Task<void> stop() {
@@ -79,9 +86,23 @@ class Lanes {
     unsigned failures = 0;
   };
 
+  Duration random_below(Duration limit) {
+    return Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(limit.count()))));
+  }
+
   void wake(const std::string& destination, Lane& lane) {
     if (lane.running || lane.items.empty()) return;
     lane.running = true;
+    start(destination);
+  }
+
+  Task<void> wait_and_start(std::string destination, Duration wait) {
+    const Instant then = clock_.now() + wait;
+    co_await clock_.sleep_until(then);
+    start(destination);
+  }
+
+  void start(const std::string& destination) {
     if (active_ >= options_.concurrent_max) {
       waiting_.push_back(destination);
       return;
@@ -112,8 +133,7 @@ class Lanes {
         lane.failures = 0;
         if (lane.items.empty()) break;
         if (options_.gather > Duration::zero()) {
-          const Instant next = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(
-                                                  static_cast<std::uint64_t>(options_.gather.count()) + 1)));
+          const Instant next = clock_.now() + random_below(options_.gather + Duration(1));
           co_await clock_.sleep_until(next);
         }
       } else {

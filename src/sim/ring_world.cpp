@@ -17,20 +17,6 @@ struct Detached {
   void operator()(std::exception_ptr error) const { TR_ASSERT(!error); }
 };
 
-std::uint64_t hash_of_pointers(const ring::Membership& membership) {
-  std::uint64_t hash = 0;
-  const auto mix = [&](const ring::Contact& contact) {
-    hash = (hash ^ contact.id.top() ^ contact.incarnation) * 0x100000001B3U;
-  };
-  for (const auto& vserver : membership.vservers()) {
-    hash = (hash ^ (vserver->is_member() ? 1U : 2U)) * 0x100000001B3U;
-    mix(vserver->self());
-    mix(vserver->predecessor().value_or(ring::Contact{}));
-    for (const ring::Contact& contact : vserver->successors().contacts()) mix(contact);
-  }
-  return hash;
-}
-
 }  // namespace
 
 // Carries calls of one host to others.
@@ -95,7 +81,11 @@ class RingWorld::SimPeers final : public ring::Peers {
 };
 
 RingWorld::RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions options)
-    : loop(seed), rng_(~seed), tuning_(tuning), options_(options) {}
+    : loop(seed),
+      rng_(~seed),
+      tuning_(tuning),
+      options_(options),
+      watch_(tuning_.successors, tuning_.call_timeout) {}
 
 RingWorld::~RingWorld() {
   while (!members_.empty()) crash(members_.begin()->first);
@@ -160,7 +150,7 @@ void RingWorld::crash(std::size_t host) {
   loop.drop(it->second->owner);
   host_of_owner_.erase(it->second->owner);
   members_.erase(it);
-  crashed_ = true;
+  watch_.note_crash();
 }
 
 void RingWorld::build(std::size_t hosts) {
@@ -250,35 +240,18 @@ void RingWorld::watch() {
 }
 
 void RingWorld::check_after_event() {
-  if (broken_) return;
-  // An event changes nobody's pointers but its owner's.
-  bool changed = std::exchange(crashed_, false);
   const auto owner = host_of_owner_.find(loop.last_event_owner());
-  if (owner != host_of_owner_.end()) {
-    Member& member = *members_.at(owner->second);
-    const std::uint64_t hash = hash_of_pointers(member.membership);
-    changed = changed || hash != member.pointers;
-    member.pointers = hash;
-  }
-  if (!changed) return;
-  const RingView all = view();
-  const Principals now = principals(all);
-  Principals established;
-  for (const auto& [principal, since] : principal_since_) {
-    if (loop.now() - since > tuning_.call_timeout) established.insert(principal);
-  }
-  broken_ = broken_shape(all);
-  if (!broken_) broken_ = broken_history(all, tuning_.successors, established, now);
-  std::erase_if(principal_since_, [&](const auto& entry) { return !now.contains(entry.first); });
-  for (const auto& principal : now) principal_since_.emplace(principal, loop.now());
+  const ring::Membership* membership =
+      owner == host_of_owner_.end() ? nullptr : &members_.at(owner->second)->membership;
+  watch_.after_event(loop.last_event_owner(), membership, loop.now(), [this] { return view(); });
 }
 
 bool RingWorld::may_crash(std::size_t host) const {
   const auto it = members_.find(host);
   if (it == members_.end()) return false;
-  RingView all = view();
-  for (const auto& vserver : it->second->membership.vservers()) all.erase(vserver->self().id);
-  return !broken_shape(all) && principals(all).size() > tuning_.successors;
+  std::vector<RingId> gone;
+  for (const auto& vserver : it->second->membership.vservers()) gone.push_back(vserver->self().id);
+  return sim::may_crash(view(), gone, tuning_.successors);
 }
 
 }  // namespace tagring::sim

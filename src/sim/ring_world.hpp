@@ -13,7 +13,7 @@
 
 #include "ring/membership.hpp"
 #include "sim/loop.hpp"
-#include "sim/ring_oracle.hpp"
+#include "sim/ring_watch.hpp"
 
 namespace tagring::sim {
 
@@ -45,8 +45,7 @@ class RingWorld {
     std::unique_ptr<LoopClock> clock;
     std::unique_ptr<ring::Peers> peers;
     ring::Membership membership;
-    ring::Vserver& vserver;      // the first
-    std::uint64_t pointers = 0;  // hash of all its pointers when they were last looked at
+    ring::Vserver& vserver;  // the first
   };
 
   RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions options = {});
@@ -74,7 +73,7 @@ class RingWorld {
   // assumptions: perfect failure detection, and no crash that may_crash() forbids.
   void watch();
   // The first broken invariant that watch() has seen.
-  [[nodiscard]] const std::optional<std::string>& broken() const { return broken_; }
+  [[nodiscard]] const std::optional<std::string>& broken() const { return watch_.broken(); }
   // True if `host` may crash without leaving the assumptions: nobody loses its last live successor, and
   // enough principals remain.
   [[nodiscard]] bool may_crash(std::size_t host) const;
@@ -102,9 +101,7 @@ class RingWorld {
   std::map<RingId, std::size_t> host_of_;
   std::map<OwnerId, std::size_t> host_of_owner_;
   std::map<std::size_t, int> parts_;
-  bool crashed_ = false;  // somebody, since the last check
-  std::map<Principals::value_type, Instant> principal_since_;
-  std::optional<std::string> broken_;
+  RingWatch watch_;
 };
 
 }  // namespace tagring::sim

@@ -203,6 +203,7 @@ void World::start_node(std::size_t i) {
   host.run = std::make_unique<Host::Run>();
   Host::Run& run = *host.run;
   run.owner = ++last_owner_;
+  host_of_owner_[run.owner] = i;
   run.clock = std::make_unique<LoopClock>(loop, run.owner);
   run.http = std::make_unique<SimHttp>(*this, i, true, run.owner);
   boost::asio::co_spawn(loop.executor(run.owner), boot(i), Detached{});
@@ -237,6 +238,8 @@ void World::crash_node(std::size_t i) {
   TR_ASSERT(host.run);
   // The disk first, so that closing the database saves nothing.
   host.disk.crash();
+  host_of_owner_.erase(host.run->owner);
+  for (auto& [ring, watch] : watches_) watch.note_crash();
   loop.drop(host.run->owner);
   host.run.reset();
 }
@@ -270,6 +273,57 @@ std::vector<std::size_t> World::up() const {
     if (host->run) result.push_back(i);
   }
   return result;
+}
+
+RingView World::view(Ring ring) const {
+  RingView result;
+  for (const auto& [i, host] : hosts_) {
+    if (!host->run || !host->run->node) continue;
+    for (const auto& vserver : host->run->node->rings().of(ring).vservers()) {
+      if (vserver->is_member()) result.emplace(vserver->self().id, vserver.get());
+    }
+  }
+  return result;
+}
+
+void World::watch() {
+  const ring::Tuning tuning;
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage})
+    watches_.emplace(ring, RingWatch(tuning.successors, tuning.call_timeout));
+  loop.after_event = [this] { check_after_event(); };
+}
+
+void World::check_after_event() {
+  const OwnerId owner = loop.last_event_owner();
+  const auto host = host_of_owner_.find(owner);
+  node::Node* node = host == host_of_owner_.end() ? nullptr : hosts_.at(host->second)->run->node.get();
+  for (auto& [ring, watch] : watches_) {
+    const ring::Membership* membership = node == nullptr ? nullptr : &node->rings().of(ring);
+    watch.after_event(owner, membership, loop.now(), [this, which = ring] { return view(which); });
+  }
+}
+
+std::optional<std::string> World::broken() const {
+  for (const auto& [ring, watch] : watches_) {
+    if (watch.broken()) return fmt::format("{} ring: {}", ring::to_string(ring), *watch.broken());
+  }
+  return std::nullopt;
+}
+
+std::uint64_t World::checks() const {
+  std::uint64_t sum = 0;
+  for (const auto& [ring, watch] : watches_) sum += watch.checks();
+  return sum;
+}
+
+bool World::may_crash(std::size_t i) const {
+  if (!is_up(i) || !hosts_.at(i)->run->node) return false;
+  return std::ranges::all_of(std::array{Ring::kRelay, Ring::kStorage}, [&](Ring ring) {
+    std::vector<RingId> gone;
+    for (const auto& vserver : hosts_.at(i)->run->node->rings().of(ring).vservers())
+      gone.push_back(vserver->self().id);
+    return sim::may_crash(view(ring), gone, ring::Tuning{}.successors);
+  });
 }
 
 bool World::is_settled() {

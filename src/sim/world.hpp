@@ -48,6 +48,13 @@ class World {
   [[nodiscard]] std::vector<std::size_t> up() const;
   // Groups that cannot talk to each other; node and instance i are in parts[i]. Empty heals.
   void partition(std::map<std::size_t, int> parts) { parts_ = std::move(parts); }
+  // Checks both rings after every event, from now on; see RingWatch for what a run must keep to.
+  void watch();
+  // The first broken invariant that watch() has seen, with the ring's name.
+  [[nodiscard]] std::optional<std::string> broken() const;
+  // How often a ring was checked.
+  [[nodiscard]] std::uint64_t checks() const;
+  [[nodiscard]] bool may_crash(std::size_t i) const;
   // Every node is a member of both rings and serves all it owns; every key has exactly one serving owner.
   [[nodiscard]] bool is_settled();
   // Settled, and nothing waits to be sent anywhere.
@@ -90,6 +97,8 @@ class World {
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);
   Origin& origin(std::size_t i);
+  [[nodiscard]] RingView view(Ring ring) const;
+  void check_after_event();
   Duration delay();
   bool passes(std::optional<std::size_t> from, std::optional<std::size_t> to);
 
@@ -103,6 +112,8 @@ class World {
   std::map<std::string, std::pair<std::size_t, bool>> names_;  // host name -> (number, is a node)
   std::vector<Post> posts_;
   std::map<std::size_t, int> parts_;
+  std::map<OwnerId, std::size_t> host_of_owner_;
+  std::map<Ring, RingWatch> watches_;
 };
 
 namespace detail {

@@ -63,6 +63,22 @@ class LanesTest : public testing::Test {
   int most_under_way = 0;
 };
 
+TEST_F(LanesTest, AnIdleLaneWaitsARandomTimeBelowTheSpread) {
+  Lanes<int>& queue = open();
+  for (int i = 0; i < 50; ++i) queue.push("d" + std::to_string(i), i, std::chrono::seconds(10));
+  queue.push("d0", 100, std::chrono::seconds(10));
+  loop.run_for(std::chrono::seconds(11));
+  ASSERT_EQ(sent.size(), 50U);
+  EXPECT_EQ(batches_to("d0"), (std::vector<Batch>{{0, 100}}));
+  std::vector<std::size_t> in_quarter(4);
+  for (const Sent& one : sent) {
+    const auto quarter = static_cast<std::size_t>((one.begun - Instant{}).count() / 2500);
+    ASSERT_LT(quarter, 4U);
+    ++in_quarter[quarter];
+  }
+  for (const std::size_t count : in_quarter) EXPECT_GT(count, 4U);
+}
+
 TEST_F(LanesTest, AnItemForAnIdleDestinationLeavesAtOnce) {
   open().push("a", 1);
   EXPECT_EQ(lanes->size(), 1U);

@@ -212,6 +212,54 @@ TEST(World, TwoHundredNodesSurviveChurnLossAndAPartition) {
   survive(7, chaos);
 }
 
+// Machines crash, come back and join while posts flow, within the assumptions under which the ring is proven:
+// after every event both rings must keep the invariants.
+void keep_invariants(std::uint64_t seed, std::size_t nodes, unsigned vservers, Duration time) {
+  WorldOptions options;
+  options.vservers = vservers;
+  World world(seed, options);
+  Rng rng(seed + 5);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    world.start_node(i);
+    world.loop.run_for(std::chrono::milliseconds(200));
+  }
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_settled(); }))
+      << "seed " << seed;
+  world.loop.run_for(std::chrono::seconds(30));  // until everybody is principal
+  world.watch();
+  world.faults.delay_max = Duration(200);
+  std::set<std::size_t> down;
+  std::size_t crashes = 0;
+  const Instant end = world.loop.now() + time;
+  while (world.loop.now() < end && !world.broken()) {
+    world.publish(rng.below(nodes), {"caturday"});
+    world.loop.run_for(Duration(static_cast<Duration::rep>(rng.below(1000))));
+    const std::size_t i = rng.below(nodes);
+    if (rng.chance(0.3) && down.size() < nodes / 4 && world.may_crash(i)) {
+      world.crash_node(i);
+      down.insert(i);
+      ++crashes;
+    } else if (!down.empty() && rng.chance(0.3)) {
+      world.start_node(*down.begin());
+      down.erase(down.begin());
+    }
+  }
+  EXPECT_EQ(world.broken(), std::nullopt) << "seed " << seed;
+  EXPECT_GT(crashes, 10U);
+  std::printf("seed %llu: %zu nodes, %zu crashes, %llu events, rings checked %llu times\n",
+              static_cast<unsigned long long>(seed), nodes, crashes,
+              static_cast<unsigned long long>(world.loop.events()),
+              static_cast<unsigned long long>(world.checks()));
+}
+
+TEST(World, RingsKeepTheirInvariantsAfterEveryEvent) {
+  for (std::uint64_t seed = 500; seed < 503; ++seed) keep_invariants(seed, 24, 2, std::chrono::minutes(3));
+}
+
+TEST(World, RingsOfTwoHundredNodesKeepTheirInvariantsAfterEveryEvent) {
+  keep_invariants(510, 200, 1, std::chrono::seconds(60));
+}
+
 TEST(World, SameSeedGivesTheSameTrace) {
   Chaos chaos;
   chaos.nodes = 6;

@@ -1,0 +1,46 @@
+// Holds a ring against its invariants after every event that changed a pointer. Only for runs inside the
+// operating assumptions: perfect failure detection, and no crash that may_crash() forbids.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "ring/membership.hpp"
+#include "sim/loop.hpp"
+#include "sim/ring_oracle.hpp"
+
+namespace tagring::sim {
+
+class RingWatch {
+ public:
+  // `successors`: length of the lists. `operation`: longer than any operation of a vserver takes.
+  RingWatch(std::size_t successors, Duration operation) : successors_(successors), operation_(operation) {}
+
+  // After an event of `owner`, whose place on the ring is `membership`, or null if it has none (any more). An
+  // event changes nobody's pointers but its owner's.
+  void after_event(OwnerId owner, const ring::Membership* membership, Instant now,
+                   const std::function<RingView()>& view);
+  // Somebody has crashed: look at the ring after the next event.
+  void note_crash() { crashed_ = true; }
+
+  // The first broken invariant.
+  [[nodiscard]] const std::optional<std::string>& broken() const { return broken_; }
+  // How often the ring was looked at.
+  [[nodiscard]] std::uint64_t checks() const { return checks_; }
+
+ private:
+  std::size_t successors_;
+  Duration operation_;
+  std::map<OwnerId, std::uint64_t> pointers_;  // a hash of all of them
+  std::map<Principals::value_type, Instant> principal_since_;
+  std::optional<std::string> broken_;
+  std::uint64_t checks_ = 0;
+  bool crashed_ = false;
+};
+
+// Without `gone`, everybody still has a live successor, and more than `successors` principals remain.
+bool may_crash(RingView view, const std::vector<RingId>& gone, std::size_t successors);
+
+}  // namespace tagring::sim
