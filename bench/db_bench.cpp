@@ -109,7 +109,7 @@ void accept_events(Stores& stores, unsigned storage_replicas) {
     if (i % 1000 == 0) batches.emplace_back();
     HistoryEntry post = random.make(i);
     batches.back().push_back({fmt::format("tag{}-{}", storage_replicas, random.rng.below(10'000)),
-                              relay::Op::kAdd, post.uri, post.author, post.published});
+                              relay::Op::kAdd, post.uri, post.author, post.published, true});
   }
   const auto start = SteadyClock::now();
   for (auto& batch : batches) must(stores.relay.accept(std::move(batch), storage_replicas));

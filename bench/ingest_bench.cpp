@@ -29,6 +29,7 @@ std::vector<Author> make_authors() {
         {"id", id},
         {"type", "Person"},
         {"preferredUsername", fmt::format("author{}", i)},
+        {"indexable", true},
         {"inbox", id + "/inbox"},
         {"publicKey",
          json::object{{"id", id + "#main-key"}, {"owner", id}, {"publicKeyPem", key.public_key().pem()}}}});

@@ -46,16 +46,18 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 TagEvent event_at(const Statement& row, int column) {
-  return {row.text(column), static_cast<Op>(row.integer(column + 1)), row.text(column + 2),
-          row.text(column + 3), row.time(column + 4)};
+  return {row.text(column),     static_cast<Op>(row.integer(column + 1)),
+          row.text(column + 2), row.text(column + 3),
+          row.time(column + 4), row.integer(column + 5) != 0};
 }
 
 Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
   const TagEvent& event = entry.event;
-  TRY_VOID(db.run(
-      "INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published) VALUES(?,?,?,?,?,?,?,?)",
-      entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag, static_cast<int>(event.op),
-      event.uri, event.author, event.published));
+  TRY_VOID(
+      db.run("INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable)"
+             " VALUES(?,?,?,?,?,?,?,?,?)",
+             entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag,
+             static_cast<int>(event.op), event.uri, event.author, event.published, event.indexable));
   return {};
 }
 
@@ -90,7 +92,10 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
 
   std::vector<OutboxEntry> owed;
   const auto owe = [&](const std::string& tag, Op op, const PublishedPost& as) {
-    owed.push_back({0, Ring::kRelay, {tag, op, post.uri, as.author, as.published}, all_replicas(replicas)});
+    owed.push_back({0,
+                    Ring::kRelay,
+                    {tag, op, post.uri, as.author, as.published, post.indexable},
+                    all_replicas(replicas)});
   };
   std::vector<std::string> gone;
   std::ranges::set_difference(old.post.tags, post.tags, std::back_inserter(gone));
@@ -163,10 +168,12 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
     const TagEvent& event = events[i];
     answers[i].feed_seq = feed_seq++;
     TRY_VOID(
-        db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published) VALUES(?, ?, ?, ?, ?, ?, ?)",
+        db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable)"
+               " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
                answers[i].feed_seq, now, event.tag, static_cast<int>(event.op), event.uri, event.author,
-               event.published));
-    if (storage_replicas == 0) continue;
+               event.published, event.indexable));
+    const bool of_archive = event.indexable || event.op == Op::kRemove;
+    if (storage_replicas == 0 || !of_archive) continue;
     answers[i].outbox_seq = outbox_seq++;
     TRY_VOID(
         insert_outbox(db, {answers[i].outbox_seq, Ring::kStorage, event, all_replicas(storage_replicas)}));
@@ -183,15 +190,15 @@ struct FeedScan {
 
 Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t after, std::size_t limit) {
   FeedScan scan{.entries = {}, .at = after, .done = false};
-  Statement row =
-      db.query("SELECT tag, op, uri, author, published, seq FROM feed WHERE seq > ? ORDER BY seq", after);
+  Statement row = db.query(
+      "SELECT tag, op, uri, author, published, indexable, seq FROM feed WHERE seq > ? ORDER BY seq", after);
   for (int looked_at = 0; looked_at < kScanRowsMax && scan.entries.size() < limit; ++looked_at) {
     TRY(const bool found, row.step());
     if (!found) {
       scan.done = true;
       return scan;
     }
-    scan.at = row.number(5);
+    scan.at = row.number(6);
     if (segment != nullptr && !segment->contains(tag_key(row.view(0)))) continue;
     scan.entries.push_back({scan.at, event_at(row, 0)});
   }
@@ -251,18 +258,54 @@ Task<Result<PublishedPost>> SqliteRelayStore::find_post(std::string uri) {
   });
 }
 
+Task<Result<std::vector<PublishedPost>>> SqliteRelayStore::posts_of(std::string author, std::string after_uri,
+                                                                    std::size_t limit) {
+  return database_.read([author = std::move(author), after = std::move(after_uri),
+                         limit](Connection& db) -> Result<std::vector<PublishedPost>> {
+    std::vector<PublishedPost> posts;
+    Statement row = db.query(
+        "SELECT uri, published, tags FROM posts WHERE author = ? AND uri > ? AND tags <> '' ORDER BY uri "
+        "LIMIT ?",
+        author, after, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return posts;
+      posts.push_back({row.text(0), author, row.time(1), split(row.view(2))});
+    }
+  });
+}
+
+Task<Result<std::optional<relay::Consent>>> SqliteRelayStore::consent(std::string author) {
+  return database_.read(
+      [author = std::move(author)](Connection& db) -> Result<std::optional<relay::Consent>> {
+        Statement row = db.query("SELECT relay, archive FROM consents WHERE author = ?", author);
+        TRY(const bool found, row.step());
+        if (!found) return std::nullopt;
+        return relay::Consent{row.integer(0) != 0, row.integer(1) != 0};
+      });
+}
+
+Task<Result<void>> SqliteRelayStore::save_consent(std::string author, relay::Consent consent) {
+  return database_.write([author = std::move(author), consent](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT OR REPLACE INTO consents(author, relay, archive) VALUES(?, ?, ?)", author,
+                    consent.relay, consent.archive));
+    return {};
+  });
+}
+
 Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t after, std::size_t limit) {
   return database_.read([after, limit](Connection& db) -> Result<std::vector<OutboxEntry>> {
     std::vector<OutboxEntry> entries;
     Statement row = db.query(
-        "SELECT tag, op, uri, author, published, seq, ring, replicas_left FROM outbox WHERE seq > ? ORDER BY "
-        "seq LIMIT ?",
+        "SELECT tag, op, uri, author, published, indexable, seq, ring, replicas_left FROM outbox WHERE seq > "
+        "?"
+        " ORDER BY seq LIMIT ?",
         after, limit);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return entries;
-      entries.push_back({row.number(5), static_cast<Ring>(row.integer(6)), event_at(row, 0),
-                         static_cast<std::uint32_t>(row.integer(7))});
+      entries.push_back({row.number(6), static_cast<Ring>(row.integer(7)), event_at(row, 0),
+                         static_cast<std::uint32_t>(row.integer(8))});
     }
   });
 }

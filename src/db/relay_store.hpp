@@ -20,6 +20,11 @@ class SqliteRelayStore final : public relay::Store {
                                                         unsigned replicas) override;
   Task<Result<relay::PublishedPost>> find_post(std::string uri) override;
 
+  Task<Result<std::vector<relay::PublishedPost>>> posts_of(std::string author, std::string after_uri,
+                                                           std::size_t limit) override;
+  Task<Result<std::optional<relay::Consent>>> consent(std::string author) override;
+  Task<Result<void>> save_consent(std::string author, relay::Consent consent) override;
+
   Task<Result<std::vector<relay::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
   Task<Result<std::vector<relay::OutboxEntry>>> owe(Ring ring, std::vector<relay::TagEvent> events,
                                                     unsigned replicas) override;

@@ -17,17 +17,21 @@ CREATE TABLE counters(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROW
 CREATE TABLE posts(
   uri TEXT PRIMARY KEY, author TEXT NOT NULL, published INTEGER NOT NULL, tags TEXT NOT NULL
 ) WITHOUT ROWID, STRICT;
+CREATE INDEX posts_by_author ON posts(author, uri) WHERE tags <> '';
+CREATE TABLE consents(
+  author TEXT PRIMARY KEY, relay INTEGER NOT NULL, archive INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
 CREATE TABLE outbox(
   seq INTEGER PRIMARY KEY, ring INTEGER NOT NULL, replicas_left INTEGER NOT NULL,
   tag TEXT NOT NULL, op INTEGER NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
-  published INTEGER NOT NULL
+  published INTEGER NOT NULL, indexable INTEGER NOT NULL
 ) STRICT;
 
 -- Relay.
 CREATE TABLE feed(
   seq INTEGER PRIMARY KEY, accepted INTEGER NOT NULL,
   tag TEXT NOT NULL, op INTEGER NOT NULL, uri TEXT NOT NULL, author TEXT NOT NULL,
-  published INTEGER NOT NULL
+  published INTEGER NOT NULL, indexable INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX feed_by_time ON feed(accepted);
 -- What was in the feed: digest of (tag, uri), the last op, and the hour since 1970 in which that came. In

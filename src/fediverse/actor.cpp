@@ -99,6 +99,11 @@ Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
   actor.followers = optional_id(o, "followers", actor.id);
   actor.preferred_username = json::get_string(o, "preferredUsername").value_or("");
   actor.summary = json::get_string(o, "summary").value_or("");
+  json::for_each(json::find(o, "attachment"), [&](const json::value& v) {
+    if (!v.is_object()) return;
+    for (const std::string_view key : {"name", "value"})
+      actor.fields += json::get_string(v.get_object(), key).value_or("") + "\n";
+  });
   actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");

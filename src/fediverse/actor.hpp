@@ -28,6 +28,7 @@ struct RemoteActor {
   std::string followers;           // empty if there is none on the actor's server
   std::string preferred_username;  // may be empty
   std::string summary;             // HTML; people put wishes such as #nobot there
+  std::string fields;              // the same in the fields of the profile, joined
   bool manually_approves_followers = false;
   bool is_node = false;              // a node of a hashtag network: it says so in its document
   std::optional<bool> indexable;     // FEP-5feb: absent means no

@@ -28,11 +28,13 @@ json::array to_items(const std::vector<PostRef>& posts) {
     TR_ASSERT(post.published.has_value());
     json::array tags;
     for (const Tag& tag : post.tags) tags.push_back({{"type", "Hashtag"}, {"name", "#" + tag.canonical()}});
-    items.push_back({{"id", post.uri},
-                     {"type", "Note"},
-                     {"attributedTo", post.author},
-                     {"published", to_rfc3339(*post.published)},
-                     {"tag", std::move(tags)}});
+    json::object item = {{"id", post.uri},
+                         {"type", "Note"},
+                         {"attributedTo", post.author},
+                         {"published", to_rfc3339(*post.published)},
+                         {"tag", std::move(tags)}};
+    if (post.indexable) item["indexable"] = true;
+    items.push_back(std::move(item));
   }
   return items;
 }
@@ -40,7 +42,9 @@ json::array to_items(const std::vector<PostRef>& posts) {
 // Items have hashtags, a word that ActivityStreams left to an extension.
 json::object make_batch(std::string_view type, std::string_view id, std::string_view actor) {
   json::object activity = make_activity(type, id, actor);
-  activity["@context"] = json::array{kContext, json::object{{"Hashtag", "as:Hashtag"}}};
+  activity["@context"] = json::array{kContext, json::object{{"Hashtag", "as:Hashtag"},
+                                                            {"toot", "http://joinmastodon.org/ns#"},
+                                                            {"indexable", "toot:indexable"}}};
   return activity;
 }
 

@@ -126,6 +126,8 @@ Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLi
   post.published = parse_time(o, "published", now);
   TRY(const SpelledTags tags, parse_tags(o, limits));
   for (const auto& [tag, spelling] : tags) post.tags.push_back(tag);
+  const json::value* indexable = json::find(o, "indexable");
+  post.indexable = indexable != nullptr && indexable->is_bool() && indexable->get_bool();
   return post;
 }
 

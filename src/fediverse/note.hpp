@@ -43,6 +43,8 @@ struct PostRef {
   std::string author;  // empty if only the URI was given
   std::optional<WallTime> published;
   std::vector<Tag> tags;  // sorted, each once
+  // Between nodes: the author may be found in the archive (FEP-5feb). Absent means no.
+  bool indexable = false;
 };
 
 // True for the types that Note stands for.

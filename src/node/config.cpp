@@ -130,6 +130,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.instances", texts(config.instances)},
       {"publish.open", flag(config.open)},
       {"publish.people", flag(config.people)},
+      {"publish.archive_all", flag(config.archive_all)},
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
       {"network.allow_private_addresses", flag(config.allow_private_addresses)},
       {"network.ca_file", path(config.ca_file, directory)},

@@ -44,6 +44,7 @@ struct Config {
   bool open = false;    // so may all others, without being asked for
   bool people = false;  // people who follow the node's actor may publish
   std::uint32_t tags_per_instance = 1000;
+  bool archive_all = false;  // of authors, too, who do not say `indexable`
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own

@@ -47,8 +47,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     if (deletion != nullptr && deletion->uri == activity->actor &&
         sender.error().code == ErrorCode::kNotFound) {
       // Deleted accounts take their key with them; servers tell everybody about everyone.
-      ++counters_.ignored;
-      co_return ignored("an account that this node does not know is gone");
+      co_return respond(co_await publisher_.gone(activity->actor));
     }
     ++counters_.refused;
     co_return not_authentic(sender.error());
@@ -72,10 +71,13 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
   const std::string origin = origin_of(activity.actor);
   auto& content = activity.content;
   if (auto* create = std::get_if<fediverse::Create>(&content))
-    co_return respond(co_await publisher_.post(std::move(create->note), false));
+    co_return respond(co_await publisher_.post(std::move(create->note), std::move(sender), false));
   if (auto* update = std::get_if<fediverse::Update>(&content))
-    co_return respond(co_await publisher_.post(std::move(update->note), true));
+    co_return respond(co_await publisher_.post(std::move(update->note), std::move(sender), true));
+  if (std::holds_alternative<fediverse::UpdateActor>(content))
+    co_return respond(co_await publisher_.changed(activity.actor));
   if (auto* deletion = std::get_if<fediverse::Delete>(&content)) {
+    if (deletion->uri == activity.actor) co_return respond(co_await publisher_.gone(activity.actor));
     co_return respond(co_await publisher_.deletion(std::move(deletion->uri), activity.actor));
   }
   if (std::holds_alternative<fediverse::Follow>(content)) {

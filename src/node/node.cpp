@@ -88,7 +88,8 @@ struct Node::Parts {
         mailbox(world.store, courier, world.clock, world.executor, rng.fork()),
         instances({config.instances, config.open, config.people, config.tags_per_instance}, world.instances,
                   hashtag_followers, mailbox, identity, world.clock, world.log),
-        publisher(instances, roles, world.store, courier, world.clock),
+        publisher({config.archive_all}, instances, roles, outbox, world.store, courier, world.clock,
+                  world.executor),
         inbox(authenticator, publisher, roles, hashtag_followers, instances, mailbox, identity, world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
@@ -194,7 +195,7 @@ Task<void> Node::Parts::hand_out_history() {
     std::vector<relay::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
       events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
-                        entry.author, entry.published});
+                        entry.author, entry.published, true});
     }
     const Result<void> owed = co_await outbox.hand_out(Ring::kStorage, std::move(events));
     if (!owed) co_return;
@@ -234,6 +235,7 @@ Task<void> Node::stop() {
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->outbox.stop();
+  co_await parts_->publisher.stop();
   co_await parts_->hashtag_followers.stop();
   co_await parts_->mailbox.stop();
   co_await parts_->roles.stop();

@@ -3,8 +3,22 @@
 #include "fediverse/vocabulary.hpp"
 
 namespace tagring::node {
+namespace {
 
-Task<Publisher::Outcome> Publisher::post(fediverse::Note note, bool is_update) {
+constexpr std::size_t kAuthorsMax = 20'000;  // remembered
+constexpr std::size_t kPage = 500;
+
+}  // namespace
+
+Task<void> Publisher::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+// --- posts -------------------------------------------------------------------------------------------------
+
+Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author,
+                                         bool is_update) {
   if (!instances_.may_publish(note.author)) {
     co_return fail(ErrorCode::kDenied, "this node takes no posts from " + host_of(note.author));
   }
@@ -19,6 +33,10 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, bool is_update) {
   if (post.tags.empty()) {
     const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
     if (!known) co_return "the post has no hashtags";
+  } else {
+    CO_TRY(const relay::Consent consent, co_await this->consent(std::move(author)));
+    if (!consent.relay) co_return "the author does not wish to be relayed";
+    post.indexable = consent.archive;
   }
   CO_TRY_VOID(co_await roles_.publish(std::move(post)));
   co_return "";
@@ -42,12 +60,110 @@ Task<Publisher::Outcome> Publisher::announced(std::string uri) {
   CO_TRY(const json::object document, json::parse_object(body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
   if (!fediverse::is_post(document)) co_return "what was announced is no post";
-  std::string author = json::id_of(document, "attributedTo");
+  std::string author_id = json::id_of(document, "attributedTo");
   CO_TRY(fediverse::Note note,
-         fediverse::parse_note(document, author, clock_.wall_now(), fediverse::ParseLimits{}));
+         fediverse::parse_note(document, author_id, clock_.wall_now(), fediverse::ParseLimits{}));
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
-  co_return co_await post(std::move(note), /*is_update=*/false);
+  CO_TRY(fediverse::RemoteActor author, co_await fetch_author(std::move(author_id)));
+  co_return co_await post(std::move(note), std::move(author), /*is_update=*/false);
+}
+
+// --- consent -----------------------------------------------------------------------------------------------
+
+relay::Consent Publisher::consent_of(const fediverse::RemoteActor& author) const {
+  const fediverse::Wishes wishes = fediverse::wishes_of(author);
+  return {wishes.relay, wishes.relay && (wishes.archive || options_.archive_all)};
+}
+
+// As far as it is known. `author` is from the key that signed the post and may be hours old; what was learned
+// since counts more.
+Task<Result<relay::Consent>> Publisher::consent(fediverse::RemoteActor author) {
+  const auto known = authors_.find(author.id);
+  if (known != authors_.end()) {
+    const relay::Consent consent = known->second.consent;
+    if (clock_.now() - known->second.asked > kWishesLifetime) {
+      known->second.asked = clock_.now();
+      tasks_.spawn("ask_again", ask_again(author.id));
+    }
+    co_return consent;
+  }
+  const std::string id = author.id;
+  const relay::Consent consent = consent_of(author);
+  CO_TRY_VOID(co_await learn(id, consent));
+  co_return consent;
+}
+
+Task<Result<fediverse::RemoteActor>> Publisher::fetch_author(std::string author) {
+  CO_TRY(const std::string body, co_await courier_.fetch_body(author));
+  co_return fediverse::parse_actor(body, author);
+}
+
+// A profile that cannot be fetched now is asked for again at the next post.
+Task<void> Publisher::ask_again(std::string author) {
+  const Result<fediverse::RemoteActor> actor = co_await fetch_author(author);
+  if (actor) co_await learn(std::move(author), consent_of(*actor));
+}
+
+void Publisher::remember(const std::string& author, relay::Consent consent) {
+  if (authors_.size() >= kAuthorsMax) authors_.clear();
+  authors_[author] = {consent, clock_.now()};
+}
+
+// Durable when it completes: what the author has withdrawn is owed to the owners.
+Task<Result<void>> Publisher::learn(std::string author, relay::Consent consent) {
+  CO_TRY(const std::optional<relay::Consent> before, co_await store_.consent(author));
+  if (before == consent) {
+    remember(author, consent);
+    co_return Result<void>();
+  }
+  if (before && before->archive && !consent.archive) {
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay));
+  } else if (before && before->relay && !consent.relay) {
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false));
+  }
+  CO_TRY_VOID(co_await store_.save_consent(author, consent));
+  remember(author, consent);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Publisher::withdraw(std::string author, bool from_archive_only) {
+  std::string after;
+  for (;;) {
+    CO_TRY(std::vector<relay::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));
+    if (posts.empty()) co_return Result<void>();
+    after = posts.back().uri;
+    std::vector<relay::TagEvent> removals;
+    for (relay::PublishedPost& post : posts) {
+      if (from_archive_only) {
+        for (std::string& tag : post.tags)
+          removals.push_back({std::move(tag), relay::Op::kRemove, post.uri, author, post.published});
+      } else {
+        post.tags.clear();
+        CO_TRY_VOID(co_await roles_.publish(std::move(post)));
+      }
+    }
+    if (!removals.empty()) {
+      CO_TRY_VOID(co_await outbox_.hand_out(Ring::kStorage, std::move(removals)));
+    }
+  }
+}
+
+Task<Publisher::Outcome> Publisher::changed(std::string author) {
+  if (!instances_.may_publish(author)) co_return "nobody whose posts are relayed here";
+  CO_TRY(const fediverse::RemoteActor actor, co_await fetch_author(author));
+  CO_TRY_VOID(co_await learn(std::move(author), consent_of(actor)));
+  co_return "";
+}
+
+Task<Publisher::Outcome> Publisher::gone(std::string author) {
+  CO_TRY(const std::vector<relay::PublishedPost> posts, co_await store_.posts_of(author, "", 1));
+  if (posts.empty()) co_return "an account that this node does not know is gone";
+  const Result<std::string> document = co_await courier_.fetch_body(author);
+  if (document) co_return "the account is still there";
+  if (document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  CO_TRY_VOID(co_await withdraw(std::move(author), /*from_archive_only=*/false));
+  co_return "";
 }
 
 }  // namespace tagring::node

@@ -1,10 +1,15 @@
-// The publisher role (paper §5.5): posts of instances that use this node, checked and handed to the relay
-// owners of their hashtags.
+// The publisher role (paper §5.5): posts of instances that use this node, checked against what their authors
+// wish, and handed to the relay owners of their hashtags.
+//
+// An author's profile is looked at again two minutes after the last time, when he posts, and at once when his
+// server says that it has changed. Who withdraws consent is taken out of the archive, or out of everything.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "fediverse/consent.hpp"
 #include "fediverse/note.hpp"
 #include "node/instances.hpp"
 #include "node/roles.hpp"
@@ -13,26 +18,60 @@ namespace tagring::node {
 
 class Publisher {
  public:
-  Publisher(Instances& instances, Roles& roles, relay::Store& store, Courier& courier, Clock& clock)
-      : instances_(instances), roles_(roles), store_(store), courier_(courier), clock_(clock) {}
+  struct Options {
+    bool archive_all = false;  // the archive gets all public posts, not only of authors who say `indexable`
+  };
+  static constexpr Duration kWishesLifetime = std::chrono::minutes(2);
 
-  // What became of a post: empty if it was taken, and is on disk; else why it is of no concern here.
+  Publisher(Options options, Instances& instances, Roles& roles, Outbox& outbox, relay::Store& store,
+            Courier& courier, Clock& clock, Executor executor)
+      : options_(options),
+        instances_(instances),
+        roles_(roles),
+        outbox_(outbox),
+        store_(store),
+        courier_(courier),
+        clock_(clock),
+        tasks_(std::move(executor)) {}
+  [[nodiscard]] Task<void> stop();
+
+  // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
   using Outcome = Result<std::string>;
 
-  // From its author, whose signature was checked. kDenied if posts of that author are not taken, kInvalid if
-  // a new one is not public.
-  [[nodiscard]] Task<Outcome> post(fediverse::Note note, bool is_update);
+  // A post from its author, whose signature was checked. kDenied if posts of that author are not taken,
+  // kInvalid if a new one is not public.
+  [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
   // The author, or somebody on his server, deleted it.
   [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor);
-  // By its URI alone (a LitePub relay announces the posts of its people): fetched from its server.
+  // A post by its URI alone (a LitePub relay announces the posts of its people): fetched from its server.
   [[nodiscard]] Task<Outcome> announced(std::string uri);
+  // The author's profile has changed.
+  [[nodiscard]] Task<Outcome> changed(std::string author);
+  // The author's server says that the account is gone. Believed if it is.
+  [[nodiscard]] Task<Outcome> gone(std::string author);
 
  private:
+  struct Known {
+    relay::Consent consent;
+    Instant asked;
+  };
+  [[nodiscard]] relay::Consent consent_of(const fediverse::RemoteActor& author) const;
+  Task<Result<relay::Consent>> consent(fediverse::RemoteActor author);
+  Task<Result<fediverse::RemoteActor>> fetch_author(std::string author);
+  Task<void> ask_again(std::string author);
+  Task<Result<void>> learn(std::string author, relay::Consent consent);
+  Task<Result<void>> withdraw(std::string author, bool from_archive_only);
+  void remember(const std::string& author, relay::Consent consent);
+
+  Options options_;
   Instances& instances_;
   Roles& roles_;
+  Outbox& outbox_;
   relay::Store& store_;
   Courier& courier_;
   Clock& clock_;
+  std::map<std::string, Known> authors_;
+  TaskGroup tasks_;
 };
 
 }  // namespace tagring::node

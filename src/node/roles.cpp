@@ -70,6 +70,12 @@ Task<Result<std::vector<Refusal>>> Roles::relay(std::vector<relay::TagEvent> eve
 
 Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> events, std::string sender) {
   std::vector<Refusal> refusals;
+  std::erase_if(events, [&](relay::TagEvent& event) {
+    const bool unwanted = event.op == relay::Op::kAdd && !event.indexable;
+    const Error error{ErrorCode::kDenied, "the author does not wish to be found (indexable)"};
+    if (unwanted) refusals.push_back({event.uri, event.tag, error});
+    return unwanted;
+  });
   events = co_await believable(Ring::kStorage, std::move(events), std::move(sender), &refusals);
   std::vector<storage::HistoryEntry> entries;
   for (relay::TagEvent& event : events) {
@@ -142,6 +148,7 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
                                                      std::string sender, std::vector<Refusal>* refusals) {
   std::vector<relay::TagEvent> believed;
   std::size_t fetches = 0;
+  std::map<std::string, fediverse::Wishes> wishes;  // of authors asked for this batch
   for (relay::TagEvent& event : events) {
     const Result<Tag> tag = Tag::parse(event.tag);
     Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
@@ -155,6 +162,7 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
         verdict = fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
       } else {
         verdict = co_await check_at_origin(event);
+        if (verdict && event.op == relay::Op::kAdd) verdict = co_await ask_author(&event, &wishes);
       }
     }
     // Last, and with no wait between it and the write: ownership may change at any await.
@@ -195,6 +203,20 @@ Task<Result<void>> Roles::check_at_origin(relay::TagEvent event) {
   if (tagged == (event.op == relay::Op::kAdd)) co_return Result<void>();
   co_return fail(ErrorCode::kInvalid,
                  tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+}
+
+// Leaves the archive out of it if the author says so. kDenied if he does not wish to be relayed at all.
+Task<Result<void>> Roles::ask_author(relay::TagEvent* event,
+                                     std::map<std::string, fediverse::Wishes>* asked) {
+  auto known = asked->find(event->author);
+  if (known == asked->end()) {
+    CO_TRY(const std::string body, co_await courier_.fetch_body(event->author));
+    CO_TRY(const fediverse::RemoteActor author, fediverse::parse_actor(body, event->author));
+    known = asked->emplace(event->author, fediverse::wishes_of(author)).first;
+  }
+  if (!known->second.relay) co_return fail(ErrorCode::kDenied, "the author does not wish to be relayed");
+  event->indexable = event->indexable && known->second.archive;
+  co_return Result<void>();
 }
 
 Task<void> Roles::spot_check(relay::TagEvent event, std::string sender) {

@@ -2,11 +2,13 @@
 // on (paper §5.5).
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/log.hpp"
+#include "fediverse/consent.hpp"
 #include "node/announcer.hpp"
 #include "node/outbox.hpp"
 #include "node/subscriber.hpp"
@@ -61,6 +63,7 @@ class Roles {
                                                 std::string sender, std::vector<Refusal>* refusals);
   Task<bool> is_relay_owner(Tag tag, std::string origin);
   Task<Result<void>> check_at_origin(relay::TagEvent event);
+  Task<Result<void>> ask_author(relay::TagEvent* event, std::map<std::string, fediverse::Wishes>* asked);
   Task<void> spot_check(relay::TagEvent event, std::string sender);
   bool vouches(const std::string& sender, const relay::TagEvent& event) const;
 

@@ -12,7 +12,7 @@ std::vector<fediverse::PostRef> posts_of(const std::vector<relay::TagEvent>& eve
   std::map<std::string, std::size_t> places;
   for (const relay::TagEvent& event : events) {
     const auto [place, fresh] = places.emplace(event.uri, posts.size());
-    if (fresh) posts.push_back({event.uri, event.author, event.published, {}});
+    if (fresh) posts.push_back({event.uri, event.author, event.published, {}, event.indexable});
     Result<Tag> tag = Tag::parse(event.tag);
     if (tag) posts[place->second].tags.push_back(std::move(*tag));
   }
@@ -36,7 +36,8 @@ std::vector<relay::TagEvent> events_of(relay::Op op, const std::vector<fediverse
   std::vector<relay::TagEvent> events;
   for (const fediverse::PostRef& post : posts) {
     for (const Tag& tag : post.tags) {
-      events.push_back({tag.canonical(), op, post.uri, post.author, post.published.value_or(now)});
+      events.push_back(
+          {tag.canonical(), op, post.uri, post.author, post.published.value_or(now), post.indexable});
     }
   }
   return events;
@@ -50,7 +51,8 @@ json::array to_json(const std::vector<relay::FeedEntry>& entries) {
                                  {"op", entry.event.op == relay::Op::kAdd ? "add" : "remove"},
                                  {"uri", entry.event.uri},
                                  {"author", entry.event.author},
-                                 {"published", entry.event.published.time_since_epoch().count()}});
+                                 {"published", entry.event.published.time_since_epoch().count()},
+                                 {"indexable", entry.event.indexable}});
   }
   return items;
 }
@@ -68,9 +70,11 @@ Result<std::vector<relay::FeedEntry>> feed_from_json(const json::value* list) {
     if (!seq || !published || *seq < 0 || !Url::parse(text("uri"))) {
       return fail(ErrorCode::kInvalid, "an item lacks 'seq', 'published' or 'uri'");
     }
+    const json::value* indexable = json::find(item, "indexable");
     const relay::Op op = text("op") == "remove" ? relay::Op::kRemove : relay::Op::kAdd;
     entries.push_back({static_cast<std::uint64_t>(*seq),
-                       {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published))}});
+                       {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
+                        indexable != nullptr && indexable->is_bool() && indexable->get_bool()}});
   }
   return entries;
 }

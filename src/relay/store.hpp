@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct TagEvent {
   std::string uri;
   std::string author;  // actor id
   WallTime published;
+  bool indexable = false;  // the author may be found in the archive; a removal reaches the archive anyway
 
   friend bool operator==(const TagEvent&, const TagEvent&) = default;
 };
@@ -96,6 +98,15 @@ struct PublishedPost {
   std::string author;
   WallTime published;
   std::vector<std::string> tags;  // canonical, sorted; empty for a deletion
+  bool indexable = false;         // as in TagEvent, of the tags that are new
+};
+
+// What an author of this node's instances was known to wish (fediverse/consent.hpp).
+struct Consent {
+  bool relay = true;
+  bool archive = false;
+
+  friend bool operator==(const Consent&, const Consent&) = default;
 };
 
 class Store {
@@ -110,6 +121,13 @@ class Store {
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
   // The post as last published; kNotFound if unknown or deleted.
   virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
+
+  // Posts of an author that are not deleted, by URI, after that one.
+  virtual Task<Result<std::vector<PublishedPost>>> posts_of(std::string author, std::string after_uri,
+                                                            std::size_t limit) = 0;
+  // Nothing if the author is unknown.
+  virtual Task<Result<std::optional<Consent>>> consent(std::string author) = 0;
+  virtual Task<Result<void>> save_consent(std::string author, Consent consent) = 0;
 
   // --- outbox ----------------------------------------------------------------------------------------
   // Entries with a greater seq, oldest first.
@@ -128,8 +146,8 @@ class Store {
     std::uint64_t outbox_seq = 0;  // 0 unless owed to the storage owners
   };
   // Appends events that are news to this node, each at most once per (tag, uri, op), and never an Add after a
-  // Remove. With `storage_replicas` > 0 each is also owed to that many storage owners. Results keep the
-  // order.
+  // Remove. With `storage_replicas` > 0 each that the archive may have is also owed to that many storage
+  // owners. Results keep the order.
   virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events,
                                                      unsigned storage_replicas) = 0;
   // Entries with a greater seq, oldest first.

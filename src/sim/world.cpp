@@ -385,6 +385,7 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
         {"id", id},
         {"type", "Person"},
         {"preferredUsername", "alice"},
+        {"indexable", true},
         {"inbox", id + "/inbox"},
         {"publicKey",
          json::object{

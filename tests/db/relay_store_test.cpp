@@ -187,7 +187,11 @@ TEST_F(RelayStore, ARemovalWinsInEveryOrder) {
 }
 
 TEST_F(RelayStore, WhatIsAcceptedForStorageIsOwedToItsOwners) {
-  const auto answers = accept({add("cats"), add("cats"), removal("dogs")}, 4);
+  TagEvent cats = add("cats");
+  cats.indexable = true;
+  const auto answers = accept({cats, cats, removal("dogs"), add("not_to_be_found")}, 4);
+  EXPECT_TRUE(answers[3].fresh);
+  EXPECT_EQ(answers[3].outbox_seq, 0U);
   EXPECT_NE(answers[0].outbox_seq, 0U);
   EXPECT_EQ(answers[1].outbox_seq, 0U);
   const auto owed = outbox();
@@ -195,6 +199,7 @@ TEST_F(RelayStore, WhatIsAcceptedForStorageIsOwedToItsOwners) {
   EXPECT_EQ(owed[0].seq, answers[0].outbox_seq);
   EXPECT_EQ(owed[0].ring, Ring::kStorage);
   EXPECT_EQ(owed[0].replicas_left, 0b1111U);
+  EXPECT_EQ(owed[0].event, cats);
   EXPECT_EQ(owed[1].event, removal("dogs"));
   EXPECT_EQ(accept({add("birds")})[0].outbox_seq, 0U);
 }

@@ -45,12 +45,13 @@ void expect_same(const std::vector<PostRef>& a, const std::vector<PostRef>& b) {
 
 TEST(Builders, AddHasTheFormAgreedBetweenNodes) {
   const json::object add = make_add(kId, kActor, "https://o.example/relay", {two_posts()[1]});
-  EXPECT_EQ(json::serialize(add),
-            R"({"@context":["https://www.w3.org/ns/activitystreams",{"Hashtag":"as:Hashtag"}],)"
-            R"("id":"https://n.example/activities/1","type":"Add","actor":"https://n.example/actor",)"
-            R"("target":"https://o.example/relay","object":[{"id":"https://b.example/2","type":"Note",)"
-            R"("attributedTo":"https://b.example/u","published":"2026-11-21T09:00:00Z",)"
-            R"("tag":[{"type":"Hashtag","name":"#cats"}]}]})");
+  EXPECT_EQ(
+      json::serialize(add),
+      R"({"@context":["https://www.w3.org/ns/activitystreams",{"Hashtag":"as:Hashtag","toot":"http://joinmastodon.org/ns#","indexable":"toot:indexable"}],)"
+      R"("id":"https://n.example/activities/1","type":"Add","actor":"https://n.example/actor",)"
+      R"("target":"https://o.example/relay","object":[{"id":"https://b.example/2","type":"Note",)"
+      R"("attributedTo":"https://b.example/u","published":"2026-11-21T09:00:00Z",)"
+      R"("tag":[{"type":"Hashtag","name":"#cats"}]}]})");
 }
 
 TEST(Builders, BatchesArriveAsTheyWereSent) {

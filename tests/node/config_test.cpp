@@ -81,6 +81,7 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->instances, std::vector<std::string>{"example.org"});
   EXPECT_FALSE(config->open);
   EXPECT_FALSE(config->people);
+  EXPECT_FALSE(config->archive_all);
   EXPECT_EQ(config->tags_per_instance, 1000U);
   EXPECT_FALSE(config->allow_private_addresses);
   EXPECT_TRUE(config->ca_file.empty());
@@ -111,6 +112,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->instances, (std::vector<std::string>{"oak.example", "birch.example"}));
   EXPECT_TRUE(config->open);
   EXPECT_TRUE(config->people);
+  EXPECT_TRUE(config->archive_all);
   EXPECT_EQ(config->tags_per_instance, 200U);
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");

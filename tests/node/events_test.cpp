@@ -14,6 +14,8 @@ using ::testing::IsEmpty;
 class Events : public NodeTest {
  protected:
   Author peer = make_node_author("https://tags.peer.example");
+  Author far_author = make_author("https://far.example/users/u");
+  Author peer_author = make_author("https://peer.example/users/u");
   const std::string relay = origin + "/relay";
   const std::string storage = origin + "/storage";
   // Of an instance that the peer does not vouch for.
@@ -160,6 +162,30 @@ TEST_F(Events, AnOriginThatIsDownIsNoReasonToRemoveAPost) {
   settle();
   internet.documents[foreign.uri] = with_status(503);
   expect_not_taken("Remove", relay, foreign, "unavailable");
+}
+
+TEST_F(Events, OfAuthorsOnOtherHostsTheProfileDecidesNotTheSender) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  far_author.indexable = false;
+  internet.serve(far_author);
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(rows("SELECT uri||' '||indexable FROM feed"), ElementsAre(foreign.uri + " 0"));
+  EXPECT_THAT(history("caturday"), IsEmpty());
+  far_author.summary = "<p>I am <a href='x'>#<span>NoBots</span></a></p>";
+  internet.serve(far_author);
+  foreign.uri += "0";
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  expect_not_taken("Add", relay, foreign, "denied: the author does not wish to be relayed");
+}
+
+TEST_F(Events, TheArchiveTakesNothingThatIsNotIndexable) {
+  own.indexable = false;
+  expect_not_taken("Add", storage, own, "denied: the author does not wish to be found");
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {own}), peer)), IsEmpty());
+  settle();
+  EXPECT_THAT(rows("SELECT uri FROM feed"), ElementsAre(own.uri));
+  EXPECT_THAT(history("caturday"), IsEmpty());
 }
 
 TEST_F(Events, TooManyPostsToCheckAtOnceAreAskedForAgain) {

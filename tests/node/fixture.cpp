@@ -62,6 +62,8 @@ std::string Author::document() const {
       {"type", is_node ? "Application" : type},
       {"preferredUsername", "somebody"},
       {"inbox", inbox},
+      {"indexable", indexable},
+      {"summary", summary},
       {"publicKey", json::object{{"id", key_id()}, {"owner", id}, {"publicKeyPem", key.public_key().pem()}}}};
   if (!shared_inbox.empty()) actor["endpoints"] = json::object{{"sharedInbox", shared_inbox}};
   if (is_node) actor["tagring"] = 1;
@@ -271,6 +273,7 @@ json::object note_object(const PostText& post) {
           {"published", "2025-12-31T12:00:00Z"},
           {"to", post.to},
           {"cc", post.cc},
+          {"indexable", post.indexable},
           {"tag", std::move(tags)}};
 }
 

@@ -28,6 +28,8 @@ struct Author {
   std::string shared_inbox = {};
   bool is_node = false;
   std::string type = "Person";
+  bool indexable = true;
+  std::string summary = {};
 
   [[nodiscard]] std::string key_id() const { return id + "#main-key"; }
   [[nodiscard]] std::string document() const;
@@ -123,6 +125,7 @@ struct PostText {
   std::vector<std::string> tags;
   json::value to = json::value("https://www.w3.org/ns/activitystreams#Public");
   json::value cc = json::value(json::array());
+  bool indexable = true;  // in batches
 };
 json::object note_object(const PostText& post);
 std::string create_text(const PostText& post, const std::string& type = "Create");

@@ -172,7 +172,7 @@ TEST_F(Relaying, WhatAPleromaAnnouncesIsFetchedAndPublished) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");
   const PostText note{.uri = "https://pleroma.example/objects/1",
-                      .author = "https://pleroma.example/users/carol",
+                      .author = make_author("https://pleroma.example/users/carol").id,
                       .tags = {"dogs"}};
   internet.serve(note.uri, json::serialize(note_object(note)));
   json::object announce = {{"@context", "https://www.w3.org/ns/activitystreams"},

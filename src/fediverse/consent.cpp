@@ -1,0 +1,56 @@
+#include "fediverse/consent.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRefusals = {"nobot", "nobots", "noindex", "notagring"};
+
+// The text of HTML, near enough to find words in. Markup ends a word, but for what opens just after '#':
+// "#<span>NoBot</span>" is "#nobot".
+std::string text_of(std::string_view html) {
+  std::string text;
+  bool joins = false;
+  bool in_tag = false;
+  for (std::size_t i = 0; i < html.size(); ++i) {
+    if (html[i] == '<') {
+      in_tag = true;
+      joins = text.ends_with('#') && !html.substr(i).starts_with("</");
+    }
+    if (!in_tag) text.push_back(html[i]);
+    if (html[i] != '>' || !in_tag) continue;
+    in_tag = false;
+    if (!joins) text.push_back(' ');
+  }
+  return ascii_lower(text);
+}
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool refuses(std::string_view html) {
+  const std::string text = text_of(html);
+  for (std::size_t at = text.find('#'); at != std::string::npos; at = text.find('#', at + 1)) {
+    const bool starts_word = at == 0 || !is_word_character(text[at - 1]);
+    std::size_t end = at + 1;
+    while (end < text.size() && is_word_character(text[end])) ++end;
+    const std::string_view word = std::string_view(text).substr(at + 1, end - at - 1);
+    if (starts_word && std::ranges::find(kRefusals, word) != kRefusals.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Wishes wishes_of(const RemoteActor& actor) {
+  const bool no = refuses(actor.summary) || refuses(actor.fields);
+  return {.relay = !no, .archive = !no && actor.indexable.value_or(false)};
+}
+
+}  // namespace tagring::fediverse
