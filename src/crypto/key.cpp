@@ -24,7 +24,6 @@ constexpr int kRsaBitsMax = 8192;
 constexpr int kRsaExponentBitsMax = 64;
 constexpr std::size_t kEd25519SeedSize = 32;
 constexpr std::size_t kEd25519Size = 32;
-constexpr int kPssSaltSize = 64;  // RFC 9421 §3.3.1
 // An RSA key of kRsaBitsMax has about 1420 digits.
 constexpr std::size_t kMultibaseSizeMax = 2048;
 // Multicodec prefixes: the numbers 0xed and 0x1205, seven bits an octet.
@@ -184,7 +183,7 @@ bool PublicKey::verify(std::string_view message, std::string_view signature, Alg
   bool valid = EVP_DigestVerifyInit(context.get(), &options, digest, nullptr, key_.get()) == 1;
   if (pss) {
     valid = valid && EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING) == 1 &&
-            EVP_PKEY_CTX_set_rsa_pss_saltlen(options, kPssSaltSize) == 1;
+            EVP_PKEY_CTX_set_rsa_pss_saltlen(options, RSA_PSS_SALTLEN_AUTO) == 1;
   }
   valid = valid && EVP_DigestVerify(context.get(), octets(signature), signature.size(), octets(message),
                                     message.size()) == 1;

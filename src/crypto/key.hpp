@@ -15,7 +15,8 @@ namespace tagring::crypto {
 // kRsa2048 stands for RSA of any accepted size; keys generated here have 2048 bits.
 enum class KeyType : std::uint8_t { kRsa2048, kEd25519 };
 
-// kRsaSha256 is PKCS #1 v1.5. kRsaPssSha512 (a salt of 64 octets) is only verified.
+// kRsaSha256 is PKCS #1 v1.5. kRsaPssSha512 is only verified, with a salt of any length: RFC 9421 wants 64
+// octets, and some libraries make it as long as the key allows.
 enum class Algorithm : std::uint8_t { kRsaSha256, kRsaPssSha512, kEd25519 };
 
 // What a key of that type signs with, unless something else is said.

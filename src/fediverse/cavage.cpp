@@ -84,7 +84,8 @@ Result<std::optional<crypto::Algorithm>> parse_algorithm(const Parameters& param
   const std::string name = ascii_lower(found->second);
   if (name == "hs2019") return std::nullopt;
   if (name == "rsa-sha256") return crypto::Algorithm::kRsaSha256;
-  if (name == "ed25519") return crypto::Algorithm::kEd25519;
+  // Misskey's library and node-http-signature name the hash too.
+  if (name == "ed25519" || name == "ed25519-sha512") return crypto::Algorithm::kEd25519;
   return refuse("signature algorithm is none of rsa-sha256, hs2019, ed25519");
 }
 
