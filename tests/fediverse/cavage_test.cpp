@@ -10,51 +10,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A request signed by hand: `covered` are the lines to sign, in order.
-struct HandSigned {
-  std::string method = "GET";
-  std::string target = "/tag/cats";
-  std::vector<std::pair<std::string, std::string>> lines;
-  std::string parameters = R"(keyId="https://peer.example/users/bob#main-key",algorithm="rsa-sha256")";
-  std::string body;
-
-  [[nodiscard]] HttpRequest request(const crypto::PrivateKey& key = rsa_key()) const {
-    HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = body;
-    std::string text;
-    std::string names;
-    for (const auto& [name, value] : lines) {
-      text += (text.empty() ? "" : "\n") + name + ": " + value;
-      names += (names.empty() ? "" : " ") + name;
-      if (!name.starts_with('(')) request.headers.add(name, value);
-    }
-    request.headers.add("Signature", parameters + R"(,headers=")" + names + R"(",signature=")" +
-                                         to_base64(key.sign(text)) + '"');
-    return request;
-  }
-};
-
-HandSigned plain_get() {
-  HandSigned hand;
-  hand.lines = {
-      {"(request-target)", "get /tag/cats"}, {"host", "tags.example.org"}, {"date", to_http_date(kNow)}};
-  return hand;
-}
-
-HandSigned plain_post(std::string digest) {
-  HandSigned hand;
-  hand.method = "POST";
-  hand.target = "/inbox";
-  hand.body = kBody;
-  hand.lines = {{"(request-target)", "post /inbox"},
-                {"host", "tags.example.org"},
-                {"date", to_http_date(kNow)},
-                {"digest", std::move(digest)}};
-  return hand;
-}
-
 // --- signing -------------------------------------------------------------------------------------------
 
 TEST(Cavage, EmitsTheFormThatEveryKnownServerReads) {

@@ -13,8 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::int64_t kSeconds = kNow.time_since_epoch() / std::chrono::seconds(1);
-
 HttpRequest message_post(const crypto::PrivateKey& key = rsa_key(), WallTime when = kNow) {
   HttpCall call = make_call("POST", "https://tags.example.org/inbox", std::string(kBody));
   sign_call(call, key, kKeyId, when, SignatureForm::kMessage);
@@ -25,55 +23,6 @@ HttpRequest message_get(std::string_view url = "https://tags.example.org/tag/cat
   HttpCall call = make_call("GET", url, "");
   sign_call(call, rsa_key(), kKeyId, kNow, SignatureForm::kMessage);
   return received(call);
-}
-
-// A request signed by hand: `covered` is the inner list, `parameters` what follows it.
-struct HandMessage {
-  std::string method = "GET";
-  std::string target = "/tag/cats";
-  Headers headers = {{"Host", "tags.example.org"}};
-  std::string body = {};
-  std::string covered = R"(("@method" "@target-uri"))";
-  std::string parameters = fmt::format(R"(;created={};keyid="{}")", kSeconds, kKeyId);
-  std::string label = "sig1";
-  std::string authority = "tags.example.org";
-
-  void sign(HttpRequest& request, const crypto::PrivateKey& key = rsa_key()) const {
-    const std::string input = fmt::format("{}={}{}", label, covered, parameters);
-    const sf::Dictionary dictionary = sf::parse_dictionary(input).value();
-    const SignedMessage message{method, "https", authority, target, headers};
-    const Result<std::string> base = signature_base(std::get<sf::InnerList>(dictionary[0].value), message);
-    request.headers.add("Signature-Input", input);
-    request.headers.add("Signature",
-                        fmt::format("{}=:{}:", label, to_base64(key.sign(base.value_or("nothing")))));
-  }
-  [[nodiscard]] HttpRequest request(const crypto::PrivateKey& key = rsa_key()) const {
-    HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.headers = headers;
-    request.body = body;
-    sign(request, key);
-    return request;
-  }
-};
-
-HandMessage hand_post(std::string digest,
-                      std::string covered = R"(("@method" "@target-uri" "content-digest"))") {
-  HandMessage hand{
-      .method = "POST", .target = "/inbox", .body = std::string(kBody), .covered = std::move(covered)};
-  hand.headers.add("Content-Digest", std::move(digest));
-  return hand;
-}
-
-HandMessage covering(std::string covered, std::string target = "/tag/cats") {
-  return {.target = std::move(target), .covered = std::move(covered)};
-}
-
-HandMessage with_parameters(std::string parameters) { return {.parameters = std::move(parameters)}; }
-
-std::string key_parameters(std::int64_t created, std::string_view rest = {}) {
-  return fmt::format(R"(;created={};keyid="{}"{})", created, kKeyId, rest);
 }
 
 // --- signing -------------------------------------------------------------------------------------------

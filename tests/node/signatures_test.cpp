@@ -202,6 +202,16 @@ TEST_F(Knocking, RedirectsAreSignedAnewInEveryForm) {
   EXPECT_THAT(knocks, ElementsAre("cavage", "message"));
 }
 
+// Fedify: "doubleKnock() detects redirect loops".
+TEST_F(Knocking, RedirectsInACircleEnd) {
+  internet.answers[document] = [this](const HttpCall& call) {
+    knocks.push_back(form_of(call));
+    return HttpResponse{.status = 302, .headers = {{"Location", "/notes/1"}}, .body = {}};
+  };
+  EXPECT_EQ(fetch(document), "invalid");
+  EXPECT_EQ(knocks.size(), 4U);
+}
+
 TEST_F(Knocking, WhatIsLearntIsBounded) {
   Knocks memory(clock);
   const auto first = [&](const std::string& origin) { return memory.forms(origin, false).front(); };
@@ -313,6 +323,16 @@ TEST_F(Keys, MultikeysOfTheActorAndOfADocumentOfTheirOwnAreTaken) {
     EXPECT_EQ(status_of(request(alone, key, form)), 202);
     EXPECT_EQ(status_of(request(alice.id + "#ed25519", alice.key, form)), 401);
   }
+}
+
+// Unfathomably: "rejects a stale signature before fetching the key".
+TEST_F(Keys, OfStaleRequestsAreNotFetched) {
+  for (const SignatureForm form : {SignatureForm::kCavage, SignatureForm::kMessage}) {
+    const HttpRequest stale = request(alice.key_id(), alice.key, form);
+    settle(std::chrono::minutes(61));
+    expect_refused(stale, 401, "denied", "too old");
+  }
+  EXPECT_THAT(internet.sent_to(alice.id), IsEmpty());
 }
 
 // --- both schemes ------------------------------------------------------------------------------------------
