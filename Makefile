@@ -11,7 +11,7 @@ help: ## this list
 run: setup release demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
 	@python3 demo/demo.py $(if $(ONCE),--once)
 
-test: setup release debug demo-deps ## everything that must hold
+test: setup release debug demo-deps interop-deps ## everything that must hold
 	@python3 tools/run_tests.py all
 
 test-fast: setup debug ## the everyday part of it
@@ -38,8 +38,11 @@ release debug:
 	@[ -f build/$@/build.ninja ] || cmake --preset $@ > build/$@.cmake.log 2>&1 || { cat build/$@.cmake.log; exit 1; }
 	@ninja -C build/$@ -j$(JOBS) --quiet
 
-demo-deps:
-	@if [ -f demo/package-lock.json ] && [ ! demo/node_modules/.package-lock.json -nt demo/package-lock.json ]; then \
-	  echo "installing the test peers (npm ci)"; cd demo && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error; fi
+demo-deps: demo/node_modules/.package-lock.json ; @:
 
-.PHONY: help run test test-fast build bench lint format clean setup release debug demo-deps
+interop-deps: tests/interop/node_modules/.package-lock.json ; @:
+
+%/node_modules/.package-lock.json: %/package-lock.json
+	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
+
+.PHONY: help run test test-fast build bench lint format clean setup release debug demo-deps interop-deps

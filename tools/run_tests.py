@@ -61,6 +61,7 @@ def suites(which):
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
+    yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for folder in ["app", "package", "cluster"]:
         for test in sorted((ROOT / "tests" / folder).glob("*_test.py")):

@@ -1,5 +1,6 @@
 #include "base/bytes.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace tagring {
@@ -8,6 +9,7 @@ namespace {
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::string_view kBase64Alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -119,6 +121,33 @@ std::optional<std::string> from_base64(std::string_view text) {
   }
   bytes.resize(bytes.size() - padding);
   return bytes;
+}
+
+std::optional<std::string> from_base64url(std::string_view text) {
+  if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
+  std::string standard(text);
+  std::ranges::replace(standard, '-', '+');
+  std::ranges::replace(standard, '_', '/');
+  standard.append((4 - standard.size() % 4) % 4, '=');
+  return from_base64(standard);
+}
+
+std::optional<std::string> from_base58(std::string_view text) {
+  std::string reversed;  // the number, lowest octet first
+  for (const char c : text) {
+    const std::size_t digit = kBase58Alphabet.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    std::size_t carry = digit;
+    for (char& octet : reversed) {
+      carry += static_cast<std::size_t>(static_cast<std::uint8_t>(octet)) * 58;
+      octet = static_cast<char>(carry & 255);
+      carry >>= 8;
+    }
+    if (carry > 0) reversed.push_back(static_cast<char>(carry));
+  }
+  // Every leading 1 is an octet of zeros.
+  reversed.append(std::min(text.find_first_not_of('1'), text.size()), '\0');
+  return std::string(reversed.rbegin(), reversed.rend());
 }
 
 std::string ascii_lower(std::string_view text) {

@@ -20,6 +20,12 @@ std::string to_base64(std::string_view bytes);
 // Requires correct padding and no white space.
 std::optional<std::string> from_base64(std::string_view text);
 
+// The URL-safe alphabet without padding (RFC 4648 §5).
+std::optional<std::string> from_base64url(std::string_view text);
+
+// Bitcoin's alphabet. The work is quadratic in the length: for keys, not for documents.
+std::optional<std::string> from_base58(std::string_view text);
+
 // ASCII only: what protocols mean by case-insensitive.
 std::string ascii_lower(std::string_view text);
 bool ascii_iequals(std::string_view a, std::string_view b);

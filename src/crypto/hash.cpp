@@ -19,8 +19,9 @@ const EVP_MD* fetch(const char* name) {
   return algorithm;
 }
 
-Hash256 digest256(const EVP_MD* algorithm, std::string_view bytes) {
-  Hash256 out;
+template <class Hash>
+Hash digest(const EVP_MD* algorithm, std::string_view bytes) {
+  Hash out;
   unsigned size = 0;
   TR_ASSERT(EVP_Digest(bytes.data(), bytes.size(), out.data(), &size, algorithm, nullptr) == 1);
   TR_ASSERT(size == out.size());
@@ -31,12 +32,17 @@ Hash256 digest256(const EVP_MD* algorithm, std::string_view bytes) {
 
 Hash256 sha256(std::string_view bytes) {
   static const EVP_MD* const algorithm = fetch("SHA2-256");
-  return digest256(algorithm, bytes);
+  return digest<Hash256>(algorithm, bytes);
+}
+
+Hash512 sha512(std::string_view bytes) {
+  static const EVP_MD* const algorithm = fetch("SHA2-512");
+  return digest<Hash512>(algorithm, bytes);
 }
 
 Hash256 sha3_256(std::string_view bytes) {
   static const EVP_MD* const algorithm = fetch("SHA3-256");
-  return digest256(algorithm, bytes);
+  return digest<Hash256>(algorithm, bytes);
 }
 
 Hash128 shake128_128(std::string_view bytes) {

@@ -8,9 +8,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 
 #include "base/assert.hpp"
+#include "base/bytes.hpp"
 
 namespace tagring::crypto {
 namespace {
@@ -21,6 +23,12 @@ constexpr int kRsaBitsMax = 8192;
 // Real exponents are 65537; one as long as the modulus would make each verification hundreds of times slower.
 constexpr int kRsaExponentBitsMax = 64;
 constexpr std::size_t kEd25519SeedSize = 32;
+constexpr std::size_t kEd25519Size = 32;
+// An RSA key of kRsaBitsMax has about 1420 digits.
+constexpr std::size_t kMultibaseSizeMax = 2048;
+// Multicodec prefixes: the numbers 0xed and 0x1205, seven bits an octet.
+constexpr std::string_view kEd25519Codec = "\xed\x01";
+constexpr std::string_view kRsaCodec = "\x85\x24";
 
 template <auto kFree>
 struct Deleter {
@@ -138,17 +146,47 @@ Result<PublicKey> PublicKey::from_pem(std::string_view pem) {
   return PublicKey(std::move(checked));
 }
 
+Result<PublicKey> PublicKey::from_multibase(std::string_view text) {
+  if (text.size() < 2 || text.size() > kMultibaseSizeMax)
+    return refuse("key is no multibase of ordinary size");
+  std::optional<std::string> decoded;
+  if (text.front() == 'z') decoded = from_base58(text.substr(1));
+  if (text.front() == 'u') decoded = from_base64url(text.substr(1));
+  if (!decoded) return refuse("key is neither base58-btc nor base64url");
+  const std::string_view codec = std::string_view(*decoded).substr(0, kRsaCodec.size());
+  const std::string_view raw = std::string_view(*decoded).substr(codec.size());
+  Key key;
+  if (codec == kEd25519Codec && raw.size() == kEd25519Size) {
+    key = own(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, octets(raw), raw.size()));
+  } else if (codec == kRsaCodec) {
+    const unsigned char* at = octets(raw);
+    key = own(d2i_PublicKey(EVP_PKEY_RSA, nullptr, &at, static_cast<long>(raw.size())));
+    if (key != nullptr && at != octets(raw) + raw.size()) return refuse("octets after the key");
+  } else {
+    return refuse("multikey is neither RSA nor Ed25519");
+  }
+  TRY(Key checked, check_key(std::move(key)));
+  return PublicKey(std::move(checked));
+}
+
 KeyType PublicKey::type() const { return type_of(key_.get()); }
 
 std::string PublicKey::pem() const { return public_pem(key_.get()); }
 
-bool PublicKey::verify(std::string_view message, std::string_view signature) const {
+bool PublicKey::verify(std::string_view message, std::string_view signature, Algorithm algorithm) const {
+  if ((algorithm == Algorithm::kEd25519) != (type() == KeyType::kEd25519)) return false;
+  const bool pss = algorithm == Algorithm::kRsaPssSha512;
   const DigestContext context(EVP_MD_CTX_new());
   TR_ASSERT(context != nullptr);
-  const bool valid =
-      EVP_DigestVerifyInit(context.get(), nullptr, digest_of(key_.get()), nullptr, key_.get()) == 1 &&
-      EVP_DigestVerify(context.get(), octets(signature), signature.size(), octets(message), message.size()) ==
-          1;
+  EVP_PKEY_CTX* options = nullptr;  // the context's own
+  const EVP_MD* digest = pss ? EVP_sha512() : digest_of(key_.get());
+  bool valid = EVP_DigestVerifyInit(context.get(), &options, digest, nullptr, key_.get()) == 1;
+  if (pss) {
+    valid = valid && EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING) == 1 &&
+            EVP_PKEY_CTX_set_rsa_pss_saltlen(options, RSA_PSS_SALTLEN_AUTO) == 1;
+  }
+  valid = valid && EVP_DigestVerify(context.get(), octets(signature), signature.size(), octets(message),
+                                    message.size()) == 1;
   if (!valid) ERR_clear_error();
   return valid;
 }

@@ -15,6 +15,15 @@ namespace tagring::crypto {
 // kRsa2048 stands for RSA of any accepted size; keys generated here have 2048 bits.
 enum class KeyType : std::uint8_t { kRsa2048, kEd25519 };
 
+// kRsaSha256 is PKCS #1 v1.5. kRsaPssSha512 is only verified, with a salt of any length: RFC 9421 wants 64
+// octets, and some libraries make it as long as the key allows.
+enum class Algorithm : std::uint8_t { kRsaSha256, kRsaPssSha512, kEd25519 };
+
+// What a key of that type signs with, unless something else is said.
+constexpr Algorithm algorithm_of(KeyType type) {
+  return type == KeyType::kEd25519 ? Algorithm::kEd25519 : Algorithm::kRsaSha256;
+}
+
 // Immutable and cheap to copy; may be used by several threads at once.
 class PublicKey {
  public:
@@ -22,9 +31,17 @@ class PublicKey {
   // and for RSA moduli outside 2048…8192 bits or exponents over 64 bits.
   static Result<PublicKey> from_pem(std::string_view pem);
 
+  // publicKeyMultibase of a Multikey (FEP-521a): base58-btc ("z…") or base64url ("u…") of the multicodec
+  // ed25519-pub with 32 octets or rsa-pub with PKCS #1. Errors and limits as above.
+  static Result<PublicKey> from_multibase(std::string_view text);
+
   [[nodiscard]] KeyType type() const;
   [[nodiscard]] std::string pem() const;  // SubjectPublicKeyInfo
-  [[nodiscard]] bool verify(std::string_view message, std::string_view signature) const;
+  [[nodiscard]] bool verify(std::string_view message, std::string_view signature) const {
+    return verify(message, signature, algorithm_of(type()));
+  }
+  // False also if the algorithm is not for such a key.
+  [[nodiscard]] bool verify(std::string_view message, std::string_view signature, Algorithm algorithm) const;
 
  private:
   friend class PrivateKey;

@@ -15,7 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 5> kActorTypes = {"Person", "Service", "Application", "Group",
                                                          "Organization"};
 constexpr std::size_t kKeysMax = 10;
-constexpr std::size_t kPemSizeMax = 8192;
 
 bool is_same_url(std::string_view a, std::string_view b) {
   const Result<Url> x = Url::parse(a);
@@ -35,34 +34,48 @@ std::string optional_id(const json::object& o, std::string_view key, std::string
   return id && is_same_origin(*id, actor) ? *id : std::string();
 }
 
+// The two ways to publish a key.
+struct KeySyntax {
+  std::string_view property;  // of the actor
+  std::string_view owner;
+  std::string_view material;
+  std::string KeyDocument::* field;  // where the material goes
+  std::size_t size_max;
+  bool strict;  // one that is not in order spoils the actor
+};
+constexpr KeySyntax kPublicKey = {"publicKey", "owner", "publicKeyPem", &KeyDocument::pem, 8192, true};
+constexpr KeySyntax kMultikey = {"assertionMethod",       "controller", "publicKeyMultibase",
+                                 &KeyDocument::multibase, 2048,         false};
+
 // `owner` stands in where the key does not say whose it is.
-Result<KeyDocument> parse_key(const json::object& o, std::string_view owner) {
+Result<KeyDocument> parse_key(const json::object& o, std::string_view owner, const KeySyntax& syntax) {
   KeyDocument key;
   TRY(key.id, parse_id(json::find(o, "id"), "id of a public key"));
-  key.owner = json::id_of(o, "owner");
+  key.owner = json::id_of(o, syntax.owner);
   if (key.owner.empty()) key.owner = owner;
   if (key.owner.empty()) return fail(ErrorCode::kInvalid, "public key names no owner");
   if (!is_same_origin(key.id, key.owner)) {
     return fail(ErrorCode::kInvalid, "public key is on another server than its owner");
   }
-  key.pem = json::get_string(o, "publicKeyPem").value_or("");
-  if (key.pem.empty() || key.pem.size() > kPemSizeMax) {
-    return fail(ErrorCode::kInvalid, "public key has no publicKeyPem of ordinary size");
+  std::string material = json::get_string(o, syntax.material).value_or("");
+  if (material.empty() || material.size() > syntax.size_max) {
+    return fail(ErrorCode::kInvalid, fmt::format("public key has no {} of ordinary size", syntax.material));
   }
+  key.*syntax.field = std::move(material);
   return key;
 }
 
-Result<void> parse_keys(const json::object& o, RemoteActor& actor) {
+Result<void> parse_keys(const json::object& o, const KeySyntax& syntax, RemoteActor& actor) {
   std::optional<Error> error;
-  json::for_each(json::find(o, "publicKey"), [&](const json::value& v) {
+  json::for_each(json::find(o, syntax.property), [&](const json::value& v) {
     if (error || actor.keys.size() + actor.key_ids.size() >= kKeysMax) return;
     if (v.is_object()) {
-      Result<KeyDocument> key = parse_key(v.get_object(), actor.id);
+      Result<KeyDocument> key = parse_key(v.get_object(), actor.id, syntax);
       if (key && key->owner != actor.id)
         key = fail(ErrorCode::kInvalid, "public key belongs to another actor");
       if (key) {
         actor.keys.push_back(*std::move(key));
-      } else {
+      } else if (syntax.strict) {
         error = key.error();
       }
     } else if (is_same_origin(json::id_of(v), actor.id)) {
@@ -78,7 +91,9 @@ Result<void> parse_keys(const json::object& o, RemoteActor& actor) {
 bool RemoteActor::lists(const KeyDocument& key) const {
   if (key.owner != id) return false;
   return std::ranges::find(key_ids, key.id) != key_ids.end() ||
-         std::ranges::any_of(keys, [&](const KeyDocument& k) { return k.id == key.id && k.pem == key.pem; });
+         std::ranges::any_of(keys, [&](const KeyDocument& k) {
+           return k.id == key.id && k.pem == key.pem && k.multibase == key.multibase;
+         });
 }
 
 Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
@@ -107,23 +122,28 @@ Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
   actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");
-  TRY_VOID(parse_keys(o, actor));
+  TRY_VOID(parse_keys(o, kPublicKey, actor));
+  TRY_VOID(parse_keys(o, kMultikey, actor));
   return actor;
 }
 
 Result<KeyDocument> parse_key_document(std::string_view body, std::string_view key_id) {
   TRY(const json::object o, json::parse_object(body));
-  const json::object* found = nullptr;
-  std::string_view owner;
   const std::string id = json::id_of(o);
-  if (id == key_id && json::find(o, "publicKeyPem") != nullptr) found = &o;
-  json::for_each(json::find(o, "publicKey"), [&](const json::value& v) {
-    if (found != nullptr || !v.is_object() || json::id_of(v) != key_id) return;
-    found = &v.get_object();
-    owner = id;
-  });
-  if (found == nullptr) return fail(ErrorCode::kNotFound, "the document has no such public key");
-  return parse_key(*found, owner);
+  for (const KeySyntax* syntax : {&kPublicKey, &kMultikey}) {
+    if (id == key_id && json::find(o, syntax->material) != nullptr) return parse_key(o, "", *syntax);
+    const json::object* found = nullptr;
+    json::for_each(json::find(o, syntax->property), [&](const json::value& v) {
+      if (found == nullptr && v.is_object() && json::id_of(v) == key_id) found = &v.get_object();
+    });
+    if (found != nullptr) return parse_key(*found, id, *syntax);
+  }
+  return fail(ErrorCode::kNotFound, "the document has no such public key");
+}
+
+Result<crypto::PublicKey> read_key(const KeyDocument& key) {
+  return key.multibase.empty() ? crypto::PublicKey::from_pem(key.pem)
+                               : crypto::PublicKey::from_multibase(key.multibase);
 }
 
 }  // namespace tagring::fediverse

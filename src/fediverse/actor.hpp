@@ -11,13 +11,17 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "crypto/key.hpp"
 
 namespace tagring::fediverse {
 
+// Given as PEM (the `publicKey` of everybody) or as multibase (the `assertionMethod` of FEP-521a); the other
+// is empty. Neither has been looked into: see read_key.
 struct KeyDocument {
   std::string id;
   std::string owner;  // actor id
-  std::string pem;    // not yet looked into: crypto::PublicKey::from_pem
+  std::string pem;
+  std::string multibase = {};
 };
 
 struct RemoteActor {
@@ -43,12 +47,15 @@ struct RemoteActor {
   }
 };
 
+// Slower than verifying a signature with the key.
+Result<crypto::PublicKey> read_key(const KeyDocument& key);
+
 // `url` is where the document came from, and must be its id. kInvalid also if the inbox or a key is on
 // another server, or a key names another owner.
 Result<RemoteActor> parse_actor(std::string_view body, std::string_view url);
 
 // The key `key_id` in the document that it leads to: a key by itself, or an actor (GoToSocial: part of one)
-// with that key in it.
+// with that key in it. A publicKey comes before a Multikey of the same id.
 Result<KeyDocument> parse_key_document(std::string_view body, std::string_view key_id);
 
 }  // namespace tagring::fediverse

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <map>
+#include <span>
 #include <unordered_set>
 
 #include "base/time.hpp"
@@ -23,8 +24,9 @@ class ReplayCache {
   explicit ReplayCache(Duration lifetime, std::size_t size_max = 1U << 20U)
       : lifetime_(lifetime), size_max_(size_max) {}
 
-  // Records a claim whose signature has been verified. False if it was seen before.
-  [[nodiscard]] bool insert(const SignatureClaim& claim, WallTime now);
+  // Records the signatures of a request, one of which has been verified; all of them, or the request could be
+  // sent again with one left out. False if one was seen before.
+  [[nodiscard]] bool insert(std::span<const SignatureClaim> claims, WallTime now);
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:

@@ -13,7 +13,7 @@ Task<Result<KeyOwner>> Actors::fetch(std::string key_id) {
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
   if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
   // Checking a key takes longer than a verification with it, so that is done once.
-  auto read = [pem = std::move(key.pem)] { return crypto::PublicKey::from_pem(pem); };
+  auto read = [key = std::move(key)] { return fediverse::read_key(key); };
   CO_TRY(crypto::PublicKey public_key, co_await workers_.run(std::move(read)));
   co_return KeyOwner{std::move(actor), std::move(public_key)};
 }

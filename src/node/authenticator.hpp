@@ -17,11 +17,13 @@ class Authenticator {
         workers_(workers),
         replays_(policy_.age_max) {}
 
-  // The actor whose key signed the request. kDenied, with the reason, for everything that is not in order:
-  // unsigned, badly covered, stale, replayed, wrongly signed; kUnavailable if the key could not be fetched.
+  // The actor whose key signed the request: of several signatures, the first that is genuine counts. kDenied,
+  // with the reason, for everything that is not in order: unsigned, badly covered, stale, replayed, wrongly
+  // signed; kUnavailable if the key could not be fetched.
   [[nodiscard]] Task<Result<fediverse::RemoteActor>> authenticate(HttpRequest request);
 
  private:
+  Task<Result<fediverse::RemoteActor>> signer(fediverse::SignatureClaim claim);
   Task<bool> is_genuine(fediverse::SignatureClaim claim, crypto::PublicKey key);
 
   fediverse::SignaturePolicy policy_;

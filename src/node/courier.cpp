@@ -1,6 +1,7 @@
 #include "node/courier.hpp"
 
 #include <fmt/format.h>
+#include <optional>
 
 #include "fediverse/signature.hpp"
 #include "fediverse/vocabulary.hpp"
@@ -13,6 +14,16 @@ constexpr const char* kAccept =
     "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
 }  // namespace
 
+Task<Result<HttpResponse>> Courier::knock(HttpCall call, std::string key_id, fediverse::SignatureForm form) {
+  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
+               now = clock_.wall_now(), form]() mutable {
+    fediverse::sign_call(call, key, key_id, now, form);
+    return std::move(call);
+  };
+  HttpCall signed_one = co_await workers_.run(std::move(sign));
+  co_return co_await http_.send(std::move(signed_one));
+}
+
 Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string url, std::string body,
                                                 std::string key_id) {
   CO_TRY(Url parsed, Url::parse(url));
@@ -20,13 +31,18 @@ Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string 
   call.headers.add("Accept", kAccept);
   if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
   call.body = std::move(body);
-  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
-               now = clock_.wall_now()]() mutable {
-    fediverse::sign_call(call, key, key_id, now);
-    return std::move(call);
-  };
-  HttpCall signed_one = co_await workers_.run(std::move(sign));
-  co_return co_await http_.send(std::move(signed_one));
+  const std::string origin = call.url.origin();
+  std::optional<HttpResponse> first;
+  for (const fediverse::SignatureForm form : knocks_.forms(origin, call.url.target.contains('?'))) {
+    CO_TRY(HttpResponse response, co_await knock(call, key_id, form));
+    if (!may_dislike_signature(response.status)) {
+      if (response.status < 400) knocks_.accepted(origin, form);
+      co_return response;
+    }
+    // Not the last: who does not know that form at all may say 400, which would end all further tries.
+    if (!first) first = std::move(response);
+  }
+  co_return *std::move(first);
 }
 
 Task<Result<HttpResponse>> Courier::deliver(std::string inbox, std::string body) {

@@ -1,4 +1,6 @@
-// Signed requests of this node to others: documents fetched, activities delivered.
+// Signed requests of this node to others: documents fetched, activities delivered. What is refused with 400
+// or 401 is sent again in other forms of signature (see Knocks), all within the time for one request; if all
+// are refused, the first answer counts.
 #pragma once
 
 #include <string>
@@ -7,13 +9,14 @@
 #include "base/json.hpp"
 #include "base/workers.hpp"
 #include "node/identity.hpp"
+#include "node/knocks.hpp"
 
 namespace tagring::node {
 
 class Courier {
  public:
   Courier(const Identity& identity, HttpClient& http, Clock& clock, Workers& workers)
-      : identity_(identity), http_(http), clock_(clock), workers_(workers) {}
+      : identity_(identity), http_(http), clock_(clock), workers_(workers), knocks_(clock) {}
 
   // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
   // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx and for redirects to other
@@ -28,11 +31,13 @@ class Courier {
  private:
   Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
                                          std::string key_id);
+  Task<Result<HttpResponse>> knock(HttpCall call, std::string key_id, fediverse::SignatureForm form);
 
   const Identity& identity_;
   HttpClient& http_;
   Clock& clock_;
   Workers& workers_;
+  Knocks knocks_;
 };
 
 // 2xx.

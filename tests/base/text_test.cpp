@@ -20,6 +20,24 @@ TEST(Bytes, Base64FollowsRfc4648) {
   EXPECT_FALSE(from_base64("===="));
 }
 
+TEST(Bytes, Base64UrlHasItsOwnAlphabetAndNoPadding) {
+  EXPECT_EQ(from_base64url(""), "");
+  EXPECT_EQ(from_base64url("-_8"), "\xfb\xff");
+  EXPECT_EQ(from_base64url("Zm8"), "fo");
+  EXPECT_FALSE(from_base64url("Zm8="));
+  EXPECT_FALSE(from_base64url("+/8"));
+  EXPECT_FALSE(from_base64url("Zm9vY"));
+}
+
+// The examples of draft-msporny-base58.
+TEST(Bytes, Base58KeepsLeadingZeros) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(from_base58(""), "");
+  EXPECT_EQ(from_base58("2NEpo7TZRRrLZSi2U"), "Hello World!");
+  EXPECT_EQ(from_base58("11233QC4"), "\0\0\x28\x7f\xb4\xcd"sv);
+  EXPECT_FALSE(from_base58("0OIl"));
+}
+
 TEST(Bytes, Utf8RejectsOverlongSurrogateAndTruncated) {
   EXPECT_TRUE(is_utf8("caf\xC3\xA9 \xF0\x9F\x98\xB8"));
   EXPECT_FALSE(is_utf8("\xC0\xAF"));

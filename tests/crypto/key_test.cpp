@@ -46,6 +46,35 @@ constexpr std::string_view kP256 =
     "fkmLRad5vjErL3gOs/xh/wkP7zqc0BejhgfYjl7FfTlm3zNoeoyw00HkIQ==\n"
     "-----END PUBLIC KEY-----\n";
 
+// One key as PEM and as both forms of multibase (made with Python), and an RSA-PSS signature by the openssl
+// command.
+constexpr std::string_view kPssSpki =
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA4YCxWFITXRbrHEylzNXr\n"
+    "PdsoxjM3DxOGtpUnymr3xkR6RzihFHoY2yZlmuljkUylg08kb/WClnjnDbMH1e+r\n"
+    "KgFuCp/IEtwdco8Gpo0H48h3jp8CHaZ6DnVqfES2x48wQf9alHAr6aioh1mrGQw3\n"
+    "w7jmpuxSZMm39fZIyn1L+oQ4zZUvxmMrLdArd64xZT7Lsqe7X7VbfoyWMG/IeqiO\n"
+    "sF1Skj2qyb4qQ8Uf0wXMneYu5H/Ltxwia2lyqPLQdWm1tcwsRVU9wuqWnEinqcSO\n"
+    "48a48t6lWR1oB9ZvQ+GzFFbz0SyYFJil9/EweaQXaU8ChCXV08oLzQAl+NJE60ye\n"
+    "YQIDAQAB\n"
+    "-----END PUBLIC KEY-----\n";
+constexpr std::string_view kPssBase58 =
+    "z4MXj1wBzi9jUstyQTEM5NiJWdGTapvLbFPLF18jSLcbjouhQhRXKbYPmJaqMnVySKzvsH7Kx4YW1ZJpu1WWrbPu6B6Y"
+    "c2rY84YWBSWW3GzbfLS5AcmQja2SxMGkmFSgP2HkopNEb4CL9NZC4p7kD1u1XjUw9c1byZxvNxiBJ22Ab4NT5VWhE19a"
+    "2oWiX69rLdVFS73AS5F4JvhWXt6nxM1ws1fPzn6av2Bbo5oCfLgZv4GLXuFEpchMiRmc9FzNDPhxFUqntPXsGx3tcUC6"
+    "jtyMZ7PcMz4ZtF7oxo2vdsnwJGHSgPNrfTR4g3bwWcZXbSUY6rAFQMN6cCCsAb96nkUndGdJydphpT3d9BC72yUf6DzX"
+    "QYWH6";
+constexpr std::string_view kPssBase64 =
+    "uhSQwggEKAoIBAQDhgLFYUhNdFuscTKXM1es92yjGMzcPE4a2lSfKavfGRHpHOKEUehjbJmWa6WORTKWDTyRv9YKWeOc"
+    "NswfV76sqAW4Kn8gS3B1yjwamjQfjyHeOnwIdpnoOdWp8RLbHjzBB_1qUcCvpqKiHWasZDDfDuOam7FJkybf19kjKfUv"
+    "6hDjNlS_GYyst0Ct3rjFlPsuyp7tftVt-jJYwb8h6qI6wXVKSParJvipDxR_TBcyd5i7kf8u3HCJraXKo8tB1abW1zCx"
+    "FVT3C6pacSKepxI7jxrjy3qVZHWgH1m9D4bMUVvPRLJgUmKX38TB5pBdpTwKEJdXTygvNACX40kTrTJ5hAgMBAAE";
+constexpr std::string_view kPssSignature =
+    "37K2b6wWfqu4wNkZ+gq8NsuS8OoS2Gh2h4QrQCmNgX0DnjLmpx4/hNr2xbRBOpuwNc+7TlM7/GePdrFftFTgDL/ELto2"
+    "sYcaNsSTUtLxYq7fAa8HAWKWe3jkztrDGbRzUJq/gLD/T5JGTlJQq2jRLr+qIeHJF0mAC1Li6wAoT6otXJOY+tGNUvl0"
+    "hcPVW42/8gzbc9ArIs6lfwAg5Y8Jx4LfcUYMCCweqXrK5q2F88BkNmVbWdOYp0AOh6EtUt89wXZW0Qir6kKW4cPTjgNS"
+    "5ntql88GftV+Zzfufveq8Ecto5SimEfbP51jfH5dL9RCe91mFLRNcjn67V8kqmcS6g==";
+
 std::string bytes_of_hex(std::string_view hex) { return from_hex(hex).value(); }
 std::string bytes_of_base64(std::string_view text) { return from_base64(text).value(); }
 
@@ -156,6 +185,54 @@ TEST(RandomBytes, AreOfTheSizeAskedForAndDiffer) {
   EXPECT_EQ(random_bytes(0).size(), 0U);
   EXPECT_EQ(random_bytes(16).size(), 16U);
   EXPECT_NE(random_bytes(16), random_bytes(16));
+}
+
+TEST(Rsa, VerifiesPssWithSha512OnlyWhereItIsNamed) {
+  const PublicKey key = PublicKey::from_pem(kPssSpki).value();
+  const std::string signature = bytes_of_base64(kPssSignature);
+  EXPECT_TRUE(key.verify(kRsaSigned, signature, Algorithm::kRsaPssSha512));
+  EXPECT_FALSE(key.verify(kRsaSigned, signature));
+  EXPECT_FALSE(key.verify("hello rings", signature, Algorithm::kRsaPssSha512));
+  const PublicKey other = PublicKey::from_pem(kRsaSpki).value();
+  EXPECT_FALSE(other.verify(kRsaSigned, bytes_of_base64(kRsaSignature), Algorithm::kRsaPssSha512));
+  EXPECT_TRUE(other.verify(kRsaSigned, bytes_of_base64(kRsaSignature), Algorithm::kRsaSha256));
+}
+
+TEST(PublicKey, VerifiesNothingByAnAlgorithmOfAnotherType) {
+  const PrivateKey key = PrivateKey::ed25519_from_seed(std::string(32, 's'));
+  const std::string signature = key.sign("text");
+  EXPECT_TRUE(key.public_key().verify("text", signature, Algorithm::kEd25519));
+  EXPECT_FALSE(key.public_key().verify("text", signature, Algorithm::kRsaSha256));
+  EXPECT_FALSE(key.public_key().verify("text", signature, Algorithm::kRsaPssSha512));
+  const PublicKey rsa = PublicKey::from_pem(kRsaSpki).value();
+  EXPECT_FALSE(rsa.verify(kRsaSigned, bytes_of_base64(kRsaSignature), Algorithm::kEd25519));
+}
+
+TEST(PublicKey, IsReadFromMultibase) {
+  EXPECT_EQ(PublicKey::from_multibase(kPssBase58)->pem(), kPssSpki);
+  EXPECT_EQ(PublicKey::from_multibase(kPssBase64)->pem(), kPssSpki);
+  // Of FEP-521a and the Multikey specification.
+  const Result<PublicKey> ed25519 =
+      PublicKey::from_multibase("z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK");
+  ASSERT_TRUE(ed25519) << ed25519.error().message;
+  EXPECT_EQ(ed25519->type(), KeyType::kEd25519);
+}
+
+TEST(PublicKey, RefusesMultibaseThatIsNoKey) {
+  const auto refusal = [](std::string_view text) {
+    const Result<PublicKey> key = PublicKey::from_multibase(text);
+    return key ? "accepted" : key.error().message;
+  };
+  const std::string tail(kPssBase64.substr(1));
+  EXPECT_EQ(refusal(""), "key is no multibase of ordinary size");
+  EXPECT_EQ(refusal("u" + std::string(3000, 'A')), "key is no multibase of ordinary size");
+  EXPECT_EQ(refusal("m" + tail), "key is neither base58-btc nor base64url");
+  EXPECT_EQ(refusal("u" + tail + "="), "key is neither base58-btc nor base64url");
+  EXPECT_EQ(refusal("z0OIl"), "key is neither base58-btc nor base64url");
+  EXPECT_EQ(refusal("u7QE"), "multikey is neither RSA nor Ed25519") << "no octets of the key";
+  EXPECT_EQ(refusal("ukCQ" + std::string(1700, 'A')), "multikey is neither RSA nor Ed25519") << "ML-DSA-44";
+  EXPECT_EQ(refusal("uhSQ"), "key is malformed");
+  EXPECT_EQ(refusal(std::string(kPssBase64) + "AAAA"), "octets after the key");
 }
 
 }  // namespace

@@ -135,6 +135,52 @@ TEST(KeyDocument, RefusesOtherKeysAndForeignOwners) {
             "public key names no owner");
 }
 
+std::string multikey(std::string_view id, std::string_view controller, std::string_view multibase) {
+  return fmt::format(R"({{"id":"{}","type":"Multikey","controller":"{}","publicKeyMultibase":"{}"}})", id,
+                     controller, multibase);
+}
+constexpr std::string_view kMultibase = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+
+// FEP-521a.
+TEST(Actor, MultikeysComeWholeOrByIdBesideThePublicKey) {
+  const std::string id = "https://a.example/users/u#ed25519";
+  const std::string body =
+      actor(R"(,"publicKey":)" + key("https://a.example/users/u#main-key", kUrl) + R"(,"assertionMethod":[)" +
+            multikey(id, kUrl, kMultibase) + R"(,"https://a.example/k2","https://b.example/k3"])");
+  const RemoteActor result = parse_actor(body, kUrl).value();
+  ASSERT_EQ(result.keys.size(), 2U);
+  EXPECT_EQ(result.keys[1].multibase, kMultibase);
+  EXPECT_EQ(result.key_ids, std::vector<std::string>{"https://a.example/k2"});
+  const KeyDocument found = parse_key_document(body, id).value();
+  EXPECT_TRUE(result.lists(found));
+  EXPECT_EQ(read_key(found)->type(), crypto::KeyType::kEd25519);
+  EXPECT_FALSE(result.lists({id, std::string(kUrl), "", "z6MkOther"}));
+  EXPECT_FALSE(result.lists({id, std::string(kUrl), "PEM"}));
+}
+
+TEST(Actor, MultikeysThatAreNotInOrderArePassedOver) {
+  const RemoteActor result =
+      parse_actor(actor(R"(,"assertionMethod":[)" + multikey("https://b.example/k", kUrl, kMultibase) + "," +
+                        multikey("https://a.example/k", "https://a.example/users/x", kMultibase) + "," +
+                        multikey("https://a.example/k", kUrl, std::string(3000, 'z')) + "," +
+                        multikey("https://a.example/k4", kUrl, "unknown") + ",{}]"),
+                  kUrl)
+          .value();
+  ASSERT_EQ(result.keys.size(), 1U);
+  EXPECT_EQ(result.keys[0].id, "https://a.example/k4");
+  EXPECT_FALSE(read_key(result.keys[0]));
+}
+
+TEST(KeyDocument, IsReadFromAMultikeyByItself) {
+  const std::string id = "https://a.example/k";
+  const KeyDocument alone = parse_key_document(multikey(id, kUrl, kMultibase), id).value();
+  EXPECT_EQ(alone.owner, kUrl);
+  EXPECT_EQ(alone.multibase, kMultibase);
+  EXPECT_TRUE(alone.pem.empty());
+  EXPECT_EQ(parse_key_document(multikey(id, "https://b.example/u", kMultibase), id).error().message,
+            "public key is on another server than its owner");
+}
+
 TEST(Actor, OwnDocumentsAreReadable) {
   const NodeUrls urls("https://n.example");
   const Tag tag = Tag::parse("日本").value();

@@ -1,12 +1,8 @@
-#include "fediverse/signature.hpp"
-
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/bytes.hpp"
-#include "crypto/hash.hpp"
-#include "fediverse/replay_cache.hpp"
+#include "fediverse/signature_fixture.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -14,134 +10,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const WallTime kNow = *from_rfc3339("2026-11-21T10:00:00Z");
-constexpr std::string_view kKeyId = "https://peer.example/users/bob#main-key";
-constexpr std::string_view kBody = R"({"type":"Follow"})";
-
-const crypto::PrivateKey& rsa_key() {
-  static const crypto::PrivateKey key = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
-  return key;
-}
-
-crypto::PrivateKey ed25519_key() { return crypto::PrivateKey::ed25519_from_seed(std::string(32, 's')); }
-
-SignaturePolicy policy() {
-  SignaturePolicy p;
-  p.authorities = {"tags.example.org", "tags.example.org:8443"};
-  return p;
-}
-
-HttpCall make_call(std::string method, std::string_view url, std::string body) {
-  HttpCall call(std::move(method), *Url::parse(url), Instant());
-  if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
-  call.body = std::move(body);
-  return call;
-}
-
-// What the other side receives of a call.
-HttpRequest received(const HttpCall& call) {
-  HttpRequest request;
-  request.method = call.method;
-  request.target = call.url.target;
-  request.headers = call.headers;
-  request.headers.add("Host", call.url.authority());
-  request.body = call.body;
-  return request;
-}
-
-HttpRequest signed_post(const crypto::PrivateKey& key = rsa_key(), WallTime when = kNow) {
-  HttpCall call = make_call("POST", "https://tags.example.org/inbox", std::string(kBody));
-  sign_call(call, key, kKeyId, when);
-  return received(call);
-}
-
-HttpRequest signed_get(std::string_view url = "https://tags.example.org/tag/cats", WallTime when = kNow) {
-  HttpCall call = make_call("GET", url, "");
-  sign_call(call, rsa_key(), kKeyId, when);
-  return received(call);
-}
-
-// A request signed by hand: `covered` are the lines to sign, in order.
-struct HandSigned {
-  std::string method = "GET";
-  std::string target = "/tag/cats";
-  std::vector<std::pair<std::string, std::string>> lines;
-  std::string parameters = R"(keyId="https://peer.example/users/bob#main-key",algorithm="rsa-sha256")";
-  std::string body;
-
-  [[nodiscard]] HttpRequest request(const crypto::PrivateKey& key = rsa_key()) const {
-    HttpRequest request;
-    request.method = method;
-    request.target = target;
-    request.body = body;
-    std::string text;
-    std::string names;
-    for (const auto& [name, value] : lines) {
-      text += (text.empty() ? "" : "\n") + name + ": " + value;
-      names += (names.empty() ? "" : " ") + name;
-      if (!name.starts_with('(')) request.headers.add(name, value);
-    }
-    request.headers.add("Signature", parameters + R"(,headers=")" + names + R"(",signature=")" +
-                                         to_base64(key.sign(text)) + '"');
-    return request;
-  }
-};
-
-HandSigned plain_get() {
-  HandSigned hand;
-  hand.lines = {
-      {"(request-target)", "get /tag/cats"}, {"host", "tags.example.org"}, {"date", to_http_date(kNow)}};
-  return hand;
-}
-
-std::string digest_of(std::string_view body, std::string_view algorithm = "SHA-256") {
-  const crypto::Hash256 hash = crypto::sha256(body);
-  return std::string(algorithm) + "=" +
-         to_base64(std::string_view(reinterpret_cast<const char*>(hash.data()), 32));
-}
-
-HandSigned plain_post(std::string digest) {
-  HandSigned hand;
-  hand.method = "POST";
-  hand.target = "/inbox";
-  hand.body = kBody;
-  hand.lines = {{"(request-target)", "post /inbox"},
-                {"host", "tags.example.org"},
-                {"date", to_http_date(kNow)},
-                {"digest", std::move(digest)}};
-  return hand;
-}
-
-bool accepted(const HttpRequest& request, const crypto::PublicKey& key = rsa_key().public_key()) {
-  const Result<SignatureClaim> claim = read_signature(request, kNow, policy());
-  EXPECT_TRUE(claim) << claim.error().message;
-  return claim && verify(*claim, key);
-}
-
-std::string refusal(const HttpRequest& request, const SignaturePolicy& p = policy()) {
-  const Result<SignatureClaim> claim = read_signature(request, kNow, p);
-  if (claim) return "accepted";
-  EXPECT_EQ(claim.error().code, ErrorCode::kDenied);
-  return claim.error().message;
-}
-
-HttpRequest with_signature(HttpRequest request, std::string value) {
-  request.headers.set("Signature", std::move(value));
-  return request;
-}
-
-// The request with one text in its Signature header replaced by another.
-HttpRequest edited(HttpRequest request, std::string_view from, std::string_view to) {
-  std::string value = *request.headers.find("Signature");
-  const std::size_t at = value.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  request.headers.set("Signature", value.replace(at, from.size(), to));
-  return request;
-}
-
 // --- signing -------------------------------------------------------------------------------------------
 
-TEST(Signature, EmitsTheFormThatEveryKnownServerReads) {
+TEST(Cavage, EmitsTheFormThatEveryKnownServerReads) {
   HttpCall call = make_call("POST", "https://tags.example.org:8443/inbox", std::string(kBody));
   call.headers.add("Collection-Synchronization", R"(collectionId="c", url="u", digest="d")");
   sign_call(call, rsa_key(), kKeyId, kNow);
@@ -155,20 +26,20 @@ TEST(Signature, EmitsTheFormThatEveryKnownServerReads) {
   EXPECT_TRUE(accepted(received(call)));
 }
 
-TEST(Signature, OfAGetCoversTargetHostAndDateOnly) {
+TEST(Cavage, OfAGetCoversTargetHostAndDateOnly) {
   const HttpRequest request = signed_get();
   EXPECT_THAT(*request.headers.find("Signature"), HasSubstr(R"(headers="(request-target) host date",)"));
   EXPECT_FALSE(request.headers.find("Digest"));
   EXPECT_TRUE(accepted(request));
 }
 
-TEST(Signature, OfEd25519IsNamedHs2019) {
+TEST(Cavage, OfEd25519IsNamedHs2019) {
   const HttpRequest request = signed_post(ed25519_key());
   EXPECT_THAT(*request.headers.find("Signature"), HasSubstr(R"(algorithm="hs2019")"));
   EXPECT_TRUE(accepted(request, ed25519_key().public_key()));
 }
 
-TEST(Signature, SigningAgainReplacesTheFirstSignature) {
+TEST(Cavage, SigningAgainReplacesTheFirstSignature) {
   HttpCall call = make_call("POST", "https://tags.example.org/inbox", std::string(kBody));
   sign_call(call, rsa_key(), kKeyId, kNow - std::chrono::hours(5));
   sign_call(call, rsa_key(), kKeyId, kNow);
@@ -178,7 +49,7 @@ TEST(Signature, SigningAgainReplacesTheFirstSignature) {
 
 // Made with hashlib and `openssl pkeyutl -sign -rawin`, so that an error made alike in signing and in reading
 // shows.
-TEST(Signature, IsWhatOpensslMakesOfTheSameText) {
+TEST(Cavage, IsWhatOpensslMakesOfTheSameText) {
   HttpCall call = make_call("POST", "https://tags.example.org:8443/inbox?x=1", std::string(kBody));
   sign_call(call, ed25519_key(), kKeyId, kNow);
   EXPECT_EQ(call.headers.find("Digest"), "SHA-256=GYwYnH3BiO6aICFt0ThC5bUIJ4byvqdpWtR8m5fNkww=");
@@ -191,21 +62,23 @@ TEST(Signature, IsWhatOpensslMakesOfTheSameText) {
 
 // --- genuine or not ------------------------------------------------------------------------------------
 
-TEST(Signature, ClaimTellsKeyTimeAndCoverage) {
-  const Result<SignatureClaim> claim = read_signature(signed_post(), kNow, policy());
-  ASSERT_TRUE(claim);
-  EXPECT_EQ(claim->key_id, kKeyId);
-  EXPECT_EQ(claim->signed_at, kNow);
-  EXPECT_TRUE(claim->covers("digest"));
-  EXPECT_FALSE(claim->covers("collection-synchronization"));
+TEST(Cavage, ClaimTellsKeyTimeAndCoverage) {
+  const Result<std::vector<SignatureClaim>> claims = read_signatures(signed_post(), kNow, policy());
+  ASSERT_TRUE(claims);
+  ASSERT_EQ(claims->size(), 1U);
+  const SignatureClaim& claim = claims->front();
+  EXPECT_EQ(claim.key_id, kKeyId);
+  EXPECT_EQ(claim.signed_at, kNow);
+  EXPECT_TRUE(claim.covers("digest"));
+  EXPECT_FALSE(claim.covers("collection-synchronization"));
 }
 
-TEST(Signature, IsNotVerifiedByAnotherKey) {
+TEST(Cavage, IsNotVerifiedByAnotherKey) {
   const crypto::PrivateKey other = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
   EXPECT_FALSE(accepted(signed_post(), other.public_key()));
 }
 
-TEST(Signature, AlgorithmMustFitTheTypeOfTheKey) {
+TEST(Cavage, AlgorithmMustFitTheTypeOfTheKey) {
   const HttpRequest rsa = signed_post();
   EXPECT_FALSE(accepted(edited(rsa, "rsa-sha256", "ed25519")));
   EXPECT_TRUE(accepted(edited(rsa, "rsa-sha256", "hs2019")));  // as GoToSocial sends it
@@ -215,7 +88,7 @@ TEST(Signature, AlgorithmMustFitTheTypeOfTheKey) {
   EXPECT_THAT(refusal(edited(rsa, "rsa-sha256", "rsa-sha1")), HasSubstr("algorithm is none of"));
 }
 
-TEST(Signature, FailsWhenMethodPathHostOrDateChanged) {
+TEST(Cavage, FailsWhenMethodPathHostOrDateChanged) {
   const std::vector<std::function<void(HttpRequest&)>> changes = {
       [](HttpRequest& r) { r.method = "PUT"; },
       [](HttpRequest& r) { r.target = "/tag/cats/inbox"; },
@@ -230,7 +103,7 @@ TEST(Signature, FailsWhenMethodPathHostOrDateChanged) {
   }
 }
 
-TEST(Signature, OfAQueryIsAcceptedWithItAndWithoutIt) {
+TEST(Cavage, OfAQueryIsAcceptedWithItAndWithoutIt) {
   EXPECT_TRUE(accepted(signed_get("https://tags.example.org/tag/cats?foo=42")));
   HttpRequest path_only = signed_get("https://tags.example.org/tag/cats");
   path_only.target = "/tag/cats?foo=42";
@@ -242,24 +115,24 @@ TEST(Signature, OfAQueryIsAcceptedWithItAndWithoutIt) {
 
 // --- spelling of the header ----------------------------------------------------------------------------
 
-TEST(Signature, HeaderMayHaveSpacesTokensAndCommasInQuotes) {
+TEST(Cavage, HeaderMayHaveSpacesTokensAndCommasInQuotes) {
   HttpRequest request = signed_get();
   request = edited(
       std::move(request),
       "keyId=\"https://peer.example/users/bob#main-key\",algorithm=\"rsa-sha256\",headers=",
       "keyId = \"https://peer.example/users/bob#main-key,\",algorithm=  rsa-sha256 ,  unknown=1 , headers=");
-  const Result<SignatureClaim> claim = read_signature(request, kNow, policy());
-  ASSERT_TRUE(claim) << claim.error().message;
-  EXPECT_EQ(claim->key_id, "https://peer.example/users/bob#main-key,");
-  EXPECT_TRUE(verify(*claim, rsa_key().public_key()));
+  const Result<std::vector<SignatureClaim>> claims = read_signatures(request, kNow, policy());
+  ASSERT_TRUE(claims) << claims.error().message;
+  EXPECT_EQ(claims->front().key_id, "https://peer.example/users/bob#main-key,");
+  EXPECT_TRUE(verify(claims->front(), rsa_key().public_key()));
 }
 
-TEST(Signature, ListOfHeadersMayHaveSpareSpaces) {
+TEST(Cavage, ListOfHeadersMayHaveSpareSpaces) {
   EXPECT_TRUE(
       accepted(edited(signed_get(), "\"(request-target) host date\"", "\"  (request-target)  host date \"")));
 }
 
-TEST(Signature, RefusesMalformedHeaders) {
+TEST(Cavage, RefusesMalformedHeaders) {
   const HttpRequest get = signed_get();
   EXPECT_THAT(refusal(with_signature(get, "hello this is malformed!")), HasSubstr("not a list"));
   EXPECT_THAT(refusal(with_signature(get, "")), HasSubstr("not a list"));
@@ -274,7 +147,7 @@ TEST(Signature, RefusesMalformedHeaders) {
   }
 }
 
-TEST(Signature, RefusesMissingParts) {
+TEST(Cavage, RefusesMissingParts) {
   const HttpRequest get = signed_get();
   EXPECT_EQ(refusal(HttpRequest()), "request is not signed");
   EXPECT_EQ(refusal(edited(get, "keyId=\"https://peer.example/users/bob#main-key\",", "")),
@@ -290,16 +163,13 @@ TEST(Signature, RefusesMissingParts) {
             "keyId is not an http(s) URL");
 }
 
-TEST(Signature, RefusesTwoSignaturesAndRfc9421) {
+TEST(Cavage, RefusesTwoSignatures) {
   HttpRequest twice = signed_get();
   twice.headers.add("signature", *twice.headers.find("Signature"));
   EXPECT_EQ(refusal(twice), "request has two Signature headers");
-  HttpRequest rfc9421 = signed_get();
-  rfc9421.headers.add("Signature-Input", R"(sig1=("@method" "@target-uri");created=1)");
-  EXPECT_THAT(refusal(rfc9421), HasSubstr("RFC 9421"));
 }
 
-TEST(Signature, RefusesTooManyCoveredHeaders) {
+TEST(Cavage, RefusesTooManyCoveredHeaders) {
   std::string many = "(request-target) host date";
   for (int i = 0; i < 100; ++i) many += " x-" + std::to_string(i);
   EXPECT_EQ(refusal(edited(signed_get(), "(request-target) host date", many)),
@@ -308,7 +178,7 @@ TEST(Signature, RefusesTooManyCoveredHeaders) {
 
 // --- coverage ------------------------------------------------------------------------------------------
 
-TEST(Signature, MustCoverTargetHostTimeAndDigest) {
+TEST(Cavage, MustCoverTargetHostTimeAndDigest) {
   for (const std::string name : {"(request-target)", "host"}) {
     HandSigned hand = plain_get();
     std::erase_if(hand.lines, [&](const auto& line) { return line.first == name; });
@@ -324,7 +194,7 @@ TEST(Signature, MustCoverTargetHostTimeAndDigest) {
   EXPECT_EQ(refusal(request), "signature does not cover the digest of the body");
 }
 
-TEST(Signature, CoversAHeaderThatOccursTwiceJoined) {
+TEST(Cavage, CoversAHeaderThatOccursTwiceJoined) {
   HandSigned hand = plain_get();
   hand.lines.emplace_back("accept", "a, b");
   HttpRequest request = hand.request();
@@ -333,7 +203,7 @@ TEST(Signature, CoversAHeaderThatOccursTwiceJoined) {
   EXPECT_TRUE(accepted(request));
 }
 
-TEST(Signature, RefusesHeadersThatMustBeUnique) {
+TEST(Cavage, RefusesHeadersThatMustBeUnique) {
   HttpRequest hosts = signed_get();
   hosts.headers.add("host", "tags.example.org");
   EXPECT_EQ(refusal(hosts), "header host occurs twice");
@@ -345,27 +215,27 @@ TEST(Signature, RefusesHeadersThatMustBeUnique) {
   EXPECT_EQ(refusal(digests), "header digest occurs twice");
 }
 
-TEST(Signature, HostMustBeAName) {
+TEST(Cavage, HostMustBeAName) {
   EXPECT_EQ(refusal(signed_get("https://other.example/tag/cats")), "Host is not a name of this node");
   EXPECT_EQ(refusal(signed_get("https://tags.example.org:9/tag/cats")), "Host is not a name of this node");
   EXPECT_TRUE(accepted(signed_get("https://tags.example.org:8443/tag/cats")));
   SignaturePolicy with_port;
   with_port.authorities = {"tags.example.org:8443"};
-  EXPECT_TRUE(read_signature(signed_get(), kNow, with_port)) << "Mastodon leaves the port out of Host";
+  EXPECT_EQ(refusal(signed_get(), with_port), "accepted") << "Mastodon leaves the port out of Host";
   SignaturePolicy ipv6;
   ipv6.authorities = {"[2001:db8::1]"};
-  EXPECT_TRUE(read_signature(signed_get("https://[2001:db8::1]/tag/cats"), kNow, ipv6));
+  EXPECT_EQ(refusal(signed_get("https://[2001:db8::1]/tag/cats"), ipv6), "accepted");
 }
 
 // --- digest --------------------------------------------------------------------------------------------
 
-TEST(Signature, DigestMayBeAnySpellingOfSha256InAList) {
+TEST(Cavage, DigestMayBeAnySpellingOfSha256InAList) {
   EXPECT_TRUE(accepted(plain_post(digest_of(kBody, "sha-256")).request()));
   EXPECT_TRUE(accepted(plain_post("SHA-512=AAAA," + digest_of(kBody)).request()));
   EXPECT_TRUE(accepted(plain_post(digest_of(kBody) + " , md5=AAAA").request()));
 }
 
-TEST(Signature, RefusesADigestThatIsNotOfTheBody) {
+TEST(Cavage, RefusesADigestThatIsNotOfTheBody) {
   HttpRequest tampered = signed_post();
   tampered.body += ' ';
   EXPECT_EQ(refusal(tampered), "Digest does not fit the body");
@@ -384,7 +254,7 @@ TEST(Signature, RefusesADigestThatIsNotOfTheBody) {
   EXPECT_EQ(refusal(missing), "signed header digest is missing");
 }
 
-TEST(Signature, RefusesABodyThatWasRemoved) {
+TEST(Cavage, RefusesABodyThatWasRemoved) {
   HttpRequest request = signed_post();
   request.body.clear();
   EXPECT_EQ(refusal(request), "Digest does not fit the body");
@@ -392,7 +262,7 @@ TEST(Signature, RefusesABodyThatWasRemoved) {
 
 // --- time ----------------------------------------------------------------------------------------------
 
-TEST(Signature, DateMustBeWithinTheWindow) {
+TEST(Cavage, DateMustBeWithinTheWindow) {
   using std::chrono::minutes;
   using std::chrono::seconds;
   EXPECT_TRUE(accepted(signed_post(rsa_key(), kNow - minutes(60))));
@@ -404,7 +274,7 @@ TEST(Signature, DateMustBeWithinTheWindow) {
   EXPECT_THAT(refusal(garbage.request()), HasSubstr("IMF-fixdate"));
 }
 
-TEST(Signature, RefusesWhatWasSignedBeforeTheStart) {
+TEST(Cavage, RefusesWhatWasSignedBeforeTheStart) {
   SignaturePolicy p = policy();
   p.not_before = kNow - std::chrono::minutes(10);
   EXPECT_THAT(refusal(signed_post(rsa_key(), kNow - std::chrono::minutes(11)), p),
@@ -423,7 +293,7 @@ HandSigned created_get(std::int64_t created, std::int64_t expires) {
   return hand;
 }
 
-TEST(Signature, CreatedAndExpiresReplaceTheDate) {
+TEST(Cavage, CreatedAndExpiresReplaceTheDate) {
   const std::int64_t now = kNow.time_since_epoch() / std::chrono::seconds(1);
   EXPECT_TRUE(accepted(created_get(now - 60, now + 3600).request()));
   EXPECT_THAT(refusal(created_get(now - 7200, now + 3600).request()), HasSubstr("too old"));
@@ -440,48 +310,11 @@ TEST(Signature, CreatedAndExpiresReplaceTheDate) {
               HasSubstr("lacks created"));
 }
 
-TEST(Signature, EveryCoveredTimeMustBeRight) {
+TEST(Cavage, EveryCoveredTimeMustBeRight) {
   const std::int64_t now = kNow.time_since_epoch() / std::chrono::seconds(1);
   HandSigned hand = created_get(now - 7200, now + 60);
   hand.lines.emplace_back("date", to_http_date(kNow));
   EXPECT_THAT(refusal(hand.request()), HasSubstr("too old"));
-}
-
-// --- replays -------------------------------------------------------------------------------------------
-
-SignatureClaim claim_at(WallTime when, std::string signature) {
-  SignatureClaim claim;
-  claim.signed_at = when;
-  claim.signature = std::move(signature);
-  return claim;
-}
-
-TEST(ReplayCache, KnowsASignatureAgain) {
-  ReplayCache cache(std::chrono::hours(1));
-  EXPECT_TRUE(cache.insert(claim_at(kNow, "a"), kNow));
-  EXPECT_FALSE(cache.insert(claim_at(kNow, "a"), kNow + std::chrono::minutes(59)));
-  EXPECT_TRUE(cache.insert(claim_at(kNow, "b"), kNow));
-}
-
-TEST(ReplayCache, ForgetsWhatTheWindowRefusesAnyway) {
-  ReplayCache cache(std::chrono::hours(1));
-  EXPECT_TRUE(cache.insert(claim_at(kNow, "a"), kNow));
-  const WallTime later = kNow + std::chrono::minutes(61);
-  EXPECT_TRUE(cache.insert(claim_at(later, "b"), later));
-  EXPECT_EQ(cache.size(), 1U);
-}
-
-TEST(ReplayCache, StaysWithinItsSizeAndForgetsTheOldestFirst) {
-  ReplayCache cache(std::chrono::hours(1), 100);
-  for (int i = 0; i < 1000; ++i) {
-    EXPECT_TRUE(cache.insert(claim_at(kNow + std::chrono::seconds(i / 10), std::to_string(i)), kNow));
-    EXPECT_LE(cache.size(), 100U);
-  }
-  EXPECT_FALSE(cache.insert(claim_at(kNow + std::chrono::seconds(99), "999"), kNow));
-  for (int i = 0; i < 1000; ++i) {
-    EXPECT_TRUE(cache.insert(claim_at(kNow, "same second " + std::to_string(i)), kNow));
-    EXPECT_LE(cache.size(), 100U);
-  }
 }
 
 }  // namespace
