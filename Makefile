@@ -11,11 +11,14 @@ help: ## this list
 run: setup release demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
 	@python3 demo/demo.py $(if $(ONCE),--once)
 
-test: setup release debug demo-deps interop-deps ## everything that must hold
+test: setup release debug fuzz-targets demo-deps interop-deps ## everything that must hold
 	@python3 tools/run_tests.py all
 
 test-fast: setup debug ## the everyday part of it
 	@python3 tools/run_tests.py fast
+
+fuzz: setup fuzz-targets ## look for inputs that break a parser (SECONDS=60 for each target, TARGET=url)
+	@python3 tools/fuzz.py --seconds $(or $(SECONDS),60) $(TARGET)
 
 build: setup release ## the release binary: build/release/tagring
 
@@ -38,6 +41,10 @@ release debug:
 	@[ -f build/$@/build.ninja ] || cmake --preset $@ > build/$@.cmake.log 2>&1 || { cat build/$@.cmake.log; exit 1; }
 	@ninja -C build/$@ -j$(JOBS) --quiet
 
+fuzz-targets:
+	@[ -f build/fuzz/build.ninja ] || cmake --preset fuzz > build/fuzz.cmake.log 2>&1 || { cat build/fuzz.cmake.log; exit 1; }
+	@ninja -C build/fuzz -j$(JOBS) --quiet fuzz_targets
+
 demo-deps: demo/node_modules/.package-lock.json ; @:
 
 interop-deps: tests/interop/node_modules/.package-lock.json ; @:
@@ -45,4 +52,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json ; @:
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast build bench lint format clean setup release debug demo-deps interop-deps
+.PHONY: help run test test-fast fuzz fuzz-targets build bench lint format clean setup release debug demo-deps interop-deps

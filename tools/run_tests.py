@@ -1,7 +1,7 @@
 """Runs the tests and adds them up. The last line is "N passed, N failed".
 
     python3 tools/run_tests.py fast      unit tests under the sanitizers, layering
-    python3 tools/run_tests.py all       that, and simulation, command line, package, cluster and interop tests
+    python3 tools/run_tests.py all       that, and fuzzing, simulation, command line, package, cluster and interop tests
 """
 
 import json
@@ -58,6 +58,7 @@ def suites(which):
         yield f"{name} (sanitized)", lambda name=name: gtest(DEBUG / "tests" / f"{name}_test")
     if which == "fast":
         return
+    yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20"])
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")

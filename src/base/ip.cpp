@@ -10,6 +10,7 @@ constexpr std::array<std::uint8_t, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 
 }
 
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
+  if (text.contains('\0')) return std::nullopt;  // where inet_pton would end
   const std::string terminated(text);
   IpAddress address;
   if (inet_pton(AF_INET6, terminated.c_str(), address.bytes.data()) == 1) return address;

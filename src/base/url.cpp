@@ -48,6 +48,9 @@ Result<Url> Url::parse(std::string_view text) {
   }
   url.target = std::string(std::string_view(view.encoded_path()));
   if (url.target.empty()) url.target = "/";
+  // Boost 1.81 ends the authority where a number or an address in it ends, and takes the rest for a path:
+  // "https://a.example:443.b.example", "https://192.0.2.1.example".
+  if (!url.target.starts_with('/')) return fail(ErrorCode::kInvalid, "URL whose host is unclear");
   if (view.has_query()) url.target += "?" + std::string(std::string_view(view.encoded_query()));
   return url;
 }

@@ -89,7 +89,7 @@ Result<Contact> contact_from_json(const json::value& v) {
   if (!address || address->text() != address_text) return refuse("address");
   TRY(const std::uint64_t vserver, get_unsigned(o, "vserver", 0, std::numeric_limits<std::uint8_t>::max()));
   TRY(const std::uint64_t incarnation,
-      get_unsigned(o, "incarnation", 0, std::numeric_limits<std::uint64_t>::max()));
+      get_unsigned(o, "incarnation", 0, std::numeric_limits<std::int64_t>::max()));
   return Contact{.id = *id,
                  .host = host,
                  .port = static_cast<std::uint16_t>(port),

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.hpp"
+#include "base/ip.hpp"
 #include "base/json.hpp"
 #include "base/time.hpp"
 #include "base/url.hpp"
@@ -46,6 +47,14 @@ TEST(Bytes, Utf8RejectsOverlongSurrogateAndTruncated) {
   EXPECT_FALSE(is_utf8("\xE2\x82"));
 }
 
+TEST(IpAddress, IsAllOfTheText) {
+  EXPECT_TRUE(IpAddress::parse("192.0.2.1"));
+  for (const std::string_view text : {std::string_view("192.0.2.1\0", 10), std::string_view("::1\0.evil", 9)})
+    EXPECT_FALSE(IpAddress::parse(text));
+  EXPECT_FALSE(IpAddress::parse(" ::1"));
+  EXPECT_FALSE(IpAddress::parse("::1%eth0"));
+}
+
 TEST(Time, Rfc3339RoundTripsAndAcceptsWhatServersSend) {
   const auto time = from_rfc3339("2026-11-21T02:24:00.123456Z");
   ASSERT_TRUE(time);
@@ -81,6 +90,15 @@ TEST(Url, RefusesWhatServersDisagreeAbout) {
                            "cher.example/"}) {
     EXPECT_FALSE(Url::parse(text)) << text;
   }
+}
+
+TEST(Url, TheHostReachesToTheSlash) {
+  for (const char* text : {"https://example.org:443.evil.example/", "https://example.org:443evil/",
+                           "https://192.0.2.1.evil.example/", "https://192.0.2.1evil.example/",
+                           "https://[::1]evil.example/", "https://[::1]:5x/"}) {
+    EXPECT_FALSE(Url::parse(text)) << text << " is read as " << Url::parse(text)->text();
+  }
+  EXPECT_EQ(Url::parse("https://192.0.2.1:8443?x")->text(), "https://192.0.2.1:8443/?x");
 }
 
 TEST(Url, BelowMeansAtALabelBoundary) {

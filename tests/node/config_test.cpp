@@ -143,7 +143,8 @@ TEST(Config, RefusesUnknownKeys) {
 }
 
 TEST(Config, RefusesWhatIsNotToml) {
-  EXPECT_TRUE(refusal("[node]\nhost = tags").starts_with("line 2: ")) << refusal("[node]\nhost = tags");
+  for (const char* text : {"[node]\nhost = tags", "\n[=]", "\n[[!]]", "\n[ #", "\n[.a]", "\n[\xC3\xA9]"})
+    EXPECT_TRUE(refusal(text).starts_with("line 2: ")) << text << ": " << refusal(text);
 }
 
 TEST(Config, SaysWhichFileIsWrong) {
@@ -226,6 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"node", "host", "\"co.uk\"",
                  "node.host: \"co.uk\" is a public suffix, not a registered domain"},
         BadValue{"node", "host", "\"192.0.2.1\"", "node.host: an address is not a host name"},
+        BadValue{"node", "host", "\"192.0.2.1example.org\"", "node.host: cannot stand in a URL"},
         BadValue{"node", "address", "", "node.address: is missing: the public address of this node"},
         BadValue{"listen", "certificate", "", "listen.certificate: " + kPair},
         BadValue{"listen", "key", "", "listen.certificate: " + kPair},
@@ -238,6 +240,14 @@ INSTANTIATE_TEST_SUITE_P(
             "proxy on 443; or set network.allow_private_addresses for a network of your own"},
         BadValue{"network", "hosts", "{ \"a.example\" = \"192.0.2.1\" }",
                  "network.hosts: only with allow_private_addresses = true: production names come from DNS"}));
+
+TEST(Config, AHostHasOneSpelling) {
+  // Nobody would take a contact with another.
+  for (const char* host : {"\"Tags.Example.ORG.\"", "\"tags.EXAMPLE.org\""})
+    EXPECT_EQ(Config::parse(with("node", "host", host), "/")->host, "tags.example.org");
+  EXPECT_EQ(Config::parse(with("node", "host", "\"b\u00fccher.example\""), "/")->host,
+            "xn--bcher-kva.example");
+}
 
 TEST(Config, ListensEverywhereIfToldSo) {
   const Result<Config> config = Config::parse(with("listen", "address", "\"::\""), "/etc/tagring");

@@ -29,7 +29,7 @@ Contact honest() {
                   .port = 8443,
                   .address = address("2001:db8::1"),
                   .vserver = 7,
-                  .incarnation = 18'000'000'000'000'000'000U};
+                  .incarnation = 9'000'000'000'000'000'000U};
   contact.id = make_node_id(IdScheme::kPaper, contact.address.prefix64(), "example.co.uk", contact.vserver);
   return contact;
 }
@@ -166,7 +166,7 @@ TEST(Contact, MalformedFieldsAreNamed) {
       {"address",
        {nullptr, 5, "", "tags.example.org", "2001:DB8::1", "2001:db8::1%eth0", "192.0.2.1:443", "192.0.2"}},
       {"vserver", {nullptr, "0", -1, 256, 1.0}},
-      {"incarnation", {nullptr, "0", -1, 1.0, 1e300}},
+      {"incarnation", {nullptr, "0", -1, 1.0, 1e300, 1ULL << 63U}},
   };
   for (const auto& [field, values] : cases) {
     json::object without = to_json(contact);

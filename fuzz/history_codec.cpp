@@ -1,0 +1,20 @@
+// Every URI comes back as it was, whatever its author; and what stands in a damaged database brings nobody
+// down. Text: author, newline, URI.
+#include "db/history_codec.hpp"
+
+#include "fuzz/target.hpp"
+
+namespace tagring::fuzzing {
+
+void fuzz(std::string_view text) {
+  const std::string_view author = take_until(text, '\n');
+  const db::SplitUri split = db::split_uri(text, author);
+  TR_ASSERT(!split.form.empty() && split.form.size() <= 101);
+  TR_ASSERT(db::join_uri(author, split.form, split.tail) == text);
+  TR_ASSERT(db::author_prefix_size(author) <= author.size());
+  // Any octets as a stored UUID or form.
+  TR_ASSERT(db::join_uri(author, text, db::Uuid{std::string(author)}).size() <=
+            2 * author.size() + text.size() + author.size() + 4);
+}
+
+}  // namespace tagring::fuzzing
