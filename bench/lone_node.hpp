@@ -80,7 +80,8 @@ struct LoneNode {
     config.create = true;
     config.instances = {kInstance};
     node::Environment environment{
-        clock, loop.get_executor(), http, workers, stores->relay, stores->instances, stores->history, log, 1};
+        clock,          loop.get_executor(), http, workers, stores->relay, stores->instances,
+        stores->blocks, stores->history,     log,  1};
     node = std::make_unique<node::Node>(std::move(config), key, 1, environment);
   }
   ~LoneNode() {

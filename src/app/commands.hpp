@@ -20,6 +20,7 @@
   X(subscribe)         \
   X(unsubscribe)       \
   X(instance)          \
+  X(block)             \
   X(feed)              \
   X(ring)              \
   X(owners)            \

@@ -91,9 +91,9 @@ Task<Result<void>> Daemon::open() {
   std::uint64_t seed = 0;
   const std::string octets = crypto::random_bytes(sizeof seed);
   std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
-  node::Environment environment{clock,         loop.get_executor(), *http,           workers,
-                                stores->relay, stores->instances,   stores->history, log,
-                                seed};
+  node::Environment environment{
+      clock,          loop.get_executor(), *http, workers, stores->relay, stores->instances,
+      stores->blocks, stores->history,     log,   seed};
   // Only the very first start may begin a network; a restart finds its way back.
   node::Config node_config = config;
   if (incarnation > 1 && !config.bootstrap.empty()) node_config.create = false;

@@ -67,6 +67,15 @@ CREATE TABLE own_follows(
   accepted INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(actor, object)
 ) WITHOUT ROWID, STRICT;
 
+-- Moderation.
+CREATE TABLE blocks(
+  kind INTEGER NOT NULL, what TEXT NOT NULL, reason TEXT NOT NULL, source TEXT NOT NULL, since INTEGER NOT NULL,
+  PRIMARY KEY(kind, what)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE separations(
+  host TEXT NOT NULL, other TEXT NOT NULL, receive INTEGER NOT NULL, PRIMARY KEY(host, other, receive)
+) WITHOUT ROWID, STRICT;
+
 -- Subscriber.
 CREATE TABLE wants(tag TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(tag, reason)) WITHOUT ROWID, STRICT;
 CREATE TABLE subscriptions(

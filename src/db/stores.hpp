@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "db/block_store.hpp"
 #include "db/database.hpp"
 #include "db/history_store.hpp"
 #include "db/instance_store.hpp"
@@ -16,12 +17,14 @@ struct Stores {
       : database(std::move(opened)),
         relay(*database, clock),
         instances(*database),
+        blocks(*database),
         history(*database),
         meta(*database) {}
 
   std::unique_ptr<Database> database;
   SqliteRelayStore relay;
   SqliteInstanceStore instances;
+  SqliteBlockStore blocks;
   SqliteHistoryStore history;
   SqliteMeta meta;
 };

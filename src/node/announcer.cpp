@@ -24,10 +24,12 @@ constexpr Duration kFeedLifetime = std::chrono::hours(24);
 }  // namespace
 
 Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers,
-                     Courier& courier, const Identity& identity, Clock& clock, Executor executor, Rng rng)
+                     Courier& courier, const relay::Blocks& blocks, const Identity& identity, Clock& clock,
+                     Executor executor, Rng rng)
     : store_(store),
       followers_(followers),
       courier_(courier),
+      blocks_(blocks),
       identity_(identity),
       clock_(clock),
       rng_(rng),
@@ -77,7 +79,7 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     if (target.since >= item->entry.seq) continue;
     const bool is_node = target.via() == relay::Via::kNode;
     // Never back to where it comes from.
-    if (!is_node && target.host == author_host) continue;
+    if (!is_node && (target.host == author_host || !blocks_.may_go(author_host, target.host))) continue;
     bool done = false;
     if (cursors != nullptr) {
       const auto cursor = cursors->find(destination);

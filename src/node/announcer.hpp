@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "node/courier.hpp"
+#include "relay/blocks.hpp"
 #include "relay/followers.hpp"
 #include "relay/lanes.hpp"
 #include "relay/store.hpp"
@@ -19,7 +20,7 @@ namespace tagring::node {
 class Announcer {
  public:
   Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers, Courier& courier,
-            const Identity& identity, Clock& clock, Executor executor, Rng rng);
+            const relay::Blocks& blocks, const Identity& identity, Clock& clock, Executor executor, Rng rng);
 
   // Takes up what followers have not acknowledged. `followers` must be loaded.
   [[nodiscard]] Task<Result<void>> load();
@@ -76,6 +77,7 @@ class Announcer {
   relay::Store& store_;
   relay::Followers& followers_;
   Courier& courier_;
+  const relay::Blocks& blocks_;
   const Identity& identity_;
   Clock& clock_;
   Rng rng_;

@@ -44,7 +44,9 @@ struct Config {
   bool open = false;    // so may all others, without being asked for
   bool people = false;  // people who follow the node's actor may publish
   std::uint32_t tags_per_instance = 1000;
-  bool archive_all = false;  // of authors, too, who do not say `indexable`
+  std::uint32_t hashtags_of_a_post = 30;
+  std::uint32_t posts_an_hour = 60;  // of one author under one hashtag
+  bool archive_all = false;          // of authors, too, who do not say `indexable`
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own

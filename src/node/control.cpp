@@ -62,6 +62,7 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/history") co_return co_await history(query);
   if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
   if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
+  if (request.method == "GET" && path == "/blocks") co_return answer_json(moderation_.list());
   if (request.method == "GET" && path == "/instances")
     co_return answer_json({{"instances", instances_.list()}});
   if (request.method == "GET" && path == "/instances/hashtags") {
@@ -84,6 +85,10 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
     co_return answer_json({{"left", true}});
   }
   const std::string host = ascii_lower(json::get_string(request, "host").value_or(""));
+  if (path.starts_with("/blocks/") || path.starts_with("/separations/")) {
+    const Result<json::object> done = co_await moderation_.change(path, std::move(request));
+    co_return done ? answer_json(*done) : error_response(done.error());
+  }
   if (path == "/instances/permit") co_return co_await permit(host, std::move(request));
   const bool on = path.ends_with("/subscribe");
   const bool of_instance = path == "/instances/subscribe" || path == "/instances/unsubscribe";

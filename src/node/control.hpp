@@ -13,6 +13,7 @@
 //   POST /instances/permit       {"host", "publishes", "receives"}
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
+//   GET  /blocks, POST /blocks/…        moderation: node/moderation_control.hpp
 //   POST /leave                         hands over and leaves both rings
 //
 // Everything that changes something leaves a line in the log, event "admin".
@@ -22,17 +23,19 @@
 
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
+#include "node/moderation_control.hpp"
 
 namespace tagring::node {
 
 class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
-          relay::Store& store, Log& log)
+          Moderation& moderation, relay::Store& store, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
         instances_(instances),
+        moderation_(moderation),
         store_(store),
         log_(log) {}
 
@@ -55,6 +58,7 @@ class Control {
   HistoryService& history_;
   Subscriber& subscriber_;
   Instances& instances_;
+  ModerationControl moderation_;
   relay::Store& store_;
   Log& log_;
 };

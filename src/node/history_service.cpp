@@ -124,7 +124,9 @@ Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag,
     }
   }
   if (pages.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
-  co_return storage::merge_pages(pages, limit, /*keep_removed=*/false);
+  storage::HistoryPage merged = storage::merge_pages(pages, limit, /*keep_removed=*/false);
+  std::erase_if(merged.entries, [this](const storage::HistoryEntry& entry) { return !is_shown(entry); });
+  co_return merged;
 }
 
 Task<HttpResponse> HistoryService::answer(HttpRequest request) {

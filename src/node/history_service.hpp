@@ -33,6 +33,10 @@ class HistoryService {
   // Answers GET kPath?tag=…&limit=…[&before=cursor] from this node's own replica. 421 if it owns none of the
   // tag's.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // What readers of this node see, of all that is there.
+  std::function<bool(const storage::HistoryEntry&)> is_shown = [](const storage::HistoryEntry&) {
+    return true;
+  };
   // How many replicas of a tag the network keeps on a ring.
   [[nodiscard]] unsigned replicas(Ring ring) const {
     return ring == Ring::kRelay ? relay_replicas_ : replicas_;

@@ -117,6 +117,8 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
 Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                       Envelope envelope) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
+  const Result<void> welcome = blocks_.check_actor(sender.id);
+  if (!welcome) co_return error_response(welcome.error());
   const bool of_public = follow.objects == std::vector<std::string>{std::string(fediverse::kPublic)};
   if (of_public || follow.objects == std::vector<std::string>{identity_.actor()}) {
     if (sender.is_node) {
@@ -130,6 +132,8 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (!tag) co_return error_response({ErrorCode::kInvalid, object + " is no hashtag actor of this node"});
+    const Result<void> offered = sender.is_node ? Result<void>() : blocks_.check_tag(tag->canonical());
+    if (!offered) co_return error_response(offered.error());
     followers.push_back({tag->canonical(), sender.id, sender.delivery_inbox(), activity.id,
                          sender.is_node ? relay::Via::kNode : relay::Via::kBoost, 0});
   }
@@ -170,7 +174,8 @@ Task<Inbox::Batch> Inbox::follow_as_node(std::vector<relay::Follower> followers)
   std::vector<relay::Follower> taken;
   for (relay::Follower& follower : followers) {
     const Result<Tag> tag = Tag::parse(follower.tag);
-    const Result<void> serving = roles_.check_serving(Ring::kRelay, *tag);
+    Result<void> serving = roles_.check_serving(Ring::kRelay, *tag);
+    if (serving) serving = blocks_.check_tag(follower.tag);
     if (serving) {
       taken.push_back(std::move(follower));
     } else {

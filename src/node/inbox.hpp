@@ -16,12 +16,14 @@ namespace tagring::node {
 class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
-        Instances& instances, Mailbox& mailbox, const Identity& identity, Clock& clock)
+        Instances& instances, const relay::Blocks& blocks, Mailbox& mailbox, const Identity& identity,
+        Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
         followers_(followers),
         instances_(instances),
+        blocks_(blocks),
         mailbox_(mailbox),
         identity_(identity),
         clock_(clock) {}
@@ -58,6 +60,7 @@ class Inbox {
   Roles& roles_;
   HashtagFollowers& followers_;
   Instances& instances_;
+  const relay::Blocks& blocks_;
   Mailbox& mailbox_;
   const Identity& identity_;
   Clock& clock_;

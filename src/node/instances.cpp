@@ -223,6 +223,12 @@ json::array Instances::list() const {
   return items;
 }
 
+std::vector<std::string> Instances::hosts() const {
+  std::set<std::string> hosts;
+  for (const auto& [key, link] : links_) hosts.insert(link.host);
+  return {hosts.begin(), hosts.end()};
+}
+
 std::vector<std::string> Instances::hashtags(const std::string& host) const {
   const Link* link = link_of(host);
   const auto tags = link == nullptr ? tags_.end() : tags_.find(link->actor);

@@ -64,6 +64,8 @@ class Instances {
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
   //   "hashtags"}]
   [[nodiscard]] json::array list() const;
+  // Of all who use this node as a relay, or wait to.
+  [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
   [[nodiscard]] Task<Result<void>> permit(relay::Permission permission);
   // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for

@@ -72,15 +72,15 @@ struct Node::Parts {
         actors(courier, world.clock, world.workers),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
-        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, courier,
-              identity, world.clock, world.log, world.executor, rng.fork()),
+        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
+              courier, identity, world.clock, world.log, world.executor, rng.fork()),
         outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
                identity, world.clock, world.executor, rng.fork(),
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
-        announcer(lane_options(), world.store, followers, courier, identity, world.clock, world.executor,
-                  rng.fork()),
+        announcer(lane_options(), world.store, followers, courier, blocks, identity, world.clock,
+                  world.executor, rng.fork()),
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
         subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
                    identity, world.clock, world.executor, rng.fork()),
@@ -88,15 +88,18 @@ struct Node::Parts {
         mailbox(world.store, courier, world.clock, world.executor, rng.fork()),
         instances({config.instances, config.open, config.people, config.tags_per_instance}, world.instances,
                   hashtag_followers, mailbox, identity, world.clock, world.log),
-        publisher({config.archive_all}, instances, roles, outbox, world.store, courier, world.clock,
-                  world.executor),
-        inbox(authenticator, publisher, roles, hashtag_followers, instances, mailbox, identity, world.clock),
+        moderation({config.hashtags_of_a_post, config.posts_an_hour}, world.blocks, blocks, hashtag_followers,
+                   instances, world.clock),
+        publisher({config.archive_all}, instances, moderation, roles, outbox, world.store, courier,
+                  world.clock, world.executor),
+        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, mailbox, identity,
+              world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
-        pages(identity, rings, history, followers),
-        control(rings, history, subscriber, instances, world.store, world.log),
+        pages(identity, rings, history, followers, blocks),
+        control(rings, history, subscriber, instances, moderation, world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -114,6 +117,7 @@ struct Node::Parts {
   Rng rng;
   Identity identity;
   relay::Followers followers;
+  relay::Blocks blocks;
   Courier courier;
   Actors actors;
   Authenticator authenticator;
@@ -126,6 +130,7 @@ struct Node::Parts {
   HashtagFollowers hashtag_followers;
   Mailbox mailbox;
   Instances instances;
+  Moderation moderation;
   Publisher publisher;
   Inbox inbox;
   Transfer transfer;
@@ -139,6 +144,10 @@ struct Node::Parts {
 
 void Node::Parts::connect() {
   roles.connect(outbox, announcer, subscriber);
+  history.is_shown = [this](const storage::HistoryEntry& entry) {
+    return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
+           blocks.of_tag(entry.tag) == nullptr;
+  };
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     rings.of(ring).on_segment_change = [this, ring](ring::Vserver& vserver) {
       transfer.segment_changed(ring, vserver);
@@ -158,6 +167,7 @@ void Node::Parts::connect() {
 Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await instances.load());
+  CO_TRY_VOID(co_await moderation.load());
   std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) { instances.note(f); };
   CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
   CO_TRY_VOID(co_await announcer.load());

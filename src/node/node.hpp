@@ -23,6 +23,7 @@ struct Environment {
   Workers& workers;
   relay::Store& store;
   relay::InstanceStore& instances;
+  relay::BlockStore& blocks;
   storage::HistoryStore& history;
   Log& log;
   std::uint64_t seed = 0;

@@ -64,6 +64,8 @@ HttpResponse Pages::webfinger(std::string_view query) const {
   const Result<fediverse::WebfingerTarget> target =
       fediverse::parse_webfinger_resource(query_value(query, "resource"), identity_);
   if (!target) return error_response(target.error());
+  if (target->tag && blocks_.of_tag(target->tag->canonical()) != nullptr)
+    return not_found("this hashtag is not offered here");
   return document("application/jrd+json",
                   json::serialize(fediverse::make_webfinger(target->subject, target->actor)));
 }
@@ -73,6 +75,8 @@ Task<HttpResponse> Pages::tag_page(std::string rest, std::string query) {
   const std::optional<std::string> name = percent_decode(rest.substr(0, slash));
   const Result<Tag> tag = Tag::from_actor_name(name.value_or(""));
   if (!tag) co_return not_found("no such hashtag: " + tag.error().message);
+  if (const relay::Block* block = blocks_.of_tag(tag->canonical()))
+    co_return not_found("this hashtag is not offered here: " + block->reason);
   const std::string part = rest.substr(slash);
   if (part.empty())
     co_return activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem()));

@@ -4,6 +4,7 @@
 #include "base/http.hpp"
 #include "node/history_service.hpp"
 #include "node/identity.hpp"
+#include "relay/blocks.hpp"
 #include "relay/followers.hpp"
 
 namespace tagring::node {
@@ -11,8 +12,8 @@ namespace tagring::node {
 class Pages {
  public:
   Pages(const Identity& identity, RingService& rings, HistoryService& history,
-        const relay::Followers& followers)
-      : identity_(identity), rings_(rings), history_(history), followers_(followers) {}
+        const relay::Followers& followers, const relay::Blocks& blocks)
+      : identity_(identity), rings_(rings), history_(history), followers_(followers), blocks_(blocks) {}
 
   // Answers a GET. 404 for unknown paths.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -26,6 +27,7 @@ class Pages {
   RingService& rings_;
   HistoryService& history_;
   const relay::Followers& followers_;
+  const relay::Blocks& blocks_;
 };
 
 }  // namespace tagring::node

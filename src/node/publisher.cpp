@@ -22,6 +22,7 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
   if (!instances_.may_publish(note.author)) {
     co_return fail(ErrorCode::kDenied, "this node takes no posts from " + host_of(note.author));
   }
+  CO_TRY_VOID(moderation_.blocks().check_actor(note.author));
   const bool is_public = note.visibility == fediverse::Visibility::kPublic;
   if (!is_public && !is_update)
     co_return fail(ErrorCode::kInvalid, "only posts addressed to the public (`to`) are relayed");
@@ -30,10 +31,13 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
   for (const Tag& tag : note.tags) {
     if (is_public) post.tags.push_back(tag.canonical());
   }
-  if (post.tags.empty()) {
-    const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
-    if (!known) co_return "the post has no hashtags";
-  } else {
+  const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
+  if (!known) {
+    if (post.tags.empty()) co_return "the post has no hashtags";
+    post.tags = moderation_.admit(note.author, std::move(post.tags));
+    if (post.tags.empty()) co_return "too many hashtags, or too many posts under them, or all are blocked";
+  }
+  if (!post.tags.empty()) {
     CO_TRY(const relay::Consent consent, co_await this->consent(std::move(author)));
     if (!consent.relay) co_return "the author does not wish to be relayed";
     post.indexable = consent.archive;

@@ -11,7 +11,7 @@
 
 #include "fediverse/consent.hpp"
 #include "fediverse/note.hpp"
-#include "node/instances.hpp"
+#include "node/moderation.hpp"
 #include "node/roles.hpp"
 
 namespace tagring::node {
@@ -23,10 +23,11 @@ class Publisher {
   };
   static constexpr Duration kWishesLifetime = std::chrono::minutes(2);
 
-  Publisher(Options options, Instances& instances, Roles& roles, Outbox& outbox, relay::Store& store,
-            Courier& courier, Clock& clock, Executor executor)
+  Publisher(Options options, Instances& instances, Moderation& moderation, Roles& roles, Outbox& outbox,
+            relay::Store& store, Courier& courier, Clock& clock, Executor executor)
       : options_(options),
         instances_(instances),
+        moderation_(moderation),
         roles_(roles),
         outbox_(outbox),
         store_(store),
@@ -65,6 +66,7 @@ class Publisher {
 
   Options options_;
   Instances& instances_;
+  Moderation& moderation_;
   Roles& roles_;
   Outbox& outbox_;
   relay::Store& store_;

@@ -10,11 +10,13 @@ constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
 }
 
 Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-             Courier& courier, const Identity& identity, Clock& clock, Log& log, Executor executor, Rng rng)
+             const relay::Blocks& blocks, Courier& courier, const Identity& identity, Clock& clock, Log& log,
+             Executor executor, Rng rng)
     : options_(options),
       store_(store),
       history_(history),
       rings_(rings),
+      blocks_(blocks),
       courier_(courier),
       identity_(identity),
       clock_(clock),
@@ -101,6 +103,8 @@ Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> e
           {event.uri, event.tag, {ErrorCode::kDenied, "this node does not follow the tag at you"}});
       continue;
     }
+    // Taken, as far as the owner is concerned: a refusal would end the subscription.
+    if (event.op == relay::Op::kAdd && !check_blocks(event)) continue;
     const Result<Tag> tag = Tag::parse(event.tag);
     const bool served = tag && check_serving(Ring::kRelay, *tag);
     (served ? own : others).push_back(std::move(event));
@@ -130,6 +134,12 @@ Result<void> Roles::check_serving(Ring ring, const Tag& tag) const {
   return fail(ErrorCode::kNotOwner, "this node does not own the tag");
 }
 
+Result<void> Roles::check_blocks(const relay::TagEvent& event) const {
+  TRY_VOID(blocks_.check_actor(event.uri));
+  TRY_VOID(blocks_.check_actor(event.author));
+  return blocks_.check_tag(event.tag);
+}
+
 bool Roles::vouches(const std::string& sender, const relay::TagEvent& event) const {
   return is_same_or_below(host_of(sender), host_of(event.uri)) && !liars_.contains(sender);
 }
@@ -152,6 +162,7 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
   for (relay::TagEvent& event : events) {
     const Result<Tag> tag = Tag::parse(event.tag);
     Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
+    if (verdict && event.op == relay::Op::kAdd) verdict = check_blocks(event);
     if (verdict && sender != identity_.origin()) {
       bool trusted = vouches(sender, event);
       if (!trusted && ring == Ring::kStorage) trusted = co_await is_relay_owner(*tag, sender);

@@ -12,6 +12,7 @@
 #include "node/announcer.hpp"
 #include "node/outbox.hpp"
 #include "node/subscriber.hpp"
+#include "relay/blocks.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::node {
@@ -26,7 +27,8 @@ class Roles {
   };
 
   Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-        Courier& courier, const Identity& identity, Clock& clock, Log& log, Executor executor, Rng rng);
+        const relay::Blocks& blocks, Courier& courier, const Identity& identity, Clock& clock, Log& log,
+        Executor executor, Rng rng);
 
   // The parts that pass events on. Set once, before anything is taken in.
   void connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber);
@@ -65,12 +67,14 @@ class Roles {
   Task<Result<void>> check_at_origin(relay::TagEvent event);
   Task<Result<void>> ask_author(relay::TagEvent* event, std::map<std::string, fediverse::Wishes>* asked);
   Task<void> spot_check(relay::TagEvent event, std::string sender);
+  [[nodiscard]] Result<void> check_blocks(const relay::TagEvent& event) const;
   bool vouches(const std::string& sender, const relay::TagEvent& event) const;
 
   Options options_;
   relay::Store& store_;
   storage::HistoryStore& history_;
   RingService& rings_;
+  const relay::Blocks& blocks_;
   Courier& courier_;
   const Identity& identity_;
   Clock& clock_;

@@ -40,6 +40,13 @@ class Followers {
   // Somebody follows the tag who is not a node: a reason for this node to subscribe to it.
   [[nodiscard]] bool has_people(const std::string& tag) const;
   [[nodiscard]] std::size_t size() const { return size_; }
+  // visit(tag, actor) for each.
+  template <class Visit>
+  void visit(Visit visit) const {
+    for (const auto& [tag, of_tag] : tags_) {
+      for (const auto& [actor, entry] : of_tag.actors) visit(tag, actor);
+    }
+  }
 
  private:
   struct Entry {

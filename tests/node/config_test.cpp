@@ -82,6 +82,8 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_FALSE(config->open);
   EXPECT_FALSE(config->people);
   EXPECT_FALSE(config->archive_all);
+  EXPECT_EQ(config->hashtags_of_a_post, 30U);
+  EXPECT_EQ(config->posts_an_hour, 60U);
   EXPECT_EQ(config->tags_per_instance, 1000U);
   EXPECT_FALSE(config->allow_private_addresses);
   EXPECT_TRUE(config->ca_file.empty());
@@ -113,6 +115,8 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_TRUE(config->open);
   EXPECT_TRUE(config->people);
   EXPECT_TRUE(config->archive_all);
+  EXPECT_EQ(config->hashtags_of_a_post, 12U);
+  EXPECT_EQ(config->posts_an_hour, 20U);
   EXPECT_EQ(config->tags_per_instance, 200U);
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");

@@ -14,7 +14,7 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 17> kTables = {{
+constexpr std::array<Table, 19> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
@@ -24,6 +24,8 @@ constexpr std::array<Table, 17> kTables = {{
     {"followers", "SELECT tag||' '||actor||' '||inbox||' '||follow_id||' '||via||' '||since FROM followers"},
     {"followed_tags", "SELECT tag FROM followed_tags ORDER BY tag"},
     {"letters", "SELECT actor||' '||inbox||' '||body FROM letters"},
+    {"blocks", "SELECT kind||' '||what||' '||reason||' '||source FROM blocks"},
+    {"separations", "SELECT host||' '||other||' '||receive FROM separations"},
     {"permissions", "SELECT host||' '||publishes||' '||receives FROM permissions"},
     {"links", "SELECT actor||' '||relay||' '||follow||' '||style||' '||accepted FROM links"},
     {"own_follows", "SELECT actor||' '||object||' '||follow_id||' '||accepted FROM own_follows"},
@@ -144,8 +146,8 @@ void NodeTest::start(Config config) {
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_counter("incarnation")).value();
   Environment environment{
-      clock, loop.executor(kOwner), internet, workers, stores->relay, stores->instances, stores->history, log,
-      42};
+      clock,          loop.executor(kOwner), internet, workers, stores->relay, stores->instances,
+      stores->blocks, stores->history,       log,      42};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);

@@ -1,0 +1,114 @@
+#include "node/moderation.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tagring::node {
+namespace {
+
+using relay::Block;
+using relay::BlockKind;
+
+constexpr std::size_t kRecentMax = 50'000;
+
+relay::Blocks of(const std::vector<Block>& list) {
+  relay::Blocks blocks;
+  for (const Block& block : list) blocks.add(block);
+  return blocks;
+}
+
+}  // namespace
+
+Task<Result<void>> Moderation::load() {
+  CO_TRY(std::vector<Block> blocks, co_await store_.blocks());
+  for (Block& block : blocks) blocks_.add(std::move(block));
+  CO_TRY(std::vector<relay::Separation> separations, co_await store_.separations());
+  for (relay::Separation& separation : separations) blocks_.add(std::move(separation));
+  co_return Result<void>();
+}
+
+std::vector<std::string> Moderation::admit(const std::string& author, std::vector<std::string> tags) {
+  if (tags.size() > options_.hashtags_of_a_post) return {};
+  if (recent_.size() > kRecentMax) recent_.clear();
+  std::erase_if(tags, [&](const std::string& tag) {
+    if (blocks_.of_tag(tag) != nullptr) return true;
+    std::deque<Instant>& times = recent_[{author, tag}];
+    while (!times.empty() && clock_.now() - times.front() > std::chrono::hours(1)) times.pop_front();
+    if (times.size() >= options_.posts_an_hour) return true;
+    times.push_back(clock_.now());
+    return false;
+  });
+  return tags;
+}
+
+Moderation::Effect Moderation::preview(const std::vector<Block>& list) const {
+  Effect effect;
+  for (const Block& block : list)
+    ++(blocks_.find(block.kind, block.what) != nullptr ? effect.known : effect.fresh);
+  const relay::Blocks coming = of(list);
+  std::set<std::string> actors;
+  followers_.all().visit([&](const std::string& tag, const std::string& actor) {
+    if (coming.of_actor(actor) != nullptr || coming.of_tag(tag) != nullptr) actors.insert(actor);
+  });
+  effect.followers.assign(actors.begin(), actors.end());
+  for (std::string& host : instances_.hosts()) {
+    if (coming.of_host(host) != nullptr) effect.instances.push_back(std::move(host));
+  }
+  return effect;
+}
+
+Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
+  Effect effect = preview(list);
+  for (Block& block : list) block.since = clock_.wall_now();
+  CO_TRY_VOID(co_await store_.save_blocks(list));
+  for (const Block& block : list) blocks_.add(block);
+  for (const std::string& host : effect.instances) {
+    CO_TRY_VOID(co_await instances_.permit({host, false, false}));
+  }
+  std::vector<std::pair<std::string, std::string>> gone;
+  followers_.all().visit([&](const std::string& tag, const std::string& actor) {
+    if (blocks_.of_actor(actor) != nullptr || blocks_.of_tag(tag) != nullptr) gone.emplace_back(tag, actor);
+  });
+  CO_TRY_VOID(co_await followers_.unfollow(std::move(gone)));
+  co_return effect;
+}
+
+Task<Result<void>> Moderation::unblock(BlockKind kind, std::string what) {
+  std::vector<std::pair<BlockKind, std::string>> lifted = {{kind, what}};
+  CO_TRY_VOID(co_await store_.drop_blocks(std::move(lifted)));
+  blocks_.remove(kind, what);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Moderation::separate(relay::Separation separation, bool on) {
+  if (on) {
+    CO_TRY_VOID(co_await store_.save_separation(separation));
+    blocks_.add(std::move(separation));
+  } else {
+    CO_TRY_VOID(co_await store_.drop_separation(separation));
+    blocks_.remove(separation);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<Moderation::Effect>> Moderation::import(fediverse::Blocklist list, std::string source) {
+  std::vector<Block> blocks;
+  for (fediverse::BlockedDomain& entry : list.domains)
+    blocks.push_back({BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}});
+  const relay::Blocks coming = of(blocks);
+  std::vector<std::pair<BlockKind, std::string>> lifted;
+  for (const Block& block : blocks_.all()) {
+    const bool stays = block.source != source || coming.find(block.kind, block.what) != nullptr;
+    if (!stays) lifted.emplace_back(block.kind, block.what);
+  }
+  // What the administrator blocked himself stays his.
+  std::erase_if(blocks, [this](const Block& block) {
+    const Block* present = blocks_.find(block.kind, block.what);
+    return present != nullptr && present->source == "admin";
+  });
+  CO_TRY_VOID(co_await store_.drop_blocks(lifted));
+  for (const auto& [kind, what] : lifted) blocks_.remove(kind, what);
+  co_return co_await block(std::move(blocks));
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,192 @@
+// Blocks in each role: what is kept away, what falls under a new block, and lists.
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Moderating : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+  Author fan = make_author("https://far.example/users/fan", "https://far.example/inbox");
+  Author peer = make_node_author("https://tags.peer.example");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+  PostText foreign{
+      .uri = "https://peer.example/notes/1", .author = "https://peer.example/users/u", .tags = {"cats"}};
+
+  json::object admin(const std::string& path, const json::object& body, int status = 200) {
+    const HttpResponse response = control(path, json::serialize(body));
+    EXPECT_EQ(response.status, status) << response.body;
+    settle();
+    return json::parse_object(response.body).value_or(json::object());
+  }
+  json::object block(const std::string& kind, const std::string& what) {
+    return admin("/blocks/add", {{"kind", kind}, {"what", what}, {"reason", "spam"}});
+  }
+  void follow() {
+    EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+    settle();
+  }
+  int publish() {
+    const int status = post_signed(create_text(post), alice).status;
+    settle();
+    return status;
+  }
+  std::vector<std::string> bring(const PostText& brought, const std::string& target) {
+    const auto refusals = refusals_of(post_signed(batch_text("Add", peer, origin + target, {brought}), peer));
+    settle();
+    return refusals;
+  }
+};
+
+TEST_F(Moderating, ABlockedDomainOrAuthorPublishesNothing) {
+  block("author", alice.id);
+  expect_refused(signed_request(alice, create_text(post)), 403, "denied", "is blocked here: spam");
+  admin("/blocks/remove", {{"kind", "author"}, {"what", alice.id}});
+  EXPECT_EQ(publish(), 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  block("domain", "example");
+  expect_refused(signed_request(alice, create_text(post, "Update")), 403, "denied", "is blocked here");
+}
+
+TEST_F(Moderating, OwnersTakeNothingOfABlockedDomainOrHashtag) {
+  block("domain", "peer.example");
+  EXPECT_THAT(bring(foreign, "/relay"), ElementsAre(HasSubstr("denied: peer.example is blocked here")));
+  EXPECT_THAT(bring(foreign, "/storage"), ElementsAre(HasSubstr("denied: peer.example is blocked here")));
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "peer.example"}});
+  block("tag", "#Cats");
+  EXPECT_THAT(bring(foreign, "/relay"), ElementsAre(HasSubstr("denied: #cats is blocked here")));
+  EXPECT_THAT(rows("SELECT uri FROM feed"), IsEmpty());
+}
+
+TEST_F(Moderating, WhatIsBlockedIsHiddenInTheHistoryAndShownAgainAfterwards) {
+  EXPECT_THAT(bring(foreign, "/relay"), IsEmpty());
+  EXPECT_THAT(history("cats"), ElementsAre(foreign.uri));
+  block("author", foreign.author);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  admin("/blocks/remove", {{"kind", "author"}, {"what", foreign.author}});
+  EXPECT_THAT(history("cats"), ElementsAre(foreign.uri));
+}
+
+TEST_F(Moderating, FollowersOnABlockedDomainGoAndDoNotComeBack) {
+  follow();
+  const json::object effect = block("domain", "far.example");
+  EXPECT_THAT(json::serialize(effect.at("followers")), HasSubstr(fan.id));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  expect_refused(signed_request(fan, follow_text(fan, {origin + "/tag/cats"})), 403, "denied",
+                 "is blocked here");
+}
+
+TEST_F(Moderating, AnExcludedHashtagHasNoActorAndIsNotRelayed) {
+  follow();
+  block("tag", "cats");
+  EXPECT_EQ(get("/tag/cats").status, 404);
+  EXPECT_THAT(get("/tag/cats").body, HasSubstr("spam"));
+  EXPECT_EQ(get("/.well-known/webfinger?resource=acct:cats@tags.home.example").status, 404);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_EQ(publish(), 202);
+  EXPECT_THAT(rows("SELECT uri FROM posts"), IsEmpty());
+}
+
+TEST_F(Moderating, InstancesAreKeptApartAsTheyWish) {
+  follow();
+  const json::object wish = {{"host", "far.example"}, {"other", "home.example"}, {"direction", "receive"}};
+  admin("/separations/add", wish);
+  publish();
+  EXPECT_THAT(internet.posted_to("https://far.example/inbox"), IsEmpty());
+  admin("/separations/remove", wish);
+  admin("/separations/add", {{"host", "home.example"}, {"other", "far.example"}, {"direction", "send"}});
+  post.uri = "https://home.example/notes/2";
+  publish();
+  EXPECT_THAT(internet.posted_to("https://far.example/inbox"), IsEmpty());
+  admin("/separations/remove", {{"host", "home.example"}, {"other", "far.example"}, {"direction", "send"}});
+  post.uri = "https://home.example/notes/3";
+  publish();
+  EXPECT_THAT(internet.posted_to("https://far.example/inbox"), SizeIs(1));
+}
+
+TEST_F(Moderating, AListSaysWhatItWouldDoAndThenDoesIt) {
+  follow();
+  const std::string text = "#domain,#severity\nfar.example,suspend\nloud.example,silence\n";
+  const std::string before = state();
+  json::object effect = admin("/blocks/import", {{"source", "tier0"}, {"text", text}, {"preview", true}});
+  EXPECT_EQ(effect.at("fresh"), json::value(1));
+  EXPECT_THAT(json::serialize(effect.at("followers")), HasSubstr(fan.id));
+  EXPECT_THAT(json::serialize(effect.at("skipped")), HasSubstr("severity is silence"));
+  EXPECT_EQ(state(), before);
+  admin("/blocks/import", {{"source", "tier0"}, {"text", text}});
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_THAT(rows("SELECT what||' '||source FROM blocks"), ElementsAre("far.example tier0"));
+}
+
+TEST_F(Moderating, ANewListLiftsWhatItNoLongerNamesAndLeavesOtherBlocksAlone) {
+  block("domain", "mine.example");
+  admin("/blocks/import", {{"source", "a"}, {"text", "one.example\nmine.example"}});
+  admin("/blocks/import", {{"source", "b"}, {"text", "two.example"}});
+  admin("/blocks/import", {{"source", "a"}, {"text", "three.example"}});
+  EXPECT_THAT(rows("SELECT what||' '||source FROM blocks ORDER BY what"),
+              ElementsAre("mine.example admin", "three.example a", "two.example b"));
+}
+
+TEST_F(Moderating, BlocksSurviveARestart) {
+  block("domain", "home.example");
+  start(config());
+  settle();
+  EXPECT_EQ(publish(), 403);
+}
+
+TEST_F(Moderating, BadRequestsChangeNothing) {
+  const std::string before = state();
+  admin("/blocks/add", {{"kind", "planet"}, {"what", "x.example"}}, 400);
+  admin("/blocks/add", {{"kind", "domain"}, {"what", "https://x.example/"}}, 400);
+  admin("/blocks/add", {{"kind", "author"}, {"what", "alice"}}, 400);
+  admin("/blocks/add", {{"kind", "tag"}, {"what", "#"}}, 400);
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "x.example"}}, 404);
+  admin("/blocks/import", {{"source", ""}, {"text", "x.example"}}, 400);
+  admin("/blocks/import", {{"source", "s"}, {"text", ""}}, 400);
+  admin("/separations/add", {{"host", "a.example"}, {"other", "b.example"}, {"direction", "up"}}, 400);
+  EXPECT_EQ(state(), before);
+}
+
+TEST_F(Moderating, EveryChangeLeavesALineInTheLog) {
+  block("domain", "spam.example");
+  EXPECT_THAT(log_lines, ::testing::Contains(HasSubstr("event=admin")));
+}
+
+TEST_F(Moderating, APostWithTooManyHashtagsIsTakenForAdvertising) {
+  Config strict = config();
+  strict.hashtags_of_a_post = 3;
+  start(strict);
+  settle();
+  post.tags = {"a", "b", "c", "d"};
+  EXPECT_EQ(publish(), 202);
+  EXPECT_THAT(rows("SELECT uri FROM posts"), IsEmpty());
+  post.tags = {"a", "b", "c"};
+  EXPECT_EQ(publish(), 202);
+  EXPECT_THAT(rows("SELECT uri FROM posts"), ElementsAre(post.uri));
+}
+
+TEST_F(Moderating, AnAuthorHasSoManyPostsAnHourUnderAHashtag) {
+  Config strict = config();
+  strict.posts_an_hour = 2;
+  start(strict);
+  settle();
+  for (int i = 0; i < 4; ++i) {
+    post.uri = fmt::format("https://home.example/notes/{}", i);
+    EXPECT_EQ(publish(), 202);
+  }
+  EXPECT_THAT(rows("SELECT uri FROM posts"), SizeIs(2));
+  settle(std::chrono::hours(1));
+  post.uri = "https://home.example/notes/9";
+  publish();
+  EXPECT_THAT(rows("SELECT uri FROM posts"), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace tagring::node
