@@ -34,7 +34,8 @@ void check_key(std::string_view text, const std::string& id) {
   check_id(key->id);
   TR_ASSERT(key->id == id || key->id == fediverse::kPublic);
   TR_ASSERT(fediverse::is_same_origin(key->id, key->owner));
-  TR_ASSERT(!key->pem.empty() && key->pem.size() <= 8192);
+  TR_ASSERT(key->pem.empty() != key->multibase.empty());
+  TR_ASSERT(key->pem.size() <= 8192 && key->multibase.size() <= 2048);
 }
 
 }  // namespace
@@ -44,8 +45,10 @@ void fuzz(std::string_view text) {
   check_actor(text, object ? json::id_of(*object, "id") : "https://example.net/actor");
   if (!object) return;
   check_key(text, json::id_of(*object));
-  json::for_each(json::find(*object, "publicKey"),
-                 [&](const json::value& key) { check_key(text, json::id_of(key)); });
+  for (const char* property : {"publicKey", "assertionMethod"}) {
+    json::for_each(json::find(*object, property),
+                   [&](const json::value& key) { check_key(text, json::id_of(key)); });
+  }
 }
 
 }  // namespace tagring::fuzzing

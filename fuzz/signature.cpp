@@ -36,60 +36,71 @@ HttpRequest read_request(std::string_view text) {
   return request;
 }
 
-void check_claim(const HttpRequest& request) {
-  const Result<SignatureClaim> claim = read_signature(request, kNow, policy());
-  if (!claim) {
-    TR_ASSERT(claim.error().code == ErrorCode::kDenied);
+void check_claims(const HttpRequest& request) {
+  const Result<std::vector<SignatureClaim>> claims = read_signatures(request, kNow, policy());
+  if (!claims) {
+    TR_ASSERT(claims.error().code == ErrorCode::kDenied);
     return;
   }
-  TR_ASSERT(is_same_origin(claim->key_id, claim->key_id));
-  TR_ASSERT(!claim->covered.empty() && !claim->signing_strings.empty() && claim->signing_strings.size() <= 2);
-  TR_ASSERT(claim->signed_at >= kNow - policy().age_max && claim->signed_at <= kNow + policy().ahead_max);
+  TR_ASSERT(!claims->empty() && claims->size() <= 5);
+  for (const SignatureClaim& claim : *claims) {
+    TR_ASSERT(is_same_origin(claim.key_id, claim.key_id));
+    TR_ASSERT(!claim.covered.empty() && !claim.signing_strings.empty() && claim.signing_strings.size() <= 2);
+    TR_ASSERT(claim.signed_at >= kNow - policy().age_max && claim.signed_at <= kNow + policy().ahead_max);
+  }
 
   // What must be covered cannot change.
   HttpRequest changed = request;
   changed.body += "x";
-  TR_ASSERT(!read_signature(changed, kNow, policy()));
+  TR_ASSERT(!read_signatures(changed, kNow, policy()));
   changed = request;
   changed.headers.set("Host", "tags.example.com");
-  TR_ASSERT(!read_signature(changed, kNow, policy()));
+  TR_ASSERT(!read_signatures(changed, kNow, policy()));
   changed = request;
   changed.target += "x";
-  const Result<SignatureClaim> other = read_signature(changed, kNow, policy());
-  TR_ASSERT(!other || other->signing_strings.front() != claim->signing_strings.front());
+  const Result<std::vector<SignatureClaim>> others = read_signatures(changed, kNow, policy());
+  if (!others) return;
+  for (const SignatureClaim& claim : *claims) {
+    for (const SignatureClaim& other : *others)
+      TR_ASSERT(other.signing_strings.front() != claim.signing_strings.front());
+  }
 }
 
-// A call to that target with that body, signed by us, is read and verified; and not with another body.
-void check_signing(const HttpRequest& request) {
+// A call to that target with that body, signed by us, is read and verified; and not with another target.
+void check_signing(const HttpRequest& request, SignatureForm form) {
   Result<Url> url = Url::parse("https://tags.example.org" + request.target);
   if (!url || url->host != "tags.example.org" || request.body.empty()) return;
   HttpCall call("POST", *url, Instant());
   call.body = request.body;
   call.headers.set("Content-Type", std::string(kActivityJson));
-  sign_call(call, key(), kKeyId, kNow);
+  sign_call(call, key(), kKeyId, kNow, form);
   HttpRequest received{
       .method = "POST", .target = call.url.target, .headers = call.headers, .body = call.body, .peer = {}};
   received.headers.set("Host", call.url.authority());
-  const Result<SignatureClaim> claim = read_signature(received, kNow, policy());
+  const Result<std::vector<SignatureClaim>> claims = read_signatures(received, kNow, policy());
   if (call.url.port != 443 && call.url.port != 8443) {
-    TR_ASSERT(!claim);
+    TR_ASSERT(!claims);
     return;
   }
-  TR_ASSERT(claim);
-  TR_ASSERT(claim->key_id == kKeyId);
+  TR_ASSERT(claims && claims->size() == 1);
+  TR_ASSERT(claims->front().key_id == kKeyId);
   static const crypto::PublicKey verifier = key().public_key();
-  TR_ASSERT(verify(*claim, verifier));
+  TR_ASSERT(verify(claims->front(), verifier));
   received.target += "x";
-  const Result<SignatureClaim> moved = read_signature(received, kNow, policy());
-  TR_ASSERT(!moved || !verify(*moved, verifier) || call.url.target.contains('?'));
+  const Result<std::vector<SignatureClaim>> moved = read_signatures(received, kNow, policy());
+  const bool query_may_change = form == SignatureForm::kCavagePathOnly && call.url.target.contains('?');
+  TR_ASSERT(!moved || !verify(moved->front(), verifier) || query_may_change);
 }
 
 }  // namespace
 
 void fuzz(std::string_view text) {
   const HttpRequest request = read_request(text);
-  check_claim(request);
-  check_signing(request);
+  check_claims(request);
+  for (const SignatureForm form :
+       {SignatureForm::kCavage, SignatureForm::kCavagePathOnly, SignatureForm::kMessage}) {
+    check_signing(request, form);
+  }
 }
 
 }  // namespace tagring::fuzzing
