@@ -103,6 +103,7 @@ stabilise_ms = {self.stabilise_ms}
 
 [publish]
 instances = {json.dumps(instances)}
+posts_an_hour = 1000000
 
 [network]
 allow_private_addresses = true

@@ -35,7 +35,7 @@ class Moderation {
   [[nodiscard]] Task<Result<void>> load();
   [[nodiscard]] const relay::Blocks& blocks() const { return blocks_; }
 
-  // The hashtags of a new post that may be passed on, and counts them. Empty for too many.
+  // The hashtags of a post that are within the limits, and counts them. Empty for too many.
   [[nodiscard]] std::vector<std::string> admit(const std::string& author, std::vector<std::string> tags);
 
   // What a change does, or would do.

@@ -31,11 +31,14 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
   for (const Tag& tag : note.tags) {
     if (is_public) post.tags.push_back(tag.canonical());
   }
-  const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
-  if (!known) {
-    if (post.tags.empty()) co_return "the post has no hashtags";
-    post.tags = moderation_.admit(note.author, std::move(post.tags));
-    if (post.tags.empty()) co_return "too many hashtags, or too many posts under them, or all are blocked";
+  std::erase_if(post.tags, [this](const std::string& tag) { return !moderation_.blocks().check_tag(tag); });
+  std::vector<std::string> admitted = moderation_.admit(note.author, post.tags);
+  if (post.tags.empty() || admitted.size() < post.tags.size()) {
+    // What is known keeps its hashtags: only new posts count against the limits.
+    const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
+    if (!known && post.tags.empty()) co_return "the post has no hashtags that are relayed here";
+    if (!known && admitted.empty()) co_return "too many hashtags, or too many posts under them";
+    if (!known) post.tags = std::move(admitted);
   }
   if (!post.tags.empty()) {
     CO_TRY(const relay::Consent consent, co_await this->consent(std::move(author)));

@@ -219,7 +219,7 @@ TEST_F(BadInput, TagsAreReadWhateverTheirShape) {
        {json::value("#dogs"), json::value(7), json::value(nullptr), json::value(json::array{}),
         json::value(json::object{{"name", "#dogs"}})}) {
     expect_ignored(signed_request(alice, with_tag("https://home.example/notes/4", garbage)),
-                   "the post has no hashtags");
+                   "the post has no hashtags that are relayed here");
   }
 }
 
