@@ -127,6 +127,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"node.address", address(config.address)},
       {"node.data", path(config.data, directory)},
       {"node.log_level", text(config.log_level)},
+      {"node.admin_token_file", path(config.admin_token_file, directory)},
       {"listen.address", address(config.listen_address)},
       {"listen.port", number(config.listen_port, 1, 65535)},
       {"listen.certificate", path(config.certificate, directory)},
@@ -206,6 +207,19 @@ Result<void> check(Config& config) {
   return {};
 }
 
+Result<std::string> read_token(const std::filesystem::path& file) {
+  std::error_code unreadable;
+  const std::filesystem::perms mode = std::filesystem::status(file, unreadable).permissions();
+  constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
+  std::ifstream stream(file);
+  std::string token;
+  if (unreadable || !(stream >> token)) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
+  if ((mode & kOthers) != std::filesystem::perms::none)
+    return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file.string()));
+  if (token.size() < 16) return fail(ErrorCode::kInvalid, "the token needs 16 characters or more");
+  return token;
+}
+
 }  // namespace
 
 std::string Config::origin() const {
@@ -238,6 +252,14 @@ Result<Config> Config::load(const std::filesystem::path& file) {
   std::ostringstream content;
   content << stream.rdbuf();
   Result<Config> config = parse(content.str(), file.parent_path());
+  if (config && !config->admin_token_file.empty()) {
+    const Result<std::string> token = read_token(config->admin_token_file);
+    if (token) {
+      config->admin_token = *token;
+    } else {
+      config = bad("node.admin_token_file", token.error().message);
+    }
+  }
   if (!config) return fail(config.error().code, fmt::format("{}: {}", file.string(), config.error().message));
   return config;
 }

@@ -22,6 +22,8 @@ struct Config {
   IpAddress address;                    // public address: its /64 is part of the node's IDs
   std::filesystem::path data = "data";  // directory for the database and the control socket
   std::string log_level = "info";
+  std::filesystem::path admin_token_file;  // empty: the control socket is the only way in
+  std::string admin_token;                 // what the file holds; load() fills it in
 
   // [listen]
   std::optional<IpAddress> listen_address;  // default: `address`
@@ -57,6 +59,7 @@ struct Config {
 
   // kInvalid with the offending key and what to do about it. Relative paths are relative to `directory`.
   static Result<Config> parse(std::string_view toml, const std::filesystem::path& directory);
+  // The same, and reads admin_token_file: 16 characters or more, readable by its owner only.
   static Result<Config> load(const std::filesystem::path& file);
 };
 

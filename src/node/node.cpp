@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "crypto/hash.hpp"
 #include "node/catch_up.hpp"
 #include "node/control.hpp"
 #include "node/pages.hpp"
@@ -12,6 +13,7 @@
 namespace tagring::node {
 namespace {
 
+constexpr std::string_view kAdminPath = "/admin/";
 constexpr std::size_t kHandOutPage = 1'000;
 
 std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
@@ -108,6 +110,7 @@ struct Node::Parts {
   }
   void connect();
   Task<Result<void>> load();
+  Task<HttpResponse> administer(HttpRequest request);
   Task<void> hand_out_feed();
   Task<void> hand_out_history();
   Task<void> wait_for_outbox();
@@ -174,6 +177,21 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
   co_return Result<void>();
+}
+
+// The control requests, from who has the token.
+Task<HttpResponse> Node::Parts::administer(HttpRequest request) {
+  // Hashes, so that the time says nothing about how much of a guess is right.
+  const auto wanted = crypto::sha256("Bearer " + config.admin_token);
+  const auto given = crypto::sha256(request.headers.find("Authorization").value_or(""));
+  if (config.admin_token.empty() || given != wanted) {
+    HttpResponse response = error_response({ErrorCode::kDenied, "a token is needed: node.admin_token_file"});
+    response.status = 401;
+    response.headers.add("WWW-Authenticate", "Bearer");
+    co_return response;
+  }
+  request.target.erase(0, kAdminPath.size() - 1);
+  co_return co_await control.answer(std::move(request));
 }
 
 // After a merge of rings, what this node took as an owner in the smaller one belongs to owners in the larger
@@ -261,6 +279,7 @@ Task<void> Node::leave() {
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
+  if (path.starts_with(kAdminPath)) co_return co_await parts_->administer(std::move(request));
   if (request.method == "POST" && path == RingService::kPath)
     co_return co_await parts_->rings.answer(std::move(request));
   if (request.method == "POST" && path == Transfer::kPath)

@@ -259,6 +259,39 @@ TEST(Config, ListensEverywhereIfToldSo) {
   EXPECT_EQ(config->listen_address, ip("::"));
 }
 
+class TokenFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(directory_ / "tagring.toml") << with("node", "admin_token_file", "\"token\"");
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  void write(const std::string& token, std::filesystem::perms mode) {
+    std::ofstream(directory_ / "token") << token << "\n";
+    std::filesystem::permissions(directory_ / "token", mode);
+  }
+  Result<Config> load() { return Config::load(directory_ / "tagring.toml"); }
+
+ private:
+  std::string pattern_ = (std::filesystem::temp_directory_path() / "tagring-config-XXXXXX").string();
+  std::filesystem::path directory_ = ::mkdtemp(pattern_.data());
+};
+
+TEST_F(TokenFile, IsReadIfItIsSecret) {
+  constexpr auto kOwner = std::filesystem::perms::owner_read;
+  write("correct-horse-battery", kOwner);
+  ASSERT_TRUE(load()) << load().error().message;
+  EXPECT_EQ(load()->admin_token, "correct-horse-battery");
+}
+
+TEST_F(TokenFile, IsRefusedIfItIsMissingShortOrReadByOthers) {
+  constexpr auto kOwner = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  EXPECT_NE(load().error().message.find("cannot read"), std::string::npos);
+  write("short", kOwner);
+  EXPECT_NE(load().error().message.find("16 characters or more"), std::string::npos);
+  write("correct-horse-battery", kOwner | std::filesystem::perms::group_read);
+  EXPECT_NE(load().error().message.find("others may read it: chmod 600"), std::string::npos);
+}
+
 TEST(Config, MayCreateANetworkWithoutBootstrap) {
   std::string text = with("ring", "bootstrap", "");
   text += "create = true\n";  // [ring] is the last section

@@ -159,6 +159,22 @@ TEST_F(Moderating, EveryChangeLeavesALineInTheLog) {
   EXPECT_THAT(log_lines, ::testing::Contains(HasSubstr("event=admin")));
 }
 
+TEST_F(Moderating, TheAdministratorMayAskFromOutsideWithTheToken) {
+  HttpRequest request;
+  request.target = "/admin/status";
+  EXPECT_EQ(ask(request).status, 401);
+  Config remote = config();
+  remote.admin_token = "correct-horse-battery";
+  start(remote);
+  settle();
+  EXPECT_EQ(ask(request).status, 401);
+  request.headers.set("Authorization", "Bearer wrong-horse-battery");
+  EXPECT_EQ(ask(request).status, 401);
+  request.headers.set("Authorization", "Bearer correct-horse-battery");
+  EXPECT_EQ(ask(request).status, 200);
+  EXPECT_EQ(ask(request).body, control("/status").body);
+}
+
 TEST_F(Moderating, APostWithTooManyHashtagsIsTakenForAdvertising) {
   Config strict = config();
   strict.hashtags_of_a_post = 3;
