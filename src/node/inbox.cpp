@@ -41,7 +41,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     co_return error_response(activity.error());
   }
   Envelope envelope{request.target, request.body};
-  Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(std::move(request));
+  Result<Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) {
     const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
     if (deletion != nullptr && deletion->uri == activity->actor &&
@@ -52,12 +52,13 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     ++counters_.refused;
     co_return not_authentic(sender.error());
   }
-  if (sender->id != activity->actor) {
+  if (sender->actor.id != activity->actor) {
     ++counters_.refused;
-    co_return error_response(
-        {ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}", sender->id, activity->actor)});
+    co_return error_response({ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}",
+                                                              sender->actor.id, activity->actor)});
   }
-  HttpResponse response = co_await dispatch(std::move(*activity), std::move(*sender), std::move(envelope));
+  HttpResponse response =
+      co_await dispatch(std::move(*activity), std::move(sender->actor), std::move(envelope));
   if (response.status >= 400) {
     ++counters_.refused;
   } else {

@@ -77,6 +77,11 @@ bool Instances::may_publish(const std::string& author) const {
   return link != links_.end() && link->second.style == Style::kPerson && link->second.accepted;
 }
 
+bool Instances::is_denied(const std::string& host) const {
+  const auto permission = decision(host);
+  return permission && !permission->publishes && !permission->receives;
+}
+
 bool Instances::is_litepub_relay(const std::string& actor) const {
   const auto link = links_.find({actor, identity_.actor()});
   return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;

@@ -47,6 +47,9 @@ class Instances {
   // The posts of that author are taken.
   [[nodiscard]] bool may_publish(const std::string& author) const;
 
+  // The administrator has decided against all dealings with that host.
+  [[nodiscard]] bool is_denied(const std::string& host) const;
+
   // That actor is a LitePub relay that was accepted: it announces its people's posts to be relayed.
   [[nodiscard]] bool is_litepub_relay(const std::string& actor) const;
 

@@ -79,7 +79,8 @@ struct Node::Parts {
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
-        announcer(lane_options(), world.store, followers, courier, blocks, identity, world.clock,
+        partials({config.followers_sync, {}}, followers, identity, authenticator, world.clock, world.workers),
+        announcer(lane_options(), world.store, followers, partials, courier, blocks, identity, world.clock,
                   world.executor, rng.fork()),
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
         subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
@@ -107,6 +108,7 @@ struct Node::Parts {
                                 : roles.archive(std::move(events), identity.origin());
   }
   void connect();
+  Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<void> hand_out_feed();
   Task<void> hand_out_history();
@@ -124,6 +126,7 @@ struct Node::Parts {
   RingService rings;
   Roles roles;
   Outbox outbox;
+  PartialCollections partials;
   Announcer announcer;
   CatchUp catch_up;
   Subscriber subscriber;
@@ -159,12 +162,28 @@ void Node::Parts::connect() {
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
   };
+  partials.is_denied = [this](const std::string& host) { return instances.is_denied(host); };
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
 }
 
+// A digest that does not fit its followers would have every server ask for the list, again and again.
+Task<Result<void>> Node::Parts::check_partials() {
+  CO_TRY(const relay::Store::PartialsCheck check, co_await environment.store.check_partials());
+  for (const relay::PartialKey& key : check.repaired) {
+    environment.log.warn("followers_digest_repaired", {{"tag", key.collection}, {"server", key.authority}});
+  }
+  const std::string because = config.followers_conflict.empty() && !config.followers_sync
+                                  ? "followers.sync = false"
+                                  : config.followers_conflict;
+  environment.log.info("followers_sync",
+                       {{"on", config.followers_sync ? "yes" : "no"}, {"because", because}});
+  co_return Result<void>();
+}
+
 Task<Result<void>> Node::Parts::load() {
+  CO_TRY_VOID(co_await check_partials());
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await instances.load());
   CO_TRY_VOID(co_await moderation.load());
@@ -275,6 +294,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     response.status = 405;
     co_return response;
   }
+  if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }

@@ -268,9 +268,9 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
 }
 
 Task<HttpResponse> Transfer::answer(HttpRequest request) {
-  const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
+  const Result<Authentic> sender = co_await authenticator_.authenticate(request);
   if (!sender) co_return not_authentic(sender.error());
-  Result<Request> asked = read(request, *sender);
+  Result<Request> asked = read(request, sender->actor);
   if (!asked) co_return error_response(asked.error());
   for (const auto& vserver : rings_.of(asked->ring).vservers()) {
     // While we still own what it will own, more may be written here: not before we know it as our
