@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "followers/header.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
@@ -41,6 +42,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     co_return error_response(activity.error());
   }
   Envelope envelope{request.target, request.body};
+  const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
   Result<Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) {
     const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
@@ -57,8 +59,9 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     co_return error_response({ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}",
                                                               sender->actor.id, activity->actor)});
   }
-  HttpResponse response =
-      co_await dispatch(std::move(*activity), std::move(sender->actor), std::move(envelope));
+  HttpResponse response = co_await dispatch(std::move(*activity), sender->actor, std::move(envelope));
+  // Whatever comes of it, the answer is the same.
+  if (synchronization) sync_.take(*synchronization, *sender);
   if (response.status >= 400) {
     ++counters_.refused;
   } else {

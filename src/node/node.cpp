@@ -93,7 +93,9 @@ struct Node::Parts {
                    instances, world.clock),
         publisher({config.archive_all}, instances, moderation, roles, outbox, world.store, courier,
                   world.clock, world.executor),
-        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, mailbox, identity,
+        sync({config.followers_sync, config.followers_require_coverage, {}}, subscriber, instances, courier,
+             identity, world.clock, world.workers, world.log, world.executor, rng.fork()),
+        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, mailbox, identity,
               world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
@@ -135,6 +137,7 @@ struct Node::Parts {
   Instances instances;
   Moderation moderation;
   Publisher publisher;
+  FollowerSync sync;
   Inbox inbox;
   Transfer transfer;
   HistoryService history;
@@ -261,6 +264,7 @@ Task<Result<void>> Node::start() {
 
 Task<void> Node::stop() {
   co_await parts_->rings.stop();
+  co_await parts_->sync.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->outbox.stop();
@@ -346,6 +350,7 @@ json::object Node::status() const {
       {"inbox",
        json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
       {"followers", parts_->followers.size()},
+      {"followers_sync", parts_->sync.counters().to_json()},
       {"wanted", parts_->subscriber.wanted().size()},
       {"subscriptions", parts_->subscriber.subscriptions()},
       {"subscriptions_settled", parts_->subscriber.is_settled()},
