@@ -216,6 +216,8 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
                          text_of(item, "follow_id"), relay::Via::kNode, 0});
     const relay::Follower& last = followers.back();
     CO_TRY_VOID(check_item(request->segment, last.tag, last.actor, last.inbox));
+    // What this node followed at the old owner it now owns itself.
+    if (origin_of(last.actor) == request->requester.origin()) followers.pop_back();
   }
   CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const relay::Follower& follower : stored) followers_.add(follower);
