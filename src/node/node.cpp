@@ -102,7 +102,7 @@ struct Node::Parts {
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         pages(identity, rings, history, followers, blocks),
-        control(rings, history, subscriber, instances, moderation, world.store, world.log),
+        control(rings, history, subscriber, instances, moderation, sync, world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {

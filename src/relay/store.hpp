@@ -210,7 +210,7 @@ class Store {
     std::uint64_t followers = 0;       // looked at
     std::vector<PartialKey> repaired;  // were not what the followers come to, and now are
   };
-  // Computes all of them anew. One long job: about two seconds for a million followers.
+  // Computes all of them anew. One long job: about three seconds for a million followers.
   virtual Task<Result<PartialsCheck>> check_partials() = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;

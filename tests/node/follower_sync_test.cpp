@@ -340,6 +340,60 @@ TEST_F(Synchronisation, AnUndoThatIsMadeUpHasIdsOfOurOwn) {
   EXPECT_EQ(internet.sent_to(dora.inbox).back().headers.find("Collection-Synchronization"), std::nullopt);
 }
 
+// --- for the administrator ---------------------------------------------------------------------------------
+
+TEST_F(Synchronisation, ACheckSaysWhatDiffersAndChangesNothing) {
+  know({alice, bob}, {mallory});
+  listed = {alice, eve, mallory};
+  deliver({header(hex_of({}))}, /*is_signed=*/false);
+  const std::string before = state();
+  const json::object body = {{"actor", dora.id}, {"apply", false}};
+  const HttpResponse response = control("/followers/check", json::serialize(body));
+  settle();
+  ASSERT_EQ(response.status, 200) << response.body;
+  const json::object report = json::parse_object(response.body).value();
+  EXPECT_EQ(report.at("agree"), json::value(false));
+  EXPECT_EQ(report.at("remove"), json::value(json::array{bob}));
+  EXPECT_EQ(report.at("accept"), json::value(json::array{mallory}));
+  EXPECT_EQ(report.at("undo"), json::value(json::array{eve}));
+  EXPECT_EQ(report.at("header").at("ignored"), json::value("not_signed"));
+  EXPECT_EQ(report.at("known").at("digest"), json::value(hex_of({alice, bob})));
+  EXPECT_EQ(state(), before);
+  EXPECT_THAT(undone(), IsEmpty());
+}
+
+TEST_F(Synchronisation, ACheckThatIsToldToRepairsAtOnce) {
+  know({alice, bob}, {mallory});
+  listed = {alice, eve, mallory};
+  const json::object body = {{"actor", dora.id}, {"apply", true}};
+  EXPECT_EQ(control("/followers/check", json::serialize(body)).status, 200);
+  settle();
+  EXPECT_THAT(known(), ElementsAre(alice + " 1", mallory + " 1"));
+  EXPECT_THAT(undone(), ElementsAre(eve));
+}
+
+TEST_F(Synchronisation, ACheckSaysWhyTheListCannotBeRead) {
+  know({alice});
+  instead = with_status(500);
+  const HttpResponse response =
+      control("/followers/check", json::serialize(json::object{{"actor", dora.id}, {"apply", true}}));
+  EXPECT_THAT(response.body, HasSubstr(R"("problem":"cannot be fetched")"));
+  EXPECT_THAT(known(), ElementsAre(alice + " 1"));
+  const json::object nobody = {{"actor", "https://far.example/users/nobody"}};
+  EXPECT_EQ(control("/followers/check", json::serialize(nobody)).status, 404);
+}
+
+TEST_F(Synchronisation, TheDigestsOfFollowersAreVerifiedOnDemand) {
+  EXPECT_EQ(post_signed(follow_text(dora, {alice}), dora).status, 202);
+  EXPECT_EQ(control("/followers/verify", "{}").body, R"({"followers":1,"repaired":[]})");
+  run(stores->database->write([](db::Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM partials"));
+    return {};
+  })).value();
+  EXPECT_EQ(control("/followers/verify", "{}").body,
+            R"({"followers":1,"repaired":[{"tag":"alice","server":"https://far.example"}]})");
+}
+
 // --- races -------------------------------------------------------------------------------------------------
 
 // [race A] The sender's list is newer than its header: nobody is removed on its word.
