@@ -71,7 +71,7 @@ std::expected<followers::Header, followers::Ignore> FollowerSync::judge(const st
 }
 
 void FollowerSync::take(const std::string& value, const Authentic& sender) {
-  if (!options_.enabled || instances_.is_denied(host_of(sender.actor.id))) return;
+  if (!options_.enabled || is_denied(sender.actor.id)) return;
   auto header = judge(value, sender);
   const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
   if (seen_.size() >= kSeenMax) seen_.clear();

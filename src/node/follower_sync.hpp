@@ -6,8 +6,8 @@
 // it back, because somebody uses this node as a relay.
 #pragma once
 
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +48,9 @@ class FollowerSync {
                const Identity& identity, Clock& clock, Workers& workers, Log& log, Executor executor,
                Rng rng);
   [[nodiscard]] Task<void> stop();
+
+  // Set by the owner: an actor whose headers do not matter.
+  std::function<bool(const std::string& actor)> is_denied = [](const std::string&) { return false; };
 
   // A delivery by `sender` had this header. What there is to do follows in the background.
   void take(const std::string& value, const Authentic& sender);

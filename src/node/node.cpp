@@ -165,7 +165,9 @@ void Node::Parts::connect() {
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
   };
-  partials.is_denied = [this](const std::string& host) { return instances.is_denied(host); };
+  partials.is_denied = sync.is_denied = [this](const std::string& actor) {
+    return instances.is_denied(host_of(actor)) || blocks.of_actor(actor) != nullptr;
+  };
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };

@@ -59,7 +59,7 @@ Task<HttpResponse> PartialCollections::answer(HttpRequest request) {
   const Result<Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) co_return not_authentic(sender.error());
   const auto authority = followers::Authority::of(sender->actor.id);
-  if (!authority || is_denied(host_of(sender->actor.id)))
+  if (!authority || is_denied(sender->actor.id))
     co_return error_response({ErrorCode::kDenied, "this node has no dealings with that server"});
 
   const std::string url = actor_of(collection) + std::string(kName) + std::string(place->page);

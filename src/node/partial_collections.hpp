@@ -42,8 +42,8 @@ class PartialCollections {
   // Answers a GET of such a path, for the server that signed it and no other: 401 unsigned, 403 if
   // is_denied.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
-  // Set by the owner: a host that gets nothing.
-  std::function<bool(const std::string& host)> is_denied = [](const std::string&) { return false; };
+  // Set by the owner: an actor that gets nothing.
+  std::function<bool(const std::string& actor)> is_denied = [](const std::string&) { return false; };
 
   // Of a list that is divided into pages all come from one moment, for as long as it takes to read them.
   static constexpr Duration kSnapshotLifetime = std::chrono::minutes(5);

@@ -391,6 +391,20 @@ TEST_F(PartialCollection, AServerThatIsDeniedGetsNoList) {
   EXPECT_EQ(status_for(make_author("https://other.example/users/x"), kCats), 200);
 }
 
+TEST_F(PartialCollection, ABlockedActorGetsNoListAndItsServersDigestForgetsIt) {
+  follow(fan, "cats");
+  follow(pal, "cats");
+  EXPECT_EQ(control("/blocks/add",
+                    json::serialize(json::object{{"kind", "author"}, {"what", pal.id}, {"reason", "spam"}}))
+                .status,
+            200);
+  settle();
+  EXPECT_EQ(status_for(pal, kCats), 403);
+  EXPECT_THAT(list_for(fan, kCats), ElementsAre(fan.id));
+  publish(create_text(post));
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(digest_of({fan.id})));
+}
+
 TEST_F(PartialCollection, WhatDoesNotExistIsNotFound) {
   for (const char* target : {"/tag/123/followers_synchronization", "/tag//followers_synchronization",
                              "/followers_synchronization", "/tag/cats/dogs/followers_synchronization",
