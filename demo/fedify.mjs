@@ -25,6 +25,7 @@ const { values: options } = parseArgs({
     run: { type: "string", default: "run" },
     control: { type: "string", default: "9102" },
     "first-knock": { type: "string", default: "rfc9421" },
+    "followers-page": { type: "string", default: "0" },
   },
 });
 
@@ -38,6 +39,10 @@ const INSTANCE = "instance";
 
 const notes = new Map();
 const follows = new Map();
+const followers = new Map(); // by id
+const pageSize = Number(options["followers-page"]); // 0: all in one document
+const lists = []; // requests for them
+let quiet = false; // follows are accepted, and the Accepts are lost
 const received = { accepts: [], rejects: [], announces: [], undos: [], creates: [], updates: [], deletes: [] };
 
 const federation = createFederation({
@@ -74,7 +79,7 @@ federation
       name: identifier,
       summary: "<p>Runs on Fedify.</p>",
       inbox: ctx.getInboxUri(identifier),
-      followers: new URL(`${ctx.getActorUri(identifier).href}/followers`),
+      followers: ctx.getFollowersUri(identifier),
       endpoints: new Endpoints({ sharedInbox: ctx.getInboxUri() }),
       discoverable: true,
       indexable: true,
@@ -86,12 +91,23 @@ federation
 
 federation.setObjectDispatcher(Note, "/users/{identifier}/posts/{number}", (_, { number }) => notes.get(number) ?? null);
 
+/** FEP-8fcf: with a base, only those of that server. */
+const collection = federation.setFollowersDispatcher("/users/{identifier}/followers", (_, identifier, cursor, base) => {
+  const all = identifier === PERSON ? [...followers.values()] : [];
+  const those = all.filter(({ id }) => !base || id.origin === new URL(base).origin).sort((a, b) => (a.id.href < b.id.href ? -1 : 1));
+  if (cursor === null) return pageSize > 0 ? null : { items: those };
+  const first = Number(cursor);
+  return { items: those.slice(first, first + pageSize), nextCursor: first + pageSize < those.length ? String(first + pageSize) : null };
+});
+if (pageSize > 0) collection.setFirstCursor(() => "0");
+
 federation
   .setInboxListeners("/users/{identifier}/inbox", "/inbox")
   .setSharedKeyDispatcher(() => ({ identifier: INSTANCE }))
+  .on(Follow, takeFollow)
   .on(Accept, (_, activity) => keep(received.accepts, activity))
   .on(Reject, (_, activity) => keep(received.rejects, activity))
-  .on(Undo, (_, activity) => keep(received.undos, activity))
+  .on(Undo, takeUndo)
   .on(Create, (_, activity) => keep(received.creates, activity))
   .on(Update, (_, activity) => keep(received.updates, activity))
   .on(Delete, (_, activity) => keep(received.deletes, activity))
@@ -107,6 +123,45 @@ function keep(list, activity, object = activity.objectId) {
   };
   list.push(entry);
   return entry;
+}
+
+/** The node follows back whoever publishes through it. */
+async function takeFollow(ctx, activity) {
+  const follower = await activity.getActor(ctx);
+  const inbox = { id: follower.id, inboxId: follower.inboxId, endpoints: follower.endpoints };
+  followers.set(follower.id.href, inbox);
+  if (quiet) return;
+  const id = new URL(`#accepts/${crypto.randomUUID()}`, context.getActorUri(PERSON));
+  await ctx.sendActivity({ identifier: PERSON }, follower, new Accept({ id, actor: context.getActorUri(PERSON), object: activity }));
+}
+
+async function takeUndo(ctx, activity) {
+  keep(received.undos, activity);
+  const follow = await activity.getObject(ctx);
+  // By its actor: the Follow that a server undoes may never have been seen.
+  if (follow instanceof Follow && follow.objectId?.href === context.getActorUri(PERSON).href) followers.delete(follow.actorId?.href);
+}
+
+/** What a restored backup does: the list is `ids`, each at the node's inbox. */
+function setFollowers(body) {
+  followers.clear();
+  for (const id of body.ids) followers.set(id, { id: new URL(id), inboxId: node().inboxId, endpoints: new Endpoints({ sharedInbox: node().inboxId }) });
+  return { followers: [...followers.keys()] };
+}
+
+/** To the followers, with FEP-8fcf's header. */
+async function postToFollowers(body) {
+  const actor = context.getActorUri(PERSON);
+  const number = crypto.randomUUID();
+  const note = new Note({
+    id: context.getObjectUri(Note, { identifier: PERSON, number }),
+    attribution: actor, content: text(body, "text"), tos: [PUBLIC_COLLECTION], ccs: [context.getFollowersUri(PERSON)], published: Temporal.Now.instant(),
+  });
+  notes.set(number, note);
+  const create = new Create({ id: new URL(`${note.id.href}/activity`), actor, object: note, tos: note.toIds, ccs: note.ccIds });
+  const how = { immediate: true, syncCollection: true, preferSharedInbox: true };
+  await context.sendActivity({ identifier: PERSON }, "followers", create, how);
+  return { id: note.id.href };
 }
 
 /** Boosts name posts; what they name is fetched as any server would. */
@@ -216,6 +271,7 @@ async function handle(req, res) {
   } catch {
     throw new BadRequest("bad request target");
   }
+  if (url.pathname === `/users/${PERSON}/followers`) lists.push(`${url.pathname}${url.search}`);
   const request = new Request(url, { method: req.method, headers, body: hasBody ? await readBody(req) : undefined });
   const response = await federation.fetch(request, { contextData: undefined });
   res.writeHead(response.status, Object.fromEntries(response.headers));
@@ -231,6 +287,10 @@ const control = await serveControl(Number(options.control), {
   "POST /post": post,
   "POST /delete": remove,
   "GET /received": () => received,
+  "GET /followers": () => ({ followers: [...followers.keys()], lists }),
+  "POST /followers": setFollowers,
+  "POST /quiet": () => ({ quiet: (quiet = true) }),
+  "POST /post-to-followers": postToFollowers,
   "GET /posts": () => [...notes.values()].map((note) => ({ id: note.id.href, content: String(note.content) })),
 });
 announceReady({ actor: context.getActorUri(PERSON).href, control: `http://127.0.0.1:${control.address().port}` });

@@ -77,7 +77,7 @@ class Network:
     def config_file(self, i):
         return self.node_directory(i) / "tagring.toml"
 
-    def write_config(self, i, extra=""):
+    def write_config(self, i, extra="", people=False):
         certs = self.directory / "certs"
         others = [f'"https://{node_host(o)}:{PORT}"' for o in range(min(3, self.count)) if o != i]
         instances = [origin_host(i)] + (["fedify.example"] if i == 1 else [])
@@ -104,6 +104,7 @@ stabilise_ms = {self.stabilise_ms}
 [publish]
 instances = {json.dumps(instances)}
 posts_an_hour = 1000000
+people = {json.dumps(people)}
 
 [network]
 allow_private_addresses = true
@@ -174,8 +175,8 @@ ca_file = "{certs}/ca.pem"
             arguments += ["--domain", origin_host(i), "--node", f"https://{node_host(i)}:{PORT}"]
         self.controls["origins"] = self._start("origins", arguments + self._peer_options())["control"]
 
-    def start_fedify(self):
-        arguments = [NODE_JS, ROOT / "demo" / "fedify.mjs", "--control", "0", "--node", f"https://{node_host(1)}:{PORT}"]
+    def start_fedify(self, node=1, *options):
+        arguments = [NODE_JS, ROOT / "demo" / "fedify.mjs", "--control", "0", "--node", f"https://{node_host(node)}:{PORT}", *options]
         self.controls["fedify"] = self._start("fedify", arguments + self._peer_options())["control"]
 
     def _peer_options(self):

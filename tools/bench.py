@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
-    tools/bench.py [part]...      parts: lookups history ingest fanout latency subscriptions; default all
+    tools/bench.py [part]...      parts: lookups history ingest fanout followers latency subscriptions; default all
 """
 
 import json
@@ -53,6 +53,10 @@ def fanout():
     yield from program("fanout_bench", RUN / "fanout")
 
 
+def followers():
+    yield from program("followers_bench", RUN / "followers")
+
+
 def latency():
     times = bench_network.latencies(RUN / "latency")
     yield figure("latency_idle_p50", times[len(times) // 2], "ms", 50, "goal")
@@ -72,6 +76,7 @@ PARTS = {
     "history": history,
     "ingest": ingest,
     "fanout": fanout,
+    "followers": followers,
     "latency": latency,
     "subscriptions": subscriptions,
 }

@@ -27,7 +27,9 @@
   X(leave)             \
   X(key)               \
   X(id)                \
-  X(followers_digest)
+  X(followers_digest)  \
+  X(followers_check)   \
+  X(followers_verify)
 
 namespace tagring::app {
 

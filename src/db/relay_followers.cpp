@@ -1,6 +1,7 @@
 // The part of SqliteRelayStore that is about followers and subscriptions.
 #include "db/keys.hpp"
 #include "db/meta.hpp"
+#include "db/partials.hpp"
 #include "db/relay_store.hpp"
 
 namespace tagring::db {
@@ -46,22 +47,39 @@ Result<void> drop_unused_inbox(Connection& db, const std::string& inbox) {
   return {};
 }
 
-Result<std::optional<std::string>> inbox_of(Connection& db, const std::string& tag,
-                                            const std::string& actor) {
-  Statement row = db.query("SELECT inbox FROM followers WHERE tag = ? AND actor = ?", tag, actor);
-  TRY(const bool found, row.step());
-  if (!found) return std::nullopt;
-  return row.text(0);
+Result<std::optional<Follower>> find_follower(Connection& db, const std::string& tag,
+                                              const std::string& actor) {
+  std::vector<Follower> found;
+  Statement row =
+      db.query("SELECT tag, actor, inbox, follow_id, via, since FROM followers WHERE tag = ? AND actor = ?",
+               tag, actor);
+  TRY_VOID(append_followers(std::move(row), found));
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+Result<void> add_follower(Connection& db, Follower& follower, std::uint64_t feed_end) {
+  TRY(const std::optional<Follower> old, find_follower(db, follower.tag, follower.actor));
+  TRY_VOID(save_follower(db, follower, feed_end));
+  if (old && old->inbox != follower.inbox) {
+    TRY_VOID(drop_unused_inbox(db, old->inbox));
+  }
+  if (old && old->via == follower.via) return {};
+  if (old) {
+    TRY_VOID(count_follower(db, *old, /*enters=*/false));
+  }
+  return count_follower(db, follower, /*enters=*/true);
 }
 
 Result<void> drop_follower(Connection& db, const std::string& tag, const std::string& actor) {
-  TRY(const std::optional<std::string> inbox, inbox_of(db, tag, actor));
-  if (!inbox) return {};
+  TRY(const std::optional<Follower> old, find_follower(db, tag, actor));
+  if (!old) return {};
   TRY_VOID(db.run("DELETE FROM followers WHERE tag = ? AND actor = ?", tag, actor));
+  TRY_VOID(count_follower(db, *old, /*enters=*/false));
   TRY_VOID(
       db.run("DELETE FROM followed_tags WHERE key = ? AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = ?)",
              Blob{key_octets(tag_key(tag))}, tag));
-  return drop_unused_inbox(db, *inbox);
+  return drop_unused_inbox(db, old->inbox);
 }
 
 Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segment,
@@ -96,11 +114,7 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::follow(std::vector<Followe
       [followers = std::move(followers)](Connection& db) mutable -> Result<std::vector<Follower>> {
         TRY(const std::uint64_t feed_end, last_number(db, kFeedSequence));
         for (Follower& follower : followers) {
-          TRY(const std::optional<std::string> old_inbox, inbox_of(db, follower.tag, follower.actor));
-          TRY_VOID(save_follower(db, follower, feed_end));
-          if (old_inbox && *old_inbox != follower.inbox) {
-            TRY_VOID(drop_unused_inbox(db, *old_inbox));
-          }
+          TRY_VOID(add_follower(db, follower, feed_end));
         }
         return std::move(followers);
       });
@@ -133,6 +147,14 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::nodes_of_segment(Segment s
                                                                        std::size_t limit) {
   return database_.read(
       [=](Connection& db) { return segment_nodes(db, segment, after_tag, after_actor, limit); });
+}
+
+Task<Result<relay::Partial>> SqliteRelayStore::partial(relay::PartialKey key) {
+  return database_.read([key = std::move(key)](Connection& db) { return load_partial(db, key); });
+}
+
+Task<Result<relay::Store::PartialsCheck>> SqliteRelayStore::check_partials() {
+  return database_.write([](Connection& db) { return check_all_partials(db); });
 }
 
 Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) {

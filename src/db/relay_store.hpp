@@ -45,6 +45,8 @@ class SqliteRelayStore final : public relay::Store {
   Task<Result<std::vector<relay::Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
                                                               std::string after_actor,
                                                               std::size_t limit) override;
+  Task<Result<relay::Partial>> partial(relay::PartialKey key) override;
+  Task<Result<PartialsCheck>> check_partials() override;
   Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
   Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
 

@@ -45,6 +45,11 @@ CREATE TABLE followers(
   via INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(tag, actor)
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX followers_by_inbox ON followers(inbox);
+-- Digests of followers collections, by server (relay/partial.hpp). `collection`: a tag; empty: the node's actor.
+CREATE TABLE partials(
+  collection TEXT NOT NULL, authority TEXT NOT NULL, digest BLOB NOT NULL, count INTEGER NOT NULL,
+  octets INTEGER NOT NULL, PRIMARY KEY(collection, authority)
+) WITHOUT ROWID, STRICT;
 -- Tags that have followers.
 CREATE TABLE followed_tags(key BLOB PRIMARY KEY, tag TEXT NOT NULL) WITHOUT ROWID, STRICT;
 CREATE TABLE inboxes(inbox TEXT PRIMARY KEY, acknowledged INTEGER NOT NULL) WITHOUT ROWID, STRICT;

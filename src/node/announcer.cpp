@@ -24,10 +24,11 @@ constexpr Duration kFeedLifetime = std::chrono::hours(24);
 }  // namespace
 
 Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers,
-                     Courier& courier, const relay::Blocks& blocks, const Identity& identity, Clock& clock,
-                     Executor executor, Rng rng)
+                     const PartialCollections& partials, Courier& courier, const relay::Blocks& blocks,
+                     const Identity& identity, Clock& clock, Executor executor, Rng rng)
     : store_(store),
       followers_(followers),
+      partials_(partials),
       courier_(courier),
       blocks_(blocks),
       identity_(identity),
@@ -169,7 +170,8 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
     std::ranges::copy_if(items, std::back_inserter(batch),
                          [op](const Item& item) { return item->entry.event.op == op; });
     if (batch.empty()) continue;
-    const Result<HttpResponse> response = co_await courier_.deliver(inbox, letter(op, batch));
+    const Result<HttpResponse> response =
+        co_await courier_.deliver(inbox, letter(op, batch), partials_.header("", inbox));
     if (is_gone(response)) {
       for (const Item& item : batch) on_lost_follower(item->entry.event.tag, inbox);
       continue;
@@ -199,10 +201,12 @@ Task<Announcer::Items> Announcer::send_to_people(std::string inbox, Items items)
     const relay::Followers::Target* target = followers_.target(event.tag, inbox);
     if (target == nullptr) continue;  // unfollowed meanwhile
     const relay::Via via = target->via();
-    const std::string actor =
-        via == relay::Via::kRelay ? identity_.actor() : identity_.tag_actor(*Tag::parse(event.tag));
+    const bool by_node = via == relay::Via::kRelay;
+    const std::string actor = by_node ? identity_.actor() : identity_.tag_actor(*Tag::parse(event.tag));
+    // Who uses the node as a relay is in no collection of followers, so there is nothing to compare.
+    std::optional<std::string> header = by_node ? std::nullopt : partials_.header(event.tag, inbox);
     const Result<HttpResponse> response =
-        co_await courier_.deliver_as(actor, inbox, single(actor, via, event));
+        co_await courier_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
     if (is_gone(response)) {
       on_lost_follower(event.tag, inbox);
       continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "node/courier.hpp"
+#include "node/partial_collections.hpp"
 #include "relay/blocks.hpp"
 #include "relay/followers.hpp"
 #include "relay/lanes.hpp"
@@ -19,8 +20,9 @@ namespace tagring::node {
 
 class Announcer {
  public:
-  Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers, Courier& courier,
-            const relay::Blocks& blocks, const Identity& identity, Clock& clock, Executor executor, Rng rng);
+  Announcer(relay::LaneOptions options, relay::Store& store, relay::Followers& followers,
+            const PartialCollections& partials, Courier& courier, const relay::Blocks& blocks,
+            const Identity& identity, Clock& clock, Executor executor, Rng rng);
 
   // Takes up what followers have not acknowledged. `followers` must be loaded.
   [[nodiscard]] Task<Result<void>> load();
@@ -76,6 +78,7 @@ class Announcer {
 
   relay::Store& store_;
   relay::Followers& followers_;
+  const PartialCollections& partials_;
   Courier& courier_;
   const relay::Blocks& blocks_;
   const Identity& identity_;

@@ -1,13 +1,16 @@
 #include "node/authenticator.hpp"
 
 namespace tagring::node {
+namespace {
+constexpr std::string_view kSynchronization = "collection-synchronization";  // followers::kHeaderName
+}
 
 Task<bool> Authenticator::is_genuine(fediverse::SignatureClaim claim, crypto::PublicKey key) {
   auto job = [claim = std::move(claim), key = std::move(key)] { return fediverse::verify(claim, key); };
   co_return co_await workers_.run(std::move(job));
 }
 
-Task<Result<fediverse::RemoteActor>> Authenticator::signer(fediverse::SignatureClaim claim) {
+Task<Result<Authentic>> Authenticator::signer(fediverse::SignatureClaim claim) {
   Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, /*refresh=*/false);
   bool genuine = false;
   if (owner) genuine = co_await is_genuine(claim, owner->key);
@@ -19,22 +22,22 @@ Task<Result<fediverse::RemoteActor>> Authenticator::signer(fediverse::SignatureC
   if (!owner)
     co_return fail(owner.error().code, "cannot fetch the key " + claim.key_id + ": " + owner.error().message);
   if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key " + claim.key_id);
-  co_return std::move(owner->actor);
+  co_return Authentic{std::move(owner->actor), claim.covers(kSynchronization)};
 }
 
-Task<Result<fediverse::RemoteActor>> Authenticator::authenticate(HttpRequest request) {
+Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request) {
   CO_TRY(const std::vector<fediverse::SignatureClaim> claims,
          fediverse::read_signatures(request, clock_.wall_now(), policy_));
-  Result<fediverse::RemoteActor> actor = co_await signer(claims.front());
-  for (std::size_t i = 1; i < claims.size() && !actor; ++i) {
-    Result<fediverse::RemoteActor> other = co_await signer(claims[i]);
-    if (other) actor = std::move(other);
+  Result<Authentic> sender = co_await signer(claims.front());
+  for (std::size_t i = 1; i < claims.size() && !sender; ++i) {
+    Result<Authentic> other = co_await signer(claims[i]);
+    if (other) sender = std::move(other);
   }
-  if (!actor) co_return std::unexpected(std::move(actor).error());
+  if (!sender) co_return std::unexpected(std::move(sender).error());
   if (request.method != "GET" && !replays_.insert(claims, clock_.wall_now())) {
     co_return fail(ErrorCode::kDenied, "this signed request was received before");
   }
-  co_return actor;
+  co_return sender;
 }
 
 }  // namespace tagring::node

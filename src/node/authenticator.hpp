@@ -8,6 +8,11 @@
 
 namespace tagring::node {
 
+struct Authentic {
+  fediverse::RemoteActor actor;
+  bool covers_synchronization = false;  // its header Collection-Synchronization is signed
+};
+
 class Authenticator {
  public:
   Authenticator(fediverse::SignaturePolicy policy, Actors& actors, Clock& clock, Workers& workers)
@@ -19,11 +24,11 @@ class Authenticator {
 
   // The actor whose key signed the request: of several signatures, the first that is genuine counts. kDenied,
   // with the reason, for everything that is not in order: unsigned, badly covered, stale, replayed, wrongly
-  // signed; kUnavailable if the key could not be fetched.
-  [[nodiscard]] Task<Result<fediverse::RemoteActor>> authenticate(HttpRequest request);
+  // signed; kUnavailable if the key could not be fetched. A GET may be repeated.
+  [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request);
 
  private:
-  Task<Result<fediverse::RemoteActor>> signer(fediverse::SignatureClaim claim);
+  Task<Result<Authentic>> signer(fediverse::SignatureClaim claim);
   Task<bool> is_genuine(fediverse::SignatureClaim claim, crypto::PublicKey key);
 
   fediverse::SignaturePolicy policy_;

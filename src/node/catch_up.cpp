@@ -39,11 +39,11 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
 }
 
 Task<HttpResponse> CatchUp::answer(HttpRequest request) {
-  const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
+  const Result<Authentic> sender = co_await authenticator_.authenticate(request);
   if (!sender) co_return not_authentic(sender.error());
   Result<json::object> body = json::parse_object(request.body);
   if (!body) co_return error_response(body.error());
-  const Result<json::object> page = co_await page_of(std::move(*body), sender->id);
+  const Result<json::object> page = co_await page_of(std::move(*body), sender->actor.id);
   if (!page) co_return error_response(page.error());
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");

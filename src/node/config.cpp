@@ -146,6 +146,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.people", flag(config.people)},
       {"publish.archive_all", flag(config.archive_all)},
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
+      {"followers.sync", flag(config.followers_sync)},
+      {"followers.require_coverage", flag(config.followers_require_coverage)},
       {"network.allow_private_addresses", flag(config.allow_private_addresses)},
       {"network.ca_file", path(config.ca_file, directory)},
       {"network.hosts", host_table(config.hosts)},
@@ -184,6 +186,12 @@ Result<void> check(Config& config) {
   if (config.bootstrap.empty() && !config.create) {
     return bad("ring.bootstrap",
                "is empty: name nodes to join through, or set create = true to start a network");
+  }
+  if (std::ranges::find(config.instances, config.host) != config.instances.end()) {
+    // FEP-8fcf, Requirements: whose actors those of one scheme and host are must not be open to doubt.
+    config.followers_sync = false;
+    config.followers_conflict =
+        "publish.instances names node.host: another server has actors under this node's scheme and host";
   }
   if (config.instances.empty()) config.instances.push_back(*domain);
   static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};

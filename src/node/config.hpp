@@ -50,6 +50,12 @@ struct Config {
   std::uint32_t posts_an_hour = 60;  // of one author under one hashtag
   bool archive_all = false;          // of authors, too, who do not say `indexable`
 
+  // [followers]
+  bool followers_sync = true;              // FEP-8fcf, both ends (docs/followers.md)
+  bool followers_require_coverage = true;  // believe only headers that are signed
+  // Why followers_sync is off although it was not turned off; empty if nothing is in the way.
+  std::string followers_conflict;
+
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own
   std::filesystem::path ca_file;                        // trusted besides the system's

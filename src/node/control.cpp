@@ -27,6 +27,11 @@ std::uint64_t number(std::string_view query, std::string_view name, std::uint64_
   return value;
 }
 
+bool get_flag(const json::object& o, std::string_view key) {
+  const json::value* value = json::find(o, key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
 json::object to_json(const Segment& segment) {
   return {{"from", segment.from.hex()}, {"to", segment.to.hex()}};
 }
@@ -84,6 +89,11 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
     co_await leave();
     co_return answer_json({{"left", true}});
   }
+  if (path == "/followers/check") {
+    const std::string actor = json::get_string(request, "actor").value_or("");
+    co_return co_await check_followers(actor, get_flag(request, "apply"));
+  }
+  if (path == "/followers/verify") co_return co_await verify_followers();
   const std::string host = ascii_lower(json::get_string(request, "host").value_or(""));
   if (path.starts_with("/blocks/") || path.starts_with("/separations/")) {
     const Result<json::object> done = co_await moderation_.change(path, std::move(request));
@@ -101,14 +111,10 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
 }
 
 Task<HttpResponse> Control::permit(std::string host, json::object request) {
-  const auto flag = [&](std::string_view key) {
-    const json::value* value = json::find(request, key);
-    return value != nullptr && value->is_bool() && value->get_bool();
-  };
   if (host.empty() || host_of("https://" + host + "/") != host || host.find(':') != std::string::npos) {
     co_return error_response({ErrorCode::kInvalid, "'" + host + "' is no host name"});
   }
-  const relay::Permission permission{host, flag("publishes"), flag("receives")};
+  const relay::Permission permission{host, get_flag(request, "publishes"), get_flag(request, "receives")};
   const Result<void> done = co_await instances_.permit(permission);
   if (!done) co_return error_response(done.error());
   co_return answer_json(
@@ -125,6 +131,20 @@ Task<HttpResponse> Control::subscribe_instance(std::string host, std::vector<std
   }
   if (!done) co_return error_response(done.error());
   co_return answer_json({{"host", host}, {on ? "subscribed" : "unsubscribed", std::move(canonical)}});
+}
+
+Task<HttpResponse> Control::check_followers(std::string actor, bool apply) {
+  const Result<json::object> report = co_await sync_.check(std::move(actor), apply);
+  co_return report ? answer_json(*report) : error_response(report.error());
+}
+
+Task<HttpResponse> Control::verify_followers() {
+  const Result<relay::Store::PartialsCheck> check = co_await store_.check_partials();
+  if (!check) co_return error_response(check.error());
+  json::array repaired;
+  for (const relay::PartialKey& key : check->repaired)
+    repaired.push_back(json::object{{"tag", key.collection}, {"server", key.authority}});
+  co_return answer_json({{"followers", check->followers}, {"repaired", std::move(repaired)}});
 }
 
 HttpResponse Control::ring() const {

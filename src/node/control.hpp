@@ -14,6 +14,8 @@
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
 //   GET  /blocks, POST /blocks/…        moderation: node/moderation_control.hpp
+//   POST /followers/check        {"actor", "apply"}  compares with an actor who is followed (FEP-8fcf)
+//   POST /followers/verify              computes the digests of all followers anew
 //   POST /leave                         hands over and leaves both rings
 //
 // Everything that changes something leaves a line in the log, event "admin".
@@ -30,12 +32,13 @@ namespace tagring::node {
 class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
-          Moderation& moderation, relay::Store& store, Log& log)
+          Moderation& moderation, FollowerSync& sync, relay::Store& store, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
         instances_(instances),
         moderation_(moderation),
+        sync_(sync),
         store_(store),
         log_(log) {}
 
@@ -52,6 +55,8 @@ class Control {
   Task<HttpResponse> subscribe(std::vector<std::string> tags, bool on);
   Task<HttpResponse> subscribe_instance(std::string host, std::vector<std::string> tags, bool on);
   Task<HttpResponse> permit(std::string host, json::object request);
+  Task<HttpResponse> check_followers(std::string actor, bool apply);
+  Task<HttpResponse> verify_followers();
   HttpResponse ring() const;
 
   RingService& rings_;
@@ -59,6 +64,7 @@ class Control {
   Subscriber& subscriber_;
   Instances& instances_;
   ModerationControl moderation_;
+  FollowerSync& sync_;
   relay::Store& store_;
   Log& log_;
 };

@@ -5,6 +5,7 @@
 
 #include "fediverse/signature.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "followers/header.hpp"
 
 namespace tagring::node {
 namespace {
@@ -25,11 +26,13 @@ Task<Result<HttpResponse>> Courier::knock(HttpCall call, std::string key_id, fed
 }
 
 Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string url, std::string body,
-                                                std::string key_id) {
+                                                std::string key_id,
+                                                std::optional<std::string> synchronization) {
   CO_TRY(Url parsed, Url::parse(url));
   HttpCall call(std::move(method), std::move(parsed), clock_.now() + kTimeout);
   call.headers.add("Accept", kAccept);
   if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
+  if (synchronization) call.headers.add(std::string(followers::kHeaderName), std::move(*synchronization));
   call.body = std::move(body);
   const std::string origin = call.url.origin();
   std::optional<HttpResponse> first;
@@ -45,17 +48,21 @@ Task<Result<HttpResponse>> Courier::signed_call(std::string method, std::string 
   co_return *std::move(first);
 }
 
-Task<Result<HttpResponse>> Courier::deliver(std::string inbox, std::string body) {
-  co_return co_await signed_call("POST", std::move(inbox), std::move(body), identity_.key_id());
+Task<Result<HttpResponse>> Courier::deliver(std::string inbox, std::string body,
+                                            std::optional<std::string> synchronization) {
+  co_return co_await signed_call("POST", std::move(inbox), std::move(body), identity_.key_id(),
+                                 std::move(synchronization));
 }
 
-Task<Result<HttpResponse>> Courier::deliver_as(std::string actor, std::string inbox, std::string body) {
-  co_return co_await signed_call("POST", std::move(inbox), std::move(body), actor + "#main-key");
+Task<Result<HttpResponse>> Courier::deliver_as(std::string actor, std::string inbox, std::string body,
+                                               std::optional<std::string> synchronization) {
+  co_return co_await signed_call("POST", std::move(inbox), std::move(body), actor + "#main-key",
+                                 std::move(synchronization));
 }
 
 Task<Result<std::string>> Courier::fetch_body(std::string url) {
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
-    CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id()));
+    CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt));
     if (response.status >= 300 && response.status < 400) {
       const std::string location = response.headers.find("Location").value_or("");
       std::string next = location.starts_with('/') ? origin_of(url) + location : location;

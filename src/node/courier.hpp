@@ -3,6 +3,7 @@
 // are refused, the first answer counts.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/http.hpp"
@@ -22,15 +23,18 @@ class Courier {
   // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx and for redirects to other
   // servers. What it says of itself is for the caller to check.
   [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
-  // Delivers an activity. Any HTTP status is a value; see was_accepted.
-  [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body);
+  // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
+  // header Collection-Synchronization, if there is to be one.
+  [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body,
+                                                   std::optional<std::string> synchronization = {});
 
   // The same on behalf of one of this node's hashtag actors; all share the node's key.
-  [[nodiscard]] Task<Result<HttpResponse>> deliver_as(std::string actor, std::string inbox, std::string body);
+  [[nodiscard]] Task<Result<HttpResponse>> deliver_as(std::string actor, std::string inbox, std::string body,
+                                                      std::optional<std::string> synchronization = {});
 
  private:
   Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
-                                         std::string key_id);
+                                         std::string key_id, std::optional<std::string> synchronization);
   Task<Result<HttpResponse>> knock(HttpCall call, std::string key_id, fediverse::SignatureForm form);
 
   const Identity& identity_;

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "followers/header.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
@@ -41,7 +42,8 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     co_return error_response(activity.error());
   }
   Envelope envelope{request.target, request.body};
-  Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(std::move(request));
+  const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
+  Result<Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) {
     const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
     if (deletion != nullptr && deletion->uri == activity->actor &&
@@ -52,12 +54,14 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     ++counters_.refused;
     co_return not_authentic(sender.error());
   }
-  if (sender->id != activity->actor) {
+  if (sender->actor.id != activity->actor) {
     ++counters_.refused;
-    co_return error_response(
-        {ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}", sender->id, activity->actor)});
+    co_return error_response({ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}",
+                                                              sender->actor.id, activity->actor)});
   }
-  HttpResponse response = co_await dispatch(std::move(*activity), std::move(*sender), std::move(envelope));
+  HttpResponse response = co_await dispatch(std::move(*activity), sender->actor, std::move(envelope));
+  // Whatever comes of it, the answer is the same.
+  if (synchronization) sync_.take(*synchronization, *sender);
   if (response.status >= 400) {
     ++counters_.refused;
   } else {

@@ -9,6 +9,7 @@
 
 #include "fediverse/activity.hpp"
 #include "node/authenticator.hpp"
+#include "node/follower_sync.hpp"
 #include "node/publisher.hpp"
 
 namespace tagring::node {
@@ -16,14 +17,15 @@ namespace tagring::node {
 class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
-        Instances& instances, const relay::Blocks& blocks, Mailbox& mailbox, const Identity& identity,
-        Clock& clock)
+        Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, Mailbox& mailbox,
+        const Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
         followers_(followers),
         instances_(instances),
         blocks_(blocks),
+        sync_(sync),
         mailbox_(mailbox),
         identity_(identity),
         clock_(clock) {}
@@ -61,6 +63,7 @@ class Inbox {
   HashtagFollowers& followers_;
   Instances& instances_;
   const relay::Blocks& blocks_;
+  FollowerSync& sync_;
   Mailbox& mailbox_;
   const Identity& identity_;
   Clock& clock_;

@@ -77,6 +77,11 @@ bool Instances::may_publish(const std::string& author) const {
   return link != links_.end() && link->second.style == Style::kPerson && link->second.accepted;
 }
 
+bool Instances::is_denied(const std::string& host) const {
+  const auto permission = decision(host);
+  return permission && !permission->publishes && !permission->receives;
+}
+
 bool Instances::is_litepub_relay(const std::string& actor) const {
   const auto link = links_.find({actor, identity_.actor()});
   return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;
@@ -158,11 +163,8 @@ Task<Result<void>> Instances::take_accept(std::string actor, fediverse::FollowRe
     const bool named =
         follow.id == own.follow_id || std::ranges::find(follow.objects, own.object) != follow.objects.end();
     if (own.object != actor || !named || own.accepted) continue;
-    relay::OwnFollow accepted = own;
-    accepted.accepted = true;
-    CO_TRY_VOID(co_await store_.save_own_follow(accepted));
-    own_follows_[{accepted.actor, accepted.object}] = accepted;
-    break;
+    const std::string ours = own.actor;
+    co_return co_await accept_follow(ours, actor);
   }
   co_return Result<void>();
 }
@@ -194,6 +196,49 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     CO_TRY_VOID(co_await mailbox_.send(follow.actor, follow.inbox, std::move(body)));
   }
   co_return Result<void>();
+}
+
+// --- comparing with actors ---------------------------------------------------------------------------------
+
+followers::Knowledge Instances::follows_of(const std::string& object) const {
+  followers::Knowledge known;
+  for (const auto& [key, own] : own_follows_) {
+    if (own.object != object) continue;
+    if (own.accepted) {
+      known.accepted.push_back({own.actor, own.since});
+    } else {
+      known.pending.push_back(own.actor);
+    }
+  }
+  return known;
+}
+
+Task<Result<void>> Instances::forget_follow(std::string actor, std::string object, WallTime before) {
+  const auto own = own_follows_.find({actor, object});
+  if (own == own_follows_.end() || !own->second.accepted || own->second.since > before)
+    co_return Result<void>();
+  own_follows_.erase(own);
+  co_return co_await store_.drop_own_follow(std::move(actor), std::move(object));
+}
+
+Task<Result<void>> Instances::accept_follow(std::string actor, std::string object) {
+  const auto own = own_follows_.find({actor, object});
+  if (own == own_follows_.end() || own->second.accepted) co_return Result<void>();
+  own->second.accepted = true;
+  own->second.since = clock_.wall_now();
+  relay::OwnFollow accepted = own->second;
+  co_return co_await store_.save_own_follow(std::move(accepted));
+}
+
+Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {
+  if (own_follows_.contains({actor, object})) co_return Result<void>();
+  const std::string about = actor + " " + object;
+  const std::string id =
+      activity_id("undos", about + " " + std::to_string(clock_.wall_now().time_since_epoch().count()));
+  const std::vector<std::string> objects = {object};
+  std::string body =
+      json::serialize(fediverse::make_undo_follow(id, actor, activity_id("follows", about), objects));
+  co_return co_await mailbox_.send(std::move(actor), std::move(inbox), std::move(body));
 }
 
 // --- the administrator -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
+#include "followers/plan.hpp"
 #include "node/hashtag_followers.hpp"
 #include "node/mailbox.hpp"
 #include "relay/instances.hpp"
@@ -47,6 +48,9 @@ class Instances {
   // The posts of that author are taken.
   [[nodiscard]] bool may_publish(const std::string& author) const;
 
+  // The administrator has decided against all dealings with that host.
+  [[nodiscard]] bool is_denied(const std::string& host) const;
+
   // That actor is a LitePub relay that was accepted: it announces its people's posts to be relayed.
   [[nodiscard]] bool is_litepub_relay(const std::string& actor) const;
 
@@ -59,6 +63,16 @@ class Instances {
   [[nodiscard]] Task<Result<void>> unfollow(std::string actor, std::optional<std::string> relay);
   // An actor that this node followed back has accepted.
   [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
+
+  // --- when an actor's followers are compared with what is known here (docs/followers.md) ----------------
+  // Which of this node's actors follow that one.
+  [[nodiscard]] followers::Knowledge follows_of(const std::string& object) const;
+  // `object` does not know of it: forgets it, if it is so since `before`.
+  [[nodiscard]] Task<Result<void>> forget_follow(std::string actor, std::string object, WallTime before);
+  // `object` has accepted it, and the Accept was lost.
+  [[nodiscard]] Task<Result<void>> accept_follow(std::string actor, std::string object);
+  // `object` believes that it is followed, and it is not: says so.
+  [[nodiscard]] Task<Result<void>> disown_follow(std::string actor, std::string object, std::string inbox);
 
   // --- for the administrator ---------------------------------------------------------------------------
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],

@@ -81,7 +81,8 @@ struct Node::Parts {
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
-        announcer(lane_options(), world.store, followers, courier, blocks, identity, world.clock,
+        partials({config.followers_sync, {}}, followers, identity, authenticator, world.clock, world.workers),
+        announcer(lane_options(), world.store, followers, partials, courier, blocks, identity, world.clock,
                   world.executor, rng.fork()),
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
         subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
@@ -94,14 +95,16 @@ struct Node::Parts {
                    instances, world.clock),
         publisher({config.archive_all}, instances, moderation, roles, outbox, world.store, courier,
                   world.clock, world.executor),
-        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, mailbox, identity,
+        sync({config.followers_sync, config.followers_require_coverage, {}}, subscriber, instances, courier,
+             identity, world.clock, world.workers, world.log, world.executor, rng.fork()),
+        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, mailbox, identity,
               world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         pages(identity, rings, history, followers, blocks),
-        control(rings, history, subscriber, instances, moderation, world.store, world.log),
+        control(rings, history, subscriber, instances, moderation, sync, world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -109,6 +112,7 @@ struct Node::Parts {
                                 : roles.archive(std::move(events), identity.origin());
   }
   void connect();
+  Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<HttpResponse> administer(HttpRequest request);
   Task<void> hand_out_feed();
@@ -127,6 +131,7 @@ struct Node::Parts {
   RingService rings;
   Roles roles;
   Outbox outbox;
+  PartialCollections partials;
   Announcer announcer;
   CatchUp catch_up;
   Subscriber subscriber;
@@ -135,6 +140,7 @@ struct Node::Parts {
   Instances instances;
   Moderation moderation;
   Publisher publisher;
+  FollowerSync sync;
   Inbox inbox;
   Transfer transfer;
   HistoryService history;
@@ -162,12 +168,30 @@ void Node::Parts::connect() {
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
   };
+  partials.is_denied = sync.is_denied = [this](const std::string& actor) {
+    return instances.is_denied(host_of(actor)) || blocks.of_actor(actor) != nullptr;
+  };
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
 }
 
+// A digest that does not fit its followers would have every server ask for the list, again and again.
+Task<Result<void>> Node::Parts::check_partials() {
+  CO_TRY(const relay::Store::PartialsCheck check, co_await environment.store.check_partials());
+  for (const relay::PartialKey& key : check.repaired) {
+    environment.log.warn("followers_digest_repaired", {{"tag", key.collection}, {"server", key.authority}});
+  }
+  const std::string because = config.followers_conflict.empty() && !config.followers_sync
+                                  ? "followers.sync = false"
+                                  : config.followers_conflict;
+  environment.log.info("followers_sync",
+                       {{"on", config.followers_sync ? "yes" : "no"}, {"because", because}});
+  co_return Result<void>();
+}
+
 Task<Result<void>> Node::Parts::load() {
+  CO_TRY_VOID(co_await check_partials());
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await instances.load());
   CO_TRY_VOID(co_await moderation.load());
@@ -260,6 +284,7 @@ Task<Result<void>> Node::start() {
 
 Task<void> Node::stop() {
   co_await parts_->rings.stop();
+  co_await parts_->sync.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->outbox.stop();
@@ -294,6 +319,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     response.status = 405;
     co_return response;
   }
+  if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }
@@ -345,6 +371,7 @@ json::object Node::status() const {
       {"inbox",
        json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
       {"followers", parts_->followers.size()},
+      {"followers_sync", parts_->sync.counters().to_json()},
       {"wanted", parts_->subscriber.wanted().size()},
       {"subscriptions", parts_->subscriber.subscriptions()},
       {"subscriptions_settled", parts_->subscriber.is_settled()},

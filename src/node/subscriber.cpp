@@ -41,7 +41,7 @@ Task<Result<void>> Subscriber::load() {
   CO_TRY_VOID(co_await load_wanted());
   CO_TRY(const std::vector<relay::Subscription> known, co_await store_.subscriptions());
   for (const relay::Subscription& subscription : known)
-    owners_[subscription.tag][subscription.owner] = subscription.follow_id;
+    note_followed(subscription.tag, subscription.owner, subscription.follow_id);
   co_return Result<void>();
 }
 
@@ -80,6 +80,27 @@ std::size_t Subscriber::subscriptions() const {
   std::size_t count = 0;
   for (const auto& [tag, owners] : owners_) count += owners.size();
   return count;
+}
+
+// `follow_id` empty: it has just been asked for.
+void Subscriber::note_followed(const std::string& tag, const std::string& owner, std::string follow_id) {
+  Followed& followed = owners_[tag][owner];
+  if (follow_id.empty()) return;
+  if (const Result<Tag> parsed = Tag::parse(tag); parsed && followed.follow_id.empty())
+    digests_[owner].add(identity_.tag_actor(*parsed));
+  followed = {std::move(follow_id), clock_.wall_now()};
+}
+
+void Subscriber::drop_followed(const std::string& tag, const std::string& owner) {
+  const auto of_tag = owners_.find(tag);
+  if (of_tag == owners_.end()) return;
+  const auto followed = of_tag->second.extract(owner);
+  if (of_tag->second.empty()) owners_.erase(of_tag);
+  const Result<Tag> parsed = Tag::parse(tag);
+  if (!parsed || followed.empty() || followed.mapped().follow_id.empty()) return;
+  followers::Digest& digest = digests_[owner];
+  digest.remove(identity_.tag_actor(*parsed));
+  if (digest == followers::Digest()) digests_.erase(owner);
 }
 
 // --- renewing ----------------------------------------------------------------------------------------------
@@ -132,7 +153,12 @@ Task<bool> Subscriber::renew() {
       if (owner->contact.origin() != identity_.origin()) now.insert(owner->contact.origin());
     }
     for (const std::string& owner : now) {
-      if (!follows(text, owner)) to_follow[owner].push_back(text);
+      if (follows(text, owner)) continue;
+      if (disowning_.contains({text, owner})) {
+        complete = false;
+      } else {
+        to_follow[owner].push_back(text);
+      }
     }
     if (!complete) continue;  // who cannot be found now may still be an owner
     for (const auto& [owner, id] : owners_[text]) {
@@ -160,16 +186,16 @@ Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tag
     std::vector<std::string> chunk(tags.begin() + static_cast<std::ptrdiff_t>(begin),
                                    tags.begin() + static_cast<std::ptrdiff_t>(end));
     // From now on the owner may announce, even before we have read that it accepts.
-    for (const std::string& tag : chunk) owners_[tag].emplace(owner, "");
+    for (const std::string& tag : chunk) note_followed(tag, owner, "");
     std::vector<relay::Subscription> subscriptions = co_await follow_chunk(owner, chunk);
     made += subscriptions.size();
     std::set<std::string> missing(chunk.begin(), chunk.end());
     for (const relay::Subscription& subscription : subscriptions) {
-      owners_[subscription.tag][owner] = subscription.follow_id;
+      note_followed(subscription.tag, owner, subscription.follow_id);
       missing.erase(subscription.tag);
     }
     for (const std::string& text : missing) {
-      owners_[text].erase(owner);
+      drop_followed(text, owner);
       const Result<Tag> tag = Tag::parse(text);
       for (unsigned i = 0; tag && i < options_.relay_replicas; ++i) {
         rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, options_.relay_replicas));
@@ -217,14 +243,82 @@ Task<void> Subscriber::unfollow_at(std::string owner, std::vector<std::string> t
   co_await courier_.deliver(owner + "/inbox", undo_follow_activity(id, identity_.actor(), owner, tags));
   std::vector<std::pair<std::string, std::string>> dropped;
   for (const std::string& tag : tags) {
-    const auto it = owners_.find(tag);
-    if (it != owners_.end()) {
-      it->second.erase(owner);
-      if (it->second.empty()) owners_.erase(it);
-    }
+    drop_followed(tag, owner);
     dropped.emplace_back(tag, owner);
   }
   co_await store_.drop_subscriptions(std::move(dropped));
+}
+
+// --- comparing with owners ---------------------------------------------------------------------------------
+
+followers::Digest Subscriber::digest_at(const std::string& owner) const {
+  const auto digest = digests_.find(owner);
+  return digest == digests_.end() ? followers::Digest() : digest->second;
+}
+
+followers::Knowledge Subscriber::followed_at(const std::string& owner) const {
+  followers::Knowledge known;
+  for (const auto& [text, owners] : owners_) {
+    const auto followed = owners.find(owner);
+    const Result<Tag> tag = Tag::parse(text);
+    if (followed == owners.end() || !tag) continue;
+    if (followed->second.follow_id.empty()) {
+      known.pending.push_back(identity_.tag_actor(*tag));
+    } else {
+      known.accepted.push_back({identity_.tag_actor(*tag), followed->second.since});
+    }
+  }
+  return known;
+}
+
+Task<void> Subscriber::forget_at(std::string owner, std::vector<std::string> tags, WallTime before) {
+  std::vector<std::pair<std::string, std::string>> forgotten;
+  for (const std::string& tag : tags) {
+    const auto of_tag = owners_.find(tag);
+    if (of_tag == owners_.end()) continue;
+    const auto followed = of_tag->second.find(owner);
+    if (followed == of_tag->second.end() || followed->second.since > before) continue;
+    if (followed->second.follow_id.empty()) continue;
+    drop_followed(tag, owner);
+    forgotten.emplace_back(tag, owner);
+  }
+  if (forgotten.empty()) co_return;
+  co_await store_.drop_subscriptions(std::move(forgotten));
+  renew_soon();
+}
+
+// True also if that cannot be found out now.
+Task<bool> Subscriber::is_wanted_at(std::string tag, std::string owner) {
+  const Result<Tag> parsed = Tag::parse(tag);
+  if (!parsed || !wants(tag)) co_return false;
+  for (unsigned i = 0; i < options_.relay_replicas; ++i) {
+    const RingId key = replica_key(parsed->key(), i, options_.relay_replicas);
+    const Result<ring::Owner> found = co_await rings_.of(Ring::kRelay).find_owner(key);
+    if (!found || found->contact.origin() == owner) co_return true;
+  }
+  co_return false;
+}
+
+Task<void> Subscriber::disown_at(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::string> unwanted;
+  for (std::string& tag : tags) {
+    const bool wanted = co_await is_wanted_at(tag, owner);
+    if (wanted) {
+      renew_soon();
+    } else {
+      unwanted.push_back(std::move(tag));
+    }
+  }
+  // From here to the answer nobody follows them there: the Undo would end it.
+  std::erase_if(unwanted, [&](const std::string& tag) { return follows(tag, owner); });
+  for (const std::string& tag : unwanted) disowning_.emplace(tag, owner);
+  for (std::size_t begin = 0; begin < unwanted.size(); begin += options_.tags_per_follow) {
+    const std::size_t end = std::min(unwanted.size(), begin + options_.tags_per_follow);
+    std::vector<std::string> chunk(unwanted.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   unwanted.begin() + static_cast<std::ptrdiff_t>(end));
+    co_await unfollow_at(owner, std::move(chunk));
+  }
+  for (const std::string& tag : unwanted) disowning_.erase({tag, owner});
 }
 
 }  // namespace tagring::node

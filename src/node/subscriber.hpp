@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "followers/plan.hpp"
 #include "node/courier.hpp"
 #include "node/outbox.hpp"
 #include "node/ring_service.hpp"
@@ -47,8 +48,23 @@ class Subscriber {
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
+  // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
+  // Of the ids under which this node stands among the followers of the owner's actor (relay/partial.hpp).
+  [[nodiscard]] followers::Digest digest_at(const std::string& owner) const;
+  [[nodiscard]] followers::Knowledge followed_at(const std::string& owner) const;
+  // The owner does not know of it: forgets what is followed there since `before`, and then follows what is
+  // wanted anew, which also brings the posts that were missed.
+  [[nodiscard]] Task<void> forget_at(std::string owner, std::vector<std::string> tags, WallTime before);
+  // The owner believes that these are followed, and they are not: says so, except for those that are wanted
+  // there, which are followed.
+  [[nodiscard]] Task<void> disown_at(std::string owner, std::vector<std::string> tags);
+
  private:
   using TagsByOwner = std::map<std::string, std::vector<std::string>>;
+  struct Followed {
+    std::string follow_id;  // empty: asked, and not answered yet
+    WallTime since;         // or since the start of the node
+  };
 
   Task<Result<void>> load_wanted();
   Task<void> renew_for_ever();
@@ -58,6 +74,9 @@ class Subscriber {
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   Task<void> renew_after(Duration wait);
+  Task<bool> is_wanted_at(std::string tag, std::string owner);
+  void note_followed(const std::string& tag, const std::string& owner, std::string follow_id);
+  void drop_followed(const std::string& tag, const std::string& owner);
 
   Options options_;
   relay::Store& store_;
@@ -68,8 +87,9 @@ class Subscriber {
   Clock& clock_;
   Rng rng_;
   std::set<std::string> wanted_;
-  std::map<std::string, std::map<std::string, std::string>>
-      owners_;                             // tag -> owner's origin -> id of our Follow
+  std::map<std::string, std::map<std::string, Followed>> owners_;  // by tag and owner's origin
+  std::map<std::string, followers::Digest> digests_;               // by owner's origin, of what it answered
+  std::set<std::pair<std::string, std::string>> disowning_;        // (tag, owner): not to be followed now
   std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
   bool settled_ = false;
   bool renewing_ = false;

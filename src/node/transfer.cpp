@@ -216,6 +216,8 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
                          text_of(item, "follow_id"), relay::Via::kNode, 0});
     const relay::Follower& last = followers.back();
     CO_TRY_VOID(check_item(request->segment, last.tag, last.actor, last.inbox));
+    // What this node followed at the old owner it now owns itself.
+    if (origin_of(last.actor) == request->requester.origin()) followers.pop_back();
   }
   CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const relay::Follower& follower : stored) followers_.add(follower);
@@ -268,9 +270,9 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
 }
 
 Task<HttpResponse> Transfer::answer(HttpRequest request) {
-  const Result<fediverse::RemoteActor> sender = co_await authenticator_.authenticate(request);
+  const Result<Authentic> sender = co_await authenticator_.authenticate(request);
   if (!sender) co_return not_authentic(sender.error());
-  Result<Request> asked = read(request, *sender);
+  Result<Request> asked = read(request, sender->actor);
   if (!asked) co_return error_response(asked.error());
   for (const auto& vserver : rings_.of(asked->ring).vservers()) {
     // While we still own what it will own, more may be written here: not before we know it as our

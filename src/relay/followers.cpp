@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "base/url.hpp"
+#include "hashtag/tag.hpp"
+#include "relay/partial.hpp"
 
 namespace tagring::relay {
 
@@ -22,6 +24,7 @@ void Followers::add(const Follower& follower) {
   remove(follower.tag, follower.actor);
   OfTag& of_tag = tags_[follower.tag];
   of_tag.actors[follower.actor] = {follower.inbox, follower.via};
+  count(follower.tag, follower.actor, follower.via, /*enters=*/true);
   const auto [it, fresh] = of_tag.targets.try_emplace(follower.inbox);
   Target& target = it->second;
   if (fresh) target.host = host_of(follower.inbox);
@@ -36,10 +39,71 @@ void Followers::remove(const std::string& tag, const std::string& actor) {
   const auto gone = it->second.actors.extract(actor);
   if (gone.empty()) return;
   --size_;
+  count(tag, actor, gone.mapped().via, /*enters=*/false);
   const auto target = it->second.targets.find(gone.mapped().inbox);
   --target->second.followers[static_cast<std::size_t>(gone.mapped().via)];
   if (target->second.count() == 0) it->second.targets.erase(target);
   if (it->second.actors.empty()) tags_.erase(it);
+}
+
+// Keeps the digests up to date with a follower who enters or leaves.
+void Followers::count(const std::string& tag, const std::string& actor, Via via, bool enters) {
+  const auto member = membership_of({tag, actor, {}, {}, via, 0});
+  if (!member) return;
+  const auto& [key, id] = *member;
+  const auto update = [&](Partial& partial) { enters ? partial.add(id) : partial.remove(id); };
+  const auto place = tags_.find(tag);
+  if (via == Via::kNode) {
+    OfNode& node = nodes_[key.authority];
+    update(node.partial);
+    enters ? static_cast<void>(node.tags.insert(place->first)) : static_cast<void>(node.tags.erase(tag));
+    if (node.partial.count == 0) nodes_.erase(key.authority);
+    return;
+  }
+  auto& partials = place->second.partials;
+  Partial& partial = partials[key.authority];
+  update(partial);
+  if (partial.count == 0) partials.erase(key.authority);
+  if (id.starts_with(key.authority + '/')) return;
+  std::set<std::string>& odd = odd_[key];
+  enters ? static_cast<void>(odd.insert(id)) : static_cast<void>(odd.erase(id));
+  if (odd.empty()) odd_.erase(key);
+}
+
+Partial Followers::partial(const PartialKey& key) const {
+  if (key.collection.empty()) {
+    const auto node = nodes_.find(key.authority);
+    return node == nodes_.end() ? Partial() : node->second.partial;
+  }
+  const auto tag = tags_.find(key.collection);
+  if (tag == tags_.end()) return {};
+  const auto partial = tag->second.partials.find(key.authority);
+  return partial == tag->second.partials.end() ? Partial() : partial->second;
+}
+
+std::vector<std::string> Followers::members(const PartialKey& key) const {
+  std::vector<std::string> ids;
+  if (key.collection.empty()) {
+    const auto node = nodes_.find(key.authority);
+    if (node == nodes_.end()) return ids;
+    for (const std::string_view tag : node->second.tags) {
+      if (const Result<Tag> parsed = Tag::parse(tag)) {
+        ids.push_back(key.authority + "/tag/" + parsed->actor_name());
+      }
+    }
+    return ids;
+  }
+  const auto tag = tags_.find(key.collection);
+  if (tag == tags_.end()) return ids;
+  const auto& actors = tag->second.actors;
+  // '0' is the character after '/'.
+  const auto end = actors.lower_bound(key.authority + '0');
+  for (auto it = actors.lower_bound(key.authority + '/'); it != end; ++it) {
+    if (it->second.via == Via::kBoost) ids.push_back(it->first);
+  }
+  if (const auto odd = odd_.find(key); odd != odd_.end())
+    ids.insert(ids.end(), odd->second.begin(), odd->second.end());
+  return ids;
 }
 
 const std::map<std::string, Followers::Target>* Followers::targets(const std::string& tag) const {

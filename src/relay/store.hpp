@@ -11,6 +11,7 @@
 //   letters    single activities that must arrive, such as the answer to a Follow
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "base/ring_id.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "followers/digest.hpp"
 
 namespace tagring::relay {
 
@@ -74,6 +76,32 @@ struct Follower {
   std::uint64_t since = 0;  // gets feed entries with a greater seq
 
   friend bool operator==(const Follower&, const Follower&) = default;
+};
+
+// The part of a followers collection that is on one server (partial.hpp).
+struct PartialKey {
+  std::string collection;  // canonical tag; empty: that of the node's actor
+  std::string authority;   // followers::Authority::text()
+
+  friend auto operator<=>(const PartialKey&, const PartialKey&) = default;
+};
+
+struct Partial {
+  followers::Digest digest;
+  std::uint64_t count = 0;
+  std::uint64_t octets = 0;  // of all ids together
+
+  void add(const std::string& id) {
+    digest.add(id);
+    ++count;
+    octets += id.size();
+  }
+  void remove(const std::string& id) {
+    digest.remove(id);
+    --count;
+    octets -= id.size();
+  }
+  friend bool operator==(const Partial&, const Partial&) = default;
 };
 
 // This node's own following of a tag at an owner.
@@ -176,6 +204,14 @@ class Store {
   virtual Task<Result<std::vector<Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
                                                                std::string after_actor,
                                                                std::size_t limit) = 0;
+  // What follow() and unfollow() keep up to date beside the followers. All zero if there are none.
+  virtual Task<Result<Partial>> partial(PartialKey key) = 0;
+  struct PartialsCheck {
+    std::uint64_t followers = 0;       // looked at
+    std::vector<PartialKey> repaired;  // were not what the followers come to, and now are
+  };
+  // Computes all of them anew. One long job: about three seconds for a million followers.
+  virtual Task<Result<PartialsCheck>> check_partials() = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;

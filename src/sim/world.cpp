@@ -463,6 +463,18 @@ Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string bo
   }
 }
 
+bool World::forge(std::size_t from, std::size_t to, std::string body) {
+  HttpCall call("POST", Url::parse("https://" + node_host(to) + "/inbox").value(),
+                loop.now() + std::chrono::seconds(20));
+  call.headers.add("Content-Type", "application/activity+json");
+  call.body = std::move(body);
+  fediverse::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
+                       loop.wall_now());
+  SimHttp http(*this, from, true, kWorld);
+  const auto response = await(http.send(std::move(call)), std::chrono::seconds(30));
+  return response && *response && (*response)->status >= 200 && (*response)->status < 300;
+}
+
 // --- reading -----------------------------------------------------------------------------------------------
 
 std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, const std::string& tag,

@@ -75,6 +75,10 @@ class World {
   void remove(std::size_t post);
   [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
 
+  // Delivers an activity in the name of node `from`, of which that node knows nothing: afterwards the two
+  // disagree, as they do when one of them has restored a backup. False unless it was taken.
+  bool forge(std::size_t from, std::size_t to, std::string body);
+
   // Runs a coroutine on behalf of the world and waits for it, letting time pass; nothing after `limit`.
   template <class T>
   std::optional<T> await(Task<T> task, Duration limit);

@@ -85,6 +85,9 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->hashtags_of_a_post, 30U);
   EXPECT_EQ(config->posts_an_hour, 60U);
   EXPECT_EQ(config->tags_per_instance, 1000U);
+  EXPECT_TRUE(config->followers_sync);
+  EXPECT_TRUE(config->followers_require_coverage);
+  EXPECT_EQ(config->followers_conflict, "");
   EXPECT_FALSE(config->allow_private_addresses);
   EXPECT_TRUE(config->ca_file.empty());
   EXPECT_TRUE(config->hosts.empty());
@@ -118,6 +121,8 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->hashtags_of_a_post, 12U);
   EXPECT_EQ(config->posts_an_hour, 20U);
   EXPECT_EQ(config->tags_per_instance, 200U);
+  EXPECT_FALSE(config->followers_sync);
+  EXPECT_FALSE(config->followers_require_coverage);
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
   const std::map<std::string, std::vector<IpAddress>> hosts = {{"tags.elm.example", {ip("127.0.1.2")}},
@@ -193,6 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadValue{"ring", "bootstrap", "[1]", "ring.bootstrap: " + kList},
                     BadValue{"ring", "create", "1", "ring.create: must be true or false"},
                     BadValue{"publish", "instances", "\"example.org\"", "publish.instances: " + kList},
+                    BadValue{"followers", "sync", "\"yes\"", "followers.sync: must be true or false"},
                     BadValue{"network", "allow_private_addresses", "\"yes\"",
                              "network.allow_private_addresses: must be true or false"},
                     BadValue{"network", "ca_file", "[]", "network.ca_file: must be a path in quotes"},
@@ -251,6 +257,20 @@ TEST(Config, AHostHasOneSpelling) {
     EXPECT_EQ(Config::parse(with("node", "host", host), "/")->host, "tags.example.org");
   EXPECT_EQ(Config::parse(with("node", "host", "\"b\u00fccher.example\""), "/")->host,
             "xn--bcher-kva.example");
+}
+
+// FEP-8fcf, Requirements: no two servers share a scheme and host.
+TEST(Config, DoesNotSynchroniseFollowersWhereAnotherServerSharesTheHost) {
+  const Result<Config> shared =
+      Config::parse(with("publish", "instances", R"(["example.net", "tags.example.org"])"), "/etc/tagring");
+  ASSERT_TRUE(shared) << shared.error().message;
+  EXPECT_FALSE(shared->followers_sync);
+  EXPECT_TRUE(shared->followers_conflict.starts_with("publish.instances names node.host"));
+  // What is only below the same domain is another host.
+  const Result<Config> apart =
+      Config::parse(with("publish", "instances", R"(["example.org"])"), "/etc/tagring");
+  ASSERT_TRUE(apart);
+  EXPECT_TRUE(apart->followers_sync);
 }
 
 TEST(Config, ListensEverywhereIfToldSo) {

@@ -14,7 +14,7 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 19> kTables = {{
+constexpr std::array<Table, 20> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
@@ -22,6 +22,7 @@ constexpr std::array<Table, 19> kTables = {{
     {"feed", "SELECT seq||' '||accepted||' '||tag||' '||op||' '||uri||' '||author||' '||published FROM feed"},
     {"feed_seen", "SELECT hex(digest)||' '||op FROM feed_seen ORDER BY id"},
     {"followers", "SELECT tag||' '||actor||' '||inbox||' '||follow_id||' '||via||' '||since FROM followers"},
+    {"partials", "SELECT collection||' '||authority||' '||hex(digest)||' '||count FROM partials"},
     {"followed_tags", "SELECT tag FROM followed_tags ORDER BY tag"},
     {"letters", "SELECT actor||' '||inbox||' '||body FROM letters"},
     {"blocks", "SELECT kind||' '||what||' '||reason||' '||source FROM blocks"},
@@ -66,6 +67,7 @@ std::string Author::document() const {
       {"inbox", inbox},
       {"indexable", indexable},
       {"summary", summary},
+      {"followers", id + "/followers"},
       {"publicKey", json::object{{"id", key_id()}, {"owner", id}, {"publicKeyPem", key.public_key().pem()}}}};
   if (!shared_inbox.empty()) actor["endpoints"] = json::object{{"sharedInbox", shared_inbox}};
   if (is_node) actor["tagring"] = 1;

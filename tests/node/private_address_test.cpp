@@ -19,7 +19,7 @@ class PrivateAddress : public testing::Test {
   ~PrivateAddress() override { io.join(); }
 
   // What becomes of a request whose key is said to be at `key_id`.
-  Result<fediverse::RemoteActor> authenticate(const std::string& key_id, bool allow_private) {
+  Result<Authentic> authenticate(const std::string& key_id, bool allow_private) {
     net::Resolver resolver(
         {.hosts = {{"inside.test", {*IpAddress::parse("127.0.0.1")}}}, .allow_ip_literals = allow_private});
     net::HttpClientOptions options;

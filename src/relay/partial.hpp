@@ -1,0 +1,26 @@
+// Followers collections as one server sees them (FEP-8fcf): which collection a follower is in, under which
+// id, and the digest of all those of one server.
+//
+// There is a collection for each hashtag actor, and one for the node's actor. People follow hashtag actors,
+// and stand there under their own ids. Nodes follow hashtag actors too, by the thousand, but what they get
+// is sent by the node's actor; so they stand in that actor's collection, a node under the ids of its own
+// hashtag actors: https://S/tag/x says that node S follows #x here. One digest of S then covers all its
+// hashtags. Who uses the node as a relay follows the public collection, and is in none.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "relay/store.hpp"
+
+namespace tagring::relay {
+
+struct Membership {
+  PartialKey key;
+  std::string id;
+};
+
+// Nothing for who is in no collection.
+std::optional<Membership> membership_of(const Follower& follower);
+
+}  // namespace tagring::relay

@@ -1,0 +1,122 @@
+"""FEP-8fcf with Fedify as the sender: a person on Fedify follows a node, which follows back; then her server's list of
+followers is changed behind the node's back, and her next post repairs what differs. Real processes, real TLS.
+
+    python3 tests/interop/followers_check.py        ends with "N passed, N failed"
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import PORT, Failure, Network, node_host, wait_for  # noqa: E402
+
+NODE = f"https://{node_host(0)}:{PORT}"
+ACTOR = f"{NODE}/actor"
+ALICE = f"https://fedify.example:{PORT}/users/alice"
+DRAFT = ["--first-knock", "draft-cavage-http-signatures-12"]
+STRANGERS = [f"{NODE}/tag/stranger{i}" for i in range(5)]
+
+results = {"passed": 0, "failed": 0}
+
+
+def expect(what, found, wanted):
+    fine = found == wanted
+    results["passed" if fine else "failed"] += 1
+    if not fine:
+        print(f"BAD  {what}: {found!r}, not {wanted!r}")
+
+
+class Run:
+    def __init__(self, network, options):
+        self.network = network
+        network.write_config(0, people=True)
+        network.start_node(0)
+        network.start_fedify(0, *options)
+        wait_for("ring", lambda: network.is_settled(0))
+
+    def fedify(self, path, body=None):
+        return self.network.control("fedify", path, body)
+
+    def followers(self):
+        return sorted(self.fedify("/followers")["followers"])
+
+    def counter(self, name):
+        return self.network.cli(0, "status")["followers_sync"][name]
+
+    def post(self):
+        """Something to her followers; how the header was taken."""
+        before = {name: self.counter(name) for name in ["equal", "different", "headers_ignored"]}
+        self.fedify("/post-to-followers", {"text": "to those who follow me"})
+        wait_for("header", lambda: any(self.counter(name) > count for name, count in before.items()), 20)
+        return [name for name, count in before.items() if self.counter(name) > count]
+
+    def check(self):
+        return self.network.cli(0, "followers-check", ALICE)
+
+    def handshake(self):
+        self.fedify("/follow", {"actor": ACTOR})
+        wait_for("follow back", lambda: self.followers() == [ACTOR], 20)
+
+
+def converges(network, options):
+    run = Run(network, options)
+    run.handshake()
+    wait_for("header when both agree", lambda: run.post() == ["equal"], 60)
+    expect("lists fetched", run.counter("lists"), 0)
+
+    # Her server believes in follows that the node knows nothing of.
+    run.fedify("/followers", {"ids": [ACTOR, *STRANGERS]})
+    expect("what would be undone", sorted(run.check()["undo"]), STRANGERS)
+    expect("header when they differ", run.post(), ["different"])
+    wait_for("repair", lambda: run.followers() == [ACTOR], 60)
+    expect("undone", run.counter("undone"), len(STRANGERS))
+    expect("agreement", run.check()["agree"], True)
+    expect("header afterwards", run.post(), ["equal"])
+    pages = [url for url in run.fedify("/followers")["lists"] if "cursor=" in url]
+    expect("pages asked for", bool(pages), "--followers-page" in options)
+
+    # It lost the node's follow, which is too young to be forgotten here.
+    run.fedify("/followers", {"ids": [STRANGERS[0]]})
+    report = run.check()
+    expect("young follow", (report["remove"], report["too_young"]), ([], 1))
+    return run
+
+
+def accepts(network, options):
+    """The Accept was lost: the list says it."""
+    run = Run(network, options)
+    run.fedify("/quiet", {})
+    run.handshake()
+    expect("header", run.post(), ["different"])
+    expect("pending", run.check()["known"]["pending"], 1)
+    wait_for("repair", lambda: run.counter("accepted") == 1, 60)
+    expect("agreement", run.check()["agree"], True)
+
+
+def is_not_covered(network, options):
+    """With RFC 9421, Fedify does not sign the header."""
+    run = Run(network, options)
+    run.handshake()
+    expect("header when its signature does not cover it", run.post(), ["headers_ignored"])
+    expect("why", run.check()["header"]["ignored"], "not_signed")
+
+
+def main():
+    for name, scenario, options in [
+        ("whole", converges, DRAFT),
+        ("paged", converges, [*DRAFT, "--followers-page", "2"]),
+        ("lost-accept", accepts, DRAFT),
+        ("rfc9421", is_not_covered, ["--first-knock", "rfc9421"]),
+    ]:
+        try:
+            with Network(ROOT / "run" / "followers_check" / name, nodes=1) as network:
+                scenario(network, options)
+        except Failure as failure:
+            results["failed"] += 1
+            print(f"BAD  {name}: {failure}")
+    print(f"{results['passed']} passed, {results['failed']} failed")
+    sys.exit(1 if results["failed"] else 0)
+
+
+main()
