@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/control_client.hpp"
+#include "app/instance_replay.hpp"
 #include "base/bytes.hpp"
 
 namespace tagring::app {
@@ -107,6 +108,7 @@ void add_instance(CLI::App& app, int& status) {
   add(*instance, options, "hashtags", "What an instance gets", true, false)->callback([options, &status] {
     status = hashtags(*options);
   });
+  add_instance_replay(*instance, status);
 }
 
 }  // namespace tagring::app

@@ -92,8 +92,8 @@ Task<Result<void>> Daemon::open() {
   const std::string octets = crypto::random_bytes(sizeof seed);
   std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
   node::Environment environment{
-      clock,          loop.get_executor(), *http, workers, stores->relay, stores->instances,
-      stores->blocks, stores->history,     log,   seed};
+      clock,          loop.get_executor(), *http,           workers, stores->relay, stores->instances,
+      stores->blocks, stores->replays,     stores->history, log,     seed};
   // Only the very first start may begin a network; a restart finds its way back.
   node::Config node_config = config;
   if (incarnation > 1 && !config.bootstrap.empty()) node_config.create = false;

@@ -146,6 +146,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.people", flag(config.people)},
       {"publish.archive_all", flag(config.archive_all)},
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
+      {"publish.replay_max_age_days", number(config.replay_max_age_days, 1, 36'500)},
+      {"publish.replay_max_posts", number(config.replay_max_posts, 1, 100'000)},
       {"network.allow_private_addresses", flag(config.allow_private_addresses)},
       {"network.ca_file", path(config.ca_file, directory)},
       {"network.hosts", host_table(config.hosts)},

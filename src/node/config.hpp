@@ -49,6 +49,8 @@ struct Config {
   std::uint32_t hashtags_of_a_post = 30;
   std::uint32_t posts_an_hour = 60;  // of one author under one hashtag
   bool archive_all = false;          // of authors, too, who do not say `indexable`
+  std::uint32_t replay_max_age_days = 90;
+  std::uint32_t replay_max_posts = 5000;
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own

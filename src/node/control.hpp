@@ -14,6 +14,10 @@
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
 //   GET  /blocks, POST /blocks/…        moderation: node/moderation_control.hpp
+//   GET  /instances/replays             histories on their way into instances
+//   POST /instances/replay       {"host", "tag", "order"?, "max_age_s"?, "max_posts"?, "per_minute"?}
+//                                order: "newest_first" (if absent) or "oldest_first"
+//   POST /instances/cancel-replay {"host", "tag"}
 //   POST /leave                         hands over and leaves both rings
 //
 // Everything that changes something leaves a line in the log, event "admin".
@@ -24,18 +28,20 @@
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
 #include "node/moderation_control.hpp"
+#include "node/replay.hpp"
 
 namespace tagring::node {
 
 class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
-          Moderation& moderation, relay::Store& store, Log& log)
+          Moderation& moderation, Replayer& replayer, relay::Store& store, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
         instances_(instances),
         moderation_(moderation),
+        replayer_(replayer),
         store_(store),
         log_(log) {}
 
@@ -52,6 +58,8 @@ class Control {
   Task<HttpResponse> subscribe(std::vector<std::string> tags, bool on);
   Task<HttpResponse> subscribe_instance(std::string host, std::vector<std::string> tags, bool on);
   Task<HttpResponse> permit(std::string host, json::object request);
+  Task<HttpResponse> replay(std::string host, json::object request);
+  Task<HttpResponse> cancel_replay(std::string host, json::object request);
   HttpResponse ring() const;
 
   RingService& rings_;
@@ -59,6 +67,7 @@ class Control {
   Subscriber& subscriber_;
   Instances& instances_;
   ModerationControl moderation_;
+  Replayer& replayer_;
   relay::Store& store_;
   Log& log_;
 };

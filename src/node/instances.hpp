@@ -60,6 +60,14 @@ class Instances {
   // An actor that this node followed back has accepted.
   [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
 
+  // By which of this node's actors, and where, an instance is announced the posts of a hashtag that it gets
+  // as from a relay; none if it does not.
+  struct Recipient {
+    std::string relay;
+    std::string inbox;
+  };
+  [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
+
   // --- for the administrator ---------------------------------------------------------------------------
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
   //   "hashtags"}]

@@ -100,8 +100,11 @@ struct Node::Parts {
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
+        replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
+                 instances, history, courier, blocks, identity, world.clock, world.executor, rng.fork(),
+                 world.log),
         pages(identity, rings, history, followers, blocks),
-        control(rings, history, subscriber, instances, moderation, world.store, world.log),
+        control(rings, history, subscriber, instances, moderation, replayer, world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -138,6 +141,7 @@ struct Node::Parts {
   Inbox inbox;
   Transfer transfer;
   HistoryService history;
+  Replayer replayer;
   Pages pages;
   Control control;
   TaskGroup tasks;
@@ -173,6 +177,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await moderation.load());
   std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) { instances.note(f); };
   CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
+  CO_TRY_VOID(co_await replayer.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
@@ -254,11 +259,13 @@ Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await parts_->load());
   parts_->rings.start();
   parts_->announcer.start();
+  parts_->replayer.start();
   parts_->subscriber.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->replayer.stop();
   co_await parts_->rings.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
@@ -352,6 +359,7 @@ json::object Node::status() const {
       {"owed", parts_->outbox.size()},
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},
+      {"replaying", parts_->replayer.active()},
       {"transferred", parts_->transfer.fetched()},
       {"idle", is_idle()}};
 }

@@ -11,6 +11,7 @@
 #include "node/config.hpp"
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
+#include "node/replay.hpp"
 #include "node/transfer.hpp"
 
 namespace tagring::node {
@@ -24,6 +25,7 @@ struct Environment {
   relay::Store& store;
   relay::InstanceStore& instances;
   relay::BlockStore& blocks;
+  relay::ReplayStore& replays;
   storage::HistoryStore& history;
   Log& log;
   std::uint64_t seed = 0;

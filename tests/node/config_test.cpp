@@ -85,6 +85,8 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->hashtags_of_a_post, 30U);
   EXPECT_EQ(config->posts_an_hour, 60U);
   EXPECT_EQ(config->tags_per_instance, 1000U);
+  EXPECT_EQ(config->replay_max_age_days, 90U);
+  EXPECT_EQ(config->replay_max_posts, 5000U);
   EXPECT_FALSE(config->allow_private_addresses);
   EXPECT_TRUE(config->ca_file.empty());
   EXPECT_TRUE(config->hosts.empty());
@@ -118,6 +120,8 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->hashtags_of_a_post, 12U);
   EXPECT_EQ(config->posts_an_hour, 20U);
   EXPECT_EQ(config->tags_per_instance, 200U);
+  EXPECT_EQ(config->replay_max_age_days, 365U);
+  EXPECT_EQ(config->replay_max_posts, 20'000U);
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
   const std::map<std::string, std::vector<IpAddress>> hosts = {{"tags.elm.example", {ip("127.0.1.2")}},
@@ -215,6 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"ring", "storage_replicas", "-4", "ring.storage_replicas: " + kReplicas},
         BadValue{"ring", "stabilise_ms", "99", "ring.stabilise_ms: must be a number from 100 to 600000"},
         BadValue{"ring", "stabilise_ms", "600001", "ring.stabilise_ms: must be a number from 100 to 600000"},
+        BadValue{"publish", "replay_max_age_days", "0",
+                 "publish.replay_max_age_days: must be a number from 1 to 36500"},
+        BadValue{"publish", "replay_max_posts", "100001",
+                 "publish.replay_max_posts: must be a number from 1 to 100000"},
         BadValue{"node", "log_level", "\"loud\"", "node.log_level: must be debug, info, warn or error"},
         BadValue{"ring", "bootstrap", "[\"tags.example.net\"]",
                  "ring.bootstrap: 'tags.example.net' is not an origin like https://tags.example.org"},
