@@ -66,6 +66,10 @@ CREATE TABLE own_follows(
   actor TEXT NOT NULL, object TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,
   accepted INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(actor, object)
 ) WITHOUT ROWID, STRICT;
+-- Why an instance gets a hashtag: who wants it (node/tag_sources.hpp).
+CREATE TABLE tag_reasons(
+  host TEXT NOT NULL, source TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(host, source, tag)
+) WITHOUT ROWID, STRICT;
 
 -- Moderation.
 CREATE TABLE blocks(

@@ -51,6 +51,10 @@ struct Config {
   bool archive_all = false;          // of authors, too, who do not say `indexable`
   std::uint32_t replay_max_age_days = 90;
   std::uint32_t replay_max_posts = 5000;
+  std::filesystem::path followed_tags_tokens;  // node/tag_tokens.hpp
+  std::string mastodon_database_host;          // whose database it is
+  std::string mastodon_database_dsn;
+  std::uint32_t tag_poll_minutes = 10;
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own

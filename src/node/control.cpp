@@ -69,9 +69,7 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/instances/replays")
     co_return answer_json({{"replays", replayer_.list()}});
   if (request.method == "GET" && path == "/instances/hashtags") {
-    const std::string host = query_value(query, "host");
-    const std::vector<std::string> tags = instances_.hashtags(host);
-    co_return answer_json({{"host", host}, {"hashtags", json::array(tags.begin(), tags.end())}});
+    co_return answer_json(tag_sources_.describe(query_value(query, "host")));
   }
   if (request.method == "POST") {
     log_.info("admin", {{"does", path}, {"with", request.body.substr(0, kLoggedMax)}});
@@ -124,9 +122,9 @@ Task<HttpResponse> Control::subscribe_instance(std::string host, std::vector<std
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
   if (on) {
-    done = co_await instances_.subscribe(host, std::move(tags));
+    done = co_await tag_sources_.subscribe(host, std::move(tags));
   } else {
-    done = co_await instances_.unsubscribe(host, std::move(tags));
+    done = co_await tag_sources_.unsubscribe(host, std::move(tags));
   }
   if (!done) co_return error_response(done.error());
   co_return answer_json({{"host", host}, {on ? "subscribed" : "unsubscribed", std::move(canonical)}});

@@ -9,7 +9,7 @@
 //   POST /subscribe   {"tags": […]}     wants tags
 //   POST /unsubscribe {"tags": […]}
 //   GET  /instances                     who uses this node as a relay, and who waits for a decision
-//   GET  /instances/hashtags?host=…     what an instance gets
+//   GET  /instances/hashtags?host=…     what an instance gets, and who wants it
 //   POST /instances/permit       {"host", "publishes", "receives"}
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
@@ -29,18 +29,20 @@
 #include "node/inbox.hpp"
 #include "node/moderation_control.hpp"
 #include "node/replay.hpp"
+#include "node/tag_sources.hpp"
 
 namespace tagring::node {
 
 class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
-          Moderation& moderation, Replayer& replayer, relay::Store& store, Log& log)
+          Moderation& moderation, TagSources& tag_sources, Replayer& replayer, relay::Store& store, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
         instances_(instances),
         moderation_(moderation),
+        tag_sources_(tag_sources),
         replayer_(replayer),
         store_(store),
         log_(log) {}
@@ -67,6 +69,7 @@ class Control {
   Subscriber& subscriber_;
   Instances& instances_;
   ModerationControl moderation_;
+  TagSources& tag_sources_;
   Replayer& replayer_;
   relay::Store& store_;
   Log& log_;

@@ -100,6 +100,15 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
   return std::nullopt;
 }
 
+std::vector<std::string> Instances::receivers() const {
+  std::set<std::string> hosts;
+  for (const auto& [key, link] : links_) {
+    const auto permission = decision(link.host);
+    if (permission && permission->receives && link_of(link.host) != nullptr) hosts.insert(link.host);
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
 // --- handshakes --------------------------------------------------------------------------------------------
 
 Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string relay, bool of_public,

@@ -68,6 +68,9 @@ class Instances {
   };
   [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
 
+  // Hosts that may be subscribed to hashtags.
+  [[nodiscard]] std::vector<std::string> receivers() const;
+
   // --- for the administrator ---------------------------------------------------------------------------
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
   //   "hashtags"}]

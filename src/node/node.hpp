@@ -12,6 +12,7 @@
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
 #include "node/replay.hpp"
+#include "node/tag_sources.hpp"
 #include "node/transfer.hpp"
 
 namespace tagring::node {
@@ -29,6 +30,9 @@ struct Environment {
   storage::HistoryStore& history;
   Log& log;
   std::uint64_t seed = 0;
+  // Where Config does not read itself: secrets, and another program's database.
+  std::vector<TagToken> tag_tokens = {};
+  ReadFollowedTags read_followed_tags = {};
 };
 
 class Node {

@@ -14,7 +14,7 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 22> kTables = {{
+constexpr std::array<Table, 23> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
@@ -29,6 +29,7 @@ constexpr std::array<Table, 22> kTables = {{
     {"permissions", "SELECT host||' '||publishes||' '||receives FROM permissions"},
     {"links", "SELECT actor||' '||relay||' '||follow||' '||style||' '||accepted FROM links"},
     {"own_follows", "SELECT actor||' '||object||' '||follow_id||' '||accepted FROM own_follows"},
+    {"tag_reasons", "SELECT host||' '||source||' '||tag FROM tag_reasons"},
     {"replays", "SELECT host||' '||tag||' '||state||' '||sent||' '||pages_done||' '||at FROM replays"},
     {"replay_pages", "SELECT host||' '||tag||' '||page||' '||after||' '||last FROM replay_pages"},
     {"replay_sent", "SELECT host||' '||digest FROM replay_sent"},
@@ -158,7 +159,9 @@ void NodeTest::start(Config config) {
                           stores->replays,
                           stores->history,
                           log,
-                          42};
+                          42,
+                          tag_tokens,
+                          read_followed_tags};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);
