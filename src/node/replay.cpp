@@ -17,7 +17,7 @@ constexpr std::size_t kQueriesPerPage = 25;
 // A page that was read longer ago is read again: posts on it may have been removed.
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
-constexpr relay::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::hours(1)};
+constexpr relay::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
 
 constexpr std::string_view state_name(ReplayState state) {
   switch (state) {

@@ -162,6 +162,10 @@ Task<bool> TagSources::poll_host(std::string host) {
     news[source] = std::move(*tags);
   }
   const BySource before = wishes_[host];
+  // Such as those of an instance that left and came back.
+  const Tags subscribed = instances_.hashtags(host);
+  std::erase_if(wishes_[host][std::string(kAdmin)],
+                [&](const std::string& tag) { return !contains(subscribed, tag); });
   Tags withdrawn;
   for (auto& [source, tags] : news) {
     Tags& known = wishes_[host][source];

@@ -207,6 +207,18 @@ TEST_F(Sources, WhatWasRemovedByHandStaysAway) {
   EXPECT_THAT(tags(), ElementsAre("cats: admin followed_tags", "dogs: followed_tags"));
 }
 
+TEST_F(Sources, AnInstanceThatComesBackGetsWhatItsPeopleFollow) {
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_EQ(post_signed(undo_follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle(kPoll);
+  EXPECT_THAT(tags(), IsEmpty());
+  EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
+}
+
 TEST_F(Sources, AnInstanceGetsNoMoreThanItsLimit) {
   EXPECT_EQ(by_hand("subscribe", "owls"), 200);
   people_follow({{"ann", {"a1", "a2", "a3", "a4"}}});
