@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/control_client.hpp"
+#include "app/instance_replay.hpp"
 #include "base/bytes.hpp"
 
 namespace tagring::app {
@@ -63,8 +64,22 @@ int hashtags(const Options& options) {
   const Result<json::object> answer =
       ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host));
   if (!answer || options.control.json) return print(options, answer, "");
-  json::for_each(json::find(*answer, "hashtags"),
-                 [](const json::value& tag) { fmt::print("#{}\n", std::string_view(tag.get_string())); });
+  const json::object* reasons = json::get_object(*answer, "reasons");
+  json::for_each(json::find(*answer, "hashtags"), [&](const json::value& tag) {
+    const std::string name(tag.get_string());
+    std::string from;
+    if (reasons != nullptr) {
+      json::for_each(json::find(*reasons, name), [&](const json::value& source) {
+        from += (from.empty() ? "" : ", ") + std::string(source.get_string());
+      });
+    }
+    fmt::print("{:<30} {}\n", "#" + name, from);
+  });
+  json::for_each(json::find(*answer, "sources"), [](const json::value& element) {
+    const json::object& source = element.get_object();
+    if (const std::string note = text_of(source, "note"); !note.empty())
+      fmt::print("({}: {})\n", text_of(source, "source"), note);
+  });
   return kExitOk;
 }
 
@@ -104,9 +119,9 @@ void add_instance(CLI::App& app, int& status) {
       ->callback([options, &status] { status = change(*options, "subscribe"); });
   add(*instance, options, "unsubscribe", "Stop sending an instance posts under hashtags", true, true)
       ->callback([options, &status] { status = change(*options, "unsubscribe"); });
-  add(*instance, options, "hashtags", "What an instance gets", true, false)->callback([options, &status] {
-    status = hashtags(*options);
-  });
+  add(*instance, options, "hashtags", "What an instance gets, and who wants it", true, false)
+      ->callback([options, &status] { status = hashtags(*options); });
+  add_instance_replay(*instance, status);
 }
 
 }  // namespace tagring::app

@@ -11,6 +11,7 @@
 
 #include "app/commands.hpp"
 #include "base/json.hpp"
+#include "db/mastodon_tags.hpp"
 #include "db/stores.hpp"
 #include "net/http_client.hpp"
 #include "net/http_server.hpp"
@@ -91,9 +92,22 @@ Task<Result<void>> Daemon::open() {
   std::uint64_t seed = 0;
   const std::string octets = crypto::random_bytes(sizeof seed);
   std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
-  node::Environment environment{
-      clock,          loop.get_executor(), *http, workers, stores->relay, stores->instances,
-      stores->blocks, stores->history,     log,   seed};
+  node::Environment environment{clock,
+                                loop.get_executor(),
+                                *http,
+                                workers,
+                                stores->relay,
+                                stores->instances,
+                                stores->blocks,
+                                stores->replays,
+                                stores->history,
+                                log,
+                                seed,
+                                {},
+                                db::read_mastodon_tags};
+  if (!config.followed_tags_tokens.empty()) {
+    CO_TRY(environment.tag_tokens, node::load_tag_tokens(config.followed_tags_tokens));
+  }
   // Only the very first start may begin a network; a restart finds its way back.
   node::Config node_config = config;
   if (incarnation > 1 && !config.bootstrap.empty()) node_config.create = false;

@@ -100,4 +100,23 @@ Task<Result<std::vector<OwnFollow>>> SqliteInstanceStore::own_follows() {
       });
 }
 
+Task<Result<void>> SqliteInstanceStore::save_tag_source(std::string host, std::string source,
+                                                        std::vector<std::string> tags) {
+  return database_.write([host = std::move(host), source = std::move(source),
+                          tags = std::move(tags)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM tag_reasons WHERE host = ? AND source = ?", host, source));
+    for (const std::string& tag : tags) {
+      TRY_VOID(
+          db.run("INSERT OR IGNORE INTO tag_reasons(host, source, tag) VALUES(?, ?, ?)", host, source, tag));
+    }
+    return {};
+  });
+}
+
+Task<Result<std::vector<relay::TagReason>>> SqliteInstanceStore::tag_reasons() {
+  return read_all<relay::TagReason>(
+      database_, "SELECT host, tag, source FROM tag_reasons ORDER BY host, source, tag",
+      [](const Statement& row) { return relay::TagReason{row.text(0), row.text(1), row.text(2)}; });
+}
+
 }  // namespace tagring::db

@@ -19,6 +19,9 @@ class SqliteInstanceStore final : public relay::InstanceStore {
   Task<Result<void>> save_own_follow(relay::OwnFollow follow) override;
   Task<Result<void>> drop_own_follow(std::string actor, std::string object) override;
   Task<Result<std::vector<relay::OwnFollow>>> own_follows() override;
+  Task<Result<void>> save_tag_source(std::string host, std::string source,
+                                     std::vector<std::string> tags) override;
+  Task<Result<std::vector<relay::TagReason>>> tag_reasons() override;
 
  private:
   Database& database_;

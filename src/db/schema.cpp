@@ -71,6 +71,10 @@ CREATE TABLE own_follows(
   actor TEXT NOT NULL, object TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,
   accepted INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(actor, object)
 ) WITHOUT ROWID, STRICT;
+-- Why an instance gets a hashtag: who wants it (node/tag_sources.hpp).
+CREATE TABLE tag_reasons(
+  host TEXT NOT NULL, source TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(host, source, tag)
+) WITHOUT ROWID, STRICT;
 
 -- Moderation.
 CREATE TABLE blocks(
@@ -79,6 +83,23 @@ CREATE TABLE blocks(
 ) WITHOUT ROWID, STRICT;
 CREATE TABLE separations(
   host TEXT NOT NULL, other TEXT NOT NULL, receive INTEGER NOT NULL, PRIMARY KEY(host, other, receive)
+) WITHOUT ROWID, STRICT;
+
+-- Histories on their way into instances: how far each is, where its pages begin and end (cursors), and what
+-- an instance was sent by the replays under way.
+CREATE TABLE replays(
+  host TEXT NOT NULL, tag TEXT NOT NULL, newest_first INTEGER NOT NULL, not_before INTEGER NOT NULL,
+  posts_max INTEGER NOT NULL, per_minute INTEGER NOT NULL, started INTEGER NOT NULL, state INTEGER NOT NULL,
+  reason TEXT NOT NULL, found INTEGER NOT NULL, sent INTEGER NOT NULL, skipped INTEGER NOT NULL,
+  pages INTEGER NOT NULL, pages_done INTEGER NOT NULL, at TEXT NOT NULL, newest INTEGER NOT NULL,
+  oldest INTEGER NOT NULL, failing_since INTEGER NOT NULL, PRIMARY KEY(host, tag)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE replay_pages(
+  host TEXT NOT NULL, tag TEXT NOT NULL, page INTEGER NOT NULL, after TEXT NOT NULL, last TEXT NOT NULL,
+  PRIMARY KEY(host, tag, page)
+) WITHOUT ROWID, STRICT;
+CREATE TABLE replay_sent(
+  host TEXT NOT NULL, digest INTEGER NOT NULL, PRIMARY KEY(host, digest)
 ) WITHOUT ROWID, STRICT;
 
 -- Subscriber.

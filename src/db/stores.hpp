@@ -9,6 +9,7 @@
 #include "db/instance_store.hpp"
 #include "db/meta.hpp"
 #include "db/relay_store.hpp"
+#include "db/replay_store.hpp"
 
 namespace tagring::db {
 
@@ -18,6 +19,7 @@ struct Stores {
         relay(*database, clock),
         instances(*database),
         blocks(*database),
+        replays(*database),
         history(*database),
         meta(*database) {}
 
@@ -25,6 +27,7 @@ struct Stores {
   SqliteRelayStore relay;
   SqliteInstanceStore instances;
   SqliteBlockStore blocks;
+  SqliteReplayStore replays;
   SqliteHistoryStore history;
   SqliteMeta meta;
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/bytes.hpp"
-#include "crypto/hash.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
@@ -185,10 +183,8 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
   co_return Items();
 }
 
-// The same id each time, so that a repetition after a crash is known for what it is.
 std::string Announcer::single(const std::string& actor, relay::Via via, const relay::TagEvent& event) const {
-  const auto hash = crypto::sha256(actor + " " + event.uri);
-  const std::string id = fmt::format("{}/announces/{}", identity_.origin(), to_hex(hash).substr(0, 32));
+  const std::string id = announce_id(identity_, actor, event.uri);
   if (event.op == relay::Op::kRemove) return undo_single(id, actor, event);
   const auto audience =
       via == relay::Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;

@@ -120,6 +120,20 @@ Reader host_table(std::map<std::string, std::vector<IpAddress>>& out) {
   };
 }
 
+Reader database(std::string& host, std::string& dsn) {
+  return [&host, &dsn](const toml::node& value, std::string_view key) -> Result<void> {
+    constexpr std::string_view kShape = "must be { host = \"instance\", dsn = \"connection string\" }";
+    if (!value.is_table() || value.as_table()->size() != 2) return bad(key, kShape);
+    for (const auto& [name, element] : *value.as_table()) {
+      std::string& out = name.str() == "host" ? host : dsn;
+      if ((name.str() != "host" && name.str() != "dsn") || !element.is_string()) return bad(key, kShape);
+      out = element.as_string()->get();
+    }
+    if (host_of("https://" + host + "/") != host) return bad(key, kShape);
+    return {};
+  };
+}
+
 std::map<std::string, Reader> readers(Config& config, const std::filesystem::path& directory) {
   return {
       {"node.host", text(config.host)},
@@ -148,6 +162,11 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
       {"followers.sync", flag(config.followers_sync)},
       {"followers.require_coverage", flag(config.followers_require_coverage)},
+      {"publish.replay_max_age_days", number(config.replay_max_age_days, 1, 36'500)},
+      {"publish.replay_max_posts", number(config.replay_max_posts, 1, 100'000)},
+      {"publish.followed_tags_tokens", path(config.followed_tags_tokens, directory)},
+      {"publish.mastodon_database", database(config.mastodon_database_host, config.mastodon_database_dsn)},
+      {"publish.tag_poll_minutes", number(config.tag_poll_minutes, 1, 1440)},
       {"network.allow_private_addresses", flag(config.allow_private_addresses)},
       {"network.ca_file", path(config.ca_file, directory)},
       {"network.hosts", host_table(config.hosts)},

@@ -49,6 +49,12 @@ struct Config {
   std::uint32_t hashtags_of_a_post = 30;
   std::uint32_t posts_an_hour = 60;  // of one author under one hashtag
   bool archive_all = false;          // of authors, too, who do not say `indexable`
+  std::uint32_t replay_max_age_days = 90;
+  std::uint32_t replay_max_posts = 5000;
+  std::filesystem::path followed_tags_tokens;  // node/tag_tokens.hpp
+  std::string mastodon_database_host;          // whose database it is
+  std::string mastodon_database_dsn;
+  std::uint32_t tag_poll_minutes = 10;
 
   // [followers]
   bool followers_sync = true;              // FEP-8fcf, both ends (docs/followers.md)

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kTagsMax = 200'000;
 constexpr std::size_t kLoggedMax = 200;  // octets of a request
+constexpr std::int64_t kNumberMax = 4'000'000'000;
 
 HttpResponse answer_json(const json::object& object) {
   HttpResponse response;
@@ -70,10 +71,10 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/blocks") co_return answer_json(moderation_.list());
   if (request.method == "GET" && path == "/instances")
     co_return answer_json({{"instances", instances_.list()}});
+  if (request.method == "GET" && path == "/instances/replays")
+    co_return answer_json({{"replays", replayer_.list()}});
   if (request.method == "GET" && path == "/instances/hashtags") {
-    const std::string host = query_value(query, "host");
-    const std::vector<std::string> tags = instances_.hashtags(host);
-    co_return answer_json({{"host", host}, {"hashtags", json::array(tags.begin(), tags.end())}});
+    co_return answer_json(tag_sources_.describe(query_value(query, "host")));
   }
   if (request.method == "POST") {
     log_.info("admin", {{"does", path}, {"with", request.body.substr(0, kLoggedMax)}});
@@ -100,6 +101,8 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
     co_return done ? answer_json(*done) : error_response(done.error());
   }
   if (path == "/instances/permit") co_return co_await permit(host, std::move(request));
+  if (path == "/instances/replay") co_return co_await replay(host, std::move(request));
+  if (path == "/instances/cancel-replay") co_return co_await cancel_replay(host, std::move(request));
   const bool on = path.ends_with("/subscribe");
   const bool of_instance = path == "/instances/subscribe" || path == "/instances/unsubscribe";
   if (!of_instance && path != "/subscribe" && path != "/unsubscribe")
@@ -125,9 +128,9 @@ Task<HttpResponse> Control::subscribe_instance(std::string host, std::vector<std
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
   if (on) {
-    done = co_await instances_.subscribe(host, std::move(tags));
+    done = co_await tag_sources_.subscribe(host, std::move(tags));
   } else {
-    done = co_await instances_.unsubscribe(host, std::move(tags));
+    done = co_await tag_sources_.unsubscribe(host, std::move(tags));
   }
   if (!done) co_return error_response(done.error());
   co_return answer_json({{"host", host}, {on ? "subscribed" : "unsubscribed", std::move(canonical)}});
@@ -145,6 +148,41 @@ Task<HttpResponse> Control::verify_followers() {
   for (const relay::PartialKey& key : check->repaired)
     repaired.push_back(json::object{{"tag", key.collection}, {"server", key.authority}});
   co_return answer_json({{"followers", check->followers}, {"repaired", std::move(repaired)}});
+}
+
+Task<HttpResponse> Control::replay(std::string host, json::object request) {
+  const Result<Tag> tag = Tag::parse(json::get_string(request, "tag").value_or(""));
+  if (!tag) co_return error_response(tag.error());
+  const std::string order = json::get_string(request, "order").value_or("newest_first");
+  if (order != "newest_first" && order != "oldest_first")
+    co_return error_response({ErrorCode::kInvalid, "'order' is newest_first or oldest_first"});
+  Replayer::Request wish;
+  wish.host = std::move(host);
+  wish.tag = tag->canonical();
+  wish.newest_first = order == "newest_first";
+  // Beyond any limit, so that too much is refused and not wrapped around.
+  const auto bounded = [&](std::string_view key) -> std::optional<std::int64_t> {
+    const auto value = json::get_int(request, key);
+    return value ? std::optional(std::clamp<std::int64_t>(*value, 0, kNumberMax)) : std::nullopt;
+  };
+  if (const auto seconds = bounded("max_age_s")) wish.age_max = std::chrono::seconds(*seconds);
+  if (const auto posts = bounded("max_posts")) wish.posts_max = static_cast<std::uint64_t>(*posts);
+  if (const auto rate = bounded("per_minute")) wish.per_minute = static_cast<std::uint32_t>(*rate);
+  const Result<relay::Replay> begun = co_await replayer_.begin(std::move(wish));
+  if (!begun) co_return error_response(begun.error());
+  co_return answer_json({{"host", begun->host},
+                         {"tag", begun->tag},
+                         {"not_before", to_rfc3339(begun->not_before)},
+                         {"max_posts", begun->posts_max},
+                         {"per_minute", begun->per_minute}});
+}
+
+Task<HttpResponse> Control::cancel_replay(std::string host, json::object request) {
+  const Result<Tag> tag = Tag::parse(json::get_string(request, "tag").value_or(""));
+  if (!tag) co_return error_response(tag.error());
+  const Result<void> done = co_await replayer_.cancel(host, tag->canonical());
+  if (!done) co_return error_response(done.error());
+  co_return answer_json({{"host", host}, {"tag", tag->canonical()}, {"cancelled", true}});
 }
 
 HttpResponse Control::ring() const {

@@ -9,13 +9,17 @@
 //   POST /subscribe   {"tags": […]}     wants tags
 //   POST /unsubscribe {"tags": […]}
 //   GET  /instances                     who uses this node as a relay, and who waits for a decision
-//   GET  /instances/hashtags?host=…     what an instance gets
+//   GET  /instances/hashtags?host=…     what an instance gets, and who wants it
 //   POST /instances/permit       {"host", "publishes", "receives"}
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
 //   GET  /blocks, POST /blocks/…        moderation: node/moderation_control.hpp
 //   POST /followers/check        {"actor", "apply"}  compares with an actor who is followed (FEP-8fcf)
 //   POST /followers/verify              computes the digests of all followers anew
+//   GET  /instances/replays             histories on their way into instances
+//   POST /instances/replay       {"host", "tag", "order"?, "max_age_s"?, "max_posts"?, "per_minute"?}
+//                                order: "newest_first" (if absent) or "oldest_first"
+//   POST /instances/cancel-replay {"host", "tag"}
 //   POST /leave                         hands over and leaves both rings
 //
 // Everything that changes something leaves a line in the log, event "admin".
@@ -26,19 +30,24 @@
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
 #include "node/moderation_control.hpp"
+#include "node/replay.hpp"
+#include "node/tag_sources.hpp"
 
 namespace tagring::node {
 
 class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
-          Moderation& moderation, FollowerSync& sync, relay::Store& store, Log& log)
+          Moderation& moderation, FollowerSync& sync, TagSources& tag_sources, Replayer& replayer,
+          relay::Store& store, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
         instances_(instances),
         moderation_(moderation),
         sync_(sync),
+        tag_sources_(tag_sources),
+        replayer_(replayer),
         store_(store),
         log_(log) {}
 
@@ -57,6 +66,8 @@ class Control {
   Task<HttpResponse> permit(std::string host, json::object request);
   Task<HttpResponse> check_followers(std::string actor, bool apply);
   Task<HttpResponse> verify_followers();
+  Task<HttpResponse> replay(std::string host, json::object request);
+  Task<HttpResponse> cancel_replay(std::string host, json::object request);
   HttpResponse ring() const;
 
   RingService& rings_;
@@ -65,6 +76,8 @@ class Control {
   Instances& instances_;
   ModerationControl moderation_;
   FollowerSync& sync_;
+  TagSources& tag_sources_;
+  Replayer& replayer_;
   relay::Store& store_;
   Log& log_;
 };

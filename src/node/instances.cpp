@@ -87,6 +87,33 @@ bool Instances::is_litepub_relay(const std::string& actor) const {
   return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;
 }
 
+std::optional<Instances::Recipient> Instances::recipient(const std::string& host,
+                                                         const std::string& tag) const {
+  const auto permission = decision(host);
+  if (!permission || !permission->receives) return std::nullopt;
+  for (const auto& [key, link] : links_) {
+    if (link.host != host || !link.accepted || link.style == Style::kPerson) continue;
+    const relay::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
+    if (target == nullptr) continue;
+    const auto asked = [&](relay::Via via) { return target->followers[static_cast<std::size_t>(via)] > 0; };
+    const Result<Tag> parsed = Tag::parse(tag);
+    if (parsed && asked(relay::Via::kTagRelay)) {
+      return Recipient{identity_.tag_actor(*parsed), link.delivery_inbox};
+    }
+    if (asked(relay::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Instances::receivers() const {
+  std::set<std::string> hosts;
+  for (const auto& [key, link] : links_) {
+    const auto permission = decision(link.host);
+    if (permission && permission->receives && link_of(link.host) != nullptr) hosts.insert(link.host);
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
 // --- handshakes --------------------------------------------------------------------------------------------
 
 Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string relay, bool of_public,

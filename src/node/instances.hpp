@@ -74,6 +74,17 @@ class Instances {
   // `object` believes that it is followed, and it is not: says so.
   [[nodiscard]] Task<Result<void>> disown_follow(std::string actor, std::string object, std::string inbox);
 
+  // By which of this node's actors, and where, an instance is announced the posts of a hashtag that it gets
+  // as from a relay; none if it does not.
+  struct Recipient {
+    std::string relay;
+    std::string inbox;
+  };
+  [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
+
+  // Hosts that may be subscribed to hashtags.
+  [[nodiscard]] std::vector<std::string> receivers() const;
+
   // --- for the administrator ---------------------------------------------------------------------------
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
   //   "hashtags"}]

@@ -62,6 +62,17 @@ relay::LaneOptions lane_options() {
   return options;
 }
 
+TagSources::Options tag_options(const Config& config, const Environment& world) {
+  TagSources::Options options;
+  options.tags_max = config.tags_per_instance;
+  options.every = std::chrono::minutes(config.tag_poll_minutes);
+  options.tokens = world.tag_tokens;
+  if (world.read_followed_tags) options.database_host = config.mastodon_database_host;
+  options.database_dsn = config.mastodon_database_dsn;
+  options.read_database = world.read_followed_tags;
+  return options;
+}
+
 }  // namespace
 
 struct Node::Parts {
@@ -103,8 +114,14 @@ struct Node::Parts {
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
+        replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
+                 instances, history, courier, blocks, identity, world.clock, world.executor, rng.fork(),
+                 world.log),
+        tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
+                    world.clock, world.executor, rng.fork(), world.log),
         pages(identity, rings, history, followers, blocks),
-        control(rings, history, subscriber, instances, moderation, sync, world.store, world.log),
+        control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, world.store,
+                world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -144,6 +161,8 @@ struct Node::Parts {
   Inbox inbox;
   Transfer transfer;
   HistoryService history;
+  Replayer replayer;
+  TagSources tag_sources;
   Pages pages;
   Control control;
   TaskGroup tasks;
@@ -197,6 +216,8 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await moderation.load());
   std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) { instances.note(f); };
   CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
+  CO_TRY_VOID(co_await replayer.load());
+  CO_TRY_VOID(co_await tag_sources.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
@@ -278,11 +299,15 @@ Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await parts_->load());
   parts_->rings.start();
   parts_->announcer.start();
+  parts_->replayer.start();
+  parts_->tag_sources.start();
   parts_->subscriber.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->replayer.stop();
+  co_await parts_->tag_sources.stop();
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
   co_await parts_->transfer.stop();
@@ -379,6 +404,7 @@ json::object Node::status() const {
       {"owed", parts_->outbox.size()},
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},
+      {"replaying", parts_->replayer.active()},
       {"transferred", parts_->transfer.fetched()},
       {"idle", is_idle()}};
 }

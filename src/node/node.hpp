@@ -11,6 +11,8 @@
 #include "node/config.hpp"
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
+#include "node/replay.hpp"
+#include "node/tag_sources.hpp"
 #include "node/transfer.hpp"
 
 namespace tagring::node {
@@ -24,9 +26,13 @@ struct Environment {
   relay::Store& store;
   relay::InstanceStore& instances;
   relay::BlockStore& blocks;
+  relay::ReplayStore& replays;
   storage::HistoryStore& history;
   Log& log;
   std::uint64_t seed = 0;
+  // Where Config does not read itself: secrets, and another program's database.
+  std::vector<TagToken> tag_tokens = {};
+  ReadFollowedTags read_followed_tags = {};
 };
 
 class Node {

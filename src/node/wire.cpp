@@ -1,7 +1,11 @@
 #include "node/wire.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
+
+#include "base/bytes.hpp"
+#include "crypto/hash.hpp"
 
 namespace tagring::node {
 namespace {
@@ -107,6 +111,11 @@ std::string follow_activity(const std::string& id, const std::string& actor, con
 std::string undo_follow_activity(const std::string& id, const std::string& actor,
                                  const std::string& owner_origin, const std::vector<std::string>& tags) {
   return json::serialize(fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags)));
+}
+
+std::string announce_id(const Identity& identity, const std::string& actor, const std::string& uri) {
+  const auto hash = crypto::sha256(actor + " " + uri);
+  return fmt::format("{}/announces/{}", identity.origin(), to_hex(hash).substr(0, 32));
 }
 
 std::string announce_single(const std::string& id, const std::string& actor, const relay::TagEvent& event,

@@ -35,6 +35,9 @@ std::string follow_activity(const std::string& id, const std::string& actor, con
 std::string undo_follow_activity(const std::string& id, const std::string& actor,
                                  const std::string& owner_origin, const std::vector<std::string>& tags);
 
+// Of the Announce of a post by one of this node's actors. Always the same, so that a repetition is known for
+// what it is.
+std::string announce_id(const Identity& identity, const std::string& actor, const std::string& uri);
 // To everyone else: one post. `published` of the Announce is never before the post's own.
 std::string announce_single(const std::string& id, const std::string& actor, const relay::TagEvent& event,
                             fediverse::Audience audience, WallTime now);

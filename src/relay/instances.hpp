@@ -55,6 +55,15 @@ struct OwnFollow {
   friend bool operator==(const OwnFollow&, const OwnFollow&) = default;
 };
 
+// Why an instance gets a hashtag, or not: who wants it (node/tag_sources.hpp).
+struct TagReason {
+  std::string host;
+  std::string tag;  // canonical
+  std::string source;
+
+  friend bool operator==(const TagReason&, const TagReason&) = default;
+};
+
 class InstanceStore {
  public:
   virtual ~InstanceStore() = default;
@@ -67,6 +76,10 @@ class InstanceStore {
   virtual Task<Result<void>> save_own_follow(OwnFollow follow) = 0;  // by (actor, object)
   virtual Task<Result<void>> drop_own_follow(std::string actor, std::string object) = 0;
   virtual Task<Result<std::vector<OwnFollow>>> own_follows() = 0;
+  // All that one source wants for a host, in the place of what it wanted before.
+  virtual Task<Result<void>> save_tag_source(std::string host, std::string source,
+                                             std::vector<std::string> tags) = 0;
+  virtual Task<Result<std::vector<TagReason>>> tag_reasons() = 0;
 };
 
 }  // namespace tagring::relay

@@ -222,9 +222,11 @@ Task<void> World::boot(std::size_t i) {
   run.stores = std::move(*stores);
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
   TR_ASSERT(incarnation);
-  node::Environment environment{*run.clock,         loop.executor(run.owner), *run.http,
-                                workers_,           run.stores->relay,        run.stores->instances,
-                                run.stores->blocks, run.stores->history,      log_,
+  node::Environment environment{*run.clock,          loop.executor(run.owner),
+                                *run.http,           workers_,
+                                run.stores->relay,   run.stores->instances,
+                                run.stores->blocks,  stores->replays,
+                                run.stores->history, log_,
                                 rng_.next()};
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.

@@ -88,6 +88,11 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_TRUE(config->followers_sync);
   EXPECT_TRUE(config->followers_require_coverage);
   EXPECT_EQ(config->followers_conflict, "");
+  EXPECT_EQ(config->replay_max_age_days, 90U);
+  EXPECT_EQ(config->replay_max_posts, 5000U);
+  EXPECT_TRUE(config->followed_tags_tokens.empty());
+  EXPECT_TRUE(config->mastodon_database_host.empty());
+  EXPECT_EQ(config->tag_poll_minutes, 10U);
   EXPECT_FALSE(config->allow_private_addresses);
   EXPECT_TRUE(config->ca_file.empty());
   EXPECT_TRUE(config->hosts.empty());
@@ -123,6 +128,12 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->tags_per_instance, 200U);
   EXPECT_FALSE(config->followers_sync);
   EXPECT_FALSE(config->followers_require_coverage);
+  EXPECT_EQ(config->replay_max_age_days, 365U);
+  EXPECT_EQ(config->replay_max_posts, 20'000U);
+  EXPECT_EQ(config->followed_tags_tokens, kDocs / "tokens");
+  EXPECT_EQ(config->mastodon_database_host, "oak.example");
+  EXPECT_EQ(config->mastodon_database_dsn, "host=/run/postgresql dbname=mastodon user=tagring");
+  EXPECT_EQ(config->tag_poll_minutes, 5U);
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
   const std::map<std::string, std::vector<IpAddress>> hosts = {{"tags.elm.example", {ip("127.0.1.2")}},
@@ -179,6 +190,7 @@ TEST_P(ConfigRefuses, AndSaysWhy) {
 
 const std::string kReplicas = "must be 1, 2, 4, 8 or 16";
 const std::string kAddress = "must be an IPv6 or IPv4 address in quotes";
+const std::string kDatabase = "must be { host = \"instance\", dsn = \"connection string\" }";
 const std::string kList = "must be a list of texts";
 const std::string kPair = "certificate and key are both needed: the PEM files of this node's host name";
 
@@ -221,6 +233,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"ring", "storage_replicas", "-4", "ring.storage_replicas: " + kReplicas},
         BadValue{"ring", "stabilise_ms", "99", "ring.stabilise_ms: must be a number from 100 to 600000"},
         BadValue{"ring", "stabilise_ms", "600001", "ring.stabilise_ms: must be a number from 100 to 600000"},
+        BadValue{"publish", "mastodon_database", "{ host = \"a.example\" }",
+                 "publish.mastodon_database: " + kDatabase},
+        BadValue{"publish", "mastodon_database", "{ host = \"a.example\", port = \"1\" }",
+                 "publish.mastodon_database: " + kDatabase},
+        BadValue{"publish", "mastodon_database", "{ host = \"a/b\", dsn = \"x\" }",
+                 "publish.mastodon_database: " + kDatabase},
+        BadValue{"publish", "tag_poll_minutes", "0",
+                 "publish.tag_poll_minutes: must be a number from 1 to 1440"},
+        BadValue{"publish", "replay_max_age_days", "0",
+                 "publish.replay_max_age_days: must be a number from 1 to 36500"},
+        BadValue{"publish", "replay_max_posts", "100001",
+                 "publish.replay_max_posts: must be a number from 1 to 100000"},
         BadValue{"node", "log_level", "\"loud\"", "node.log_level: must be debug, info, warn or error"},
         BadValue{"ring", "bootstrap", "[\"tags.example.net\"]",
                  "ring.bootstrap: 'tags.example.net' is not an origin like https://tags.example.org"},

@@ -14,7 +14,7 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 20> kTables = {{
+constexpr std::array<Table, 24> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
@@ -30,6 +30,10 @@ constexpr std::array<Table, 20> kTables = {{
     {"permissions", "SELECT host||' '||publishes||' '||receives FROM permissions"},
     {"links", "SELECT actor||' '||relay||' '||follow||' '||style||' '||accepted FROM links"},
     {"own_follows", "SELECT actor||' '||object||' '||follow_id||' '||accepted FROM own_follows"},
+    {"tag_reasons", "SELECT host||' '||source||' '||tag FROM tag_reasons"},
+    {"replays", "SELECT host||' '||tag||' '||state||' '||sent||' '||pages_done||' '||at FROM replays"},
+    {"replay_pages", "SELECT host||' '||tag||' '||page||' '||after||' '||last FROM replay_pages"},
+    {"replay_sent", "SELECT host||' '||digest FROM replay_sent"},
     {"inboxes", "SELECT inbox||' '||acknowledged FROM inboxes"},
     {"wants", "SELECT tag||' '||reason FROM wants"},
     {"subscriptions", "SELECT tag||' '||owner||' '||follow_id||' '||accepted FROM subscriptions"},
@@ -147,9 +151,19 @@ void NodeTest::start(Config config) {
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_counter("incarnation")).value();
-  Environment environment{
-      clock,          loop.executor(kOwner), internet, workers, stores->relay, stores->instances,
-      stores->blocks, stores->history,       log,      42};
+  Environment environment{clock,
+                          loop.executor(kOwner),
+                          internet,
+                          workers,
+                          stores->relay,
+                          stores->instances,
+                          stores->blocks,
+                          stores->replays,
+                          stores->history,
+                          log,
+                          42,
+                          tag_tokens,
+                          read_followed_tags};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);

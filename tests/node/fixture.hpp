@@ -108,6 +108,9 @@ class NodeTest : public testing::Test {
   std::vector<std::string> log_lines;
   Log log{[this](LogLevel, const std::string& line) { log_lines.push_back(line); }};
   Workers workers;
+  // What start() hands to the node.
+  std::vector<TagToken> tag_tokens;
+  ReadFollowedTags read_followed_tags;
   std::unique_ptr<db::Stores> stores;
   std::unique_ptr<Node> node;
 

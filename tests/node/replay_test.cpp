@@ -1,0 +1,389 @@
+// The history of a hashtag on its way into an instance: order, pace, bounds, what is left out, failures and
+// restarts.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
+const std::string kInbox = "https://social.example/inbox";
+const std::string kHost = "social.example";
+
+class Replaying : public NodeTest {
+ protected:
+  Author mastodon = make_author("https://social.example/actor", kInbox);
+
+  Replaying() {
+    mastodon.type = "Application";
+    internet.serve(mastodon);
+    const json::object may = {{"host", kHost}, {"publishes", true}, {"receives", true}};
+    EXPECT_EQ(control("/instances/permit", json::serialize(may)).status, 200);
+    EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+    settle();
+    subscribe("cats");
+    internet.calls.clear();
+  }
+
+  void subscribe(const std::string& tag, const std::string& verb = "subscribe") {
+    const json::object body = {{"host", kHost}, {"tags", json::array{tag}}};
+    EXPECT_EQ(control("/instances/" + verb, json::serialize(body)).status, 200);
+    settle();
+  }
+  static std::string uri(int number) { return fmt::format("https://far.example/notes/{:04}", number); }
+  // Posts `from` to `to`, each an hour older than the one before; number 1 is of an hour ago.
+  void remember(const std::string& tag, int from, int to) {
+    std::vector<storage::HistoryEntry> entries;
+    for (int i = from; i <= to; ++i) {
+      entries.push_back({tag, uri(i), "https://far.example/users/f", loop.wall_now() - hours(i), false});
+    }
+    ASSERT_TRUE(run(stores->history.put(std::move(entries))));
+  }
+  void remove(const std::string& tag, int number) {
+    storage::HistoryEntry entry;
+    auto page = run(stores->history.page(tag, std::nullopt, 10'000)).value();
+    for (storage::HistoryEntry& known : page.entries) {
+      if (known.uri == uri(number)) entry = known;
+    }
+    ASSERT_EQ(entry.uri, uri(number));
+    entry.removed = true;
+    ASSERT_TRUE(run(stores->history.put({entry})));
+  }
+  HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
+    options["host"] = kHost;
+    options["tag"] = tag;
+    return control("/instances/replay", json::serialize(options));
+  }
+  json::object progress(const std::string& tag = "cats") {
+    const json::object all = json::parse_object(control("/instances/replays").body).value();
+    for (const json::value& item : all.at("replays").as_array()) {
+      if (item.at("tag").as_string() == tag) return item.as_object();
+    }
+    return {};
+  }
+  std::string state(const std::string& tag = "cats") { return json::id_of(progress(tag), "state"); }
+  // The posts announced, as numbers, in order.
+  std::vector<int> announced() {
+    std::vector<int> numbers;
+    for (const json::object& sent : internet.posted_to(kInbox)) {
+      if (json::id_of(sent, "type") != "Announce") continue;
+      const std::string object = json::id_of(sent, "object");
+      numbers.push_back(std::stoi(object.substr(object.rfind('/') + 1)));
+    }
+    return numbers;
+  }
+  static std::vector<int> from_to(int from, int to) {
+    std::vector<int> numbers;
+    for (int i = from; from <= to ? i <= to : i >= to; i += from <= to ? 1 : -1) numbers.push_back(i);
+    return numbers;
+  }
+  void inbox_answers(int status) {
+    internet.answers[kInbox] = [status](const HttpCall&) { return with_status(status); };
+  }
+};
+
+// --- what is sent, and in which order ----------------------------------------------------------------------
+
+TEST_F(Replaying, SendsTheAnnouncesThatARelaySends) {
+  remember("cats", 1, 1);
+  EXPECT_EQ(replay().status, 200);
+  settle();
+  const std::vector<json::object> sent = internet.posted_to(kInbox);
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent[0], "type"), "Announce");
+  EXPECT_EQ(json::id_of(sent[0], "actor"), origin + "/actor");
+  EXPECT_EQ(json::id_of(sent[0], "object"), uri(1));
+  EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
+  EXPECT_EQ(sent[0].if_contains("cc"), nullptr);
+}
+
+TEST_F(Replaying, APostThatWasAnnouncedWhenItWasNewHasTheSameIdAgain) {
+  const Author alice = make_author("https://home.example/users/alice");
+  const PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  ASSERT_THAT(announced(), ElementsAre(1));
+  EXPECT_EQ(replay({{"max_age_s", 86'400 * 90}}).status, 200);
+  settle();
+  const std::vector<json::object> sent = internet.posted_to(kInbox);
+  ASSERT_THAT(sent, SizeIs(2));
+  EXPECT_EQ(json::id_of(sent[0], "id"), json::id_of(sent[1], "id"));
+}
+
+TEST_F(Replaying, AnInstanceThatAddedAHashtagActorAsRelayHearsFromThatActor) {
+  subscribe("cats", "unsubscribe");
+  EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon, "/tag/dogs/inbox").status, 202);
+  settle();
+  internet.calls.clear();
+  remember("dogs", 1, 1);
+  EXPECT_EQ(replay({}, "dogs").status, 200);
+  settle();
+  const std::vector<json::object> sent = internet.posted_to(kInbox);
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(json::id_of(sent[0], "actor"), origin + "/tag/dogs");
+  EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/tag/dogs/followers"}));
+}
+
+TEST_F(Replaying, GoesBackFromTheNewestPost) {
+  remember("cats", 1, 100);  // three pages
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(seconds(30));
+  EXPECT_EQ(announced(), from_to(1, 100));
+  EXPECT_EQ(state(), "done");
+}
+
+TEST_F(Replaying, OrComesForwardFromTheOldest) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay({{"order", "oldest_first"}, {"per_minute", 600}}).status, 200);
+  settle(seconds(30));
+  EXPECT_EQ(announced(), from_to(100, 1));
+  EXPECT_EQ(state(), "done");
+}
+
+TEST_F(Replaying, PostsThatCameLateGoWithTheirPage) {
+  remember("cats", 1, 40);
+  remember("cats", 141, 180);
+  EXPECT_EQ(replay({{"per_minute", 60}}).status, 200);
+  settle(seconds(20));  // on the first page
+  remember("cats", 41, 140);
+  settle(minutes(4));
+  EXPECT_EQ(announced(), from_to(1, 180));
+}
+
+TEST_F(Replaying, IsBoundedByAgeAndNumber) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay({{"max_posts", 50}, {"order", "oldest_first"}, {"per_minute", 600}}).status, 200);
+  settle(seconds(10));
+  EXPECT_EQ(announced(), from_to(50, 1));
+  internet.calls.clear();
+  EXPECT_EQ(replay({{"max_age_s", 10 * 3600 + 60}, {"per_minute", 600}}).status, 200);
+  settle(seconds(10));
+  EXPECT_EQ(announced(), from_to(1, 10));
+}
+
+TEST_F(Replaying, MoreThanTheNodeAllowsIsRefused) {
+  Config tight = config();
+  tight.replay_max_age_days = 10;
+  tight.replay_max_posts = 100;
+  start(tight);
+  remember("cats", 1, 300);
+  EXPECT_EQ(replay({{"max_posts", 101}}).status, 413);
+  EXPECT_EQ(replay({{"max_age_s", 11 * 86'400}}).status, 413);
+  EXPECT_EQ(replay({{"max_age_s", 9'000'000'000'000'000}}).status, 413);
+  EXPECT_EQ(replay({{"max_posts", 0}}).status, 400);
+  EXPECT_EQ(replay({{"max_age_s", -1}}).status, 400);
+  EXPECT_EQ(replay({{"per_minute", 0}}).status, 400);
+  EXPECT_EQ(replay({{"per_minute", 601}}).status, 400);
+  EXPECT_EQ(replay({{"order", "random"}}).status, 400);
+  EXPECT_THAT(rows("SELECT tag FROM replays"), IsEmpty());
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(minutes(1));
+  EXPECT_EQ(announced(), from_to(1, 100));
+}
+
+TEST_F(Replaying, NothingGoesBackToItsOwnServer) {
+  remember("cats", 1, 3);
+  ASSERT_TRUE(run(stores->history.put({{"cats", "https://social.example/notes/9", "https://social.example/u",
+                                        loop.wall_now() - minutes(90), false}})));
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle();
+  EXPECT_EQ(announced(), from_to(1, 3));
+  EXPECT_EQ(progress().at("skipped").as_int64(), 1);
+}
+
+TEST_F(Replaying, APostThatIsDeletedMeanwhileIsNotSent) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay({{"order", "oldest_first"}}).status, 200);
+  settle(seconds(5));
+  remove("cats", 50);  // two pages on
+  remove("cats", 20);
+  settle(minutes(3));
+  std::vector<int> expected = from_to(100, 1);
+  std::erase_if(expected, [](int number) { return number == 50 || number == 20; });
+  EXPECT_EQ(announced(), expected);
+  EXPECT_EQ(state(), "done");
+}
+
+TEST_F(Replaying, APageIsReadAgainAfterAMinute) {
+  remember("cats", 1, 30);
+  EXPECT_EQ(replay({{"per_minute", 6}}).status, 200);
+  settle(seconds(5));
+  remove("cats", 12);  // its turn comes after two minutes
+  settle(minutes(6));
+  std::vector<int> expected = from_to(1, 30);
+  std::erase(expected, 12);
+  EXPECT_EQ(announced(), expected);
+}
+
+TEST_F(Replaying, APostUnderTwoHashtagsIsSentOnceWhileBothAreReplayed) {
+  subscribe("dogs");
+  remember("cats", 1, 60);
+  remember("dogs", 31, 90);
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  EXPECT_EQ(replay({{"per_minute", 600}}, "dogs").status, 200);
+  settle(seconds(30));
+  EXPECT_EQ(announced(), from_to(1, 90));
+  EXPECT_EQ(progress("dogs").at("skipped").as_int64(), 30);
+  EXPECT_THAT(rows("SELECT host FROM replay_sent"), IsEmpty());
+  EXPECT_THAT(rows("SELECT tag FROM replay_pages"), IsEmpty());
+}
+
+// --- pace and progress -------------------------------------------------------------------------------------
+
+TEST_F(Replaying, KeepsToItsRate) {
+  subscribe("dogs");
+  remember("cats", 1, 100);
+  remember("dogs", 101, 200);
+  EXPECT_EQ(replay({{"per_minute", 30}}).status, 200);
+  EXPECT_EQ(replay({{"per_minute", 30}}, "dogs").status, 200);  // the instance's rate, not the replay's
+  settle(minutes(2));
+  EXPECT_GE(announced().size(), 58U);
+  EXPECT_LE(announced().size(), 61U);
+}
+
+TEST_F(Replaying, TellsHowFarItIs) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay({{"per_minute", 60}}).status, 200);
+  settle(seconds(10));
+  const json::object now = progress();
+  EXPECT_EQ(json::id_of(now, "host"), kHost);
+  EXPECT_EQ(json::id_of(now, "state"), "sending");
+  EXPECT_EQ(json::id_of(now, "order"), "newest_first");
+  EXPECT_EQ(now.at("estimated").as_int64(), 100);
+  EXPECT_EQ(now.at("per_minute").as_int64(), 60);
+  const auto sent = static_cast<std::size_t>(now.at("sent").as_int64());
+  EXPECT_EQ(sent, announced().size());
+  const WallTime newest = from_rfc3339(json::id_of(now, "newest")).value();
+  const WallTime oldest = from_rfc3339(json::id_of(now, "oldest")).value();
+  EXPECT_EQ(newest - oldest, hours(sent - 1));
+  EXPECT_EQ(status().at("replaying").as_uint64(), 1U);
+}
+
+TEST_F(Replaying, NeedsASubscriptionAndRunsOnceAtATime) {
+  EXPECT_EQ(replay({}, "dogs").status, 404);
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay().status, 200);
+  EXPECT_EQ(replay().status, 409);
+  EXPECT_EQ(control("/instances/replay", R"({"host":"other.example","tag":"cats"})").status, 404);
+}
+
+TEST_F(Replaying, CanBeCancelledAndBegunAnew) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay().status, 200);
+  settle(seconds(10));
+  const std::string body = R"({"host":"social.example","tag":"#Cats"})";
+  EXPECT_EQ(control("/instances/cancel-replay", body).status, 200);
+  EXPECT_EQ(control("/instances/cancel-replay", body).status, 404);
+  internet.calls.clear();
+  settle(minutes(1));
+  EXPECT_THAT(announced(), IsEmpty());
+  EXPECT_EQ(state(), "cancelled");
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(seconds(15));
+  EXPECT_EQ(announced(), from_to(1, 100));
+}
+
+TEST_F(Replaying, EndsWhenTheInstanceIsNotSubscribedAnyMore) {
+  remember("cats", 1, 100);
+  EXPECT_EQ(replay().status, 200);
+  settle(seconds(10));
+  subscribe("cats", "unsubscribe");
+  const std::size_t sent = announced().size();
+  settle(minutes(1));
+  EXPECT_LE(announced().size(), sent + 1);
+  EXPECT_EQ(state(), "failed");
+  EXPECT_THAT(json::id_of(progress(), "reason"), HasSubstr("not subscribed"));
+}
+
+// --- failures and restarts ---------------------------------------------------------------------------------
+
+TEST_F(Replaying, GoesOnAfterARestartWhereItWas) {
+  for (const char* order : {"newest_first", "oldest_first"}) {
+    internet.calls.clear();
+    remember("cats", 1, 100);
+    EXPECT_EQ(replay({{"order", order}, {"per_minute", 60}}).status, 200);
+    settle(seconds(50));
+    const std::size_t before = announced().size();
+    EXPECT_GT(before, 40U);
+    EXPECT_LT(before, 60U);
+    start(config());
+    settle(minutes(2));
+    std::vector<int> numbers = announced();
+    // What was under way when the node stopped may be repeated, with the same id.
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    EXPECT_EQ(numbers, std::string(order) == "newest_first" ? from_to(1, 100) : from_to(100, 1)) << order;
+    EXPECT_EQ(state(), "done");
+  }
+}
+
+TEST_F(Replaying, AnInboxThatFailsIsTriedAgainMoreAndMoreSeldom) {
+  remember("cats", 1, 20);
+  inbox_answers(503);
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(hours(6));
+  const std::size_t tries = announced().size();
+  EXPECT_LT(tries, 60U);
+  EXPECT_GT(tries, 30U);
+  EXPECT_NE(json::id_of(progress(), "failing_since"), "");
+  EXPECT_EQ(progress().at("sent").as_int64(), 0);
+  start(config());
+  inbox_answers(202);
+  internet.calls.clear();
+  settle(minutes(20));
+  EXPECT_EQ(announced(), from_to(1, 20));
+  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(json::id_of(progress(), "failing_since"), "");
+}
+
+TEST_F(Replaying, AnInboxThatFailsForAWeekIsGivenUp) {
+  remember("cats", 1, 20);
+  inbox_answers(500);
+  EXPECT_EQ(replay().status, 200);
+  settle(days(4));
+  start(config());  // does not begin the week anew
+  settle(days(2));
+  EXPECT_EQ(state(), "sending");
+  settle(days(2));
+  EXPECT_EQ(state(), "failed");
+  EXPECT_THAT(json::id_of(progress(), "reason"), HasSubstr("500"));
+}
+
+TEST_F(Replaying, AnInboxThatIsGoneEndsIt) {
+  remember("cats", 1, 20);
+  inbox_answers(410);
+  EXPECT_EQ(replay().status, 200);
+  settle(minutes(1));
+  EXPECT_EQ(state(), "failed");
+  EXPECT_THAT(announced(), SizeIs(1));
+}
+
+TEST_F(Replaying, WhatIsRefusedIsPassedOverButNotForEver) {
+  remember("cats", 1, 100);
+  int calls = 0;
+  internet.answers[kInbox] = [&calls](const HttpCall&) { return with_status(++calls % 2 == 0 ? 202 : 403); };
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(seconds(30));
+  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(progress().at("sent").as_int64(), 50);
+  EXPECT_EQ(progress().at("skipped").as_int64(), 50);
+  internet.calls.clear();
+  inbox_answers(403);
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(seconds(30));
+  EXPECT_EQ(state(), "failed");
+  EXPECT_THAT(announced(), SizeIs(20));
+}
+
+}  // namespace
+}  // namespace tagring::node

@@ -1,0 +1,309 @@
+// Hashtags that are subscribed for an instance because its people follow them, or because it asks for them.
+#include <fmt/format.h>
+#include <fstream>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
+const std::string kHost = "social.example";
+const std::string kFollowed = "https://social.example/api/v1/followed_tags";
+const std::string kRelayDocument = "https://social.example/.well-known/x-social-relay";
+constexpr Duration kPoll = minutes(12);  // within which every source is read at least once
+
+class Sources : public NodeTest {
+ protected:
+  Author mastodon = make_author("https://social.example/actor", "https://social.example/inbox");
+
+  Sources() {
+    mastodon.type = "Application";
+    internet.serve(mastodon);
+    allow(true);
+    EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+    settle();
+  }
+
+  void allow(bool receives) {
+    const json::object may = {{"host", kHost}, {"publishes", true}, {"receives", receives}};
+    EXPECT_EQ(control("/instances/permit", json::serialize(may)).status, 200);
+    settle();
+  }
+  int by_hand(const std::string& verb, const std::string& tag) {
+    const json::object body = {{"host", kHost}, {"tags", json::array{tag}}};
+    const int status = control("/instances/" + verb, json::serialize(body)).status;
+    settle();
+    return status;
+  }
+  static HttpResponse list(const std::vector<std::string>& tags, const std::string& link = {}) {
+    json::array items;
+    for (const std::string& tag : tags) items.push_back(json::object{{"name", tag}});
+    HttpResponse response = with_status(200, json::serialize(items));
+    if (!link.empty()) response.headers.add("Link", link);
+    return response;
+  }
+  // What the owner of each token follows; any other token is refused.
+  void people_follow(std::map<std::string, std::vector<std::string>> by_token) {
+    internet.answers[kFollowed] = [by_token = std::move(by_token)](const HttpCall& call) {
+      const std::string sent = call.headers.find("Authorization").value_or("");
+      for (const auto& [token, tags] : by_token) {
+        if (sent == "Bearer " + token) return list(tags);
+      }
+      return with_status(401);
+    };
+  }
+  void server_asks(const std::string& document) {
+    internet.documents[kRelayDocument] = with_status(200, document);
+  }
+  void start_with(std::vector<TagToken> tokens, std::size_t tags_max = 1000) {
+    tag_tokens = std::move(tokens);
+    Config changed = config();
+    changed.tags_per_instance = static_cast<std::uint32_t>(tags_max);
+    changed.mastodon_database_host = kHost;
+    changed.mastodon_database_dsn = "dbname=mastodon";
+    start(changed);
+    settle(minutes(1));
+  }
+  json::object described() {
+    return json::parse_object(control("/instances/hashtags?host=" + kHost).body).value();
+  }
+  // "cats: admin followed_tags"
+  std::vector<std::string> tags() {
+    const json::object all = described();
+    std::vector<std::string> lines;
+    for (const json::value& tag : all.at("hashtags").as_array()) {
+      std::string line = std::string(tag.as_string()) + ":";
+      for (const json::value& reason : all.at("reasons").at(tag.as_string()).as_array())
+        line += " " + std::string(reason.as_string());
+      lines.push_back(line);
+    }
+    return lines;
+  }
+};
+
+// --- followed hashtags -------------------------------------------------------------------------------------
+
+TEST_F(Sources, WhatPeopleFollowIsSubscribed) {
+  people_follow({{"ann", {"Cats", "dogs"}}, {"bob", {"dogs", "birds"}}});
+  start_with({{kHost, "ann"}, {kHost, "bob"}});
+  EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags", "dogs: followed_tags"));
+  EXPECT_THAT(rows("SELECT tag FROM wants ORDER BY tag"), ElementsAre("birds", "cats", "dogs"));
+  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body, Not(HasSubstr("ann")));
+}
+
+TEST_F(Sources, WhatNobodyFollowsAnyMoreIsUnsubscribed) {
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  people_follow({{"ann", {"dogs", "fish"}}});
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags", "fish: followed_tags"));
+}
+
+TEST_F(Sources, AllPagesAreRead) {
+  internet.answers[kFollowed] = [](const HttpCall& call) {
+    const std::string after = query_value(call.url.query(), "max_id");
+    if (after.empty()) return list({"cats"}, "<" + kFollowed + "?max_id=5>; rel=\"next\"");
+    return list({"dogs"}, "<" + kFollowed + "?since_id=5>; rel=\"prev\"");
+  };
+  start_with({{kHost, "ann"}});
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
+}
+
+TEST_F(Sources, ATokenGoesToNoOtherServer) {
+  internet.answers[kFollowed] = [](const HttpCall&) {
+    return list({"cats"}, "<https://evil.example/api/v1/followed_tags?max_id=5>; rel=\"next\"");
+  };
+  start_with({{kHost, "ann"}});
+  internet.answers[kFollowed] = [](const HttpCall&) {
+    HttpResponse response = with_status(302);
+    response.headers.add("Location", "https://evil.example/");
+    return response;
+  };
+  settle(kPoll);
+  for (const HttpCall& call : internet.calls) EXPECT_NE(call.url.host, "evil.example");
+  EXPECT_THAT(tags(), IsEmpty());
+}
+
+TEST_F(Sources, AFailureChangesNothing) {
+  people_follow({{"ann", {"cats"}}, {"bob", {"dogs"}}});
+  start_with({{kHost, "ann"}, {kHost, "bob"}});
+  people_follow({{"bob", {"birds"}}});  // ann's token was revoked
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags"));
+  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body, HasSubstr("answers 401"));
+  for (const char* nonsense : {"", "{}", "<html>", R"([{"id":1}])"}) {
+    internet.answers[kFollowed] = [nonsense](const HttpCall&) { return with_status(200, nonsense); };
+    settle(kPoll);
+    EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags")) << nonsense;
+  }
+  start_with(tag_tokens);  // nor does a restart
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags"));
+}
+
+TEST_F(Sources, WhatATokenWantedGoesWithTheToken) {
+  people_follow({{"ann", {"cats"}}, {"bob", {"dogs"}}});
+  start_with({{kHost, "ann"}, {kHost, "bob"}});
+  start_with({{kHost, "ann"}});
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags"));
+}
+
+TEST_F(Sources, AnInstanceThatIsNoReceiverIsNotAsked) {
+  allow(false);
+  people_follow({{"ann", {"cats"}}, {"eve", {"cats"}}});
+  start_with({{kHost, "ann"}, {"stranger.example", "eve"}});
+  internet.calls.clear();
+  settle(kPoll);
+  EXPECT_THAT(internet.calls, IsEmpty());
+  allow(true);
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags"));
+}
+
+TEST_F(Sources, IsPolledAboutEveryTenMinutes) {
+  people_follow({{"ann", {"cats"}}});
+  start_with({{kHost, "ann"}});
+  internet.calls.clear();
+  settle(hours(5));
+  const std::size_t polls = internet.sent_to(kFollowed + "?limit=200").size();
+  EXPECT_GE(polls, 27U);
+  EXPECT_LE(polls, 34U);
+}
+
+// --- by hand -----------------------------------------------------------------------------------------------
+
+TEST_F(Sources, WhatWasChosenByHandStays) {
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  EXPECT_EQ(by_hand("subscribe", "owls"), 200);
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_THAT(tags(), ElementsAre("cats: admin followed_tags", "dogs: followed_tags", "owls: admin"));
+  people_follow({{"ann", {}}});
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: admin", "owls: admin"));
+}
+
+TEST_F(Sources, WhatWasRemovedByHandStaysAway) {
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_EQ(by_hand("unsubscribe", "cats"), 200);
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
+  start_with(tag_tokens);
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: admin followed_tags", "dogs: followed_tags"));
+}
+
+TEST_F(Sources, AnInstanceThatComesBackGetsWhatItsPeopleFollow) {
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_EQ(post_signed(undo_follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle(kPoll);
+  EXPECT_THAT(tags(), IsEmpty());
+  EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
+}
+
+TEST_F(Sources, AnInstanceGetsNoMoreThanItsLimit) {
+  EXPECT_EQ(by_hand("subscribe", "owls"), 200);
+  people_follow({{"ann", {"a1", "a2", "a3", "a4"}}});
+  start_with({{kHost, "ann"}}, 3);
+  EXPECT_THAT(tags(), ElementsAre("a1: followed_tags", "a2: followed_tags", "owls: admin"));
+  people_follow({{"ann", {"a4", "a3", "a2"}}});  // who is in stays in
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("a2: followed_tags", "a4: followed_tags", "owls: admin"));
+}
+
+// --- other sources -----------------------------------------------------------------------------------------
+
+TEST_F(Sources, TheDatabaseOfAMastodonIsRead) {
+  std::string asked;
+  read_followed_tags = [&asked](const std::string& dsn, std::uint64_t) -> Result<std::vector<std::string>> {
+    asked = dsn;
+    return std::vector<std::string>{"Cats", "!", "dogs"};
+  };
+  start_with({});
+  EXPECT_EQ(asked, "dbname=mastodon");
+  EXPECT_THAT(tags(), ElementsAre("cats: mastodon_database", "dogs: mastodon_database"));
+  read_followed_tags = [](const std::string&, std::uint64_t) -> Result<std::vector<std::string>> {
+    return fail(ErrorCode::kUnavailable, "the database is away");
+  };
+  start_with({});
+  EXPECT_THAT(tags(), ElementsAre("cats: mastodon_database", "dogs: mastodon_database"));
+  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body, HasSubstr("the database is away"));
+}
+
+TEST_F(Sources, WhatAServerAsksRelaysForIsSubscribed) {
+  server_asks(R"({"subscribe":true,"scope":"tags","tags":["cats","dogs"]})");
+  people_follow({{"ann", {"dogs"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_THAT(tags(), ElementsAre("cats: social_relay", "dogs: followed_tags social_relay"));
+  internet.documents.erase(kRelayDocument);  // a failure like others
+  settle(kPoll);
+  EXPECT_THAT(tags(), SizeIs(2));
+  server_asks(R"({"subscribe":false,"scope":"tags","tags":["cats","dogs"]})");
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
+}
+
+TEST_F(Sources, AServerThatAsksForEverythingGetsNothingAndAReason) {
+  server_asks(R"({"subscribe":true,"scope":"all","tags":["cats"]})");
+  start_with({});
+  EXPECT_THAT(tags(), IsEmpty());
+  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body, HasSubstr("is not served, only"));
+}
+
+TEST_F(Sources, AServerWithoutThatDocumentIsAskedOnceADay) {
+  start_with({});
+  settle(hours(20));
+  EXPECT_THAT(internet.sent_to(kRelayDocument), SizeIs(1));
+  settle(hours(5));
+  EXPECT_THAT(internet.sent_to(kRelayDocument), SizeIs(2));
+}
+
+// --- the file of tokens ------------------------------------------------------------------------------------
+
+TEST_F(Sources, TheFileOfTokensMustBeReadableByItsOwnerAlone) {
+  const std::filesystem::path file = directory / "tokens";
+  std::ofstream(file) << "# people who agreed\nSocial.example  abc-_123  # ann\n\nb.example\tdef\n";
+  using std::filesystem::perms;
+  for (const perms open : {perms::group_read, perms::others_read, perms::group_write, perms::others_exec}) {
+    std::filesystem::permissions(file, perms::owner_read | open);
+    const auto refused = load_tag_tokens(file);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kDenied);
+    EXPECT_THAT(refused.error().message, HasSubstr("chmod 600"));
+  }
+  std::filesystem::permissions(file, perms::owner_read | perms::owner_write);
+  const auto tokens = load_tag_tokens(file);
+  ASSERT_TRUE(tokens) << tokens.error().message;
+  EXPECT_THAT(*tokens, ElementsAre(TagToken{kHost, "abc-_123"}, TagToken{"b.example", "def"}));
+  EXPECT_EQ(load_tag_tokens(directory / "none").error().code, ErrorCode::kNotFound);
+}
+
+TEST(TagTokens, ALineThatIsWrongIsNamedAndNotShown) {
+  for (const char* line :
+       {"secret", "https://a.example secret", "a.example secret secret", "a.example sécret"}) {
+    const auto tokens = parse_tag_tokens("a.example fine\n" + std::string(line));
+    ASSERT_FALSE(tokens) << line;
+    EXPECT_EQ(tokens.error().message, "line 2: must be a host name, blanks and a token");
+  }
+}
+
+}  // namespace
+}  // namespace tagring::node
