@@ -225,7 +225,7 @@ Task<void> World::boot(std::size_t i) {
   node::Environment environment{*run.clock,          loop.executor(run.owner),
                                 *run.http,           workers_,
                                 run.stores->relay,   run.stores->instances,
-                                run.stores->blocks,  stores->replays,
+                                run.stores->blocks,  run.stores->replays,
                                 run.stores->history, log_,
                                 rng_.next()};
   node::Config config = config_of(i);
