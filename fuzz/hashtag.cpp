@@ -29,6 +29,9 @@ void fuzz(std::string_view text) {
   if (tag && with_hash) TR_ASSERT(*with_hash == *tag);
   const Result<Tag> named = Tag::from_actor_name(text);
   if (named) check_tag(*named);
+  // No hashtag has two names in Punycode.
+  const std::string lower = ascii_lower(text);
+  if (named && lower.starts_with("xn--")) TR_ASSERT(named->actor_name() == lower);
   // What decodes, encodes to what decodes to the same.
   if (text.size() > 1024) return;
   if (const auto decoded = punycode_decode(text))

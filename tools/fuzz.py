@@ -50,7 +50,7 @@ def run(target, seconds):
 
 def story(output):
     """What went wrong, without what libFuzzer says of its progress."""
-    lines = [line for line in output.splitlines() if not re.match(r"#\d+\s|\s*NEW_FUNC|INFO:|stat::", line)]
+    lines = [line for line in output.splitlines() if not re.match(r"\s*#\d+\s|\s*NEW_FUNC|INFO:|stat::", line)]
     return "\n".join(lines[-60:])
 
 

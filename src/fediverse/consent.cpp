@@ -10,14 +10,24 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRefusals = {"nobot", "nobots", "noindex", "notagring"};
 
+// Whether markup begins at `at`; it must end before `end`. Much else has a '<' in it: "I <3 cats".
+bool opens_tag(std::string_view html, std::size_t at, std::size_t end) {
+  if (html[at] != '<' || at + 1 >= end) return false;
+  const char next = html[at + 1];
+  return (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '/' || next == '!' ||
+         next == '?';
+}
+
 // The text of HTML, near enough to find words in. Markup ends a word, but for what opens just after '#':
 // "#<span>NoBot</span>" is "#nobot".
 std::string text_of(std::string_view html) {
   std::string text;
+  const std::size_t last = html.rfind('>');
+  const std::size_t end = last == std::string_view::npos ? 0 : last;
   bool joins = false;
   bool in_tag = false;
   for (std::size_t i = 0; i < html.size(); ++i) {
-    if (html[i] == '<') {
+    if (!in_tag && opens_tag(html, i, end)) {
       in_tag = true;
       joins = text.ends_with('#') && !html.substr(i).starts_with("</");
     }

@@ -20,10 +20,11 @@ TEST(Consent, TheArchiveNeedsAYesAndRelayingOnlyNoNo) {
 }
 
 TEST(Consent, WordsInTheProfileMeanNo) {
-  for (const char* summary : {"#nobot", "I write. #NoBots please", "<p>#noindex</p>", "#NOTAGRING",
-                              "<p>cats, <a href=\"https://a.example/tags/nobot\" class=\"mention hashtag\""
-                              " rel=\"tag\">#<span>nobot</span></a></p>",
-                              "one<br>#nobot<br>two", "(#nobot)"}) {
+  for (const char* summary :
+       {"#nobot", "I write. #NoBots please", "<p>#noindex</p>", "#NOTAGRING",
+        "<p>cats, <a href=\"https://a.example/tags/nobot\" class=\"mention hashtag\""
+        " rel=\"tag\">#<span>nobot</span></a></p>",
+        "one<br>#nobot<br>two", "(#nobot)", "I <3 cats #nobot", "a<b #nobot", "<p>1 < 2, #nobot</p>"}) {
     EXPECT_EQ(wishes_of(actor(summary)), (Wishes{false, false})) << summary;
   }
   EXPECT_EQ(wishes_of(actor("", true, "about\n<p>#nobots</p>\n")), (Wishes{false, false}));
