@@ -318,11 +318,10 @@ Task<Result<void>> Replayer::read_page(Replay replay, Work* work) {
   co_return Result<void>();
 }
 
-// The instance's own, and what an administrator keeps from it.
+// The instance's own, and what is kept apart from it. What is blocked is in no history that is read here.
 bool Replayer::is_kept_away(const HistoryEntry& entry, const std::string& host) const {
   const std::string origin = host_of(entry.uri);
-  return origin == host || blocks_.of_host(origin) != nullptr || blocks_.of_actor(entry.author) != nullptr ||
-         !blocks_.may_go(origin, host);
+  return origin == host || !blocks_.may_go(origin, host);
 }
 
 // --- sending -----------------------------------------------------------------------------------------------

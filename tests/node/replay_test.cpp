@@ -202,6 +202,28 @@ TEST_F(Replaying, NothingGoesBackToItsOwnServer) {
   EXPECT_EQ(progress().at("skipped").as_int64(), 1);
 }
 
+TEST_F(Replaying, WhatIsBlockedOrKeptApartIsNotSent) {
+  remember("cats", 1, 3);
+  const auto add = [&](const std::string& host, int minutes_ago) {
+    ASSERT_TRUE(run(stores->history.put({{"cats", "https://" + host + "/notes/9", "https://" + host + "/u",
+                                          loop.wall_now() - minutes(minutes_ago), false}})));
+  };
+  add("bad.example", 70);
+  add("rival.example", 80);
+  add("bad.author.example", 90);
+  for (const auto& [path, body] : std::map<std::string, std::string>{
+           {"/blocks/add", R"({"kind":"domain","what":"bad.example"})"},
+           {"/separations/add",
+            R"({"host":"social.example","other":"rival.example","direction":"receive"})"}}) {
+    EXPECT_EQ(control(path, body).status, 200) << body;
+  }
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"author","what":"https://bad.author.example/u"})").status, 200);
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  settle(seconds(10));
+  EXPECT_EQ(announced(), from_to(1, 3));
+  EXPECT_EQ(progress().at("skipped").as_int64(), 1);
+}
+
 TEST_F(Replaying, APostThatIsDeletedMeanwhileIsNotSent) {
   remember("cats", 1, 100);
   EXPECT_EQ(replay({{"order", "oldest_first"}}).status, 200);

@@ -219,6 +219,14 @@ TEST_F(Sources, AnInstanceThatComesBackGetsWhatItsPeopleFollow) {
   EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
 }
 
+TEST_F(Sources, ABlockedHashtagIsSubscribedByNobody) {
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"tag","what":"cats"})").status, 200);
+  EXPECT_EQ(by_hand("subscribe", "cats"), 403);
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
+}
+
 TEST_F(Sources, AnInstanceGetsNoMoreThanItsLimit) {
   EXPECT_EQ(by_hand("subscribe", "owls"), 200);
   people_follow({{"ann", {"a1", "a2", "a3", "a4"}}});
