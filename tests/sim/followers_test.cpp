@@ -27,7 +27,7 @@ bool run_until(World& world, Duration limit, Done done) {
 
 struct Repair {
   explicit Repair(std::uint64_t seed, unsigned replicas = 1) : world(seed, options(replicas)) {
-    for (int i = 0; i < 40; ++i) tags.push_back(fmt::format("tag{}", i));
+    for (int i = 0; i < 28; ++i) tags.push_back(fmt::format("tag{}", i));
     for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
     EXPECT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
     for (const std::size_t i : subscribers) {
@@ -46,14 +46,14 @@ struct Repair {
     return options;
   }
   void quiet() {
-    EXPECT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_quiet(); }));
+    EXPECT_TRUE(run_until(world, std::chrono::minutes(30), [&] { return world.is_quiet(); }));
   }
   // One post under all hashtags, and the time to repair what its headers show. The messages of all that.
   std::uint64_t post() {
     const std::uint64_t before = world.messages;
     world.publish(0, tags);
     world.loop.run_for(kRepair);
-    quiet();
+    if (world.faults.loss == 0) quiet();  // else there may never be a moment without something under way
     return world.messages - before;
   }
   std::set<std::string> followed(std::size_t subscriber, std::size_t owner) {
