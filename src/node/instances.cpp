@@ -316,8 +316,10 @@ Task<Result<void>> Instances::permit(Permission permission) {
     if (is_same_or_below(link.host, permission.host)) concerned.push_back(link);
   }
   for (Link& link : concerned) {
-    const bool wanted = permission.publishes || permission.receives;
-    if (!permission.receives && !identity_.tag_of_actor(link.relay)) {
+    const bool of_tag = identity_.tag_of_actor(link.relay).has_value();
+    // The relay of one hashtag is there to receive.
+    const bool wanted = permission.receives || (permission.publishes && !of_tag);
+    if (!permission.receives && !of_tag) {
       const std::set<std::string> tags = tags_[link.actor];
       std::vector<std::string> list(tags.begin(), tags.end());
       CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));

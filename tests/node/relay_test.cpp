@@ -306,6 +306,15 @@ TEST_F(Relaying, WhoMayNotReceiveAnyMoreGetsNothing) {
   EXPECT_THAT(types_at("https://social.example/inbox"), IsEmpty());
 }
 
+TEST_F(Relaying, WhoMayNotReceiveAnyMoreHasNoRelayOfOneHashtag) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody, "/tag/cats/inbox");
+  allow("social.example", /*publishes=*/true, /*receives=*/false);
+  EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Accept", "Reject"));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+}
+
 TEST_F(Relaying, AHostThatIsNoHostIsNoInstance) {
   for (const char* host : {"", "https://social.example", "social.example/inbox", "social example", "a:443"}) {
     const json::object body = {{"host", host}, {"publishes", true}, {"receives", true}};
