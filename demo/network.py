@@ -77,7 +77,7 @@ class Network:
     def config_file(self, i):
         return self.node_directory(i) / "tagring.toml"
 
-    def write_config(self, i, extra="", people=False):
+    def write_config(self, i, extra="", people=False, ring=""):
         certs = self.directory / "certs"
         others = [f'"https://{node_host(o)}:{PORT}"' for o in range(min(3, self.count)) if o != i]
         instances = [origin_host(i)] + (["fedify.example"] if i == 1 else [])
@@ -100,6 +100,7 @@ vservers = {self.vservers}
 create = {"true" if i == 0 else "false"}
 bootstrap = [{", ".join(others)}]
 stabilise_ms = {self.stabilise_ms}
+{ring}
 
 [publish]
 instances = {json.dumps(instances)}

@@ -162,6 +162,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
       {"followers.sync", flag(config.followers_sync)},
       {"followers.require_coverage", flag(config.followers_require_coverage)},
+      {"followers.grace_minutes", number(config.followers_grace_minutes, 0, 1440)},
       {"publish.replay_max_age_days", number(config.replay_max_age_days, 1, 36'500)},
       {"publish.replay_max_posts", number(config.replay_max_posts, 1, 100'000)},
       {"publish.followed_tags_tokens", path(config.followed_tags_tokens, directory)},

@@ -57,8 +57,9 @@ struct Config {
   std::uint32_t tag_poll_minutes = 10;
 
   // [followers]
-  bool followers_sync = true;              // FEP-8fcf, both ends (docs/followers.md)
-  bool followers_require_coverage = true;  // believe only headers that are signed
+  bool followers_sync = true;                  // FEP-8fcf, both ends (docs/followers.md)
+  bool followers_require_coverage = true;      // believe only headers that are signed
+  std::uint32_t followers_grace_minutes = 10;  // younger follows are not removed
   // Why followers_sync is off although it was not turned off; empty if nothing is in the way.
   std::string followers_conflict;
 

@@ -155,8 +155,9 @@ Task<Listing> FollowerSync::fetch(std::string url) {
 Task<Plan> FollowerSync::plan(fediverse::RemoteActor sender, Listing listing, Digest digest) {
   auto make = [known = knowledge_of(sender), listing = std::move(listing), digest, own = own_,
                now = clock_.wall_now(), urls = fediverse::NodeUrls(identity_.origin()),
-               is_node = is_node_actor(sender)] {
+               is_node = is_node_actor(sender), grace = options_.grace] {
     followers::PlanRules rules;
+    rules.grace = grace;
     if (is_node) rules.undo_max = kUndoMaxAtNode;
     rules.is_own_actor = [&](std::string_view id) {
       return is_tag_actor(urls, id) || (!is_node && id == urls.actor());
@@ -176,7 +177,7 @@ Task<void> FollowerSync::apply(fediverse::RemoteActor sender, Plan plan) {
     co_return;
   }
   counters_.accepted += plan.accept.size();
-  const WallTime before = clock_.wall_now() - followers::PlanRules{}.grace;
+  const WallTime before = clock_.wall_now() - options_.grace;
   // Each looks again whether it is still so. What fails is found by the next header.
   for (const std::string& id : plan.remove) co_await instances_.forget_follow(id, sender.id, before);
   for (const std::string& id : plan.accept) co_await instances_.accept_follow(id, sender.id);
@@ -185,7 +186,7 @@ Task<void> FollowerSync::apply(fediverse::RemoteActor sender, Plan plan) {
 
 // Nodes answer a Follow at once, so there is nothing to accept.
 Task<void> FollowerSync::apply_to_node(std::string owner, Plan plan) {
-  const WallTime before = clock_.wall_now() - followers::PlanRules{}.grace;
+  const WallTime before = clock_.wall_now() - options_.grace;
   if (!plan.remove.empty()) co_await subscriber_.forget_at(owner, tags_of(plan.remove), before);
   if (!plan.undo.empty()) co_await subscriber_.disown_at(owner, tags_of(plan.undo));
 }

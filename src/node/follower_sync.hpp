@@ -28,6 +28,7 @@ class FollowerSync {
   struct Options {
     bool enabled = true;
     bool require_coverage = true;
+    Duration grace = followers::PlanRules{}.grace;
     followers::ThrottleLimits throttle;
   };
   struct Counters {

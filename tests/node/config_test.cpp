@@ -87,6 +87,7 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->tags_per_instance, 1000U);
   EXPECT_TRUE(config->followers_sync);
   EXPECT_TRUE(config->followers_require_coverage);
+  EXPECT_EQ(config->followers_grace_minutes, 10U);
   EXPECT_EQ(config->followers_conflict, "");
   EXPECT_EQ(config->replay_max_age_days, 90U);
   EXPECT_EQ(config->replay_max_posts, 5000U);
@@ -128,6 +129,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->tags_per_instance, 200U);
   EXPECT_FALSE(config->followers_sync);
   EXPECT_FALSE(config->followers_require_coverage);
+  EXPECT_EQ(config->followers_grace_minutes, 2U);
   EXPECT_EQ(config->replay_max_age_days, 365U);
   EXPECT_EQ(config->replay_max_posts, 20'000U);
   EXPECT_EQ(config->followed_tags_tokens, kDocs / "tokens");
