@@ -90,6 +90,7 @@ int main(int argc, char** argv) {
   const double signs = rate_on_all_cores([&rsa] {
     if (rsa.sign("as long as most signing strings are").empty()) give_up("cannot sign");
   });
-  print({"deliver_signed", measure(directory, rsa, false, 20), "deliveries/s", signs,
+  // So many that it does not matter that they begin spread over ten seconds (node/announcer.cpp).
+  print({"deliver_signed", measure(directory, rsa, false, 300), "deliveries/s", signs,
          "RSA-2048 signatures/s of all cores, just before (goal: ratio 0.8)"});
 }
