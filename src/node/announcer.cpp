@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
 constexpr std::size_t kLettersMax = 16;
-constexpr std::size_t kRecentMax = 5'000;
+constexpr std::size_t kRecentMax = 1'000;  // posts remembered for each inbox
 constexpr Duration kSaveEvery = std::chrono::seconds(1);
 constexpr Duration kPruneEvery = std::chrono::minutes(1);
 constexpr Duration kSpreadPerInbox = Duration(10);

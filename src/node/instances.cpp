@@ -331,6 +331,17 @@ Task<Result<void>> Instances::permit(Permission permission) {
   co_return Result<void>();
 }
 
+Task<Result<void>> Instances::expel(std::string host) {
+  std::vector<Link> gone;
+  for (const auto& [key, link] : links_) {
+    if (link.host == host) gone.push_back(link);
+  }
+  for (Link& link : gone) {
+    CO_TRY_VOID(co_await drop(std::move(link)));
+  }
+  co_return Result<void>();
+}
+
 // The link through which a host gets the hashtags that it chose.
 const Link* Instances::link_of(const std::string& host) const {
   for (const auto& [key, link] : links_) {

@@ -93,6 +93,8 @@ class Instances {
   [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
   [[nodiscard]] Task<Result<void>> permit(relay::Permission permission);
+  // Ends every use of this node as a relay by that host; whether it may come back is decided elsewhere.
+  [[nodiscard]] Task<Result<void>> expel(std::string host);
   // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for
   // too many hashtags.
   [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);

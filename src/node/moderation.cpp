@@ -62,7 +62,7 @@ Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
   CO_TRY_VOID(co_await store_.save_blocks(list));
   for (const Block& block : list) blocks_.add(block);
   for (const std::string& host : effect.instances) {
-    CO_TRY_VOID(co_await instances_.permit({host, false, false}));
+    CO_TRY_VOID(co_await instances_.expel(host));
   }
   std::vector<std::pair<std::string, std::string>> gone;
   followers_.all().visit([&](const std::string& tag, const std::string& actor) {

@@ -8,6 +8,11 @@ namespace {
 constexpr std::size_t kAuthorsMax = 20'000;  // remembered
 constexpr std::size_t kPage = 500;
 
+std::string not_taken(const std::string& url) {
+  const std::string host = host_of(url);
+  return "this node takes no posts from " + host + "; its administrator can: tagring instance allow " + host;
+}
+
 }  // namespace
 
 Task<void> Publisher::stop() {
@@ -20,7 +25,7 @@ Task<void> Publisher::stop() {
 Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author,
                                          bool is_update) {
   if (!instances_.may_publish(note.author)) {
-    co_return fail(ErrorCode::kDenied, "this node takes no posts from " + host_of(note.author));
+    co_return fail(ErrorCode::kDenied, not_taken(note.author));
   }
   CO_TRY_VOID(moderation_.blocks().check_actor(note.author));
   const bool is_public = note.visibility == fediverse::Visibility::kPublic;
@@ -32,11 +37,13 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
     if (is_public) post.tags.push_back(tag.canonical());
   }
   std::erase_if(post.tags, [this](const std::string& tag) { return !moderation_.blocks().check_tag(tag); });
-  std::vector<std::string> admitted = moderation_.admit(note.author, post.tags);
+  // Only new posts count against the limits. A Create is new, unless it comes again.
+  std::vector<std::string> admitted;
+  if (!is_update) admitted = moderation_.admit(note.author, post.tags);
   if (post.tags.empty() || admitted.size() < post.tags.size()) {
-    // What is known keeps its hashtags: only new posts count against the limits.
     const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
     if (!known && post.tags.empty()) co_return "the post has no hashtags that are relayed here";
+    if (!known && is_update) admitted = moderation_.admit(note.author, post.tags);
     if (!known && admitted.empty()) co_return "too many hashtags, or too many posts under them";
     if (!known) post.tags = std::move(admitted);
   }
@@ -61,7 +68,7 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor)
 
 Task<Publisher::Outcome> Publisher::announced(std::string uri) {
   if (!instances_.may_publish(uri)) {
-    co_return fail(ErrorCode::kDenied, "this node takes no posts from " + host_of(uri));
+    co_return fail(ErrorCode::kDenied, not_taken(uri));
   }
   CO_TRY(const std::string body, co_await courier_.fetch_body(uri));
   CO_TRY(const json::object document, json::parse_object(body));
@@ -96,9 +103,15 @@ Task<Result<relay::Consent>> Publisher::consent(fediverse::RemoteActor author) {
     co_return consent;
   }
   const std::string id = author.id;
-  const relay::Consent consent = consent_of(author);
-  CO_TRY_VOID(co_await learn(id, consent));
-  co_return consent;
+  CO_TRY(std::optional<relay::Consent> consent, co_await store_.consent(id));
+  if (consent) {
+    remember(id, *consent);
+    tasks_.spawn("ask_again", ask_again(id));
+  } else {
+    consent = consent_of(author);
+    CO_TRY_VOID(co_await learn(id, *consent));
+  }
+  co_return *consent;
 }
 
 Task<Result<fediverse::RemoteActor>> Publisher::fetch_author(std::string author) {

@@ -125,6 +125,24 @@ TEST_F(Consenting, WhatWasLearntSurvivesARestart) {
   EXPECT_THAT(history("cats"), IsEmpty());
 }
 
+TEST_F(Consenting, WhatWasLearntCountsMoreThanAnOldProfile) {
+  publish(create_text(post));
+  profile(false);
+  tell();
+  start(config());  // forgets in memory, not on disk
+  settle();
+  profile(true);  // as an old copy of the profile would say
+  internet.answers[alice.id] = [served = 0, document = alice.document()](const HttpCall&) mutable {
+    // The key's owner is read once; after that the profile is out of reach.
+    HttpResponse response = with_status(served++ == 0 ? 200 : 503, document);
+    response.headers.add("Content-Type", "application/activity+json");
+    return Result<HttpResponse>(response);
+  };
+  post.uri = "https://home.example/notes/2";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
 TEST_F(Consenting, AnAccountThatIsGoneTakesItsPostsAlong) {
   follow_cats();
   publish(create_text(post));

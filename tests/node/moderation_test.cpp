@@ -134,6 +134,34 @@ TEST_F(Moderating, ANewListLiftsWhatItNoLongerNamesAndLeavesOtherBlocksAlone) {
               ElementsAre("mine.example admin", "three.example a", "two.example b"));
 }
 
+TEST_F(Moderating, AnInstanceThatIsBlockedEndsAndMayComeBackWhenTheBlockIsLifted) {
+  const Author own = make_author("https://home.example/actor", "https://home.example/inbox");
+  const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
+  EXPECT_EQ(post_signed(follow_text(own, {everybody}), own).status, 202);
+  settle();
+  const json::object effect = block("domain", "home.example");
+  EXPECT_THAT(json::serialize(effect.at("instances")), HasSubstr("home.example"));
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "home.example"}});
+  EXPECT_EQ(publish(), 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_EQ(post_signed(follow_text(own, {everybody}), own).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT accepted FROM links"), ElementsAre("1"));
+}
+
+TEST_F(Moderating, EditsDoNotCountAsPosts) {
+  Config strict = config();
+  strict.posts_an_hour = 2;
+  start(strict);
+  settle();
+  publish();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(post_signed(create_text(post, "Update"), alice).status, 202);
+  post.uri = "https://home.example/notes/2";
+  publish();
+  EXPECT_THAT(rows("SELECT uri FROM posts"), SizeIs(2));
+}
+
 TEST_F(Moderating, BlocksSurviveARestart) {
   block("domain", "home.example");
   start(config());
