@@ -191,6 +191,7 @@ void Node::Parts::connect() {
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
   };
+  partials.is_gone = [this](const std::string& tag) { return blocks.of_tag(tag) != nullptr; };
   partials.is_denied = sync.is_denied = [this](const std::string& actor) {
     return instances.is_denied(host_of(actor)) || blocks.of_actor(actor) != nullptr;
   };

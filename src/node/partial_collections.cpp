@@ -58,6 +58,11 @@ Task<HttpResponse> PartialCollections::answer(HttpRequest request) {
   }
   const Result<Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) co_return not_authentic(sender.error());
+  if (is_gone(collection)) {
+    HttpResponse response = not_found("this hashtag is not offered here");
+    response.status = 410;
+    co_return response;
+  }
   const auto authority = followers::Authority::of(sender->actor.id);
   if (!authority || is_denied(sender->actor.id))
     co_return error_response({ErrorCode::kDenied, "this node has no dealings with that server"});

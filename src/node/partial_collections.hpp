@@ -44,6 +44,8 @@ class PartialCollections {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Set by the owner: an actor that gets nothing.
   std::function<bool(const std::string& actor)> is_denied = [](const std::string&) { return false; };
+  // A hashtag that this node does not offer: 410.
+  std::function<bool(const std::string& tag)> is_gone = [](const std::string&) { return false; };
 
   // Of a list that is divided into pages all come from one moment, for as long as it takes to read them.
   static constexpr Duration kSnapshotLifetime = std::chrono::minutes(5);

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/url.hpp"
-#include "hashtag/tag.hpp"
 #include "relay/partial.hpp"
 
 namespace tagring::relay {
@@ -52,15 +51,14 @@ void Followers::count(const std::string& tag, const std::string& actor, Via via,
   if (!member) return;
   const auto& [key, id] = *member;
   const auto update = [&](Partial& partial) { enters ? partial.add(id) : partial.remove(id); };
-  const auto place = tags_.find(tag);
   if (via == Via::kNode) {
     OfNode& node = nodes_[key.authority];
     update(node.partial);
-    enters ? static_cast<void>(node.tags.insert(place->first)) : static_cast<void>(node.tags.erase(tag));
+    enters ? static_cast<void>(node.ids.insert(id)) : static_cast<void>(node.ids.erase(id));
     if (node.partial.count == 0) nodes_.erase(key.authority);
     return;
   }
-  auto& partials = place->second.partials;
+  auto& partials = tags_.at(tag).partials;
   Partial& partial = partials[key.authority];
   update(partial);
   if (partial.count == 0) partials.erase(key.authority);
@@ -85,12 +83,7 @@ std::vector<std::string> Followers::members(const PartialKey& key) const {
   std::vector<std::string> ids;
   if (key.collection.empty()) {
     const auto node = nodes_.find(key.authority);
-    if (node == nodes_.end()) return ids;
-    for (const std::string_view tag : node->second.tags) {
-      if (const Result<Tag> parsed = Tag::parse(tag)) {
-        ids.push_back(key.authority + "/tag/" + parsed->actor_name());
-      }
-    }
+    if (node != nodes_.end()) ids.assign(node->second.ids.begin(), node->second.ids.end());
     return ids;
   }
   const auto tag = tags_.find(key.collection);

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -69,7 +68,7 @@ class Followers {
   // A node among the followers, by its authority.
   struct OfNode {
     Partial partial;
-    std::set<std::string_view> tags;  // keys of tags_
+    std::set<std::string> ids;
   };
   void count(const std::string& tag, const std::string& actor, Via via, bool enters);
 

@@ -405,6 +405,14 @@ TEST_F(PartialCollection, ABlockedActorGetsNoListAndItsServersDigestForgetsIt) {
   EXPECT_THAT(digests_at(kFarInbox), ElementsAre(digest_of({fan.id})));
 }
 
+TEST_F(PartialCollection, OfAHashtagThatIsNotOfferedAnyMoreIsGone) {
+  follow(fan, "cats");
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"tag","what":"cats"})").status, 200);
+  EXPECT_EQ(status_for(fan, kCats), 410);
+  EXPECT_EQ(control("/blocks/remove", R"({"kind":"tag","what":"cats"})").status, 200);
+  EXPECT_EQ(status_for(fan, kCats), 200);
+}
+
 TEST_F(PartialCollection, WhatDoesNotExistIsNotFound) {
   for (const char* target : {"/tag/123/followers_synchronization", "/tag//followers_synchronization",
                              "/followers_synchronization", "/tag/cats/dogs/followers_synchronization",
