@@ -6,6 +6,7 @@
 #include "crypto/hash.hpp"
 #include "node/catch_up.hpp"
 #include "node/control.hpp"
+#include "node/hand_out.hpp"
 #include "node/pages.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
@@ -14,7 +15,6 @@ namespace tagring::node {
 namespace {
 
 constexpr std::string_view kAdminPath = "/admin/";
-constexpr std::size_t kHandOutPage = 1'000;
 
 std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
   std::vector<ring::Contact> contacts;
@@ -92,6 +92,7 @@ struct Node::Parts {
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
+        hand_out(world.store, world.history, outbox, config.relay_replicas, world.clock, world.executor),
         partials({config.followers_sync, {}}, followers, identity, authenticator, world.clock, world.workers),
         announcer(lane_options(), world.store, followers, partials, courier, blocks, identity, world.clock,
                   world.executor, rng.fork()),
@@ -136,9 +137,6 @@ struct Node::Parts {
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<HttpResponse> administer(HttpRequest request);
-  Task<void> hand_out_feed();
-  Task<void> hand_out_history();
-  Task<void> wait_for_outbox();
 
   Config config;
   Environment environment;
@@ -152,6 +150,7 @@ struct Node::Parts {
   RingService rings;
   Roles roles;
   Outbox outbox;
+  HandOut hand_out;
   PartialCollections partials;
   Announcer announcer;
   CatchUp catch_up;
@@ -183,11 +182,13 @@ void Node::Parts::connect() {
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     rings.of(ring).on_segment_change = [this, ring](ring::Vserver& vserver) {
       transfer.segment_changed(ring, vserver);
-      if (ring == Ring::kRelay) subscriber.renew_soon();
+      if (ring != Ring::kRelay) return;
+      hand_out.segment_changed(vserver);
+      subscriber.renew_soon();
     };
+    rings.of(ring).on_merged = [this, ring] { hand_out.merged(ring); };
   }
-  rings.of(Ring::kRelay).on_merged = [this] { tasks.spawn("hand_out_feed", hand_out_feed()); };
-  rings.of(Ring::kStorage).on_merged = [this] { tasks.spawn("hand_out_history", hand_out_history()); };
+  transfer.on_handed_feed = [this](const Segment& keys) { hand_out.fetched(keys); };
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
   };
@@ -244,51 +245,6 @@ Task<HttpResponse> Node::Parts::administer(HttpRequest request) {
   co_return co_await control.answer(std::move(request));
 }
 
-// After a merge of rings, what this node took as an owner in the smaller one belongs to owners in the larger
-// one, whose followers have not heard of it.
-Task<void> Node::Parts::hand_out_feed() {
-  std::uint64_t after = 0;
-  for (;;) {
-    const auto page = co_await environment.store.feed(after, kHandOutPage);
-    if (!page || page->empty()) co_return;
-    after = page->back().seq;
-    std::vector<relay::TagEvent> events;
-    for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
-    const Result<void> owed = co_await outbox.hand_out(Ring::kRelay, std::move(events));
-    if (!owed) co_return;
-    co_await wait_for_outbox();
-  }
-}
-
-Task<void> Node::Parts::hand_out_history() {
-  std::string after_tag;
-  std::optional<storage::HistoryCursor> after;
-  const Segment everything{};
-  for (;;) {
-    const Result<std::vector<storage::HistoryEntry>> page =
-        co_await environment.history.segment(everything, after_tag, after, kHandOutPage);
-    if (!page || page->empty()) co_return;
-    after_tag = page->back().tag;
-    after = storage::HistoryCursor::of(page->back());
-    std::vector<relay::TagEvent> events;
-    for (const storage::HistoryEntry& entry : *page) {
-      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
-                        entry.author, entry.published, true});
-    }
-    const Result<void> owed = co_await outbox.hand_out(Ring::kStorage, std::move(events));
-    if (!owed) co_return;
-    co_await wait_for_outbox();
-  }
-}
-
-// A year of history is not owed all at once.
-Task<void> Node::Parts::wait_for_outbox() {
-  while (outbox.size() > 10 * kHandOutPage) {
-    const Instant next = environment.clock.now() + std::chrono::seconds(1);
-    co_await environment.clock.sleep_until(next);
-  }
-}
-
 // --- Node --------------------------------------------------------------------------------------------------
 
 Node::Node(Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment)
@@ -317,6 +273,7 @@ Task<void> Node::stop() {
   co_await parts_->sync.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
+  co_await parts_->hand_out.stop();
   co_await parts_->outbox.stop();
   co_await parts_->publisher.stop();
   co_await parts_->hashtag_followers.stop();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "fediverse/vocabulary.hpp"
+#include "node/hand_out.hpp"
 #include "node/history_service.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
@@ -14,17 +15,6 @@ namespace {
 
 constexpr Duration kRetry = std::chrono::milliseconds(300);
 constexpr std::size_t kWalkMax = 64;  // owners of a replica's segment
-
-// The segments of keys whose replicas lie at those positions.
-std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
-  if (positions.from == positions.to) return {positions};
-  std::vector<Segment> segments;
-  for (unsigned i = 0; i < replicas; ++i) {
-    segments.push_back(
-        {key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
-  }
-  return segments;
-}
 
 // The first vserver of another node after one of ours.
 std::optional<RingId> next_node(const ring::Vserver& vserver) {
@@ -336,6 +326,7 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
     CO_TRY(const std::vector<relay::FeedEntry> entries,
            co_await store_.feed_of_segment(request.segment, after, options_.page));
     items = to_json(entries);
+    if (entries.size() < options_.page) on_handed_feed(request.segment);
   }
   co_return json::object{{"items", std::move(items)}};
 }

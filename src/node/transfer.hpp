@@ -2,6 +2,7 @@
 // its new owner before it answers for it, and by the successor of a node that leaves.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ class Transfer {
   [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request);
   // Answers POST kPath, to the vserver that owns, or is about to own, the keys it asks for.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // Called when a new owner has been given the last of the feed of that segment of keys.
+  std::function<void(const Segment& keys)> on_handed_feed = [](const Segment&) {};
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] std::uint64_t fetched() const { return fetched_; }

@@ -8,6 +8,9 @@
 #include "ring/vserver.hpp"
 
 namespace tagring::ring {
+namespace {
+constexpr double kClearlyLarger = 2;
+}  // namespace
 
 Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, LookupCost* cost) {
   const std::optional<Segment> own = owned();
@@ -63,6 +66,9 @@ Task<void> Vserver::fix_finger() {
   }
 }
 
+// Sizes are guesses that lag behind the moves, so among rings of about one size something must decide that
+// all see alike and that moves only confirm: the ring with the owner of key 0 that is closer to it stays.
+// That unwinds a ring that goes round twice as well, whose two turns look like two rings of one size.
 Task<bool> Vserver::should_move_to(Owner other) {
   const Result<Owner> here = co_await lookup(other.contact.id);
   if (here && here->contact == other.contact) co_return false;
@@ -72,7 +78,11 @@ Task<bool> Vserver::should_move_to(Owner other) {
   list.assign(theirs->successors, environment_.tuning.successors);
   const double their_size = estimate_size(list, environment_.tuning.successors);
   const double our_size = estimated_size();
-  co_return our_size < their_size || (our_size == their_size && self_.id < other.contact.id);
+  if (our_size >= kClearlyLarger * their_size) co_return false;
+  if (their_size >= kClearlyLarger * our_size) co_return true;
+  const Result<Owner> our_first = co_await lookup(RingId());
+  const Result<Owner> their_first = co_await lookup(RingId(), {other.contact});
+  co_return our_first&& their_first && their_first->contact.id < our_first->contact.id;
 }
 
 // --- upkeep ------------------------------------------------------------------------------------------------

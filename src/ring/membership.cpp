@@ -165,8 +165,7 @@ Task<void> Membership::check_split() {
 }
 
 // Looks up the vserver's own ID through `via`. Anyone but itself for an owner means that it is on another
-// ring. The smaller ring's vservers then move over one by one; of equal rings, the one that holds the larger
-// ID stays.
+// ring. The smaller ring's vservers then move over one by one.
 Task<bool> Membership::move_if_split(Vserver* vserver, std::vector<Contact> via) {
   if (via.empty() || !vserver->is_member() || vserver->is_pending()) co_return false;
   const Result<Owner> owner = co_await vserver->lookup(vserver->self().id, std::move(via));

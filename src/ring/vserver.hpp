@@ -89,7 +89,7 @@ class Vserver {
   [[nodiscard]] Task<Result<Owner>> lookup(RingId key, std::vector<Contact> via = {},
                                            LookupCost* cost = nullptr);
   // For a look-up of self().id through another ring that ended at `other`: true if that is indeed another
-  // ring and the larger one, so that this vserver should move there.
+  // ring and the one to keep, so that this vserver should move there.
   [[nodiscard]] Task<bool> should_move_to(Owner other);
   // Known vservers in (self, key), closest to `key` first, at most `count`.
   [[nodiscard]] std::vector<Contact> closest_preceding(const RingId& key, std::size_t count) const;

@@ -194,12 +194,16 @@ TEST(World, NothingAcknowledgedIsLostWhenMachinesCrashAndMessagesGetLost) {
   for (std::uint64_t seed = first; seed < first + (given != nullptr ? 1 : 10); ++seed) survive(seed, Chaos{});
 }
 
+// 103: a merge left a post at an owner whom no new owner asked. 148: a ring that went round twice.
 TEST(World, NothingAcknowledgedIsLostWhenTheNetworkParts) {
   const char* given = std::getenv("TAGRING_SEED");
-  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : 100;
   Chaos chaos;
   chaos.partitions = true;
-  for (std::uint64_t seed = first; seed < first + (given != nullptr ? 1 : 5); ++seed) survive(seed, chaos);
+  if (given != nullptr) {
+    survive(std::strtoull(given, nullptr, 10), chaos);
+    return;
+  }
+  for (const std::uint64_t seed : {100, 101, 102, 103, 104, 148}) survive(seed, chaos);
 }
 
 TEST(World, TwoHundredNodesSurviveChurnLossAndAPartition) {

@@ -1,0 +1,120 @@
+#include "node/hand_out.hpp"
+
+#include <algorithm>
+
+namespace tagring::node {
+namespace {
+
+constexpr std::size_t kPage = 1'000;
+constexpr std::size_t kOwedMax = 10 * kPage;  // a year of history is not owed all at once
+// How long a new owner may take to fetch; two changes of a segment are seldom closer than that.
+constexpr Duration kPatience = std::chrono::seconds(20);
+
+bool covers(const Segment& whole, const Segment& part) {
+  if (whole.from == whole.to) return true;
+  if (part.from == part.to) return false;
+  return part.from - whole.from <= part.to - whole.from && whole.contains(part.to);
+}
+
+}  // namespace
+
+std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
+  if (positions.from == positions.to) return {positions};
+  std::vector<Segment> segments;
+  for (unsigned i = 0; i < replicas; ++i) {
+    segments.push_back(
+        {key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
+  }
+  return segments;
+}
+
+HandOut::HandOut(relay::Store& store, storage::HistoryStore& history, Outbox& outbox, unsigned relay_replicas,
+                 Clock& clock, Executor executor)
+    : store_(store),
+      history_(history),
+      outbox_(outbox),
+      relay_replicas_(relay_replicas),
+      clock_(clock),
+      tasks_(std::move(executor)) {}
+
+Task<void> HandOut::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+void HandOut::merged(Ring ring) {
+  if (ring == Ring::kRelay) {
+    tasks_.spawn("hand_out_feed", feed(Segment{}));
+  } else {
+    tasks_.spawn("hand_out_history", history());
+  }
+}
+
+void HandOut::segment_changed(const ring::Vserver& vserver) {
+  const std::optional<Segment> now = vserver.owned();
+  if (!now) return;  // known again soon, and compared with what it was
+  const auto [entry, is_new] = owned_.try_emplace(vserver.self().id, *now);
+  const Segment before = std::exchange(entry->second, *now);
+  const bool smaller = !is_new && now->from != before.from && now->from != now->to && covers(before, *now);
+  if (smaller) tasks_.spawn("hand_out_lost", lost({before.from, now->from}));
+}
+
+void HandOut::fetched(const Segment& keys) {
+  while (!fetched_.empty() && clock_.now() - fetched_.front().at > kPatience) fetched_.pop_front();
+  fetched_.push_back({keys, clock_.now()});
+}
+
+Task<void> HandOut::lost(Segment positions) {
+  const Instant since = clock_.now();
+  const Instant later = since + kPatience;
+  co_await clock_.sleep_until(later);
+  for (const Segment& keys : key_segments(positions, relay_replicas_)) {
+    const bool known = std::ranges::any_of(
+        fetched_, [&](const Fetched& other) { return other.at >= since && covers(other.keys, keys); });
+    if (!known) co_await feed(keys);
+  }
+}
+
+Task<void> HandOut::feed(Segment keys) {
+  std::uint64_t after = 0;
+  for (;;) {
+    const auto page = co_await store_.feed_of_segment(keys, after, kPage);
+    if (!page || page->empty()) co_return;
+    after = page->back().seq;
+    std::vector<relay::TagEvent> events;
+    for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
+    const Result<void> owed = co_await outbox_.hand_out(Ring::kRelay, std::move(events));
+    if (!owed) co_return;
+    co_await wait_for_outbox();
+  }
+}
+
+Task<void> HandOut::history() {
+  std::string after_tag;
+  std::optional<storage::HistoryCursor> after;
+  const Segment everything{};
+  for (;;) {
+    const Result<std::vector<storage::HistoryEntry>> page =
+        co_await history_.segment(everything, after_tag, after, kPage);
+    if (!page || page->empty()) co_return;
+    after_tag = page->back().tag;
+    after = storage::HistoryCursor::of(page->back());
+    std::vector<relay::TagEvent> events;
+    for (const storage::HistoryEntry& entry : *page) {
+      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
+                        entry.author, entry.published, true});
+    }
+    const Result<void> owed = co_await outbox_.hand_out(Ring::kStorage, std::move(events));
+    if (!owed) co_return;
+    co_await wait_for_outbox();
+  }
+}
+
+Task<void> HandOut::wait_for_outbox() {
+  while (outbox_.size() > kOwedMax) {
+    const Instant next = clock_.now() + std::chrono::seconds(1);
+    co_await clock_.sleep_until(next);
+  }
+}
+
+}  // namespace tagring::node
