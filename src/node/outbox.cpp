@@ -117,11 +117,13 @@ Task<Outbox::Items> Outbox::send(std::string destination, Items items) {
   for (const relay::Op op : {relay::Op::kAdd, relay::Op::kRemove}) {
     Items batch;
     std::vector<relay::TagEvent> events;
-    std::set<const Pending*> taken;  // a node that owns two replicas of a tag needs one copy
+    // A node that owns two replicas of a tag needs one copy, of what is owed twice as well.
+    std::set<std::pair<std::string_view, std::string_view>> taken;
     for (const Item& item : items) {
-      if (item.pending->entry.event.op != op) continue;
+      const relay::TagEvent& event = item.pending->entry.event;
+      if (event.op != op) continue;
       batch.push_back(item);
-      if (taken.insert(item.pending.get()).second) events.push_back(item.pending->entry.event);
+      if (taken.emplace(event.uri, event.tag).second) events.push_back(event);
     }
     if (batch.empty()) continue;
     Result<std::vector<Refusal>> refusals = co_await send_events(to.origin, to.ring, op, std::move(events));

@@ -10,13 +10,18 @@
 namespace tagring::node {
 namespace {
 
-// Events of one post in several tags become one item.
+constexpr std::size_t kTagsOfItem = fediverse::ParseLimits{}.tags_max;
+
+// Events of one post in several tags become one item; of more tags than an item may have, which come together
+// when a post is edited faster than it is sent, several.
 std::vector<fediverse::PostRef> posts_of(const std::vector<relay::TagEvent>& events) {
   std::vector<fediverse::PostRef> posts;
   std::map<std::string, std::size_t> places;
   for (const relay::TagEvent& event : events) {
-    const auto [place, fresh] = places.emplace(event.uri, posts.size());
-    if (fresh) posts.push_back({event.uri, event.author, event.published, {}, event.indexable});
+    const auto [place, fresh] = places.try_emplace(event.uri, posts.size());
+    const bool full = !fresh && posts[place->second].tags.size() == kTagsOfItem;
+    if (full) place->second = posts.size();
+    if (fresh || full) posts.push_back({event.uri, event.author, event.published, {}, event.indexable});
     Result<Tag> tag = Tag::parse(event.tag);
     if (tag) posts[place->second].tags.push_back(std::move(*tag));
   }

@@ -1,0 +1,29 @@
+// Batches of events as activities.
+#include "node/wire.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "fediverse/activity.hpp"
+
+namespace tagring::node {
+namespace {
+
+// A batch that its reader refuses would be sent for ever.
+TEST(Wire, APostWithMoreTagsThanAnItemMayHaveBecomesSeveralItemsThatAreRead) {
+  std::vector<relay::TagEvent> events;
+  for (int i = 0; i < 150; ++i) {
+    events.push_back({fmt::format("tag{}", i), relay::Op::kAdd, "https://a.example/1",
+                      "https://a.example/users/u", WallTime(Duration(1)), true});
+  }
+  const std::string body =
+      add_activity("https://n.example/1", "https://n.example/actor", "https://o.example/relay", events);
+  const auto activity = fediverse::parse_activity(body, WallTime(Duration(1)));
+  ASSERT_TRUE(activity) << activity.error().message;
+  const auto* add = std::get_if<fediverse::Add>(&activity->content);
+  ASSERT_NE(add, nullptr);
+  EXPECT_EQ(events_of(relay::Op::kAdd, add->posts, WallTime(Duration(1))).size(), 150U);
+}
+
+}  // namespace
+}  // namespace tagring::node
