@@ -29,7 +29,8 @@
   X(id)                \
   X(followers_digest)  \
   X(followers_check)   \
-  X(followers_verify)
+  X(followers_verify)  \
+  X(sim)
 
 namespace tagring::app {
 

@@ -28,8 +28,9 @@ int show_id(const Options& options) {
         Error(ErrorCode::kInvalid, "--address: \"" + options.address + "\" is no IPv4 or IPv6 address"));
   const Result<std::string> domain = ring::registrable_domain(options.host);
   if (!domain) return report(Error(domain.error().code, "--domain: " + domain.error().message));
-  const RingId id = ring::make_node_id(ring::IdScheme::kPaper, address->prefix64(), *domain,
-                                       static_cast<std::uint8_t>(options.vserver));
+  const ring::IdScheme scheme = options.scheme == "spread" ? ring::IdScheme::kSpread : ring::IdScheme::kPaper;
+  const RingId id =
+      ring::make_node_id(scheme, address->prefix64(), *domain, static_cast<std::uint8_t>(options.vserver));
   if (options.json) {
     fmt::print("{}\n", json::serialize(json::object{{"id", id.hex()}, {"domain", *domain}}));
   } else {
@@ -51,7 +52,7 @@ void add_id(CLI::App& app, int& status) {
       ->required()
       ->check(CLI::Range(0U, kVserverMax));
   command->add_option("--scheme", options->scheme, "How IDs are made in the network")
-      ->check(CLI::IsMember({"paper"}))
+      ->check(CLI::IsMember({"paper", "spread"}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print a JSON object: id, domain");
   command->footer(

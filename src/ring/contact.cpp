@@ -17,6 +17,12 @@ crypto::Hash128 hash_with_vserver(std::string input, std::uint8_t vserver) {
   return crypto::shake128_128(input);
 }
 
+RingId spread_id(const Prefix64& prefix, std::string_view domain, std::uint8_t vserver) {
+  std::string input(prefix.begin(), prefix.begin() + 6);  // the /48
+  input.push_back(static_cast<char>(vserver));
+  return RingId::from_bytes(crypto::sha3_256(input.append(domain)));
+}
+
 std::unexpected<Error> refuse(std::string_view field) {
   return fail(ErrorCode::kInvalid, "contact has no valid \"" + std::string(field) + "\"");
 }
@@ -46,7 +52,7 @@ Result<std::string> registrable_domain(std::string_view host) {
 }
 
 RingId make_node_id(IdScheme scheme, const Prefix64& prefix, std::string_view domain, std::uint8_t vserver) {
-  TR_ASSERT(scheme == IdScheme::kPaper);
+  if (scheme == IdScheme::kSpread) return spread_id(prefix, domain, vserver);
   const crypto::Hash128 subnet_hash = hash_with_vserver(std::string(prefix.begin(), prefix.end()), vserver);
   const crypto::Hash128 domain_hash = hash_with_vserver(std::string(domain), vserver);
   std::array<std::uint8_t, 32> id;

@@ -13,7 +13,8 @@ namespace tagring::ring {
 
 // How node IDs are made. A parameter of the network, like the protocol version.
 enum class IdScheme : std::uint8_t {
-  kPaper,  // hn of §5.2
+  kPaper,   // hn of §5.2: the /64 alone decides where on the ring, so a hoster's nodes stand on one point
+  kSpread,  // one hash over /48, domain and vserver: nodes of one hoster stand apart, and a /48 is one place
 };
 
 // The domain that counts for an ID: the registrable domain by the public suffix list, in Punycode and lower

@@ -1,0 +1,159 @@
+// tagring sim: the studies of evaluation/, with a progress bar, figures and a report.
+#include <chrono>
+#include <cstdio>
+#include <fmt/core.h>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <unistd.h>
+
+#include "app/commands.hpp"
+#include "base/json.hpp"
+#include "evaluation/scenario.hpp"
+
+namespace tagring::app {
+namespace {
+
+constexpr int kBarWidth = 30;
+constexpr std::size_t kNodesMax = 1'000'000;
+
+struct Options {
+  std::size_t nodes = 0;
+  std::uint64_t seed = 1;
+  std::string nodes_file;
+  std::string spectrum_file;
+  double bound = 0;
+  std::string json;
+  std::string report;
+};
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// On a terminal only.
+class Progress {
+ public:
+  void show(std::string_view step, double done) const {
+    if (!terminal_) return;
+    const double spent = seconds() - start_;
+    const int filled = static_cast<int>(done * kBarWidth);
+    const std::string left = done > 0.05 ? fmt::format("about {:.0f} s left", spent / done * (1 - done)) : "";
+    fmt::print(stderr, "\r\033[K[{:=<{}}{: <{}}] {}  {}", "", filled, "", kBarWidth - filled, step, left);
+    if (done >= 1) fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  double start_ = seconds();
+};
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::kInvalid, path + ": cannot be read");
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Result<void> write_file(const std::string& path, std::string_view text) {
+  if (path == "-") {
+    fmt::print("{}\n", text);
+    return {};
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << text << '\n';
+  file.close();
+  if (!file) return fail(ErrorCode::kUnavailable, path + ": cannot be written");
+  return {};
+}
+
+Result<evaluation::ScenarioInput> input_of(const Options& options) {
+  evaluation::ScenarioInput input;
+  std::string nodes(evaluation::built_in_nodes());
+  if (!options.nodes_file.empty()) {
+    TRY(nodes, read_file(options.nodes_file));
+  }
+  Result<std::vector<evaluation::NodeRow>> rows = evaluation::parse_nodes(nodes);
+  if (!rows) return fail(rows.error().code, "--nodes-file: " + rows.error().message);
+  input.nodes = std::move(*rows);
+  if (options.nodes > 0)
+    input.nodes = evaluation::resize_nodes(std::move(input.nodes), options.nodes, options.seed);
+  std::string spectrum(evaluation::built_in_spectrum());
+  if (!options.spectrum_file.empty()) {
+    TRY(spectrum, read_file(options.spectrum_file));
+  }
+  auto counts = evaluation::parse_spectrum(spectrum);
+  if (!counts) return fail(counts.error().code, "--spectrum-file: " + counts.error().message);
+  input.spectrum = std::move(*counts);
+  input.seed = options.seed;
+  if (options.bound > 0) input.bound_seconds = options.bound;
+  input.clock = seconds;
+  input.on_progress = [progress = Progress()](std::string_view step, double done) {
+    progress.show(step, done);
+  };
+  return input;
+}
+
+int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
+  const Result<evaluation::ScenarioInput> input = input_of(options);
+  if (!input) return report(input.error());
+  const evaluation::ScenarioOutput output = scenario.run(*input);
+  const std::string json = options.json.empty() && options.report.empty() ? "-" : options.json;
+  if (!json.empty()) {
+    const Result<void> written = write_file(json, json::serialize(output.figures));
+    if (!written) return report(written.error());
+  }
+  if (!options.report.empty()) {
+    const Result<void> written = write_file(options.report, output.report.html());
+    if (!written) return report(written.error());
+    if (options.report != "-") fmt::print(stderr, "report: {}\n", options.report);
+  }
+  return kExitOk;
+}
+
+int list_scenarios(bool as_json) {
+  json::array all;
+  for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
+    all.push_back(json::object{{"name", scenario.name}, {"summary", scenario.summary}});
+    if (!as_json) fmt::print("{:<22}{}\n", scenario.name, scenario.summary);
+  }
+  if (as_json) fmt::print("{}\n", json::serialize(all));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_sim(CLI::App& app, int& status) {
+  CLI::App* sim = app.add_subcommand("sim", "Studies of the network by simulation, for researchers");
+  sim->require_subcommand(1);
+  sim->footer(
+      "Each study takes the options that \"tagring sim STUDY --help\" shows, and gives the same figures for "
+      "the\n"
+      "same seed and data.\n\nExample:\n  tagring sim table1 --report table1.html --json table1.json");
+  auto as_json = std::make_shared<bool>(false);
+  CLI::App* list = sim->add_subcommand("list", "List the studies");
+  list->add_flag("--json", *as_json, "Print a JSON array: name, summary");
+  list->callback([as_json, &status] { status = list_scenarios(*as_json); });
+  for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));
+    command->add_option("--nodes", options->nodes, "Draw as many nodes from the table, or repeat it")
+        ->check(CLI::Range(std::size_t{2}, kNodesMax));
+    command->add_option("--seed", options->seed, "Another seed, another run")->capture_default_str();
+    command->add_option("--nodes-file", options->nodes_file,
+                        "Table of nodes, tab-separated: domain, address, weight (of its capacity)");
+    command->add_option(
+        "--spectrum-file", options->spectrum_file,
+        "Table of hashtags, tab-separated: posts, tags (how many hashtags have so many posts)");
+    if (scenario.name == "table1") {
+      command->add_option("--bound", options->bound, "Seconds to search what global knowledge could reach")
+          ->check(CLI::Range(0.1, 86'400.0));
+    }
+    command->add_option("--json", options->json, "Write the figures to that file; - is standard output");
+    command->add_option("--report", options->report,
+                        "Write a report with plots, one HTML page, to that file");
+    command->callback([options, &scenario, &status] { status = run_scenario(scenario, *options); });
+  }
+}
+
+}  // namespace tagring::app

@@ -1,0 +1,69 @@
+// k-choices (Ledlie and Seltzer, INFOCOM 2005; paper §6.2, figure 7): how a node chooses among its κ possible
+// places on a ring. Pure decisions on figures that the caller has asked for: the same code decides in a node
+// and in the evaluation.
+//
+// Where it differs from the paper's figure:
+//   - a mismatch counts relative to the capacity of who bears it: else the many small nodes are nothing
+//   beside a
+//     few large ones (the printed form is an option, for comparison);
+//   - the joining node's own mismatch before the move is subtracted too: it is constant for a choice, but not
+//     for the decision whether to move at all;
+//   - a place before a vserver of the node's own changes nothing, and costs nothing;
+//   - a node that can bear nothing may have no vserver.
+//
+// Loads are in any one unit: bytes for storage, bytes per second for relaying.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace tagring::balance {
+
+struct Parameters {
+  double upper = 0.95;     // U, of capacity: above it a node is overloaded
+  double lower = 0.35;     // L, of capacity: below it a node is underloaded
+  bool normalised = true;  // costs relative to capacity
+  double overload = 0;     // how much worse a load above capacity is than one that misses the target
+  double epsilon = 0;      // what a move must gain for each part of the mover's capacity that must be carried
+
+  [[nodiscard]] double target() const { return (upper + lower) / 2; }
+};
+
+// What a node bears on one ring, all its vservers together.
+struct Bearer {
+  double load = 0;
+  double capacity = 0;  // at least 0; a node without capacity wants no load
+};
+
+// One of the node's possible places: what it would take from, or leave to, the vserver that follows it.
+struct Place {
+  std::size_t index = 0;  // of the vserver
+  double load = 0;        // of the keys between it and the vserver before it
+  Bearer successor;       // the node that owns those keys if this one does not
+  bool own = false;       // the successor is the node itself
+};
+
+// Change of the total mismatch |target − load| if `self` takes the place. Negative is better.
+double join_cost(const Parameters& parameters, const Bearer& self, const Place& place);
+// The same if `self` gives it up.
+double departure_cost(const Parameters& parameters, const Bearer& self, const Place& place);
+
+struct Choice {
+  std::size_t index = 0;
+  double cost = 0;
+  double load = 0;
+
+  friend bool operator==(const Choice&, const Choice&) = default;
+};
+
+// The cheapest place to join at, or to leave. Nothing if there is none.
+std::optional<Choice> best_join(const Parameters& parameters, const Bearer& self,
+                                std::span<const Place> free);
+std::optional<Choice> best_departure(const Parameters& parameters, const Bearer& self,
+                                     std::span<const Place> active);
+
+// Whether a move that changes the mismatch by `cost` is worth carrying `moved`.
+bool is_worth(const Parameters& parameters, const Bearer& self, double cost, double moved);
+
+}  // namespace tagring::balance

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "evaluation/scenario.hpp"
+#include "evaluation/table1.hpp"
+
+namespace tagring::evaluation {
+namespace {
+
+struct Variant {
+  ring::IdScheme scheme;
+  unsigned kappa;
+  unsigned replicas;
+  double split_gib;
+  double overload;
+  double epsilon;
+};
+
+std::vector<Variant> variants() {
+  using ring::IdScheme;
+  std::vector<Variant> all;
+  for (const IdScheme scheme : {IdScheme::kPaper, IdScheme::kSpread}) {
+    for (const unsigned kappa : {8U, 16U, 32U, 64U}) {
+      for (const double split : {0.0, 4.0, 2.0, 1.0}) all.push_back({scheme, kappa, 4, split, 10, 0});
+    }
+  }
+  for (const unsigned replicas : {1U, 2U, 8U}) all.push_back({IdScheme::kSpread, 32, replicas, 2, 10, 0});
+  for (const double overload : {0.0, 1.0, 100.0}) all.push_back({IdScheme::kSpread, 32, 4, 2, overload, 0});
+  for (const double epsilon : {0.01, 0.1, 0.5}) all.push_back({IdScheme::kSpread, 32, 4, 2, 10, epsilon});
+  return all;
+}
+
+std::string_view name_of(ring::IdScheme scheme) {
+  return scheme == ring::IdScheme::kPaper ? "paper" : "spread";
+}
+
+}  // namespace
+
+ScenarioOutput run_parameters(const ScenarioInput& input) {
+  Report report("Which parameters balance how well");
+  report.paragraph(
+      "Each row is the recommended setting of table 1 with other parameters: κ possible vservers of a node, "
+      "how "
+      "their IDs are made, copies R of each post, from which size on a hashtag is spread over partitions, "
+      "how much "
+      "worse an overload counts than a missed target, and ε, what a move must gain for what it carries. "
+      "Total "
+      "capacity stays 4.5 copies, so fewer copies leave more room.");
+  report.paragraph(describe_data(input));
+  json::array rows;
+  std::vector<std::vector<std::string>> table;
+  Plot plot{"Bytes above capacity by κ, keys split to 2 GiB", "κ", "% of all bytes", {}, true, true};
+  plot.series = {{"paper's IDs", {}}, {"spread IDs", {}}};
+  const std::vector<Variant> all = variants();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Variant& v = all[i];
+    input.on_progress(fmt::format("setting {} of {}", i + 1, all.size()),
+                      static_cast<double>(i) / static_cast<double>(all.size()));
+    Setting setting = recommended_setting();
+    setting.placing.scheme = v.scheme;
+    setting.placing.kappa = v.kappa;
+    setting.placing.replicas = v.replicas;
+    setting.placing.total_gib *= static_cast<double>(v.replicas) / 4;
+    setting.placing.split_gib = v.split_gib;
+    setting.balancing.parameters.overload = v.overload;
+    setting.balancing.parameters.epsilon = v.epsilon;
+    setting.placing.seed = setting.balancing.seed = input.seed;
+    const Network network = make_network(input.nodes, input.spectrum, setting.placing);
+    const Balanced balanced = balance_network(network, setting.balancing);
+    rows.push_back(json::object{{"ids", name_of(v.scheme)},
+                                {"kappa", v.kappa},
+                                {"replicas", v.replicas},
+                                {"split_gib", v.split_gib},
+                                {"overload", v.overload},
+                                {"epsilon", v.epsilon},
+                                {"nodes_over", balanced.fit.nodes_over},
+                                {"bytes_over_ratio", balanced.fit.bytes_over_ratio},
+                                {"moved_ratio", balanced.moved_by_rounds},
+                                {"vservers", balanced.vservers}});
+    table.push_back(
+        {std::string(name_of(v.scheme)), fmt::format("{}", v.kappa), fmt::format("{}", v.replicas),
+         v.split_gib > 0 ? fmt::format("{:g}", v.split_gib) : "whole", fmt::format("{:g}", v.overload),
+         fmt::format("{:g}", v.epsilon), fmt::format("{:.3f} %", 100 * balanced.fit.bytes_over_ratio),
+         fmt::format("{}", balanced.fit.nodes_over), fmt::format("{:.2f}", balanced.moved_by_rounds)});
+    if (v.replicas == 4 && v.split_gib == 2 && v.overload == 10 && v.epsilon == 0) {
+      plot.series[v.scheme == ring::IdScheme::kPaper ? 0 : 1].points.emplace_back(
+          v.kappa, 100 * balanced.fit.bytes_over_ratio);
+    }
+  }
+  report.plot(plot);
+  report.table({"IDs", "κ", "R", "split GiB", "overload", "ε", "bytes over", "nodes over", "moved / placed"},
+               table);
+  input.on_progress("done", 1);
+  return {json::object{{"scenario", "parameters"}, {"seed", input.seed}, {"settings", std::move(rows)}},
+          report};
+}
+
+}  // namespace tagring::evaluation

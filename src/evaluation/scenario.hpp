@@ -1,0 +1,45 @@
+// The studies that `tagring sim` offers: each answers with figures for machines and a report for people.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/json.hpp"
+#include "evaluation/network.hpp"
+#include "evaluation/report.hpp"
+
+namespace tagring::evaluation {
+
+struct ScenarioInput {
+  std::vector<NodeRow> nodes;
+  std::vector<SpectrumRow> spectrum;
+  std::uint64_t seed = 1;
+  std::optional<double> bound_seconds;  // for the bounds of a scenario that has some, all together
+  std::function<double()> clock;        // seconds, never backwards
+  std::function<void(std::string_view step, double done)> on_progress = [](std::string_view, double) {};
+};
+
+struct ScenarioOutput {
+  json::object figures;
+  Report report;
+};
+
+struct Scenario {
+  std::string_view name;
+  std::string_view summary;
+  ScenarioOutput (*run)(const ScenarioInput& input);
+};
+
+std::span<const Scenario> scenarios();
+
+ScenarioOutput run_table1(const ScenarioInput& input);
+ScenarioOutput run_parameters(const ScenarioInput& input);
+ScenarioOutput run_node_placement(const ScenarioInput& input);
+ScenarioOutput run_hashtag_distribution(const ScenarioInput& input);
+
+// What a report says of its data.
+std::string describe_data(const ScenarioInput& input);
+
+}  // namespace tagring::evaluation

@@ -1,0 +1,195 @@
+// The evaluation: its tables, its arithmetic, and that balancing does what it claims, on small networks.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <set>
+
+#include "evaluation/annealing.hpp"
+#include "evaluation/balancing.hpp"
+#include "evaluation/scenario.hpp"
+
+namespace tagring::evaluation {
+namespace {
+
+constexpr std::string_view kNodes =
+    "domain\taddress\tweight\n"
+    "a.example\t2001:db8:1::1\t5\n"
+    "b.example\t2001:db8:2::1\t3\n"
+    "c.example\t2001:db8:3::1\t2\n";
+
+std::vector<NodeRow> many_nodes(std::size_t count) {
+  return resize_nodes(parse_nodes(built_in_nodes()).value(), count, 3);
+}
+
+Network small_network(const Placing& placing, std::size_t nodes = 100) {
+  return make_network(many_nodes(nodes), {{1, 9'000}, {10, 500}, {200, 20}, {3'000, 1}}, placing);
+}
+
+TEST(Tables, ColumnsAreFoundByName) {
+  const auto nodes = parse_nodes("x\tstatuses\tdomain\tsynthetic_ipv6\n1\t7\ta.example\t2001:db8::1\n");
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  EXPECT_EQ(nodes->at(0).domain, "a.example");
+  EXPECT_EQ(nodes->at(0).weight, 7);
+  EXPECT_EQ(parse_spectrum("tag\tposts\ncats\t3\ndogs\t5\n").value().size(), 2U);
+}
+
+TEST(Tables, WhatIsWrongIsSaidWithItsLine) {
+  EXPECT_EQ(parse_nodes("domain\taddress\n").error().message, "a table has a header line and rows");
+  EXPECT_EQ(parse_nodes("domain\tweight\na\t1\n").error().message, "no column 'address' in the header line");
+  EXPECT_EQ(parse_nodes("domain\taddress\tweight\na\t::1\t1\nb\tnowhere\t1\n").error().message,
+            "line 3: 'nowhere' is no address");
+  EXPECT_EQ(parse_nodes("domain\taddress\tweight\na\t::1\t-1\n").error().message,
+            "line 2: '-1' is no number");
+  EXPECT_EQ(parse_nodes("domain\taddress\tweight\na\t::1\n").error().message, "line 2: too few columns");
+  EXPECT_FALSE(parse_spectrum("posts\ttags\n1\t99000000\n"));
+  EXPECT_FALSE(parse_spectrum("posts\ttags\n1\t0\n"));
+}
+
+TEST(Tables, TheBuiltInDataIsWhatItsReadmeSays) {
+  EXPECT_EQ(parse_nodes(built_in_nodes()).value().size(), 1'020U);
+  std::uint64_t tags = 0;
+  for (const SpectrumRow& row : parse_spectrum(built_in_spectrum()).value()) tags += row.tags;
+  EXPECT_EQ(tags, 1'428'165U);
+}
+
+TEST(Tables, MoreNodesThanTheTableHasStandElsewhere) {
+  const std::vector<NodeRow> nodes = resize_nodes(parse_nodes(kNodes).value(), 7, 1);
+  ASSERT_EQ(nodes.size(), 7U);
+  std::set<std::pair<std::string, Prefix64>> places;
+  for (const NodeRow& node : nodes) places.emplace(node.domain, node.prefix);
+  EXPECT_EQ(places.size(), 7U);
+}
+
+TEST(MakeNetwork, CapacityAndLoadAddUpToWhatWasAsked) {
+  for (const double split : {0.0, 1.0}) {
+    Placing placing;
+    placing.split_gib = split;
+    const Network network = small_network(placing);
+    EXPECT_NEAR(network.total, 34332.27, 0.01);
+    EXPECT_NEAR(std::accumulate(network.capacity.begin(), network.capacity.end(), 0.0), 34332.27 / 4 * 4.5,
+                0.01);
+    EXPECT_EQ(network.sites.size(), 800U);
+  }
+}
+
+// 3,000 of 21,000 posts are of one hashtag: 1,226 GiB at each of four places, or a 64th of it at 256.
+TEST(MakeNetwork, SplittingSpreadsHeavyKeysOverPartitions) {
+  Placing placing;
+  EXPECT_NEAR(small_network(placing).heaviest_key, 34332.27 / 4 * 3'000 / 21'000, 0.01);
+  placing.split_gib = 1;
+  EXPECT_NEAR(small_network(placing).heaviest_key, 34332.27 / 4 * 3'000 / 21'000 / 64, 0.01);
+}
+
+TEST(Placement, LoadsAreThoseOfAPlacementMadeAnewAfterAnyChanges) {
+  const Network network = small_network({});
+  Placement placement(network);
+  Rng rng(1);
+  double moved = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    const auto site = static_cast<std::uint32_t>(rng.below(network.sites.size()));
+    if (!placement.is_active(site)) {
+      moved += placement.activate(site);
+    } else if (placement.active() > 1) {
+      moved += placement.deactivate(site);
+    }
+  }
+  Placement anew(network);
+  for (std::uint32_t site = 0; site < network.sites.size(); ++site) {
+    if (placement.is_active(site)) anew.activate(site);
+  }
+  double sum = 0;
+  for (std::uint32_t node = 0; node < network.capacity.size(); ++node) {
+    EXPECT_NEAR(placement.load(node), anew.load(node), 1e-6);
+    EXPECT_EQ(placement.active_of(node), anew.active_of(node));
+    sum += placement.load(node);
+  }
+  EXPECT_NEAR(sum, network.total, 1e-6);
+  EXPECT_GT(moved, 0);
+}
+
+TEST(Balancing, LeavesFewerBytesAboveCapacityThanNoneAndTheBoundFewerStill) {
+  Placing placing;
+  placing.scheme = ring::IdScheme::kSpread;
+  placing.kappa = 32;
+  placing.split_gib = 20;
+  const Network network = small_network(placing);
+  BalancingOptions options;
+  options.parameters = {.upper = 1, .lower = 0.85, .normalised = true, .overload = 30, .epsilon = 0};
+  options.create_freely = true;
+  options.moves_of_round = 32;
+  options.rounds = 10;
+  const Fit before = fit_of(unbalanced(network));
+  const Balanced balanced = balance_network(network, options);
+  EXPECT_GT(before.bytes_over_ratio, 0.3);
+  EXPECT_LT(balanced.fit.bytes_over_ratio, before.bytes_over_ratio / 5);
+  int batches = 0;
+  const Placement bound = anneal(balanced.placement, {[&] { return batches++ / 50.0; }, 1});
+  EXPECT_LE(fit_of(bound).bytes_over_ratio, balanced.fit.bytes_over_ratio + 1e-9);
+}
+
+TEST(Balancing, TheSameSeedGivesTheSamePlacement) {
+  const Network network = small_network({});
+  BalancingOptions options;
+  EXPECT_EQ(balance_network(network, options).fit.bytes_over_ratio,
+            balance_network(network, options).fit.bytes_over_ratio);
+  const double first = balance_network(network, options).fit.mean_abs_gib;
+  options.seed = 2;
+  EXPECT_NE(balance_network(network, options).fit.mean_abs_gib, first);
+}
+
+TEST(Balancing, AHighEpsilonMovesLess) {
+  const Network network = small_network({});
+  BalancingOptions options;
+  options.create_freely = true;
+  const double freely = balance_network(network, options).moved_by_rounds;
+  options.parameters.epsilon = 0.5;
+  EXPECT_LT(balance_network(network, options).moved_by_rounds, freely);
+}
+
+TEST(Scenarios, EachGivesFiguresAndAReportOnASmallNetwork) {
+  ScenarioInput input;
+  input.nodes = many_nodes(40);
+  input.spectrum = {{1, 2'000}, {50, 10}};
+  double now = 0;
+  input.clock = [&] { return now += 0.001; };
+  for (const Scenario& scenario : scenarios()) {
+    const ScenarioOutput output = scenario.run(input);
+    EXPECT_EQ(output.figures.at("scenario").as_string(), scenario.name);
+    const std::string html = output.report.html();
+    EXPECT_NE(html.find("<svg"), std::string::npos) << scenario.name;
+    EXPECT_EQ(html.find("nan"), std::string::npos) << scenario.name;
+    EXPECT_EQ(html.find("http"), std::string::npos) << "loads nothing from elsewhere";
+  }
+}
+
+// What the documentation promises of the built-in data; seed 1.
+TEST(Scenarios, Table1ReachesItsGoals) {
+  ScenarioInput input;
+  input.nodes = parse_nodes(built_in_nodes()).value();
+  input.spectrum = parse_spectrum(built_in_spectrum()).value();
+  input.clock = [] { return 0.0; };
+  const json::object figures = run_table1(input).figures;
+  const auto over = [&](const char* setting) {
+    return figures.at(setting).at("bytes_over_ratio").as_double();
+  };
+  EXPECT_NEAR(figures.at("unbalanced").at("mean_abs_gib").as_double(), 62, 1.5);
+  EXPECT_GT(over("unbalanced"), 0.8);
+  EXPECT_LT(over("paper"), over("printed"));
+  EXPECT_LT(over("recommended"), 0.005);
+  EXPECT_LE(figures.at("recommended").at("nodes_over").to_number<int>(), 42);
+  EXPECT_LE(figures.at("recommended").at("rounds").to_number<int>(), 10);
+  EXPECT_LT(figures.at("recommended").at("moved_ratio").as_double(), 3);
+}
+
+TEST(Report, TextIsNoMarkup) {
+  Report report("<a> & \"b\"");
+  report.paragraph("1 < 2");
+  report.table({"<th>"}, {{"<td>"}});
+  const std::string html = report.html();
+  EXPECT_NE(html.find("1 &lt; 2"), std::string::npos);
+  EXPECT_NE(html.find("<h1>&lt;a&gt; &amp; &quot;b&quot;</h1>"), std::string::npos);
+  EXPECT_EQ(html.find("<td><td>"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tagring::evaluation
