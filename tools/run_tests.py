@@ -61,6 +61,8 @@ def suites(which):
         return
     yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20"])
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
+    tagring = RELEASE / "tagring"
+    yield "ring, 10 million events", lambda: script([tagring, "sim", "ring", "--nodes", "24", "--events", "10000000"])
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])

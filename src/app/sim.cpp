@@ -1,11 +1,11 @@
 // tagring sim: the studies of evaluation/, with a progress bar, figures and a report.
-#include <chrono>
+#include "app/sim.hpp"
+
 #include <cstdio>
 #include <fmt/core.h>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <unistd.h>
 
 #include "app/commands.hpp"
 #include "base/json.hpp"
@@ -14,7 +14,6 @@
 namespace tagring::app {
 namespace {
 
-constexpr int kBarWidth = 30;
 constexpr std::size_t kNodesMax = 1'000'000;
 
 struct Options {
@@ -27,44 +26,10 @@ struct Options {
   std::string report;
 };
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// On a terminal only.
-class Progress {
- public:
-  void show(std::string_view step, double done) const {
-    if (!terminal_) return;
-    const double spent = seconds() - start_;
-    const int filled = static_cast<int>(done * kBarWidth);
-    const std::string left = done > 0.05 ? fmt::format("about {:.0f} s left", spent / done * (1 - done)) : "";
-    fmt::print(stderr, "\r\033[K[{:=<{}}{: <{}}] {}  {}", "", filled, "", kBarWidth - filled, step, left);
-    if (done >= 1) fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  double start_ = seconds();
-};
-
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail(ErrorCode::kInvalid, path + ": cannot be read");
   return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-Result<void> write_file(const std::string& path, std::string_view text) {
-  if (path == "-") {
-    fmt::print("{}\n", text);
-    return {};
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text << '\n';
-  file.close();
-  if (!file) return fail(ErrorCode::kUnavailable, path + ": cannot be written");
-  return {};
 }
 
 Result<evaluation::ScenarioInput> input_of(const Options& options) {
@@ -87,7 +52,7 @@ Result<evaluation::ScenarioInput> input_of(const Options& options) {
   input.spectrum = std::move(*counts);
   input.seed = options.seed;
   if (options.bound > 0) input.bound_seconds = options.bound;
-  input.clock = seconds;
+  input.clock = steady_seconds;
   input.on_progress = [progress = Progress()](std::string_view step, double done) {
     progress.show(step, done);
   };
@@ -100,11 +65,11 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
   const evaluation::ScenarioOutput output = scenario.run(*input);
   const std::string json = options.json.empty() && options.report.empty() ? "-" : options.json;
   if (!json.empty()) {
-    const Result<void> written = write_file(json, json::serialize(output.figures));
+    const Result<void> written = write_result(json, json::serialize(output.figures));
     if (!written) return report(written.error());
   }
   if (!options.report.empty()) {
-    const Result<void> written = write_file(options.report, output.report.html());
+    const Result<void> written = write_result(options.report, output.report.html());
     if (!written) return report(written.error());
     if (options.report != "-") fmt::print(stderr, "report: {}\n", options.report);
   }
@@ -113,6 +78,8 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 
 int list_scenarios(bool as_json) {
   json::array all;
+  if (!as_json) fmt::print("{:<22}{}\n", "ring", kRingSummary);
+  all.push_back(json::object{{"name", "ring"}, {"summary", kRingSummary}});
   for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
     all.push_back(json::object{{"name", scenario.name}, {"summary", scenario.summary}});
     if (!as_json) fmt::print("{:<22}{}\n", scenario.name, scenario.summary);
@@ -134,6 +101,7 @@ void add_sim(CLI::App& app, int& status) {
   CLI::App* list = sim->add_subcommand("list", "List the studies");
   list->add_flag("--json", *as_json, "Print a JSON array: name, summary");
   list->callback([as_json, &status] { status = list_scenarios(*as_json); });
+  add_sim_ring(*sim, status);
   for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));

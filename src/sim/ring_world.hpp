@@ -74,6 +74,7 @@ class RingWorld {
   void watch();
   // The first broken invariant that watch() has seen.
   [[nodiscard]] const std::optional<std::string>& broken() const { return watch_.broken(); }
+  [[nodiscard]] std::uint64_t checks() const { return watch_.checks(); }
   // True if `host` may crash without leaving the assumptions: nobody loses its last live successor, and
   // enough principals remain.
   [[nodiscard]] bool may_crash(std::size_t host) const;

@@ -10,62 +10,18 @@
 namespace tagring::sim {
 namespace {
 
-struct Setting {
-  std::size_t hosts = 24;
-  RingOptions options;
-  Duration duration = std::chrono::minutes(3);
-};
-
-struct Outcome {
-  std::optional<std::string> broken;
-  std::optional<int> rounds;
-  int bound = 0;
-  std::uint64_t events = 0;
-  std::uint64_t trace = 0;
-};
-
-// Joins and crashes at random within the operating assumptions; then peace, in which the ring must become
-// ideal.
-Outcome churn(std::uint64_t seed, const Setting& setting) {
-  RingWorld world(seed, small_tuning(), setting.options);
-  world.faults.delay_max = Duration(40);
-  Outcome outcome;
-  Rng rng(seed * 7 + 1);
-  world.build(8);
-  world.run();
-  world.watch();
-  const Instant end = world.loop.now() + setting.duration;
-  while (world.loop.now() < end && !world.broken()) {
-    world.loop.run_for(Duration(static_cast<Duration::rep>(50 + rng.below(1500))));
-    const std::size_t host = rng.below(setting.hosts);
-    if (!world.is_up(host)) {
-      world.start(host);
-    } else if (rng.chance(0.6) && world.may_crash(host)) {
-      world.crash(host);
-      // Some are back at once, while everybody still believes in the former incarnation.
-      if (rng.chance(0.3)) world.start(host);
-    }
-  }
-  outcome.bound = rounds_bound(world.view().size(), small_tuning().successors);
-  outcome.rounds = rounds_until_ideal(world, small_tuning().stabilise_every, 60);
-  outcome.broken = world.broken();
-  outcome.events = world.loop.events();
-  outcome.trace = world.loop.trace();
-  return outcome;
-}
-
-void expect_correct(const Setting& setting, std::uint64_t count) {
+void expect_correct(const RingChurn& setting, std::uint64_t count) {
   int total = 0;
   int longest = 0;
   std::uint64_t events = 0;
   const auto all = seeds(count);
   for (const std::uint64_t seed : all) {
-    const Outcome outcome = churn(seed, setting);
+    const RingChurnResult outcome = run_ring_churn(seed, setting);
     ASSERT_FALSE(outcome.broken) << "seed " << seed << ": " << *outcome.broken;
-    ASSERT_TRUE(outcome.rounds) << "seed " << seed << " did not become ideal";
-    EXPECT_LE(*outcome.rounds, outcome.bound) << "seed " << seed;
-    total += *outcome.rounds;
-    longest = std::max(longest, *outcome.rounds);
+    ASSERT_TRUE(outcome.ideal_rounds) << "seed " << seed << " did not become ideal";
+    EXPECT_LE(*outcome.ideal_rounds, outcome.rounds_bound) << "seed " << seed;
+    total += *outcome.ideal_rounds;
+    longest = std::max(longest, *outcome.ideal_rounds);
     events += outcome.events;
   }
   fmt::print("{} runs, {} events; rounds until ideal: mean {:.1f}, longest {}\n", all.size(), events,
@@ -75,7 +31,7 @@ void expect_correct(const Setting& setting, std::uint64_t count) {
 TEST(RingChurn, KeepsTheInvariantsAndBecomesIdealAfterwards) { expect_correct({}, 40); }
 
 TEST(RingChurn, KeepsTheInvariantsWithSeveralVserversPerHost) {
-  Setting setting;
+  RingChurn setting;
   setting.hosts = 16;
   setting.options.vservers = 3;
   expect_correct(setting, 15);
@@ -83,17 +39,17 @@ TEST(RingChurn, KeepsTheInvariantsWithSeveralVserversPerHost) {
 
 // Watching for splits must not make anybody leave a ring that is whole.
 TEST(RingChurn, KeepsTheInvariantsWhileWatchingForSplits) {
-  Setting setting;
+  RingChurn setting;
   setting.options.membership.split_check_every = std::chrono::seconds(3);
   expect_correct(setting, 15);
 }
 
 TEST(RingChurn, SameSeedGivesTheSameTrace) {
-  Setting setting;
+  RingChurn setting;
   setting.duration = std::chrono::minutes(1);
-  const Outcome a = churn(99, setting);
-  const Outcome b = churn(99, setting);
-  const Outcome c = churn(100, setting);
+  const RingChurnResult a = run_ring_churn(99, setting);
+  const RingChurnResult b = run_ring_churn(99, setting);
+  const RingChurnResult c = run_ring_churn(100, setting);
   EXPECT_EQ(a.trace, b.trace);
   EXPECT_NE(a.trace, c.trace);
 }

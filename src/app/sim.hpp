@@ -1,0 +1,33 @@
+// What the studies of `tagring sim` share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "app/commands.hpp"
+
+namespace tagring::app {
+
+// Of a clock that never goes back.
+double steady_seconds();
+
+// A bar with the time left, on standard error, if that is a terminal.
+class Progress {
+ public:
+  Progress();
+  // `done` from 0 to 1, which clears it.
+  void show(std::string_view step, double done) const;
+
+ private:
+  bool terminal_;
+  double start_;
+};
+
+// To a file, or to standard output for "-".
+Result<void> write_result(const std::string& path, std::string_view text);
+
+inline constexpr std::string_view kRingSummary =
+    "the ring under joins and crashes, its invariants checked after every event";
+void add_sim_ring(CLI::App& sim, int& status);
+
+}  // namespace tagring::app

@@ -1,0 +1,63 @@
+"""tagring sim: what machines read of it, and what people are told who ask for the impossible."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TAGRING = ROOT / "build" / "release" / "tagring"
+failures = 0
+checks = 0
+
+
+def check(what, holds, detail=""):
+    global failures, checks
+    checks += 1
+    if not holds:
+        failures += 1
+        print(f"FAILED: {what} {detail}")
+
+
+def run(*arguments):
+    return subprocess.run([TAGRING, "sim", *arguments], capture_output=True, text=True, timeout=300)
+
+
+def main():
+    first = run("ring", "--nodes", "16", "--events", "30000", "--seed", "5", "--json", "-")
+    figures = json.loads(first.stdout)
+    check("ring ends well", first.returncode == 0 and figures["violations"] == 0, first.stderr)
+    check("ring has as many events as asked", figures["events"] >= 30000)
+    check("the same seed gives the same trace", run("ring", "--nodes", "16", "--events", "30000", "--seed", "5").stdout == first.stdout)
+    other = json.loads(run("ring", "--nodes", "16", "--events", "30000", "--seed", "6").stdout)
+    check("another seed gives another", other["trace"] != figures["trace"])
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "nodes.tsv").write_text("domain\taddress\tweight\na.example\t2001:db8:1::1\t3\nb.example\t2001:db8:2::1\t1\n")
+        (path / "tags.tsv").write_text("posts\ttags\n1\t100\n40\t5\n")
+        done = run("table1", "--nodes-file", str(path / "nodes.tsv"), "--spectrum-file", str(path / "tags.tsv"),
+                   "--bound", "0.2", "--json", str(path / "out.json"), "--report", str(path / "out.html"))
+        check("table1 runs on other tables", done.returncode == 0, done.stderr)
+        table = json.loads((path / "out.json").read_text())
+        names = {"nodes_over", "bytes_over_ratio", "mean_abs_gib", "median_abs_gib", "moved_ratio", "rounds"}
+        for setting in ["unbalanced", "paper", "recommended", "bound"]:
+            check(f"table1 has {setting}", names <= table[setting].keys())
+        check("table1 counts the nodes", table["nodes"] == 2)
+        check("the bound is no worse than what it starts from",
+              table["bound"]["bytes_over_ratio"] <= table["paper"]["bytes_over_ratio"] + 1e-9)
+        check("the report is a page", (path / "out.html").read_text().startswith("<!DOCTYPE html>"))
+        (path / "bad.tsv").write_text("domain\taddress\tweight\na.example\tnowhere\t3\n")
+        bad = run("table1", "--nodes-file", str(path / "bad.tsv"))
+        check("a bad table is bad input", bad.returncode == 2 and "line 2: 'nowhere' is no address" in bad.stderr, bad.stderr)
+        check("a missing table is bad input", run("table1", "--nodes-file", str(path / "none")).returncode == 2)
+        unwritable = run("node-placement", "--json", str(path / "no" / "where"))
+        check("what cannot be written is said", unwritable.returncode == 1 and "cannot be written" in unwritable.stderr)
+    check("an unknown study is bad input", run("tabel1").returncode == 2)
+    check("no study at all is bad input", run().returncode == 2)
+    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "table1", "parameters"})
+    print(f"{checks - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+sys.exit(main())
