@@ -77,14 +77,16 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 }
 
 int list_scenarios(bool as_json) {
-  json::array all;
-  if (!as_json) fmt::print("{:<22}{}\n", "ring", kRingSummary);
-  all.push_back(json::object{{"name", "ring"}, {"summary", kRingSummary}});
-  for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
-    all.push_back(json::object{{"name", scenario.name}, {"summary", scenario.summary}});
-    if (!as_json) fmt::print("{:<22}{}\n", scenario.name, scenario.summary);
+  std::vector<std::pair<std::string_view, std::string_view>> all = {{"ring", kRingSummary},
+                                                                    {"scale", kScaleSummary}};
+  for (const evaluation::Scenario& scenario : evaluation::scenarios())
+    all.emplace_back(scenario.name, scenario.summary);
+  json::array list;
+  for (const auto& [name, summary] : all) {
+    list.push_back(json::object{{"name", name}, {"summary", summary}});
+    if (!as_json) fmt::print("{:<22}{}\n", name, summary);
   }
-  if (as_json) fmt::print("{}\n", json::serialize(all));
+  if (as_json) fmt::print("{}\n", json::serialize(list));
   return kExitOk;
 }
 
@@ -102,6 +104,7 @@ void add_sim(CLI::App& app, int& status) {
   list->add_flag("--json", *as_json, "Print a JSON array: name, summary");
   list->callback([as_json, &status] { status = list_scenarios(*as_json); });
   add_sim_ring(*sim, status);
+  add_sim_scale(*sim, status);
   for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));

@@ -29,5 +29,8 @@ Result<void> write_result(const std::string& path, std::string_view text);
 inline constexpr std::string_view kRingSummary =
     "the ring under joins and crashes, its invariants checked after every event";
 void add_sim_ring(CLI::App& sim, int& status);
+inline constexpr std::string_view kScaleSummary =
+    "rings of 100 to 100,000 nodes: calls of a look-up, messages, memory, healing";
+void add_sim_scale(CLI::App& sim, int& status);
 
 }  // namespace tagring::app

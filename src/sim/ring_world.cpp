@@ -131,16 +131,17 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
 
 void RingWorld::start(std::size_t host) { add(host).membership.start(true); }
 
+// Some that are members, at random; in a large ring nobody knows everybody.
 Task<std::vector<ring::Contact>> RingWorld::find_bootstrap() {
   std::vector<ring::Contact> known;
-  for (const auto& [host, member] : members_) {
-    for (const auto& vserver : member->membership.vservers()) {
-      if (vserver->is_member()) known.push_back(vserver->self());
-    }
+  std::vector<std::size_t> hosts;
+  for (const auto& [host, member] : members_) hosts.push_back(host);
+  for (std::size_t i = 0; i < hosts.size() && known.size() < kBootstrapContacts; ++i) {
+    std::swap(hosts[i], hosts[i + rng_.below(hosts.size() - i)]);
+    const auto& vservers = members_.at(hosts[i])->membership.vservers();
+    const auto& vserver = vservers[rng_.below(vservers.size())];
+    if (vserver->is_member()) known.push_back(vserver->self());
   }
-  for (std::size_t i = 0; i < std::min(kBootstrapContacts, known.size()); ++i)
-    std::swap(known[i], known[i + rng_.below(known.size() - i)]);
-  if (known.size() > kBootstrapContacts) known.resize(kBootstrapContacts);
   co_return known;
 }
 

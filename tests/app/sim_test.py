@@ -32,6 +32,10 @@ def main():
     other = json.loads(run("ring", "--nodes", "16", "--events", "30000", "--seed", "6").stdout)
     check("another seed gives another", other["trace"] != figures["trace"])
 
+    scale = json.loads(run("scale", "--nodes", "100", "--vservers", "1", "--lookups", "100").stdout)["sizes"][0]
+    check("look-ups find the owner in few calls", scale["lookups_failed"] == 0 and 1 <= scale["calls_mean"] < scale["calls_bound"], scale)
+    check("the ring heals", "healed_s" in scale, scale)
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "nodes.tsv").write_text("domain\taddress\tweight\na.example\t2001:db8:1::1\t3\nb.example\t2001:db8:2::1\t1\n")
