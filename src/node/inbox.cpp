@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/bytes.hpp"
-#include "crypto/hash.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
 #include "node/results.hpp"
@@ -149,8 +147,7 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   const std::string actor = follow.objects.front();
   const Result<void> followed = co_await followers_.follow(std::move(followers));
   if (!followed) co_return error_response(followed.error());
-  const auto hash = crypto::sha256(actor + " " + activity.id);
-  const std::string id = fmt::format("{}/accepts/{}", identity_.origin(), to_hex(hash).substr(0, 32));
+  const std::string id = identity_.activity_id("accepts", actor + " " + activity.id);
   const Result<void> answered =
       co_await mailbox_.send(actor, sender.inbox, accept_activity(id, actor, envelope.body));
   co_return answered ? accepted() : error_response(answered.error());

@@ -109,7 +109,6 @@ class Instances {
   Task<Result<void>> drop(relay::Link link);
   Task<Result<void>> follow_back(relay::Link link);
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
-  [[nodiscard]] std::string activity_id(std::string_view kind, const std::string& about) const;
 
   Options options_;
   relay::InstanceStore& store_;
