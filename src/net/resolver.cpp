@@ -10,7 +10,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cctype>
 #include <cstring>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -18,6 +17,7 @@
 #include <optional>
 #include <sys/socket.h>
 
+#include "base/url.hpp"
 #include "net/system_clock.hpp"
 
 namespace tagring::net {
@@ -26,21 +26,8 @@ namespace {
 
 using Addresses = std::vector<IpAddress>;
 
-constexpr std::size_t kNameSizeMax = 253;
 constexpr std::size_t kAddressesMax = 32;
 constexpr int kPendingMax = 512;
-
-bool is_host_name(std::string_view host) {
-  if (host.empty() || host.size() > kNameSizeMax) return false;
-  const auto is_allowed = [](unsigned char c) {
-    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.' || c == '_';
-  };
-  if (!std::ranges::all_of(host, is_allowed)) return false;
-  // Top-level names are letters. What ends otherwise ("127.1", "0x7f000001") inet_aton would take for an
-  // address.
-  const std::string_view last = host.substr(host.rfind('.') + 1);
-  return !last.empty() && std::islower(static_cast<unsigned char>(last.front())) != 0;
-}
 
 std::optional<IpAddress> parse_literal(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

@@ -129,7 +129,7 @@ Reader database(std::string& host, std::string& dsn) {
       if ((name.str() != "host" && name.str() != "dsn") || !element.is_string()) return bad(key, kShape);
       out = element.as_string()->get();
     }
-    if (host_of("https://" + host + "/") != host) return bad(key, kShape);
+    if (!is_host_name(host)) return bad(key, kShape);
     return {};
   };
 }
