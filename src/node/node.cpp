@@ -35,7 +35,7 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   return contacts;
 }
 
-RingService::Options ring_options(const Config& config, std::uint64_t incarnation) {
+RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
   RingService::Options options;
   options.network = config.network;
   options.tuning.stabilise_every = config.stabilise;
@@ -44,6 +44,8 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   options.membership.split_check_every = config.stabilise * 12;
   options.contacts = make_contacts(config, incarnation);
   options.bootstrap = config.bootstrap;
+  options.bootstrap_srv = config.bootstrap_srv;
+  options.services = world.services;
   options.may_create = config.create;
   return options;
 }
@@ -84,7 +86,7 @@ struct Node::Parts {
         courier(identity, world.http, world.clock, world.workers),
         actors(courier, world.clock, world.workers),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
-        rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
+        rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
         roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
               courier, identity, world.clock, world.log, world.executor, rng.fork()),
         outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,

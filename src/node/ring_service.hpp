@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/http.hpp"
+#include "base/services.hpp"
 #include "ring/codec.hpp"
 #include "ring/membership.hpp"
 
@@ -23,8 +24,12 @@ class RingService {
     std::vector<ring::Contact> contacts;
     // Origins of nodes, or of instances whose NodeInfo names one (paper §5.3).
     std::vector<std::string> bootstrap;
+    // Domains that say in the DNS where their nodes are.
+    std::vector<std::string> bootstrap_srv;
+    ServiceFinder* services = nullptr;  // null: they are not asked
     bool may_create = false;
   };
+  static constexpr std::string_view kService = "_tagring._tcp.";
   static constexpr std::string_view kPath = "/tagring/v1/ring";
 
   RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng);
@@ -49,6 +54,7 @@ class RingService {
   class HttpPeers;
   Task<std::vector<ring::Contact>> find_bootstrap(Ring ring);
   Task<Result<json::object>> get_json(std::string url);
+  Task<std::vector<std::string>> ask_domain(std::string domain);
   Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 
