@@ -120,6 +120,13 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
             std::move(body),
             style_of(sender, of_public),
             false};
+  if (link.relay != identity_.actor() && !links_.contains({link.actor, link.relay})) {
+    const auto count = std::ranges::count_if(links_, [&](const auto& known) {
+      return known.second.host == link.host && known.second.relay != identity_.actor();
+    });
+    if (static_cast<std::size_t>(count) >= options_.tags_max)
+      co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
+  }
   CO_TRY_VOID(co_await store_.save_link(link));
   links_[{link.actor, link.relay}] = link;
   co_return co_await settle(std::move(link));

@@ -8,6 +8,7 @@
 #include "node/control.hpp"
 #include "node/hand_out.hpp"
 #include "node/pages.hpp"
+#include "node/proxy.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
 
@@ -126,6 +127,7 @@ struct Node::Parts {
                  world.log),
         tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
                     world.clock, world.executor, rng.fork(), world.log),
+        proxy(identity, history, blocks),
         pages(identity, rings, history, followers, blocks),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, world.store,
                 world.log),
@@ -168,6 +170,7 @@ struct Node::Parts {
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
+  Proxy proxy;
   Pages pages;
   Control control;
   TaskGroup tasks;
@@ -310,6 +313,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   }
   if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
+  if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }
 
