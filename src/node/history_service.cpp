@@ -55,7 +55,7 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   const unsigned count = replicas(ring);
   for (unsigned i = 0; i < count; ++i) {
     const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(replica_key(tag.key(), i, count));
-    if (!owner) continue;
+    if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     const bool known = std::ranges::any_of(
         contacts, [&](const ring::Contact& contact) { return contact.origin() == owner->contact.origin(); });
     if (!known) contacts.push_back(owner->contact);
@@ -100,7 +100,8 @@ Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag ta
     if (!believed || believed->contact.id != owner.id) continue;
     rings_.of(Ring::kStorage).forget_route(key);
     Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(key);
-    if (now && now->contact != owner) co_return co_await ask(std::move(now->contact), tag, cursor, limit);
+    if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
+      co_return co_await ask(std::move(now->contact), tag, cursor, limit);
   }
   co_return page;
 }

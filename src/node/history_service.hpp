@@ -37,8 +37,8 @@ class HistoryService {
   std::function<bool(const storage::HistoryEntry&)> is_shown = [](const storage::HistoryEntry&) {
     return true;
   };
-  // One contact of each node that owns a replica of the tag on that ring; those that are not found are left
-  // out.
+  // One contact of each node that owns a replica of the tag on that ring; those that are not found, or are
+  // blocked, are left out.
   [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
   // How many replicas of a tag the network keeps on a ring.
   [[nodiscard]] unsigned replicas(Ring ring) const {

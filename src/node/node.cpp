@@ -193,6 +193,7 @@ void Node::Parts::connect() {
     };
     rings.of(ring).on_merged = [this, ring] { hand_out.merged(ring); };
   }
+  rings.is_blocked = [this](std::string_view host) { return blocks.of_host(host) != nullptr; };
   transfer.on_handed_feed = [this](const Segment& keys) { hand_out.fetched(keys); };
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));

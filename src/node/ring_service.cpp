@@ -49,6 +49,7 @@ RingService::RingService(Options options, HttpClient& http, Clock& clock, Execut
     : options_(std::move(options)), http_(http), clock_(clock), peers_(std::make_unique<HttpPeers>(*this)) {
   const auto make = [&](Ring ring) {
     ring::Vserver::Environment environment{clock_, *peers_, executor, options_.tuning};
+    environment.is_avoided = [this](const ring::Contact& contact) { return is_blocked(contact.host); };
     return std::make_unique<ring::Membership>(
         environment, options_.membership, ring, options_.contacts,
         [this, ring] { return find_bootstrap(ring); }, rng.fork());
@@ -102,6 +103,8 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
   if (auto* request = std::get_if<ring::TakeOver>(&envelope.request.body)) {
     if (!take_over) co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");
     CO_TRY_VOID(ring::check_node_id(options_.tuning.scheme, request->leaver));
+    if (is_blocked(request->leaver.host))
+      co_return fail(ErrorCode::kDenied, request->leaver.host + " is blocked here: nothing is taken from it");
     const Result<void> taken =
         co_await take_over(envelope.request.ring, vserver->self(), std::move(*request));
     if (!taken) co_return std::unexpected(taken.error());
@@ -189,7 +192,7 @@ Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
   if (!options_.contacts.empty()) asked.insert(options_.contacts.front().origin());
   std::vector<Task<Result<std::vector<ring::Contact>>>> questions;
   for (const std::string& origin : origins) {
-    if (asked.insert(origin).second) questions.push_back(ask_origin(origin, ring));
+    if (!is_blocked_at(origin) && asked.insert(origin).second) questions.push_back(ask_origin(origin, ring));
   }
   // All at once: many of a long list may be gone.
   const auto answers = co_await all_of(std::move(questions));
@@ -199,6 +202,7 @@ Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
   for (const auto& [origin, contact] : met_) {
     if (origin.starts_with(prefix) && contacts.size() < ring::kContactsMax) contacts.push_back(contact);
   }
+  std::erase_if(contacts, [this](const ring::Contact& contact) { return is_blocked(contact.host); });
   co_return contacts;
 }
 

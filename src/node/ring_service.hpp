@@ -47,6 +47,12 @@ class RingService {
   [[nodiscard]] json::object announcement() const;
   // Answers TakeOver: fetches what the leaver owns. Set by the owner.
   std::function<Task<Result<void>>(Ring ring, ring::Contact asked, ring::TakeOver request)> take_over;
+  // The administrator has blocked that host, or a domain above it. Such a node keeps its place on the rings,
+  // or they would break for everybody; it is given no data and asked for none (docs/protocol.md §4.4). Set
+  // by the owner.
+  std::function<bool(std::string_view host)> is_blocked = [](std::string_view) { return false; };
+  // The same of the node that has that origin, or any URL below it.
+  [[nodiscard]] bool is_blocked_at(std::string_view url) const { return is_blocked(host_of(url)); }
   // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
   [[nodiscard]] Task<void> leave(Ring ring);
 
