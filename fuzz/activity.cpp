@@ -26,7 +26,9 @@ void check_posts(const std::vector<PostRef>& posts) {
 void check_follow(const FollowRef& follow) {
   TR_ASSERT(!follow.id.empty() || !follow.objects.empty());
   TR_ASSERT(follow.objects.size() <= kLimits.items_max);
-  for (const std::string& object : follow.objects) check_id(object);
+  for (const std::string& object : follow.objects) {
+    if (!is_hashtag_uri(object)) check_id(object);
+  }
 }
 
 struct Check {

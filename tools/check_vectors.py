@@ -12,6 +12,7 @@ import ipaddress
 import json
 import pathlib
 import sys
+from urllib.parse import quote
 
 VECTORS = pathlib.Path(__file__).resolve().parent.parent / "docs" / "vectors"
 
@@ -40,11 +41,14 @@ def actor_name(canonical):
 
 def check():
     tags = json.loads((VECTORS / "tags.json").read_text(encoding="utf-8"))["tags"]
+    uris = json.loads((VECTORS / "hashtag_uris.json").read_text(encoding="utf-8"))["uris"]
     ids = json.loads((VECTORS / "node_ids.json").read_text(encoding="utf-8"))["ids"]
     for tag in tags:
         canonical = tag["canonical"]
         yield "key of " + canonical, tag["key"], hashlib.sha3_256(canonical.encode("utf-8")).hexdigest()
         yield "actor of " + canonical, tag["actor"], actor_name(canonical)
+    for uri in uris:
+        yield "URI of " + uri["tag"], uri["canonical"], "hashtag:" + quote(uri["tag"], safe="-._~")
     for case in ids:
         expected = node_id(case["address"], case["domain"], case["vserver"])
         yield "ID of {address} {domain} {vserver}".format(**case), case["id"], expected

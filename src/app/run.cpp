@@ -104,13 +104,14 @@ Task<Result<void>> Daemon::open() {
                                 log,
                                 seed,
                                 {},
-                                db::read_mastodon_tags};
+                                db::read_mastodon_tags,
+                                &resolver};
   if (!config.followed_tags_tokens.empty()) {
     CO_TRY(environment.tag_tokens, node::load_tag_tokens(config.followed_tags_tokens));
   }
   // Only the very first start may begin a network; a restart finds its way back.
   node::Config node_config = config;
-  if (incarnation > 1 && !config.bootstrap.empty()) node_config.create = false;
+  if (incarnation > 1 && config.has_bootstrap()) node_config.create = false;
   node = std::make_unique<node::Node>(std::move(node_config), std::move(key), incarnation, environment);
   co_return Result<void>();
 }

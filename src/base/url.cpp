@@ -11,7 +11,19 @@
 namespace tagring {
 namespace {
 constexpr std::size_t kUrlSizeMax = 2048;
+constexpr std::size_t kHostSizeMax = 253;
+constexpr std::size_t kLabelSizeMax = 63;
+
 std::uint16_t default_port(std::string_view scheme) { return scheme == "https" ? 443 : 80; }
+
+bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+
+bool is_label(std::string_view label) {
+  return !label.empty() && label.size() <= kLabelSizeMax && label.front() != '-' && label.back() != '-' &&
+         std::ranges::all_of(
+             label, [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+}
+
 }  // namespace
 
 Result<Url> Url::parse(std::string_view text) {
@@ -71,6 +83,17 @@ std::string_view Url::query() const {
 std::string host_of(std::string_view url) {
   const Result<Url> parsed = Url::parse(url);
   return parsed ? parsed->host : std::string();
+}
+
+bool is_host_name(std::string_view text) {
+  if (text.size() > kHostSizeMax) return false;
+  for (;;) {
+    const std::size_t dot = text.find('.');
+    const std::string_view label = text.substr(0, dot);
+    if (!is_label(label)) return false;
+    if (dot == std::string_view::npos) return is_letter(label.front());
+    text.remove_prefix(dot + 1);
+  }
 }
 
 bool is_same_or_below(std::string_view host, std::string_view domain) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "fediverse/vocabulary.hpp"
+#include "hashtag/uri.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -68,9 +69,19 @@ Result<Content> parse_delete(const Source& source) {
   return Delete{std::move(uri)};
 }
 
+// What a Follow is of: ids, or one hashtag by its URI, which comes back in its one form.
+Result<std::vector<std::string>> parse_followed(const json::value* v, std::string_view what,
+                                                const ParseLimits& limits) {
+  const bool is_list_of_one = v != nullptr && v->is_array() && v->get_array().size() == 1;
+  const json::value* first = is_list_of_one ? &v->get_array().front() : v;
+  const std::string id = first == nullptr ? std::string() : json::id_of(*first);
+  if (!is_hashtag_uri(id)) return parse_ids(v, what, limits.items_max);
+  TRY(const Tag tag, parse_hashtag_uri(id));
+  return std::vector<std::string>{hashtag_uri(tag)};
+}
+
 Result<Content> parse_follow(const Source& source) {
-  TRY(std::vector<std::string> objects,
-      parse_ids(source.member("object"), "object", source.limits.items_max));
+  TRY(std::vector<std::string> objects, parse_followed(source.member("object"), "object", source.limits));
   return Follow{std::move(objects)};
 }
 
@@ -82,7 +93,7 @@ Result<FollowRef> parse_follow_ref(const json::value& v, const ParseLimits& limi
   }
   const json::value* objects = v.is_object() ? json::find(v.get_object(), "object") : nullptr;
   if (objects != nullptr) {
-    TRY(follow.objects, parse_ids(objects, "object of the Follow", limits.items_max));
+    TRY(follow.objects, parse_followed(objects, "object of the Follow", limits));
   }
   if (follow.id.empty() && follow.objects.empty()) {
     return fail(ErrorCode::kInvalid, "the Follow has neither id nor object");

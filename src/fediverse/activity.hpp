@@ -26,8 +26,8 @@ struct UpdateActor {};
 struct Delete {
   std::string uri;
 };
-// Of one actor, of the public collection (how a server subscribes to a relay), or of many tag actors at
-// once (between nodes).
+// Of one actor, of the public collection (how a server subscribes to a relay), of many tag actors at once
+// (between nodes), or of one hashtag by its URI (hashtag/uri.hpp), in its one form.
 struct Follow {
   std::vector<std::string> objects;
 };

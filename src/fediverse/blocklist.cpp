@@ -22,10 +22,7 @@ void add(Blocklist& list, std::string_view name, std::string_view severity, std:
   const auto skip = [&](std::string_view why) { list.skipped.push_back(fmt::format("{}: {}", domain, why)); };
   if (domain.find('*') != std::string::npos) return skip("the name is obfuscated");
   if (!severity.empty() && severity != "suspend") return skip(fmt::format("severity is {}", severity));
-  if (domain.find('.') == std::string::npos || domain.find(':') != std::string::npos ||
-      host_of("https://" + domain + "/") != domain) {
-    return skip("no domain");
-  }
+  if (!domain.contains('.') || !is_host_name(domain)) return skip("no domain");
   list.domains.push_back({domain, std::move(reason)});
 }
 

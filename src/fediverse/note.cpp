@@ -8,6 +8,7 @@
 #include "base/bytes.hpp"
 #include "base/url.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "hashtag/uri.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -53,6 +54,28 @@ Result<SpelledTags> parse_tags(const json::object& o, const ParseLimits& limits)
     return fail(ErrorCode::kTooLarge, fmt::format("post has more than {} hashtags", limits.tags_max));
   }
   return tags;
+}
+
+// Adds the hashtags that are addressed by their URIs, as actors are. Only what stands in the post itself
+// counts: others fetch the post to see whether it has the hashtag, and never see the activity around it.
+Result<void> add_addressed(const json::object& o, const ParseLimits& limits, SpelledTags& tags) {
+  std::size_t left = limits.tags_max - tags.size();
+  bool too_many = false;
+  for (const std::string_view key : {"to", "cc", "audience"}) {
+    json::for_each(json::find(o, key), [&](const json::value& v) {
+      const std::string id = json::id_of(v);
+      if (too_many || !is_hashtag_uri(id)) return;
+      const Result<Tag> tag = parse_hashtag_uri(id);
+      if (!tag || tags.contains(*tag)) return;
+      too_many = left == 0;
+      if (too_many) return;
+      --left;
+      tags.emplace(*tag, tag->canonical());
+    });
+  }
+  if (too_many)
+    return fail(ErrorCode::kTooLarge, fmt::format("post has more than {} hashtags", limits.tags_max));
+  return {};
 }
 
 Visibility parse_visibility(const json::object& o, std::string_view author) {
@@ -102,6 +125,7 @@ Result<Note> parse_note(const json::object& o, const std::string& actor, WallTim
   note.visibility = parse_visibility(o, actor);
   note.in_reply_to = json::id_of(o, "inReplyTo");
   TRY(SpelledTags tags, parse_tags(o, limits));
+  TRY_VOID(add_addressed(o, limits, tags));
   for (auto& [tag, spelling] : tags) {
     note.tags.push_back(tag);
     note.spellings.push_back(std::move(spelling));

@@ -32,7 +32,7 @@ struct Note {
   WallTime published;
   std::optional<WallTime> updated;
   Visibility visibility = Visibility::kDirect;
-  std::vector<Tag> tags;               // sorted, each once
+  std::vector<Tag> tags;               // sorted, each once; also those addressed by their URIs
   std::vector<std::string> spellings;  // of tags[i], as the author wrote it, without '#'
   std::string in_reply_to;             // empty if it is no reply
 };
@@ -55,7 +55,8 @@ bool is_post(const json::object& o);
 //
 // `published` is `now` where it is missing, unreadable or more than five minutes ahead, so that no post
 // stands before all others for ever. Of `tag`, everything that is not a Hashtag with a name (or an href that
-// tells it) is passed over, as are names that are no hashtags. kTooLarge for more than tags_max Hashtags.
+// tells it) is passed over, as are names that are no hashtags. A hashtag whose URI (hashtag/uri.hpp) stands
+// in `to`, `cc` or `audience` counts as if the post carried it. kTooLarge for more than tags_max of both.
 Result<Note> parse_note(const json::object& o, const std::string& actor, WallTime now,
                         const ParseLimits& limits);
 

@@ -10,7 +10,6 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <cctype>
 #include <cstring>
 #include <fmt/format.h>
 #include <netdb.h>
@@ -18,6 +17,7 @@
 #include <optional>
 #include <sys/socket.h>
 
+#include "base/url.hpp"
 #include "net/system_clock.hpp"
 
 namespace tagring::net {
@@ -29,18 +29,6 @@ using Addresses = std::vector<IpAddress>;
 constexpr std::size_t kNameSizeMax = 253;
 constexpr std::size_t kAddressesMax = 32;
 constexpr int kPendingMax = 512;
-
-bool is_host_name(std::string_view host) {
-  if (host.empty() || host.size() > kNameSizeMax) return false;
-  const auto is_allowed = [](unsigned char c) {
-    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.' || c == '_';
-  };
-  if (!std::ranges::all_of(host, is_allowed)) return false;
-  // Top-level names are letters. What ends otherwise ("127.1", "0x7f000001") inet_aton would take for an
-  // address.
-  const std::string_view last = host.substr(host.rfind('.') + 1);
-  return !last.empty() && std::islower(static_cast<unsigned char>(last.front())) != 0;
-}
 
 std::optional<IpAddress> parse_literal(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -85,10 +73,11 @@ Result<Addresses> ask_system(const std::string& host) {
 }
 
 // Waits on the caller's executor for what a look-up thread posts there.
+template <class T>
 struct LookUp {
   explicit LookUp(const Executor& executor) : timer(executor) {}
   asio::steady_timer timer;
-  std::optional<Result<Addresses>> answer;
+  std::optional<Result<T>> answer;
 };
 
 }  // namespace
@@ -118,16 +107,32 @@ Task<Result<Addresses>> Resolver::resolve(std::string host, Instant deadline) {
     co_return fail(ErrorCode::kDenied, host + ": an address instead of a host name");
   }
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "not a host name");
+  co_return co_await ask_in_thread<Addresses>(host, deadline, [host] { return ask_system(host); });
+}
+
+Task<Result<std::vector<ServiceHost>>> Resolver::find_service(std::string name, Instant deadline) {
+  const std::size_t dot = name.find("._tcp.");
+  if (!name.starts_with('_') || dot == std::string::npos || name.size() > kNameSizeMax ||
+      !is_host_name(name.substr(dot + 6))) {
+    co_return fail(ErrorCode::kInvalid, name + ": not the name of a service");
+  }
+  co_return co_await ask_in_thread<std::vector<ServiceHost>>(
+      name, deadline, [name, server = impl_->options.name_server] { return ask_srv(name, server); });
+}
+
+// Lets one of the threads call `ask`, which blocks, and waits no longer than `deadline`.
+template <class T, class Ask>
+Task<Result<T>> Resolver::ask_in_thread(std::string name, Instant deadline, Ask ask) {
   if (impl_->pending.fetch_add(1) >= kPendingMax) {
     impl_->pending.fetch_sub(1);
     co_return fail(ErrorCode::kUnavailable, "too many name look-ups at once");
   }
   const Executor executor = co_await asio::this_coro::executor;
-  auto look_up = std::make_shared<LookUp>(executor);
+  auto look_up = std::make_shared<LookUp<T>>(executor);
   look_up->timer.expires_at(to_steady(deadline));
   const Executor working = asio::prefer(executor, asio::execution::outstanding_work.tracked);
-  asio::post(impl_->threads, [host, look_up, working, pending = &impl_->pending]() mutable {
-    auto answer = std::make_shared<Result<Addresses>>(ask_system(host));
+  asio::post(impl_->threads, [ask, look_up, working, pending = &impl_->pending]() mutable {
+    auto answer = std::make_shared<Result<T>>(ask());
     pending->fetch_sub(1);
     asio::post(working, [look_up = std::move(look_up), answer = std::move(answer)] {
       look_up->answer = std::move(*answer);
@@ -136,7 +141,7 @@ Task<Result<Addresses>> Resolver::resolve(std::string host, Instant deadline) {
   });
   co_await look_up->timer.async_wait(asio::as_tuple(asio::use_awaitable));
   if (look_up->answer) co_return std::move(*look_up->answer);
-  co_return fail(ErrorCode::kTimedOut, host + ": name look-up took too long");
+  co_return fail(ErrorCode::kTimedOut, name + ": name look-up took too long");
 }
 
 }  // namespace tagring::net

@@ -129,7 +129,7 @@ Reader database(std::string& host, std::string& dsn) {
       if ((name.str() != "host" && name.str() != "dsn") || !element.is_string()) return bad(key, kShape);
       out = element.as_string()->get();
     }
-    if (host_of("https://" + host + "/") != host) return bad(key, kShape);
+    if (!is_host_name(host)) return bad(key, kShape);
     return {};
   };
 }
@@ -149,6 +149,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"ring.network", text(config.network)},
       {"ring.vservers", number(config.vservers, 1, 64)},
       {"ring.bootstrap", texts(config.bootstrap)},
+      {"ring.bootstrap_srv", texts(config.bootstrap_srv)},
       {"ring.create", flag(config.create)},
       {"ring.relay_replicas", replicas(config.relay_replicas)},
       {"ring.storage_replicas", replicas(config.storage_replicas)},
@@ -203,9 +204,10 @@ Result<void> check(Config& config) {
   }
   if (!config.listen_address) config.listen_address = config.address;
   if (config.listen_port == 0) config.listen_port = config.port;
-  if (config.bootstrap.empty() && !config.create) {
+  if (!config.has_bootstrap() && !config.create) {
     return bad("ring.bootstrap",
-               "is empty: name nodes to join through, or set create = true to start a network");
+               "is empty: name nodes to join through, or a domain in bootstrap_srv, or set create = true to "
+               "start a network");
   }
   if (std::ranges::find(config.instances, config.host) != config.instances.end()) {
     // FEP-8fcf, Requirements: whose actors those of one scheme and host are must not be open to doubt.
@@ -231,6 +233,10 @@ Result<void> check(Config& config) {
     if (!url || url->scheme != "https" || url->origin() != origin)
       return bad("ring.bootstrap",
                  fmt::format("'{}' is not an origin like https://tags.example.org", origin));
+  }
+  for (const std::string& name : config.bootstrap_srv) {
+    if (!is_host_name(name) || name.starts_with('_'))
+      return bad("ring.bootstrap_srv", fmt::format("'{}' is not a domain like example.org", name));
   }
   return {};
 }

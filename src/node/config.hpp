@@ -32,11 +32,12 @@ struct Config {
   std::filesystem::path key;
 
   // [ring]
-  std::string network = "tagring";     // nodes of other networks are strangers
-  unsigned vservers = 4;               // on each ring, 1…64
-  std::vector<std::string> bootstrap;  // origins of nodes, or of instances whose NodeInfo names one
-  bool create = false;                 // start a new network if no bootstrap node answers
-  unsigned relay_replicas = 2;         // powers of two, part of the network's agreement
+  std::string network = "tagring";         // nodes of other networks are strangers
+  unsigned vservers = 4;                   // on each ring, 1…64
+  std::vector<std::string> bootstrap;      // origins of nodes, or of instances whose NodeInfo names one
+  std::vector<std::string> bootstrap_srv;  // domains whose SRV records name nodes
+  bool create = false;                     // start a new network if no bootstrap node answers
+  unsigned relay_replicas = 2;             // powers of two, part of the network's agreement
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(5);
 
@@ -69,6 +70,8 @@ struct Config {
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
+  // Others are named to find the network through.
+  [[nodiscard]] bool has_bootstrap() const { return !bootstrap.empty() || !bootstrap_srv.empty(); }
 
   // kInvalid with the offending key and what to do about it. Relative paths are relative to `directory`.
   static Result<Config> parse(std::string_view toml, const std::filesystem::path& directory);

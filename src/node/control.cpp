@@ -114,7 +114,7 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
 }
 
 Task<HttpResponse> Control::permit(std::string host, json::object request) {
-  if (host.empty() || host_of("https://" + host + "/") != host || host.find(':') != std::string::npos) {
+  if (!is_host_name(host)) {
     co_return error_response({ErrorCode::kInvalid, "'" + host + "' is no host name"});
   }
   const relay::Permission permission{host, get_flag(request, "publishes"), get_flag(request, "receives")};

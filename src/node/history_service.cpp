@@ -50,13 +50,12 @@ Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* 
   return entries;
 }
 
-// One contact for each node that owns a replica of the tag.
-Task<std::vector<ring::Contact>> HistoryService::owners(Tag tag) {
+Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   std::vector<ring::Contact> contacts;
-  for (unsigned i = 0; i < replicas_; ++i) {
-    const Result<ring::Owner> owner =
-        co_await rings_.of(Ring::kStorage).find_owner(replica_key(tag.key(), i, replicas_));
-    if (!owner) continue;
+  const unsigned count = replicas(ring);
+  for (unsigned i = 0; i < count; ++i) {
+    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(replica_key(tag.key(), i, count));
+    if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     const bool known = std::ranges::any_of(
         contacts, [&](const ring::Contact& contact) { return contact.origin() == owner->contact.origin(); });
     if (!known) contacts.push_back(owner->contact);
@@ -101,7 +100,8 @@ Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag ta
     if (!believed || believed->contact.id != owner.id) continue;
     rings_.of(Ring::kStorage).forget_route(key);
     Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(key);
-    if (now && now->contact != owner) co_return co_await ask(std::move(now->contact), tag, cursor, limit);
+    if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
+      co_return co_await ask(std::move(now->contact), tag, cursor, limit);
   }
   co_return page;
 }
@@ -110,7 +110,7 @@ Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag,
                                                          std::optional<storage::HistoryCursor> cursor,
                                                          std::size_t limit) {
   limit = std::clamp<std::size_t>(limit, 1, kLimitMax);
-  const std::vector<ring::Contact> contacts = co_await owners(tag);
+  const std::vector<ring::Contact> contacts = co_await owners(Ring::kStorage, tag);
   std::vector<Task<Page>> asked;
   for (const ring::Contact& contact : contacts) asked.push_back(ask_again(contact, tag, cursor, limit));
   std::vector<Page> answers = co_await all_of(std::move(asked));

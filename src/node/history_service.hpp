@@ -37,6 +37,9 @@ class HistoryService {
   std::function<bool(const storage::HistoryEntry&)> is_shown = [](const storage::HistoryEntry&) {
     return true;
   };
+  // One contact of each node that owns a replica of the tag on that ring; those that are not found, or are
+  // blocked, are left out.
+  [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
   // How many replicas of a tag the network keeps on a ring.
   [[nodiscard]] unsigned replicas(Ring ring) const {
     return ring == Ring::kRelay ? relay_replicas_ : replicas_;
@@ -44,7 +47,6 @@ class HistoryService {
 
  private:
   using Page = Result<storage::HistoryPage>;
-  Task<std::vector<ring::Contact>> owners(Tag tag);
   Task<Page> ask(ring::Contact owner, Tag tag, std::optional<storage::HistoryCursor> cursor,
                  std::size_t limit);
   Task<Page> ask_again(ring::Contact owner, Tag tag, std::optional<storage::HistoryCursor> cursor,

@@ -1,9 +1,12 @@
 // Who this node is: the URLs of its actors, and the key that all of them sign with.
 #pragma once
 
+#include <fmt/format.h>
 #include <string>
 
+#include "base/bytes.hpp"
 #include "base/url.hpp"
+#include "crypto/hash.hpp"
 #include "crypto/key.hpp"
 #include "fediverse/documents.hpp"
 
@@ -14,6 +17,11 @@ struct Identity : fediverse::NodeUrls {
       : NodeUrls(std::move(node_origin)), key(std::move(node_key)) {}
 
   [[nodiscard]] std::string key_id() const { return fediverse::key_id_of(actor()); }
+  // Of an activity that this node answers with or sends once: the same `kind` and `about`, the same id, so
+  // that a repetition is known as such.
+  [[nodiscard]] std::string activity_id(std::string_view kind, std::string_view about) const {
+    return fmt::format("{}/{}/{}", origin(), kind, to_hex(crypto::sha256(about)).substr(0, 32));
+  }
 
   crypto::PrivateKey key;
 };

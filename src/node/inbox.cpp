@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/bytes.hpp"
-#include "crypto/hash.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
+#include "hashtag/uri.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
@@ -132,6 +131,9 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
         co_await instances_.follow(std::move(sender), relay_at(envelope.target), of_public, envelope.body);
     co_return taken ? accepted() : error_response(taken.error());
   }
+  if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.front())) {
+    co_return co_await follow_by_uri(std::move(sender), *tag, std::move(envelope.body));
+  }
   std::vector<relay::Follower> followers;
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
@@ -149,11 +151,20 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   const std::string actor = follow.objects.front();
   const Result<void> followed = co_await followers_.follow(std::move(followers));
   if (!followed) co_return error_response(followed.error());
-  const auto hash = crypto::sha256(actor + " " + activity.id);
-  const std::string id = fmt::format("{}/accepts/{}", identity_.origin(), to_hex(hash).substr(0, 32));
+  const std::string id = identity_.activity_id("accepts", actor + " " + activity.id);
   const Result<void> answered =
       co_await mailbox_.send(actor, sender.inbox, accept_activity(id, actor, envelope.body));
   co_return answered ? accepted() : error_response(answered.error());
+}
+
+// Of a server that leaves the rings to this node: as if it had added the hashtag's actor here as a relay.
+Task<HttpResponse> Inbox::follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body) {
+  if (sender.is_node) co_return error_response({ErrorCode::kInvalid, "nodes find the owners themselves"});
+  const Result<void> offered = blocks_.check_tag(tag.canonical());
+  if (!offered) co_return error_response(offered.error());
+  const Result<void> taken = co_await instances_.follow(std::move(sender), identity_.tag_actor(tag),
+                                                        /*of_public=*/true, std::move(body));
+  co_return taken ? accepted() : error_response(taken.error());
 }
 
 // Which of our actors is used as a relay by who writes to that inbox.
@@ -197,6 +208,10 @@ Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse:
   // By actor and object; an id alone says which of the actor's follows is meant only to whom has kept it.
   std::vector<std::pair<std::string, std::string>> pairs;
   bool of_relay = false;
+  if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.empty() ? "" : follow.objects.front())) {
+    const Result<void> done = co_await instances_.unfollow(activity.actor, identity_.tag_actor(*tag));
+    co_return done ? accepted() : error_response(done.error());
+  }
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (tag) pairs.emplace_back(tag->canonical(), activity.actor);

@@ -49,6 +49,7 @@ class Inbox {
   Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, Envelope envelope);
   Task<HttpResponse> take_follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                  Envelope envelope);
+  Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
   [[nodiscard]] std::string relay_at(const std::string& target) const;
   Task<HttpResponse> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
   Task<Batch> follow_as_node(std::vector<relay::Follower> followers);

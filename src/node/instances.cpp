@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/bytes.hpp"
-#include "crypto/hash.hpp"
 #include "node/wire.hpp"
 
 namespace tagring::node {
@@ -47,10 +45,6 @@ Task<Result<void>> Instances::load() {
 
 void Instances::note(const relay::Follower& follower) {
   if (follower.via == relay::Via::kRelay) tags_[follower.actor].insert(follower.tag);
-}
-
-std::string Instances::activity_id(std::string_view kind, const std::string& about) const {
-  return fmt::format("{}/{}/{}", identity_.origin(), kind, to_hex(crypto::sha256(about)).substr(0, 32));
 }
 
 // --- who may what ------------------------------------------------------------------------------------------
@@ -126,6 +120,13 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
             std::move(body),
             style_of(sender, of_public),
             false};
+  if (link.relay != identity_.actor() && !links_.contains({link.actor, link.relay})) {
+    const auto count = std::ranges::count_if(links_, [&](const auto& known) {
+      return known.second.host == link.host && known.second.relay != identity_.actor();
+    });
+    if (static_cast<std::size_t>(count) >= options_.tags_max)
+      co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
+  }
   CO_TRY_VOID(co_await store_.save_link(link));
   links_[{link.actor, link.relay}] = link;
   co_return co_await settle(std::move(link));
@@ -154,7 +155,7 @@ Task<Result<void>> Instances::accept(Link link) {
         {tag->canonical(), link.actor, link.delivery_inbox, "", relay::Via::kTagRelay, 0}};
     CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   }
-  const std::string id = activity_id("accepts", link.relay + " " + link.follow);
+  const std::string id = identity_.activity_id("accepts", link.relay + " " + link.follow);
   std::string answer = accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
   link.accepted = true;
@@ -166,7 +167,7 @@ Task<Result<void>> Instances::accept(Link link) {
 
 // Tells the instance that it is not wanted, and forgets it.
 Task<Result<void>> Instances::drop(Link link) {
-  const std::string id = activity_id("rejects", link.relay + " " + link.follow);
+  const std::string id = identity_.activity_id("rejects", link.relay + " " + link.follow);
   std::string answer = reject_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
   co_return co_await unfollow(link.actor, link.relay);
@@ -174,7 +175,7 @@ Task<Result<void>> Instances::drop(Link link) {
 
 Task<Result<void>> Instances::follow_back(Link link) {
   relay::OwnFollow follow{link.relay, link.actor,
-                          link.inbox, activity_id("follows", link.relay + " " + link.actor),
+                          link.inbox, identity_.activity_id("follows", link.relay + " " + link.actor),
                           false,      clock_.wall_now()};
   const auto known = own_follows_.find({follow.actor, follow.object});
   if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
@@ -260,11 +261,11 @@ Task<Result<void>> Instances::accept_follow(std::string actor, std::string objec
 Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {
   if (own_follows_.contains({actor, object})) co_return Result<void>();
   const std::string about = actor + " " + object;
-  const std::string id =
-      activity_id("undos", about + " " + std::to_string(clock_.wall_now().time_since_epoch().count()));
+  const std::string id = identity_.activity_id(
+      "undos", about + " " + std::to_string(clock_.wall_now().time_since_epoch().count()));
   const std::vector<std::string> objects = {object};
-  std::string body =
-      json::serialize(fediverse::make_undo_follow(id, actor, activity_id("follows", about), objects));
+  std::string body = json::serialize(
+      fediverse::make_undo_follow(id, actor, identity_.activity_id("follows", about), objects));
   co_return co_await mailbox_.send(std::move(actor), std::move(inbox), std::move(body));
 }
 

@@ -28,7 +28,7 @@ class Instances {
     std::vector<std::string> own;  // hosts, with all below them, that may publish and receive
     bool open = false;             // so may everybody
     bool people = false;           // people who follow the node's actor may have their own posts relayed
-    std::size_t tags_max = 1000;   // of one instance
+    std::size_t tags_max = 1000;   // of one instance; and how often it may use hashtag actors as relays
   };
 
   Instances(Options options, relay::InstanceStore& store, HashtagFollowers& followers, Mailbox& mailbox,
@@ -56,7 +56,7 @@ class Instances {
 
   // `follow` (its JSON in `body`) is of the public collection, or of `relay` itself, which is the node's
   // actor or one of its hashtag actors. Durable when it completes; the answer goes by mail, at once or when
-  // the administrator has decided.
+  // the administrator has decided. kTooLarge beyond tags_max of hashtag actors.
   [[nodiscard]] Task<Result<void>> follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
                                           std::string body);
   // Every use of this node as a relay by that actor ends, or only that of one relay.
@@ -109,7 +109,6 @@ class Instances {
   Task<Result<void>> drop(relay::Link link);
   Task<Result<void>> follow_back(relay::Link link);
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
-  [[nodiscard]] std::string activity_id(std::string_view kind, const std::string& about) const;
 
   Options options_;
   relay::InstanceStore& store_;

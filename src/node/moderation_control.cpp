@@ -20,8 +20,7 @@ std::string text_of(const json::object& object, std::string_view key) {
 
 Result<std::string> host_in(const json::object& request, std::string_view key) {
   std::string host = ascii_lower(text_of(request, key));
-  if (host.empty() || host_of("https://" + host + "/") != host || host.find(':') != std::string::npos)
-    return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
+  if (!is_host_name(host)) return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   return host;
 }
 

@@ -8,6 +8,7 @@
 #include "node/control.hpp"
 #include "node/hand_out.hpp"
 #include "node/pages.hpp"
+#include "node/proxy.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
 
@@ -35,7 +36,7 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   return contacts;
 }
 
-RingService::Options ring_options(const Config& config, std::uint64_t incarnation) {
+RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
   RingService::Options options;
   options.network = config.network;
   options.tuning.stabilise_every = config.stabilise;
@@ -44,6 +45,8 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   options.membership.split_check_every = config.stabilise * 12;
   options.contacts = make_contacts(config, incarnation);
   options.bootstrap = config.bootstrap;
+  options.bootstrap_srv = config.bootstrap_srv;
+  options.services = world.services;
   options.may_create = config.create;
   return options;
 }
@@ -84,7 +87,7 @@ struct Node::Parts {
         courier(identity, world.http, world.clock, world.workers),
         actors(courier, world.clock, world.workers),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
-        rings(ring_options(config, incarnation), world.http, world.clock, world.executor, rng.fork()),
+        rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
         roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
               courier, identity, world.clock, world.log, world.executor, rng.fork()),
         outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
@@ -124,6 +127,7 @@ struct Node::Parts {
                  world.log),
         tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
                     world.clock, world.executor, rng.fork(), world.log),
+        proxy(identity, history, blocks),
         pages(identity, rings, history, followers, blocks),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, world.store,
                 world.log),
@@ -166,6 +170,7 @@ struct Node::Parts {
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
+  Proxy proxy;
   Pages pages;
   Control control;
   TaskGroup tasks;
@@ -188,6 +193,7 @@ void Node::Parts::connect() {
     };
     rings.of(ring).on_merged = [this, ring] { hand_out.merged(ring); };
   }
+  rings.is_blocked = [this](std::string_view host) { return blocks.of_host(host) != nullptr; };
   transfer.on_handed_feed = [this](const Segment& keys) { hand_out.fetched(keys); };
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
@@ -308,6 +314,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   }
   if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
+  if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }
 

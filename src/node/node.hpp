@@ -33,6 +33,7 @@ struct Environment {
   // Where Config does not read itself: secrets, and another program's database.
   std::vector<TagToken> tag_tokens = {};
   ReadFollowedTags read_followed_tags = {};
+  ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
 };
 
 class Node {

@@ -149,6 +149,14 @@ Task<Outbox::Items> Outbox::send(std::string destination, Items items) {
 Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring ring, relay::Op op,
                                                        std::vector<relay::TagEvent> events) {
   if (origin == identity_.origin()) co_return co_await apply_here_(ring, std::move(events));
+  if (op == relay::Op::kAdd && rings_.is_blocked_at(origin)) {
+    // As if it had refused them for good. Removals it still gets: it may have the posts from before, or from
+    // others.
+    std::vector<Refusal> withheld;
+    for (relay::TagEvent& event : events)
+      withheld.push_back({std::move(event.uri), std::move(event.tag), {ErrorCode::kDenied, "blocked here"}});
+    co_return withheld;
+  }
   const std::string target = origin + (ring == Ring::kRelay ? "/relay" : "/storage");
   const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
   const std::string body = op == relay::Op::kAdd ? add_activity(id, identity_.actor(), target, events)

@@ -1,8 +1,12 @@
 #include "node/ring_service.hpp"
 
 #include <fmt/format.h>
+#include <set>
 
 namespace tagring::node {
+namespace {
+constexpr Duration kDnsTimeout = std::chrono::seconds(10);
+}  // namespace
 
 // Carries calls to vservers over HTTPS; those of this node are called directly.
 class RingService::HttpPeers final : public ring::Peers {
@@ -45,6 +49,7 @@ RingService::RingService(Options options, HttpClient& http, Clock& clock, Execut
     : options_(std::move(options)), http_(http), clock_(clock), peers_(std::make_unique<HttpPeers>(*this)) {
   const auto make = [&](Ring ring) {
     ring::Vserver::Environment environment{clock_, *peers_, executor, options_.tuning};
+    environment.is_avoided = [this](const ring::Contact& contact) { return is_blocked(contact.host); };
     return std::make_unique<ring::Membership>(
         environment, options_.membership, ring, options_.contacts,
         [this, ring] { return find_bootstrap(ring); }, rng.fork());
@@ -98,6 +103,8 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
   if (auto* request = std::get_if<ring::TakeOver>(&envelope.request.body)) {
     if (!take_over) co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");
     CO_TRY_VOID(ring::check_node_id(options_.tuning.scheme, request->leaver));
+    if (is_blocked(request->leaver.host))
+      co_return fail(ErrorCode::kDenied, request->leaver.host + " is blocked here: nothing is taken from it");
     const Result<void> taken =
         co_await take_over(envelope.request.ring, vserver->self(), std::move(*request));
     if (!taken) co_return std::unexpected(taken.error());
@@ -154,18 +161,48 @@ Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string ori
   co_return contacts;
 }
 
-// Everybody who may lead into the ring: vservers met before, then what the configured origins announce.
+// The origins that a domain names in its SRV records; none where it cannot be asked now.
+Task<std::vector<std::string>> RingService::ask_domain(std::string domain) {
+  std::vector<std::string> origins;
+  if (options_.services == nullptr) co_return origins;
+  const Instant deadline = clock_.now() + kDnsTimeout;
+  const Result<std::vector<ServiceHost>> hosts =
+      co_await options_.services->find_service(std::string(kService) + domain, deadline);
+  if (!hosts) co_return origins;
+  for (const ServiceHost& found : *hosts) {
+    ring::Contact contact;
+    contact.host = found.host;
+    contact.port = found.port;
+    origins.push_back(contact.origin());
+  }
+  co_return origins;
+}
+
+// Everybody who may lead into the ring: what the configured origins announce, and those that configured
+// domains name in the DNS; then vservers met before.
 Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
   std::vector<ring::Contact> contacts;
   const std::string prefix = fmt::format("{} ", ring::to_string(ring));
-  for (const std::string& origin : options_.bootstrap) {
-    if (!options_.contacts.empty() && origin == options_.contacts.front().origin()) continue;
-    const Result<std::vector<ring::Contact>> found = co_await ask_origin(origin, ring);
+  std::vector<std::string> origins = options_.bootstrap;
+  for (const std::string& domain : options_.bootstrap_srv) {
+    const std::vector<std::string> found = co_await ask_domain(domain);
+    origins.insert(origins.end(), found.begin(), found.end());
+  }
+  std::set<std::string> asked;
+  if (!options_.contacts.empty()) asked.insert(options_.contacts.front().origin());
+  std::vector<Task<Result<std::vector<ring::Contact>>>> questions;
+  for (const std::string& origin : origins) {
+    if (!is_blocked_at(origin) && asked.insert(origin).second) questions.push_back(ask_origin(origin, ring));
+  }
+  // All at once: many of a long list may be gone.
+  const auto answers = co_await all_of(std::move(questions));
+  for (const Result<std::vector<ring::Contact>>& found : answers) {
     if (found) contacts.insert(contacts.end(), found->begin(), found->end());
   }
   for (const auto& [origin, contact] : met_) {
     if (origin.starts_with(prefix) && contacts.size() < ring::kContactsMax) contacts.push_back(contact);
   }
+  std::erase_if(contacts, [this](const ring::Contact& contact) { return is_blocked(contact.host); });
   co_return contacts;
 }
 

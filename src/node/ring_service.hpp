@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/http.hpp"
+#include "base/services.hpp"
 #include "ring/codec.hpp"
 #include "ring/membership.hpp"
 
@@ -23,8 +24,12 @@ class RingService {
     std::vector<ring::Contact> contacts;
     // Origins of nodes, or of instances whose NodeInfo names one (paper §5.3).
     std::vector<std::string> bootstrap;
+    // Domains that say in the DNS where their nodes are.
+    std::vector<std::string> bootstrap_srv;
+    ServiceFinder* services = nullptr;  // null: they are not asked
     bool may_create = false;
   };
+  static constexpr std::string_view kService = "_tagring._tcp.";
   static constexpr std::string_view kPath = "/tagring/v1/ring";
 
   RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng);
@@ -42,6 +47,12 @@ class RingService {
   [[nodiscard]] json::object announcement() const;
   // Answers TakeOver: fetches what the leaver owns. Set by the owner.
   std::function<Task<Result<void>>(Ring ring, ring::Contact asked, ring::TakeOver request)> take_over;
+  // The administrator has blocked that host, or a domain above it. Such a node keeps its place on the rings,
+  // or they would break for everybody; it is given no data and asked for none (docs/protocol.md §4.4). Set
+  // by the owner.
+  std::function<bool(std::string_view host)> is_blocked = [](std::string_view) { return false; };
+  // The same of the node that has that origin, or any URL below it.
+  [[nodiscard]] bool is_blocked_at(std::string_view url) const { return is_blocked(host_of(url)); }
   // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
   [[nodiscard]] Task<void> leave(Ring ring);
 
@@ -49,6 +60,7 @@ class RingService {
   class HttpPeers;
   Task<std::vector<ring::Contact>> find_bootstrap(Ring ring);
   Task<Result<json::object>> get_json(std::string url);
+  Task<std::vector<std::string>> ask_domain(std::string domain);
   Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 

@@ -163,6 +163,8 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
     const Result<Tag> tag = Tag::parse(event.tag);
     Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
     if (verdict && event.op == relay::Op::kAdd) verdict = check_blocks(event);
+    if (verdict && event.op == relay::Op::kAdd && sender != identity_.origin())
+      verdict = blocks_.check_actor(sender);
     if (verdict && sender != identity_.origin()) {
       bool trusted = vouches(sender, event);
       if (!trusted && ring == Ring::kStorage) trusted = co_await is_relay_owner(*tag, sender);

@@ -150,7 +150,8 @@ Task<bool> Subscriber::renew() {
         complete = false;
         continue;
       }
-      if (owner->contact.origin() != identity_.origin()) now.insert(owner->contact.origin());
+      const std::string at = owner->contact.origin();
+      if (at != identity_.origin() && !rings_.is_blocked_at(at)) now.insert(at);
     }
     for (const std::string& owner : now) {
       if (follows(text, owner)) continue;
@@ -294,7 +295,7 @@ Task<bool> Subscriber::is_wanted_at(std::string tag, std::string owner) {
   for (unsigned i = 0; i < options_.relay_replicas; ++i) {
     const RingId key = replica_key(parsed->key(), i, options_.relay_replicas);
     const Result<ring::Owner> found = co_await rings_.of(Ring::kRelay).find_owner(key);
-    if (!found || found->contact.origin() == owner) co_return true;
+    if (!found || found->contact.origin() == owner) co_return !rings_.is_blocked_at(owner);
   }
   co_return false;
 }

@@ -35,7 +35,7 @@ Result<std::vector<TagToken>> parse_tag_tokens(std::string_view text) {
     words >> token.host >> token.token >> rest;
     if (token.host.empty()) continue;
     token.host = ascii_lower(token.host);
-    if (host_of("https://" + token.host + "/") != token.host || !is_token(token.token) || !rest.empty()) {
+    if (!is_host_name(token.host) || !is_token(token.token) || !rest.empty()) {
       return fail(ErrorCode::kInvalid,
                   fmt::format("line {}: must be a host name, blanks and a token", number));
     }

@@ -117,6 +117,7 @@ Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment p
     }
   }
   origins.erase(vserver.self().origin());
+  std::erase_if(origins, [this](const std::string& origin) { return rings_.is_blocked_at(origin); });
   co_return std::vector<std::string>(origins.begin(), origins.end());
 }
 
@@ -207,7 +208,8 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
     const relay::Follower& last = followers.back();
     CO_TRY_VOID(check_item(request->segment, last.tag, last.actor, last.inbox));
     // What this node followed at the old owner it now owns itself.
-    if (origin_of(last.actor) == request->requester.origin()) followers.pop_back();
+    const bool is_own = origin_of(last.actor) == request->requester.origin();
+    if (is_own || rings_.is_blocked_at(last.actor)) followers.pop_back();
   }
   CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const relay::Follower& follower : stored) followers_.add(follower);
@@ -262,6 +264,8 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
 Task<HttpResponse> Transfer::answer(HttpRequest request) {
   const Result<Authentic> sender = co_await authenticator_.authenticate(request);
   if (!sender) co_return not_authentic(sender.error());
+  if (rings_.is_blocked_at(sender->actor.id))
+    co_return error_response({ErrorCode::kDenied, host_of(sender->actor.id) + " is blocked here"});
   Result<Request> asked = read(request, sender->actor);
   if (!asked) co_return error_response(asked.error());
   for (const auto& vserver : rings_.of(asked->ring).vservers()) {

@@ -1,11 +1,7 @@
 #include "node/wire.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
-
-#include "base/bytes.hpp"
-#include "crypto/hash.hpp"
 
 namespace tagring::node {
 namespace {
@@ -119,8 +115,7 @@ std::string undo_follow_activity(const std::string& id, const std::string& actor
 }
 
 std::string announce_id(const Identity& identity, const std::string& actor, const std::string& uri) {
-  const auto hash = crypto::sha256(actor + " " + uri);
-  return fmt::format("{}/announces/{}", identity.origin(), to_hex(hash).substr(0, 32));
+  return identity.activity_id("announces", actor + " " + uri);
 }
 
 std::string announce_single(const std::string& id, const std::string& actor, const relay::TagEvent& event,

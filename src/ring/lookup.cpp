@@ -59,7 +59,7 @@ Task<void> Vserver::fix_finger() {
     co_return;
   }
   Result<Owner> owner = co_await lookup(target);
-  if (owner && owner->contact.id != self_.id) {
+  if (owner && owner->contact.id != self_.id && !environment_.is_avoided(owner->contact)) {
     fingers_.insert_or_assign(bit, std::move(owner->contact));
   } else {
     fingers_.erase(bit);

@@ -9,6 +9,7 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/ip.hpp"
+#include "base/url.hpp"
 
 namespace tagring::ring {
 namespace {
@@ -22,7 +23,6 @@ constexpr char kList[] = {
 constexpr std::string_view kPrivateSection = "// ===BEGIN PRIVATE DOMAINS===";
 
 constexpr std::size_t kHostSizeMax = 253;
-constexpr std::size_t kLabelSizeMax = 63;
 // Unicode host names are longer than their Punycode at most by the width of UTF-8.
 constexpr std::size_t kInputSizeMax = 4 * kHostSizeMax;
 
@@ -44,24 +44,6 @@ List load_list() {
 }
 
 std::unexpected<Error> refuse() { return fail(ErrorCode::kInvalid, "not a host name"); }
-
-bool is_label(std::string_view label) {
-  return !label.empty() && label.size() <= kLabelSizeMax && label.front() != '-' && label.back() != '-' &&
-         std::ranges::all_of(
-             label, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
-}
-
-bool is_host_name(std::string_view host) {
-  if (host.size() > kHostSizeMax) return false;
-  for (;;) {
-    const std::size_t dot = host.find('.');
-    const std::string_view label = host.substr(0, dot);
-    if (!is_label(label)) return false;
-    // A last label like "4" or "0x4" makes resolvers read the whole as an IPv4 address.
-    if (dot == std::string_view::npos) return label.front() < '0' || label.front() > '9';
-    host.remove_prefix(dot + 1);
-  }
-}
 
 // Plain names are kept away from libidn2, which refuses real ones with hyphens in the third and fourth place.
 bool needs_idna(std::string_view lower) {
@@ -90,7 +72,8 @@ Result<std::string> ascii_host(std::string_view host) {
   if (needs_idna(ascii)) {
     TRY(ascii, to_punycode(ascii));
   }
-  if (!is_host_name(ascii)) return refuse();
+  // Every node must read a contact alike, so no names that only some resolvers take.
+  if (!is_host_name(ascii) || ascii.contains('_')) return refuse();
   return ascii;
 }
 

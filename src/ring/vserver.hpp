@@ -56,6 +56,8 @@ class Vserver {
     Peers& peers;
     Executor executor;
     Tuning tuning;
+    // Not to be a finger. Neighbours are not a matter of choice: docs/protocol.md §4.4.
+    std::function<bool(const Contact&)> is_avoided = [](const Contact&) { return false; };
   };
 
   Vserver(Environment environment, Ring ring, Contact self, Rng rng);

@@ -101,6 +101,48 @@ TEST(Url, TheHostReachesToTheSlash) {
   EXPECT_EQ(Url::parse("https://192.0.2.1:8443?x")->text(), "https://192.0.2.1:8443/?x");
 }
 
+TEST(Url, HostNamesAreWhatTheDnsIsAskedFor) {
+  for (const std::string& name :
+       {std::string("example.org"), std::string("xn--bcher-kva.example"), std::string("a-b.9.example"),
+        std::string("my_tags.example"), std::string("localhost"), std::string(63, 'a') + ".example"}) {
+    EXPECT_TRUE(is_host_name(name)) << name;
+  }
+  std::string longest = "example";
+  while (longest.size() <= 251) longest.insert(0, "a.");
+  EXPECT_EQ(longest.size(), 253U);
+  EXPECT_TRUE(is_host_name(longest));
+  EXPECT_FALSE(is_host_name("b" + longest));
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {""sv,
+                                      "."sv,
+                                      ".example"sv,
+                                      "example."sv,
+                                      "a..example"sv,
+                                      "Example.org"sv,
+                                      "b\xC3\xBC"
+                                      "cher.example"sv,
+                                      "exa mple.org"sv,
+                                      "example.org:443"sv,
+                                      "example.org/x"sv,
+                                      "user@example.org"sv,
+                                      "-a.example"sv,
+                                      "a-.example"sv,
+                                      "192.0.2.1"sv,
+                                      "127.1"sv,
+                                      "2130706433"sv,
+                                      "a.0x7f000001"sv,
+                                      "[::1]"sv,
+                                      "::1"sv,
+                                      "a.4"sv,
+                                      "_tagring._tcp"sv,
+                                      "example.org\0"sv,
+                                      "a%2e.example"sv,
+                                      "*.example"sv}) {
+    EXPECT_FALSE(is_host_name(text)) << text;
+  }
+  EXPECT_FALSE(is_host_name(std::string(64, 'a') + ".example"));
+}
+
 TEST(Url, BelowMeansAtALabelBoundary) {
   EXPECT_TRUE(is_same_or_below("example.org", "example.org"));
   EXPECT_TRUE(is_same_or_below("tags.example.org", "example.org"));

@@ -169,6 +169,39 @@ TEST(Note, RefusesMoreTagsThanTheLimit) {
   }
 }
 
+TEST(Note, HashtagsMayBeAddressedByTheirUris) {
+  const auto addressed = [](std::string_view members) {
+    const Result<Note> note = note_of(members);
+    return note ? canonical(note->tags) : std::vector<std::string>{note.error().message};
+  };
+  using Tags = std::vector<std::string>;
+  EXPECT_EQ(addressed(R"(,"to":["as:Public","hashtag:Cats"])"), Tags{"cats"});
+  EXPECT_EQ(addressed(R"(,"cc":"hashtag:caf%C3%A9")"), Tags{"cafe"});
+  EXPECT_EQ(
+      addressed(
+          R"(,"audience":[{"id":"hashtag:dogs","type":"Service"}],"tag":{"type":"Hashtag","name":"#Dogs"})"),
+      Tags{"dogs"});
+  EXPECT_EQ(addressed(R"(,"to":["as:Public","hashtag:","hashtag:a/b","hashtag:%ff",7,null])"), Tags{});
+  EXPECT_EQ(note_of(R"(,"to":"hashtag:cats","cc":"as:Public")")->visibility, Visibility::kUnlisted);
+  // What stands around the post does not count: who fetches the post does not see it.
+  std::string outside = create("");
+  outside.insert(outside.find(R"("object")"), R"("cc":"hashtag:cats",)");
+  EXPECT_TRUE(content_of<Create>(outside).note.tags.empty());
+}
+
+TEST(Note, RefusesMoreAddressedHashtagsThanTheLimit) {
+  const auto with = [](int count) {
+    std::string list = R"("as:Public")";
+    for (int i = 0; i < count; ++i) list += fmt::format(R"(,"hashtag:addressed{}x")", i);
+    return note_of(fmt::format(R"(,"to":[{}],"tag":{})", list, many_tags(60)));
+  };
+  EXPECT_EQ(with(4)->tags.size(), 64U);
+  const Result<Note> note = with(5);
+  ASSERT_FALSE(note);
+  EXPECT_EQ(note.error().code, ErrorCode::kTooLarge);
+  EXPECT_FALSE(with(5000));
+}
+
 TEST(Note, OnlyPublicInToIsPublic) {
   const auto visibility = [](std::string_view to, std::string_view cc) {
     // The last of two members with one name counts.
@@ -273,6 +306,21 @@ std::string list_of(std::string_view element, std::size_t count) {
   std::string list = "[";
   for (std::size_t i = 0; i < count; ++i) list += fmt::format("{}{}", i == 0 ? "" : ",", element);
   return list + "]";
+}
+
+TEST(Activity, FollowOfAHashtagByItsUri) {
+  for (const char* object : {R"("hashtag:Caf%c3%a9")", R"(["HASHTAG:cafe"])", R"({"id":"hashtag:cafe"})"}) {
+    EXPECT_EQ(content_of<Follow>(activity(fmt::format(R"("type":"Follow","object":{})", object))).objects,
+              std::vector<std::string>{"hashtag:cafe"});
+    EXPECT_EQ(content_of<UndoFollow>(
+                  activity(fmt::format(R"("type":"Undo","object":{{"type":"Follow","object":{}}})", object)))
+                  .follow.objects,
+              std::vector<std::string>{"hashtag:cafe"});
+  }
+  EXPECT_EQ(refusal(activity(R"("type":"Follow","object":"hashtag://cafe")")),
+            "hashtag: URI has a character that must be percent-encoded");
+  EXPECT_EQ(refusal(activity(R"("type":"Follow","object":["hashtag:a","hashtag:b"])")),
+            "object is not an http(s) URL");
 }
 
 TEST(Activity, RefusesListsBeyondTheLimit) {

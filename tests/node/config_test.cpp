@@ -116,6 +116,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->vservers, 2U);
   EXPECT_EQ(config->bootstrap,
             (std::vector<std::string>{"https://tags.elm.example:8443", "https://ash.example"}));
+  EXPECT_EQ(config->bootstrap_srv, std::vector<std::string>{"birch.example"});
   EXPECT_TRUE(config->create);
   EXPECT_EQ(config->relay_replicas, 4U);
   EXPECT_EQ(config->storage_replicas, 8U);
@@ -252,6 +253,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "ring.bootstrap: 'tags.example.net' is not an origin like https://tags.example.org"},
         BadValue{"ring", "bootstrap", "[\"http://tags.example.net\"]",
                  "ring.bootstrap: 'http://tags.example.net' is not an origin like https://tags.example.org"},
+        BadValue{"ring", "bootstrap_srv", "[\"_tagring._tcp.example.net\"]",
+                 "ring.bootstrap_srv: '_tagring._tcp.example.net' is not a domain like example.org"},
+        BadValue{"ring", "bootstrap_srv", "[\"https://example.net\"]",
+                 "ring.bootstrap_srv: 'https://example.net' is not a domain like example.org"},
         BadValue{"ring", "bootstrap", "[\"https://tags.example.net/inbox\"]",
                  "ring.bootstrap: 'https://tags.example.net/inbox' is not an origin like "
                  "https://tags.example.org"}));
@@ -267,9 +272,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"node", "address", "", "node.address: is missing: the public address of this node"},
         BadValue{"listen", "certificate", "", "listen.certificate: " + kPair},
         BadValue{"listen", "key", "", "listen.certificate: " + kPair},
-        BadValue{
-            "ring", "bootstrap", "",
-            "ring.bootstrap: is empty: name nodes to join through, or set create = true to start a network"},
+        BadValue{"ring", "bootstrap", "",
+                 "ring.bootstrap: is empty: name nodes to join through, or a domain in bootstrap_srv, or set "
+                 "create = "
+                 "true to start a network"},
         BadValue{
             "node", "port", "8443",
             "node.port: other nodes connect to port 443 only: listen elsewhere with listen.port, behind a "
@@ -341,6 +347,12 @@ TEST_F(TokenFile, IsRefusedIfItIsMissingShortOrReadByOthers) {
 TEST(Config, MayCreateANetworkWithoutBootstrap) {
   std::string text = with("ring", "bootstrap", "");
   text += "create = true\n";  // [ring] is the last section
+  EXPECT_EQ(refusal(text), "");
+}
+
+TEST(Config, ADomainInTheDnsIsEnoughToJoin) {
+  std::string text = with("ring", "bootstrap", "");
+  text += "bootstrap_srv = [\"example.net\"]\n";  // [ring] is the last section
   EXPECT_EQ(refusal(text), "");
 }
 

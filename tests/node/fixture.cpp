@@ -163,7 +163,8 @@ void NodeTest::start(Config config) {
                           log,
                           42,
                           tag_tokens,
-                          read_followed_tags};
+                          read_followed_tags,
+                          services};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);

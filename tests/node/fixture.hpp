@@ -111,6 +111,7 @@ class NodeTest : public testing::Test {
   // What start() hands to the node.
   std::vector<TagToken> tag_tokens;
   ReadFollowedTags read_followed_tags;
+  ServiceFinder* services = nullptr;
   std::unique_ptr<db::Stores> stores;
   std::unique_ptr<Node> node;
 

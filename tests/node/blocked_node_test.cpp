@@ -1,0 +1,320 @@
+// A node under a blocked domain (docs/protocol.md §4.4): it keeps its place on the rings, and gets no data.
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+#include "ring/codec.hpp"
+#include "sim/world.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+// The node under test, and another one on both rings, whose answers are made here.
+class BlockedNode : public NodeTest {
+ protected:
+  BlockedNode() {
+    near.host = peer_host;
+    near.address = *IpAddress::parse("2001:db8:2::1");
+    near.incarnation = 1;
+    near.id = id_of(0);
+    internet.answers[at(std::string(RingService::kPath))] = [this](const HttpCall& call) {
+      return answer(ring::decode_envelope(call.body).value());
+    };
+    internet.answers[at("/inbox")] = [](const HttpCall&) {
+      return with_status(200, R"({"accepted":1,"refused":[]})");
+    };
+    internet.answers[at("/tagring/v1/history")] = [](const HttpCall&) {
+      return with_status(200, R"({"entries":[],"more":false})");
+    };
+    internet.answers[at("/tagring/v1/transfer")] = [](const HttpCall&) {
+      return with_status(200, R"({"items":[]})");
+    };
+    internet.answers[at("/tagring/v1/missed")] = [](const HttpCall&) {
+      return with_status(200, R"({"items":[]})");
+    };
+  }
+
+  [[nodiscard]] std::string at(const std::string& path) const { return "https://" + peer_host + path; }
+  static RingId id_of(std::uint8_t vserver) {
+    const Prefix64 prefix = IpAddress::parse("2001:db8:2::1")->prefix64();
+    return ring::make_node_id(ring::IdScheme::kPaper, prefix, "peer.example", vserver);
+  }
+  const ring::Contact& self(Ring which) { return node->rings().of(which).vservers().front()->self(); }
+  ring::Vserver& vserver(Ring which) { return *node->rings().of(which).vservers().front(); }
+
+  HttpResponse answer(const ring::Envelope& envelope) {
+    const ring::Contact& us = self(envelope.request.ring);
+    if (envelope.to != near.id && !(further && envelope.to == further->id)) return with_status(404, "{}");
+    ring::Reply reply = ring::Done{};
+    if (std::holds_alternative<ring::GetNeighbours>(envelope.request.body))
+      reply = ring::Neighbours{us, {us}};
+    if (const auto* find = std::get_if<ring::Find>(&envelope.request.body)) {
+      const bool ours = in_half_open(us.id, find->key, near.id);
+      reply = ours ? ring::FindReply{Segment{us.id, near.id}, {}} : ring::FindReply{std::nullopt, {us}};
+    }
+    return with_status(200, ring::encode(reply));
+  }
+
+  HttpResponse call(Ring which, decltype(ring::Request::body) body) {
+    ring::Envelope envelope;
+    envelope.network = "tagring";
+    envelope.to = self(which).id;
+    envelope.incarnation = self(which).incarnation;
+    envelope.request.ring = which;
+    envelope.request.body = std::move(body);
+    return ask({.method = "POST",
+                .target = std::string(RingService::kPath),
+                .headers = {{"Host", "tags.home.example"}},
+                .body = encode(envelope),
+                .peer = {}});
+  }
+  void join(const ring::Contact& contact) {
+    for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+      EXPECT_EQ(call(which, ring::Notify{contact}).status, 200);
+    }
+    settle(std::chrono::seconds(20));
+  }
+  void block() {
+    EXPECT_EQ(control("/blocks/add", R"({"kind":"domain","what":"peer.example","reason":"spam"})").status,
+              200);
+    settle();
+  }
+  // A hashtag with a replica at the other node, and one here.
+  std::string shared_tag() {
+    for (int i = 0; i < 1000; ++i) {
+      std::string name = fmt::format("cats{}", i);
+      const RingId key = Tag::parse(name)->key();
+      unsigned theirs = 0;
+      for (unsigned replica = 0; replica < 2; ++replica)
+        theirs += in_half_open(self(Ring::kRelay).id, replica_key(key, replica, 2), near.id) ? 1 : 0;
+      if (theirs == 1) return name;
+    }
+    ADD_FAILURE() << "no such hashtag";
+    return "cats";
+  }
+  std::vector<std::string> types_sent_to_peer() {
+    std::vector<std::string> types;
+    for (const json::object& sent : internet.posted_to(at("/inbox")))
+      types.push_back(json::id_of(sent, "type"));
+    return types;
+  }
+  std::size_t calls_to(const std::string& path) {
+    return static_cast<std::size_t>(std::ranges::count_if(internet.calls, [&](const HttpCall& one) {
+      return one.url.origin() + std::string(one.url.path()) == at(path);
+    }));
+  }
+
+  const std::string peer_host = "tags.peer.example";
+  ring::Contact near;
+  std::optional<ring::Contact> further;  // another vserver of it, while it lives
+  Author peer = make_node_author("https://tags.peer.example");
+  Author alice = make_author("https://home.example/users/alice");
+};
+
+TEST_F(BlockedNode, IsANeighbourOnTheRingsAsAnyOther) {
+  block();
+  join(near);
+  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+    ASSERT_TRUE(vserver(which).predecessor());
+    EXPECT_EQ(*vserver(which).predecessor(), near);
+    ASSERT_THAT(vserver(which).successors().contacts(), SizeIs(1));
+    EXPECT_EQ(vserver(which).successors().front(), near);
+    EXPECT_EQ(call(which, ring::Ping{}).status, 200);
+    EXPECT_THAT(call(which, ring::Find{near.id}).body, HasSubstr(peer_host))
+        << "others find its keys through us";
+  }
+}
+
+TEST_F(BlockedNode, IsHeldForNoSuccessorWhoseDataIsTakenOver) {
+  join(near);
+  block();
+  const HttpResponse response =
+      call(Ring::kStorage, ring::TakeOver{near, Segment{self(Ring::kStorage).id, near.id}});
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(response.body, HasSubstr(R"("error":"denied")"));
+  EXPECT_THAT(response.body, HasSubstr("tags.peer.example is blocked here"));
+  EXPECT_EQ(calls_to("/tagring/v1/transfer"), 0U);
+}
+
+TEST_F(BlockedNode, GetsNoTransfer) {
+  join(near);
+  const json::object body = {{"protocol", 1},
+                             {"network", "tagring"},
+                             {"ring", "storage"},
+                             {"requester", to_json(near)},
+                             {"from", self(Ring::kStorage).id.hex()},
+                             {"to", near.id.hex()},
+                             {"kind", "history"},
+                             {"after_tag", ""},
+                             {"after", ""},
+                             {"nonce", 1}};
+  EXPECT_EQ(post_signed(json::serialize(body), peer, "/tagring/v1/transfer").status, 200);
+  block();
+  expect_refused(signed_request(peer, json::serialize(body), "/tagring/v1/transfer"), 403, "denied",
+                 "tags.peer.example is blocked here");
+}
+
+TEST_F(BlockedNode, IsNotAskedForWhatItsSuccessorComesToOwn) {
+  // A vserver of it between the first one and us; when that dies, its keys are ours, and the first one is the
+  // successor, which has their data.
+  for (unsigned number = 1; number < 256 && !further; ++number) {
+    const RingId id = id_of(static_cast<std::uint8_t>(number));
+    if (!in_open(near.id, id, self(Ring::kRelay).id)) continue;
+    further = near;
+    further->vserver = static_cast<std::uint8_t>(number);
+    further->id = id;
+  }
+  ASSERT_TRUE(further);
+  const ring::Contact dying = *further;
+  const auto gain = [&] {
+    further = dying;
+    join(near);
+    join(dying);
+    EXPECT_EQ(*vserver(Ring::kStorage).predecessor(), dying);
+    further.reset();
+    internet.calls.clear();
+    join(near);
+    EXPECT_EQ(*vserver(Ring::kStorage).predecessor(), near);
+    settle(std::chrono::seconds(20));
+    EXPECT_FALSE(vserver(Ring::kStorage).missing()) << "it must serve with what there is";
+    return calls_to("/tagring/v1/transfer");
+  };
+  EXPECT_GT(gain(), 0U);
+  start(config());
+  block();
+  EXPECT_EQ(gain(), 0U);
+}
+
+TEST_F(BlockedNode, IsSentNoPostsButStillTheirRemoval) {
+  join(near);
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {shared_tag()}};
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  EXPECT_THAT(types_sent_to_peer(), Contains("Add"));
+  block();
+  internet.calls.clear();
+  post.uri = "https://home.example/notes/2";
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  EXPECT_THAT(types_sent_to_peer(), Not(Contains("Add")));
+  EXPECT_THAT(rows("SELECT uri FROM outbox"), IsEmpty()) << "nothing waits for it";
+  EXPECT_EQ(post_signed(delete_text("https://home.example/notes/1", alice.id), alice).status, 202);
+  settle();
+  EXPECT_THAT(types_sent_to_peer(), Contains("Remove"));
+}
+
+TEST_F(BlockedNode, IsNotFollowedAndNotAskedForHistory) {
+  join(near);
+  const std::string tag = shared_tag();
+  EXPECT_EQ(control("/subscribe", fmt::format(R"({{"tags":["{}"]}})", tag)).status, 200);
+  settle();
+  EXPECT_THAT(types_sent_to_peer(), Contains("Follow"));
+  EXPECT_THAT(history(tag), IsEmpty());
+  EXPECT_GT(calls_to("/tagring/v1/history"), 0U);
+  EXPECT_THAT(get("/tagring/v1/resolve?uri=hashtag:" + tag).body, HasSubstr(peer_host));
+  block();
+  internet.calls.clear();
+  settle(std::chrono::seconds(60));
+  EXPECT_THAT(types_sent_to_peer(), ElementsAre("Undo"));
+  EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
+  EXPECT_THAT(history(tag), IsEmpty());
+  EXPECT_EQ(calls_to("/tagring/v1/history"), 0U);
+  EXPECT_THAT(get("/tagring/v1/resolve?uri=hashtag:" + tag).body, Not(HasSubstr(peer_host)));
+}
+
+TEST_F(BlockedNode, BringsNothingButRemovals) {
+  const PostText foreign{
+      .uri = "https://other.example/notes/1", .author = "https://other.example/users/u", .tags = {"cats"}};
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  make_author(foreign.author);
+  const auto bring = [&](const std::string& type) {
+    return refusals_of(post_signed(batch_text(type, peer, origin + "/relay", {foreign}), peer));
+  };
+  EXPECT_THAT(bring("Add"), IsEmpty());
+  settle();
+  EXPECT_THAT(history("cats"), ElementsAre(foreign.uri));
+  block();
+  EXPECT_THAT(bring("Add"), ElementsAre(StartsWith(foreign.uri + " cats denied")));
+  internet.documents.erase(foreign.uri);
+  EXPECT_THAT(bring("Remove"), IsEmpty());
+  settle();
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(BlockedNode, IsNoWayIntoTheRing) {
+  block();
+  Config joining = config();
+  joining.bootstrap = {"https://tags.peer.example", "https://tags.other.example"};
+  joining.create = false;
+  start(joining);
+  settle();
+  EXPECT_EQ(calls_to("/.well-known/nodeinfo"), 0U);
+  EXPECT_THAT(internet.sent_to("https://tags.other.example/.well-known/nodeinfo"), Not(IsEmpty()));
+}
+
+// Whole nodes, every invariant of both rings checked after each event.
+TEST(BlockedNodes, KeepTheRingsInOrderThroughCrashesAndJoins) {
+  sim::WorldOptions options;
+  options.vservers = 8;  // more than a successor list holds, so that there are fingers, too
+  sim::World world(11, options);
+  for (std::size_t i = 0; i < 6; ++i) world.start_node(i);
+  const auto wait = [&](auto done) {
+    const Instant end = world.loop.now() + std::chrono::minutes(20);
+    while (!done() && world.loop.now() < end) world.loop.run_for(std::chrono::seconds(1));
+    return done();
+  };
+  ASSERT_TRUE(wait([&] { return world.is_settled(); }));
+  world.loop.run_for(std::chrono::seconds(30));  // until everybody stands in the lists of others
+  world.watch();
+  // Node 1 and node 3 block node 2, which blocks node 3.
+  const auto block = [&](std::size_t who, const std::string& domain) {
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/blocks/add";
+    request.body = json::serialize(json::object{{"kind", "domain"}, {"what", domain}, {"reason", "x"}});
+    const auto response = world.await(world.node(who).control(std::move(request)), std::chrono::seconds(30));
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 200) << response->body;
+  };
+  block(1, "n2.example");
+  block(3, "n2.example");
+  block(2, "n3.example");
+  const std::size_t early = world.publish(0, {"cats"});
+  ASSERT_TRUE(wait([&] { return world.posts()[early].acknowledged && world.is_quiet(); }));
+  ASSERT_TRUE(wait([&] { return world.may_crash(2); }));
+  world.crash_node(2);
+  world.start_node(6);
+  ASSERT_TRUE(wait([&] { return world.is_settled(); }));
+  world.start_node(2);
+  ASSERT_TRUE(wait([&] { return world.is_settled(); }));
+  const std::size_t late = world.publish(0, {"cats"});
+  ASSERT_TRUE(wait([&] { return world.posts()[late].acknowledged && world.is_quiet(); }));
+  for (const std::size_t reader : {0U, 1U, 3U, 6U}) {
+    const auto history = world.history(reader, "cats", 10);
+    ASSERT_TRUE(history) << reader;
+    EXPECT_THAT(*history, SizeIs(2)) << reader;
+  }
+  const auto fingers_to = [&](std::size_t of, const std::string& host) {
+    std::size_t count = 0;
+    for (const auto& vserver : world.node(of).rings().of(Ring::kRelay).vservers()) {
+      for (const auto& [bit, contact] : vserver->fingers()) count += contact.host == host ? 1 : 0;
+    }
+    return count;
+  };
+  world.loop.run_for(std::chrono::minutes(2));
+  EXPECT_GT(fingers_to(0, "tags.n2.example"), 0U);
+  EXPECT_EQ(fingers_to(1, "tags.n2.example"), 0U);
+  EXPECT_EQ(fingers_to(2, "tags.n3.example"), 0U);
+  EXPECT_EQ(world.broken(), std::nullopt);
+  EXPECT_GT(world.checks(), 0U);
+}
+
+}  // namespace
+}  // namespace tagring::node
