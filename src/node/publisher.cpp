@@ -74,12 +74,10 @@ Task<Publisher::Outcome> Publisher::announced(std::string uri) {
   CO_TRY(const json::object document, json::parse_object(body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
   if (!fediverse::is_post(document)) co_return "what was announced is no post";
-  std::string author_id = json::id_of(document, "attributedTo");
-  CO_TRY(fediverse::Note note,
-         fediverse::parse_note(document, author_id, clock_.wall_now(), fediverse::ParseLimits{}));
+  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
-  CO_TRY(fediverse::RemoteActor author, co_await fetch_author(std::move(author_id)));
+  CO_TRY(fediverse::RemoteActor author, co_await fetch_author(note.author));
   co_return co_await post(std::move(note), std::move(author), /*is_update=*/false);
 }
 

@@ -186,6 +186,28 @@ TEST_F(Relaying, WhatAPleromaAnnouncesIsFetchedAndPublished) {
   EXPECT_THAT(history("dogs"), ElementsAre(note.uri));
 }
 
+TEST_F(Relaying, AnAnnouncedVideoIsOfItsAccountNotOfItsChannel) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  const PostText video{.uri = "https://pleroma.example/videos/1",
+                       .author = make_author("https://pleroma.example/accounts/carol").id,
+                       .tags = {"dogs"}};
+  json::object document = note_object(video);
+  document["type"] = "Video";
+  document["attributedTo"] =
+      json::array{json::object{{"type", "Person"}, {"id", video.author}},
+                  json::object{{"type", "Group"}, {"id", "https://pleroma.example/channels/dogs"}}};
+  internet.serve(video.uri, json::serialize(document));
+  json::object announce = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                           {"id", "https://pleroma.example/activities/1"},
+                           {"type", "Announce"},
+                           {"actor", pleroma.id},
+                           {"object", video.uri}};
+  EXPECT_EQ(post_signed(json::serialize(announce), pleroma).status, 202);
+  settle();
+  EXPECT_THAT(history("dogs"), ElementsAre(video.uri));
+}
+
 TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsRefused) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");
