@@ -259,6 +259,33 @@ TEST_F(Relaying, AnInstanceGetsTheHashtagsThatWereSubscribedForItAndNoOthers) {
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
 }
 
+TEST_F(Relaying, ADeletedPostOfSeveralHashtagsIsUndoneOnce) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats", "dogs", "eels"});
+  internet.calls.clear();
+  post.tags = {"cats", "dogs", "eels"};
+  publish(create_text(post));
+  publish(delete_text(post.uri, alice.id));
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo"));
+}
+
+TEST_F(Relaying, APostThatLosesAHashtagIsAnnouncedUnderAnother) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats", "dogs"});
+  internet.calls.clear();
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  post.tags = {"cats"};  // by its key, #dogs came first
+  publish(update_text(post));
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo", "Announce"));
+  publish(delete_text(post.uri, alice.id));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo", "Announce", "Undo"));
+}
+
 TEST_F(Relaying, SubscriptionsSurviveARestart) {
   allow("social.example");
   add_relay(mastodon, kEverybody);
