@@ -68,6 +68,7 @@ def suites(which):
     yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])
     yield "interop/documents", lambda: script([sys.executable, "tests/interop/documents_check.py"])
     yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
+    yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
     yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for folder in ["app", "package", "cluster"]:
