@@ -59,7 +59,7 @@ def suites(which):
         yield f"{name} (sanitized)", lambda name=name: gtest(DEBUG / "tests" / f"{name}_test")
     if which == "fast":
         return
-    yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20"])
+    yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20", "--exposed", "60"])
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
     tagring = RELEASE / "tagring"
     yield "ring, 10 million events", lambda: script([tagring, "sim", "ring", "--nodes", "24", "--events", "10000000"])

@@ -10,6 +10,8 @@
 namespace tagring::fediverse {
 namespace {
 
+constexpr std::string_view kDomainLetters = "abcdefghijklmnopqrstuvwxyz0123456789.-_";
+
 std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
@@ -22,7 +24,9 @@ void add(Blocklist& list, std::string_view name, std::string_view severity, std:
   const auto skip = [&](std::string_view why) { list.skipped.push_back(fmt::format("{}: {}", domain, why)); };
   if (domain.find('*') != std::string::npos) return skip("the name is obfuscated");
   if (!severity.empty() && severity != "suspend") return skip(fmt::format("severity is {}", severity));
-  if (domain.find('.') == std::string::npos || domain.find(':') != std::string::npos ||
+  // A URL may have more in its host, such as the comma of a quote that was left open.
+  if (domain.find('.') == std::string::npos ||
+      domain.find_first_not_of(kDomainLetters) != std::string::npos ||
       host_of("https://" + domain + "/") != domain) {
     return skip("no domain");
   }
