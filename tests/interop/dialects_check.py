@@ -151,6 +151,11 @@ class Dialects:
                                         ("misskey", self.of_misskey, ["mastodon", "pleroma"])]:
             answer = self.tell(server, "delete", id=post)
             expect(f"{server} deletes", (answer["status"], answer["answer"]), (202, ""))
+            # The author's own words too, where they are understood: signed by her server, and checked by Fedify.
+            for receiver in set(SERVERS) - {server, "pleroma"}:
+                deletes = self.await_(receiver, "Delete", post)
+                expect(f"Deletes at {receiver}", deletes, [answer["sent"]])
+            expect("Deletes at pleroma", self.received("pleroma", "Delete"), [])
             for receiver in receivers:
                 announce = self.received(receiver, "Announce", post)[0]
                 undos = self.await_(receiver, "Undo", announce["id"])

@@ -12,6 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
 
@@ -269,6 +270,35 @@ TEST_F(Relaying, ADeletedPostOfSeveralHashtagsIsUndoneOnce) {
   publish(delete_text(post.uri, alice.id));
   settle(std::chrono::minutes(1));
   EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo"));
+}
+
+TEST_F(Relaying, ADeletionThatItsServerSignedIsForwardedAsItIs) {
+  Author misskey = make_application("https://misskey.example/users/relay", "https://misskey.example/inbox");
+  for (const Author& relay : {mastodon, misskey}) {
+    allow(host_of(relay.id));
+    add_relay(relay, kEverybody);
+  }
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  subscribe("social.example", {"cats", "dogs"});
+  subscribe("misskey.example", {"eels"});
+  subscribe("pleroma.example", {"cats"});
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  internet.calls.clear();
+  json::object deletion = *json::parse_object(delete_text(post.uri, alice.id));
+  deletion["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2lnbmF0dXJl"}};
+  publish(json::serialize(deletion));
+  const std::vector<json::object> sent = internet.posted_to("https://social.example/inbox");
+  ASSERT_THAT(types_at("https://social.example/inbox"), UnorderedElementsAre("Delete", "Undo"));
+  EXPECT_TRUE(std::ranges::find(sent, deletion) != sent.end());
+  EXPECT_THAT(types_at("https://pleroma.example/inbox"), ElementsAre("Undo"));
+  EXPECT_THAT(types_at("https://misskey.example/inbox"), IsEmpty());
+  // The same once more is of a post that is gone.
+  deletion["id"] = "https://home.example/activities/again";
+  internet.calls.clear();
+  publish(json::serialize(deletion));
+  EXPECT_THAT(types_at("https://social.example/inbox"), IsEmpty());
 }
 
 TEST_F(Relaying, APostThatLosesAHashtagIsAnnouncedUnderAnother) {
