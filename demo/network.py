@@ -37,19 +37,21 @@ def origin_host(i):
 class Network:
     """Everything below `directory`, which is emptied first. Use as a context manager: leaving it ends all processes."""
 
-    def __init__(self, directory, nodes=8, vservers=2, stabilise_ms=1000, binary=BINARY):
+    def __init__(self, directory, nodes=8, vservers=2, stabilise_ms=1000, binary=BINARY, port=PORT, peers=None):
         self.directory = Path(directory).resolve()
         self.count = nodes
         self.vservers = vservers
         self.stabilise_ms = stabilise_ms
         self.binary = Path(os.environ.get("TAGRING_BINARY", binary))
+        self.port = port
+        self.peers = peers or {}  # more hosts, with their addresses
         self.processes = {}
         self.controls = {}
 
     def __enter__(self):
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
-        self.hosts = {"fedify.example": "127.0.3.1"}
+        self.hosts = {"fedify.example": "127.0.3.1", **self.peers}
         for i in range(self.count):
             self.hosts[node_host(i)] = f"127.0.1.{i + 1}"
             self.hosts[origin_host(i)] = f"127.0.2.{i + 1}"
@@ -79,14 +81,14 @@ class Network:
 
     def write_config(self, i, extra="", people=False, ring=""):
         certs = self.directory / "certs"
-        others = [f'"https://{node_host(o)}:{PORT}"' for o in range(min(3, self.count)) if o != i]
+        others = [f'"https://{node_host(o)}:{self.port}"' for o in range(min(3, self.count)) if o != i]
         instances = [origin_host(i)] + (["fedify.example"] if i == 1 else [])
         hosts = "\n".join(f'"{name}" = "{address}"' for name, address in self.hosts.items())
         self.node_directory(i).mkdir(exist_ok=True)
         self.config_file(i).write_text(f"""\
 [node]
 host = "{node_host(i)}"
-port = {PORT}
+port = {self.port}
 address = "{self.hosts[node_host(i)]}"
 data = "data"
 
@@ -173,16 +175,20 @@ ca_file = "{certs}/ca.pem"
         """One process that serves the instances of the first `count` nodes."""
         arguments = [NODE_JS, ROOT / "demo" / "origin.mjs", "--control", "0"]
         for i in range(count):
-            arguments += ["--domain", origin_host(i), "--node", f"https://{node_host(i)}:{PORT}"]
+            arguments += ["--domain", origin_host(i), "--node", f"https://{node_host(i)}:{self.port}"]
         self.controls["origins"] = self._start("origins", arguments + self._peer_options())["control"]
 
     def start_fedify(self, node=1, *options):
-        arguments = [NODE_JS, ROOT / "demo" / "fedify.mjs", "--control", "0", "--node", f"https://{node_host(node)}:{PORT}", *options]
+        arguments = [NODE_JS, ROOT / "demo" / "fedify.mjs", "--control", "0", "--node", f"https://{node_host(node)}:{self.port}", *options]
         self.controls["fedify"] = self._start("fedify", arguments + self._peer_options())["control"]
+
+    def start_peer(self, name, script, *options):
+        """Another server, by its script; it takes the options of those above."""
+        self.controls[name] = self._start(name, [NODE_JS, script, "--control", "0", *options, *self._peer_options()])["control"]
 
     def _peer_options(self):
         d = self.directory
-        return ["--port", str(PORT), "--hosts", d / "hosts.json", "--certs", d / "certs", "--run", d / "peers"]
+        return ["--port", str(self.port), "--hosts", d / "hosts.json", "--certs", d / "certs", "--run", d / "peers"]
 
     def control(self, peer, path, body=None, timeout=600):
         """A request to the control port of "origins" or "fedify"."""

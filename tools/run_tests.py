@@ -59,14 +59,17 @@ def suites(which):
         yield f"{name} (sanitized)", lambda name=name: gtest(DEBUG / "tests" / f"{name}_test")
     if which == "fast":
         return
-    yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20"])
+    yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20", "--exposed", "60"])
     yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
     tagring = RELEASE / "tagring"
     yield "ring, 10 million events", lambda: script([tagring, "sim", "ring", "--nodes", "24", "--events", "10000000"])
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])
+    yield "interop/documents", lambda: script([sys.executable, "tests/interop/documents_check.py"])
     yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
+    yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
+    yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for folder in ["app", "package", "cluster"]:
         for test in sorted((ROOT / "tests" / folder).glob("*_test.py")):

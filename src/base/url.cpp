@@ -29,13 +29,17 @@ bool is_label(std::string_view label) {
 Result<Url> Url::parse(std::string_view text) {
   if (text.size() > kUrlSizeMax) return fail(ErrorCode::kTooLarge, "URL longer than 2048 octets");
   // Only ASCII is a URL; many servers put raw UTF-8 into paths, which is escaped here, never in the host.
+  // WordPress makes ids with two fragments ("…/#activity#activity"): browsers take the second for a part of
+  // the first.
   std::string ascii;
+  bool in_fragment = false;
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) {
+    if (static_cast<unsigned char>(c) >= 0x80 || (in_fragment && c == '#')) {
       ascii += percent_encode(std::string_view(&c, 1));
     } else {
       ascii.push_back(c);
     }
+    in_fragment = in_fragment || c == '#';
   }
   const auto parsed = boost::urls::parse_uri(ascii);
   if (!parsed) return fail(ErrorCode::kInvalid, "not a URL");

@@ -66,7 +66,9 @@ Result<Content> parse_delete(const Source& source) {
   if (!is_same_origin(uri, source.actor)) {
     return fail(ErrorCode::kInvalid, "object is on another server than the actor");
   }
-  return Delete{std::move(uri)};
+  const json::object* signature = json::get_object(source.object, "signature");
+  const bool is_signed = signature != nullptr && json::get_string(*signature, "signatureValue").has_value();
+  return Delete{std::move(uri), is_signed};
 }
 
 // What a Follow is of: ids, or one hashtag by its URI, which comes back in its one form.

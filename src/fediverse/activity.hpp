@@ -25,6 +25,8 @@ struct UpdateActor {};
 // A post, or the actor itself.
 struct Delete {
   std::string uri;
+  // It carries a signature of Linked Data (not checked here): others believe it whoever brings it.
+  bool is_signed = false;
 };
 // Of one actor, of the public collection (how a server subscribes to a relay), of many tag actors at once
 // (between nodes), or of one hashtag by its URI (hashtag/uri.hpp), in its one form.

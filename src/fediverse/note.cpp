@@ -133,6 +133,12 @@ Result<Note> parse_note(const json::object& o, const std::string& actor, WallTim
   return note;
 }
 
+Result<Note> parse_fetched_note(const json::object& o, WallTime now, const ParseLimits& limits) {
+  TRY(const std::vector<std::string> authors,
+      parse_ids(json::find(o, "attributedTo"), "attributedTo", limits.items_max));
+  return parse_note(o, authors.front(), now, limits);
+}
+
 Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLimits& limits) {
   PostRef post;
   TRY(post.uri, parse_id(&v, "post id"));

@@ -60,6 +60,10 @@ bool is_post(const json::object& o);
 Result<Note> parse_note(const json::object& o, const std::string& actor, WallTime now,
                         const ParseLimits& limits);
 
+// A post as its own server gives it. Its author is the first in attributedTo: PeerTube names the channel of a
+// video after the account.
+Result<Note> parse_fetched_note(const json::object& o, WallTime now, const ParseLimits& limits = {});
+
 // A URI, or an object with at least its id; the rest is read as above where it is there. An author must be on
 // the server of the URI.
 Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLimits& limits);

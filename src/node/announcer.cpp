@@ -97,22 +97,23 @@ bool Announcer::concerns_people(const std::string& destination, Inbox& inbox, co
   const relay::TagEvent& event = item->entry.event;
   if (event.op == relay::Op::kAdd) {
     if (inbox.recent.size() >= kRecentMax) inbox.recent.clear();
-    Items& told = inbox.recent[event.uri];
-    told.push_back(item);
-    return told.size() == 1;
+    Items& under = inbox.recent[event.uri].under;
+    under.push_back(item);
+    return under.size() == 1;
   }
   const auto known = inbox.recent.find(event.uri);
   // Which of its tags a post was announced under is not remembered for ever: then this one is taken back.
   if (known == inbox.recent.end()) return true;
-  Items& told = known->second;
-  const bool was_first = told.front()->entry.event.tag == event.tag;
-  std::erase_if(told, [&](const Item& other) { return other->entry.event.tag == event.tag; });
-  if (told.empty()) {
+  Told& told = known->second;
+  const bool undo = !told.undone && told.under.front()->entry.event.tag == event.tag;
+  std::erase_if(told.under, [&](const Item& other) { return other->entry.event.tag == event.tag; });
+  if (told.under.empty()) {
     inbox.recent.erase(known);
-  } else if (was_first) {
+  } else if (undo) {
+    told.undone = true;
     tasks_.spawn("tell_again", tell_again(destination, event.uri));
   }
-  return was_first;
+  return undo;
 }
 
 // The post has lost the tag under which it was announced. If it is still there after a while, under a tag
@@ -120,9 +121,11 @@ bool Announcer::concerns_people(const std::string& destination, Inbox& inbox, co
 Task<void> Announcer::tell_again(std::string destination, std::string uri) {
   const Instant later = clock_.now() + kTellAgainAfter;
   co_await clock_.sleep_until(later);
-  const auto& recent = inboxes_[destination].recent;
+  auto& recent = inboxes_[destination].recent;
   const auto told = recent.find(uri);
-  if (told != recent.end()) lanes_.push(destination, told->second.front());
+  if (told == recent.end() || !told->second.undone) co_return;
+  told->second.undone = false;
+  lanes_.push(destination, told->second.under.front());
 }
 
 Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {

@@ -49,12 +49,16 @@ class Announcer {
   };
   using Item = std::shared_ptr<const Queued>;
   using Items = std::vector<Item>;
+  // A post told of lately, with the tags by which it concerns an inbox: one Announce, under the first of
+  // them.
+  struct Told {
+    Items under;
+    bool undone = false;  // the first was lost, and the post was not announced under another yet
+  };
   struct Inbox {
     bool is_node = false;
     std::uint64_t acknowledged = 0;
-    // Posts told of lately, with the tags by which they concern this inbox: one Announce a post, under the
-    // first of them.
-    std::map<std::string, Items> recent;
+    std::map<std::string, Told> recent;
   };
 
   // What was sent to a node lately: its other followers get the same.

@@ -81,7 +81,9 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
     co_return respond(co_await publisher_.changed(activity.actor));
   if (auto* deletion = std::get_if<fediverse::Delete>(&content)) {
     if (deletion->uri == activity.actor) co_return respond(co_await publisher_.gone(activity.actor));
-    co_return respond(co_await publisher_.deletion(std::move(deletion->uri), activity.actor));
+    std::string signed_body = deletion->is_signed ? std::move(envelope.body) : std::string();
+    co_return respond(
+        co_await publisher_.deletion(std::move(deletion->uri), activity.actor, std::move(signed_body)));
   }
   if (std::holds_alternative<fediverse::Follow>(content)) {
     co_return co_await take_follow(std::move(activity), std::move(sender), std::move(envelope));

@@ -99,6 +99,27 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
   return std::nullopt;
 }
 
+std::vector<Instances::Recipient> Instances::recipients_of_signed(
+    const std::vector<std::string>& tags) const {
+  std::map<std::string, Recipient> by_inbox;
+  for (const auto& [key, link] : links_) {
+    if (link.style != Style::kMastodon) continue;
+    for (const std::string& tag : tags) {
+      std::optional<Recipient> found = recipient(link.host, tag);
+      if (!found || found->inbox != link.delivery_inbox) continue;
+      found->host = link.host;
+      by_inbox.emplace(found->inbox, *std::move(found));
+    }
+  }
+  std::vector<Recipient> recipients;
+  for (auto& [inbox, found] : by_inbox) recipients.push_back(std::move(found));
+  return recipients;
+}
+
+Task<Result<void>> Instances::forward(Recipient recipient, std::string body) {
+  co_return co_await mailbox_.send(std::move(recipient.relay), std::move(recipient.inbox), std::move(body));
+}
+
 std::vector<std::string> Instances::receivers() const {
   std::set<std::string> hosts;
   for (const auto& [key, link] : links_) {

@@ -79,8 +79,15 @@ class Instances {
   struct Recipient {
     std::string relay;
     std::string inbox;
+    std::string host = {};
   };
   [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
+
+  // Whoever gets one of these hashtags as from a relay, and believes what somebody else has signed and the
+  // relay brings (Mastodon, Misskey); each inbox once.
+  [[nodiscard]] std::vector<Recipient> recipients_of_signed(const std::vector<std::string>& tags) const;
+  // Sends it such a thing as it is. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> forward(Recipient recipient, std::string body);
 
   // Hosts that may be subscribed to hashtags.
   [[nodiscard]] std::vector<std::string> receivers() const;

@@ -307,7 +307,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   }
   const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
   if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
-  if (request.method != "GET" && request.method != "HEAD") {
+  if (is_inbox || (request.method != "GET" && request.method != "HEAD")) {
     HttpResponse response = error_response({ErrorCode::kInvalid, "method not allowed here"});
     response.status = 405;
     co_return response;

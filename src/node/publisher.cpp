@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kAuthorsMax = 20'000;  // remembered
 constexpr std::size_t kPage = 500;
+constexpr std::size_t kForwardedMax = 16'384;  // octets; those of Mastodon have 1500
 
 std::string not_taken(const std::string& url) {
   const std::string host = host_of(url);
@@ -56,14 +57,28 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
   co_return "";
 }
 
-Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor) {
+Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor, std::string signed_body) {
   Result<relay::PublishedPost> known = co_await store_.find_post(uri);
   if (!known) co_return "the post is not known here";
   if (!fediverse::is_same_origin(known->author, actor))
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
+  // Before, so that a Delete that could not be forwarded comes again.
+  CO_TRY_VOID(co_await forward(*known, std::move(signed_body)));
   known->tags.clear();
   CO_TRY_VOID(co_await roles_.publish(std::move(*known)));
   co_return "";
+}
+
+// Servers that had a post from a relay do not take its deletion from the relay's word: the boost that is
+// undone was never one. They want the author's own.
+Task<Result<void>> Publisher::forward(relay::PublishedPost post, std::string signed_body) {
+  if (signed_body.empty() || signed_body.size() > kForwardedMax) co_return Result<void>();
+  const std::string host = host_of(post.author);
+  for (Instances::Recipient& recipient : instances_.recipients_of_signed(post.tags)) {
+    if (recipient.host == host || !moderation_.blocks().may_go(host, recipient.host)) continue;
+    CO_TRY_VOID(co_await instances_.forward(std::move(recipient), signed_body));
+  }
+  co_return Result<void>();
 }
 
 Task<Publisher::Outcome> Publisher::announced(std::string uri) {
@@ -74,12 +89,10 @@ Task<Publisher::Outcome> Publisher::announced(std::string uri) {
   CO_TRY(const json::object document, json::parse_object(body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
   if (!fediverse::is_post(document)) co_return "what was announced is no post";
-  std::string author_id = json::id_of(document, "attributedTo");
-  CO_TRY(fediverse::Note note,
-         fediverse::parse_note(document, author_id, clock_.wall_now(), fediverse::ParseLimits{}));
+  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
-  CO_TRY(fediverse::RemoteActor author, co_await fetch_author(std::move(author_id)));
+  CO_TRY(fediverse::RemoteActor author, co_await fetch_author(note.author));
   co_return co_await post(std::move(note), std::move(author), /*is_update=*/false);
 }
 

@@ -42,8 +42,9 @@ class Publisher {
   // A post from its author, whose signature was checked. kDenied if posts of that author are not taken,
   // kInvalid if a new one is not public.
   [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
-  // The author, or somebody on his server, deleted it.
-  [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor);
+  // The author, or somebody on his server, deleted it. `signed_body`: the Delete as it came, if others
+  // believe it whoever brings it; else empty.
+  [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor, std::string signed_body);
   // A post by its URI alone (a LitePub relay announces the posts of its people): fetched from its server.
   [[nodiscard]] Task<Outcome> announced(std::string uri);
   // The author's profile has changed.
@@ -61,6 +62,7 @@ class Publisher {
   Task<Result<fediverse::RemoteActor>> fetch_author(std::string author);
   Task<void> ask_again(std::string author);
   Task<Result<void>> learn(std::string author, relay::Consent consent);
+  Task<Result<void>> forward(relay::PublishedPost post, std::string signed_body);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
   void remember(const std::string& author, relay::Consent consent);
 

@@ -92,6 +92,13 @@ TEST(Url, RefusesWhatServersDisagreeAbout) {
   }
 }
 
+TEST(Url, AFragmentMayHaveAnotherMarkInIt) {
+  EXPECT_EQ(Url::parse("https://example.org/part-4/#activity#activity")->text(),
+            "https://example.org/part-4/");
+  EXPECT_EQ(Url::parse("https://example.org#a#b")->text(), "https://example.org/");
+  EXPECT_FALSE(Url::parse("https://example.org/#a b"));
+}
+
 TEST(Url, TheHostReachesToTheSlash) {
   for (const char* text : {"https://example.org:443.evil.example/", "https://example.org:443evil/",
                            "https://192.0.2.1.evil.example/", "https://192.0.2.1evil.example/",

@@ -283,6 +283,14 @@ TEST(Activity, DeleteOfPostTombstoneOrActor) {
   EXPECT_EQ(refusal(activity(R"("type":"Delete","object":"https://b.example/1")")),
             "object is on another server than the actor");
   EXPECT_EQ(refusal(activity(R"("type":"Delete","object":[])")), "object is missing");
+  const auto is_signed = [](const std::string& signature) {
+    return content_of<Delete>(
+               activity(R"("type":"Delete","object":"https://a.example/1","signature":)" + signature))
+        .is_signed;
+  };
+  EXPECT_TRUE(is_signed(R"({"type":"RsaSignature2017","signatureValue":"eA=="})"));
+  EXPECT_FALSE(is_signed(R"({"type":"RsaSignature2017"})"));
+  EXPECT_FALSE(is_signed(R"("eA==")"));
 }
 
 TEST(Activity, FollowOfOnePublicOrMany) {

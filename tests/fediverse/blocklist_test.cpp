@@ -44,6 +44,13 @@ TEST(Blocklist, ReadsTheListsOfMastodonsAndGoToSocialsApis) {
               ElementsAre("a.example", "c.example", "d.example"));
 }
 
+TEST(Blocklist, AQuoteThatIsLeftOpenMakesNoDomainOfTheRestOfTheLine) {
+  const Result<Blocklist> list = parse_blocklist("domain\n\"open.example,suspend\nb.example\n");
+  ASSERT_TRUE(list);
+  EXPECT_THAT(list->domains, ElementsAre(BlockedDomain{"b.example", ""}));
+  EXPECT_THAT(list->skipped, ElementsAre("open.example,suspend: no domain"));
+}
+
 TEST(Blocklist, RefusesWhatIsNoList) {
   EXPECT_FALSE(parse_blocklist(""));
   EXPECT_FALSE(parse_blocklist("[]"));

@@ -228,6 +228,8 @@ TEST_F(BadInput, OtherMethodsAndPagesAreRefused) {
   request.method = "PUT";
   expect_refused(std::move(request), 405, "invalid", "method not allowed");
   expect_refused(signed_request(alice, create_text(post), "/actor"), 405, "invalid", "method not allowed");
+  EXPECT_EQ(get("/inbox").status, 405);
+  EXPECT_EQ(get("/tag/cats/inbox").status, 405);
 }
 
 // --- whose posts, and which --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 const std::string kEverybody = "https://www.w3.org/ns/activitystreams#Public";
 
@@ -186,6 +187,28 @@ TEST_F(Relaying, WhatAPleromaAnnouncesIsFetchedAndPublished) {
   EXPECT_THAT(history("dogs"), ElementsAre(note.uri));
 }
 
+TEST_F(Relaying, AnAnnouncedVideoIsOfItsAccountNotOfItsChannel) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  const PostText video{.uri = "https://pleroma.example/videos/1",
+                       .author = make_author("https://pleroma.example/accounts/carol").id,
+                       .tags = {"dogs"}};
+  json::object document = note_object(video);
+  document["type"] = "Video";
+  document["attributedTo"] =
+      json::array{json::object{{"type", "Person"}, {"id", video.author}},
+                  json::object{{"type", "Group"}, {"id", "https://pleroma.example/channels/dogs"}}};
+  internet.serve(video.uri, json::serialize(document));
+  json::object announce = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                           {"id", "https://pleroma.example/activities/1"},
+                           {"type", "Announce"},
+                           {"actor", pleroma.id},
+                           {"object", video.uri}};
+  EXPECT_EQ(post_signed(json::serialize(announce), pleroma).status, 202);
+  settle();
+  EXPECT_THAT(history("dogs"), ElementsAre(video.uri));
+}
+
 TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsRefused) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");
@@ -235,6 +258,62 @@ TEST_F(Relaying, AnInstanceGetsTheHashtagsThatWereSubscribedForItAndNoOthers) {
   EXPECT_EQ(json::id_of(sent[0], "actor"), origin + "/actor");
   EXPECT_EQ(json::id_of(sent[0], "object"), post.uri);
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
+}
+
+TEST_F(Relaying, ADeletedPostOfSeveralHashtagsIsUndoneOnce) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats", "dogs", "eels"});
+  internet.calls.clear();
+  post.tags = {"cats", "dogs", "eels"};
+  publish(create_text(post));
+  publish(delete_text(post.uri, alice.id));
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo"));
+}
+
+TEST_F(Relaying, ADeletionThatItsServerSignedIsForwardedAsItIs) {
+  Author misskey = make_application("https://misskey.example/users/relay", "https://misskey.example/inbox");
+  for (const Author& relay : {mastodon, misskey}) {
+    allow(host_of(relay.id));
+    add_relay(relay, kEverybody);
+  }
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  subscribe("social.example", {"cats", "dogs"});
+  subscribe("misskey.example", {"eels"});
+  subscribe("pleroma.example", {"cats"});
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  internet.calls.clear();
+  json::object deletion = *json::parse_object(delete_text(post.uri, alice.id));
+  deletion["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2lnbmF0dXJl"}};
+  publish(json::serialize(deletion));
+  const std::vector<json::object> sent = internet.posted_to("https://social.example/inbox");
+  ASSERT_THAT(types_at("https://social.example/inbox"), UnorderedElementsAre("Delete", "Undo"));
+  EXPECT_TRUE(std::ranges::find(sent, deletion) != sent.end());
+  EXPECT_THAT(types_at("https://pleroma.example/inbox"), ElementsAre("Undo"));
+  EXPECT_THAT(types_at("https://misskey.example/inbox"), IsEmpty());
+  // The same once more is of a post that is gone.
+  deletion["id"] = "https://home.example/activities/again";
+  internet.calls.clear();
+  publish(json::serialize(deletion));
+  EXPECT_THAT(types_at("https://social.example/inbox"), IsEmpty());
+}
+
+TEST_F(Relaying, APostThatLosesAHashtagIsAnnouncedUnderAnother) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats", "dogs"});
+  internet.calls.clear();
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  post.tags = {"cats"};  // by its key, #dogs came first
+  publish(update_text(post));
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo", "Announce"));
+  publish(delete_text(post.uri, alice.id));
+  EXPECT_THAT(types_at("https://social.example/inbox"), ElementsAre("Announce", "Undo", "Announce", "Undo"));
 }
 
 TEST_F(Relaying, SubscriptionsSurviveARestart) {

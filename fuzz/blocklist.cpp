@@ -1,0 +1,35 @@
+// Lists of blocked domains: CSV, JSON and plain. What was read, written as CSV, is read as the same.
+#include "fediverse/blocklist.hpp"
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "base/url.hpp"
+#include "fuzz/target.hpp"
+
+namespace tagring::fuzzing {
+
+void fuzz(std::string_view text) {
+  using fediverse::BlockedDomain;
+  const Result<fediverse::Blocklist> list = fediverse::parse_blocklist(text);
+  if (!list) {
+    TR_ASSERT(list.error().code == ErrorCode::kInvalid || list.error().code == ErrorCode::kTooLarge);
+    return;
+  }
+  TR_ASSERT(!list->domains.empty() || !list->skipped.empty());
+  TR_ASSERT(list->domains.size() + list->skipped.size() <= fediverse::kBlocklistMax);
+  TR_ASSERT(std::ranges::is_sorted(list->domains, {}, &BlockedDomain::domain));
+  TR_ASSERT(std::ranges::adjacent_find(list->domains, {}, &BlockedDomain::domain) == list->domains.end());
+  for (const BlockedDomain& blocked : list->domains) {
+    // Never more than was meant: a name with a dot in it, which is that of a host.
+    TR_ASSERT(blocked.domain.contains('.') && blocked.domain == ascii_lower(blocked.domain));
+    TR_ASSERT(host_of("https://" + blocked.domain + "/users/a") == blocked.domain);
+  }
+  if (list->domains.empty()) return;
+  const Result<fediverse::Blocklist> again = fediverse::parse_blocklist(format_blocklist(list->domains));
+  TR_ASSERT(again && again->skipped.empty() && again->domains.size() == list->domains.size());
+  for (std::size_t i = 0; i < list->domains.size(); ++i)
+    TR_ASSERT(again->domains[i].domain == list->domains[i].domain);
+}
+
+}  // namespace tagring::fuzzing

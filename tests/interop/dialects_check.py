@@ -1,0 +1,239 @@
+"""The node as a relay, and its hashtag actors, towards servers that speak as Mastodon, Misskey and Pleroma do (dialects.mjs,
+on Fedify). Real processes, real TLS.
+
+    python3 tests/interop/dialects_check.py        ends with "N passed, N failed"
+"""
+
+import re
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import Failure, Network, node_host, wait_for  # noqa: E402
+
+PORT = 9443
+NODE = f"https://{node_host(0)}:{PORT}"
+ACTOR = f"{NODE}/actor"
+INBOX = f"{NODE}/inbox"
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+SERVERS = ["mastodon", "misskey", "pleroma"]
+
+results = {"passed": 0, "failed": 0}
+
+
+def expect(what, found, wanted):
+    fine = found == wanted
+    results["passed" if fine else "failed"] += 1
+    if not fine:
+        print(f"BAD  {what}: {found!r}, not {wanted!r}")
+
+
+def bare(activity):
+    return {key: value for key, value in activity.items() if key not in ("@context", "signature")}
+
+
+def moment(document):
+    return datetime.fromisoformat(document["published"])
+
+
+def tag_actor(tag):
+    return f"{NODE}/tag/{tag}"
+
+
+def only(value):
+    """ActivityPub's one value, in a list or not."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+class Dialects:
+    def __init__(self, network):
+        self.network = network
+        network.write_config(0)
+        network.start_node(0)
+        network.start_peer("dialects", ROOT / "tests" / "interop" / "dialects.mjs")
+        wait_for("ring", lambda: network.is_settled(0))
+
+    def tell(self, server, request, **body):
+        return self.network.control("dialects", f"/{request}", {"server": server, "inbox": INBOX, **body})
+
+    def instance(self, *arguments):
+        return self.network.cli(0, "instance", *arguments)
+
+    def received(self, server, kind=None, about=None):
+        """What a server was sent and found properly signed; of one type; about one post or follow."""
+        entries = self.network.control("dialects", f"/received?server={server}")
+        expect_signed(server, entries)
+        activities = [entry["activity"] for entry in entries]
+        return [a for a in activities if kind in (None, a["type"]) and about in (None, about_of(a))]
+
+    def await_(self, server, kind, about, count=1):
+        try:
+            wait_for(f"{kind} at {server}", lambda: len(self.received(server, kind, about)) >= count, 20)
+        except Failure as failure:
+            expect(f"{kind} of {about} at {server}", str(failure), "arrived")
+        return self.received(server, kind, about)
+
+    def post(self, server, text):
+        answer = self.tell(server, "post", text=text)
+        expect(f"{server} publishes {text}", (answer["status"], answer["answer"]), (202, ""))
+        return answer["id"]
+
+    # --- the handshakes ------------------------------------------------------------------------------------
+
+    def add_relay(self, server):
+        relay = {"relay": ACTOR} if server == "pleroma" else {}
+        asked = self.tell(server, "follow-relay", **relay)
+        expect(f"{server} asks for the relay", asked["status"], 202)
+        follow = asked["sent"]
+        waiting = [i for i in self.instance("list")["instances"] if i["host"] == f"{server}.example"]
+        expect(f"{server} waits for the administrator", [link["accepted"] for link in waiting[0]["links"]], [False])
+        expect(f"{server} has no answer yet", self.received(server), [])
+        self.instance("allow", f"{server}.example")
+        accepts = self.await_(server, "Accept", follow["id"])
+        expect(f"{server} is accepted once, with the whole Follow", [bare(a["object"]) for a in accepts], [bare(follow)])
+        expect(f"{server} is accepted by the relay", [a["actor"] for a in accepts], [ACTOR])
+        return follow, accepts[0]
+
+    def handshakes(self):
+        self.add_relay("mastodon")
+        # Mastodon takes announcements of an actor whose inbox is the URL that its administrator typed in.
+        document = self.tell("mastodon", "fetch", url=ACTOR)
+        expect("inbox of the relay", document["inbox"], INBOX)
+
+        _, accept = self.add_relay("misskey")
+        # Misskey wants its own Follow back, by this pattern, from an actor of its own.
+        follow = accept["object"]
+        expect("id that Misskey looks for", bool(re.search(r"/activities/follow-relay/(\w+)$", follow["id"])), True)
+        expect("actor of Misskey", follow["actor"].startswith(f"https://misskey.example:{PORT}/"), True)
+
+        self.add_relay("pleroma")
+        relay = f"https://pleroma.example:{PORT}/relay"
+        back = self.await_("pleroma", "Follow", relay)
+        expect("Pleroma is followed back", [(f["actor"], f["object"]) for f in back], [(ACTOR, relay)])
+        expect("Accept of Pleroma", self.tell("pleroma", "accept", follow=bare(back[0]))["status"], 202)
+
+    # --- relaying ------------------------------------------------------------------------------------------
+
+    def announced(self, post, author, receivers, tag_actor_of=None):
+        """The post reaches these servers, once each, in the form of the relay, or of a hashtag actor."""
+        by = tag_actor(tag_actor_of) if tag_actor_of else ACTOR
+        for server in receivers:
+            announces = self.await_(server, "Announce", post)
+            expect(f"Announces of {author}'s post at {server}", [a["actor"] for a in announces], [by])
+            if not announces:
+                continue
+            audience = PUBLIC if tag_actor_of else f"{ACTOR}/followers"
+            expect("audience", only(announces[0]["to"]), audience)
+            note = self.tell(server, "fetch", url=announces[0]["object"])
+            expect(f"what {server} fetches", note["id"], post)
+            expect("Announce is no older than the post", moment(announces[0]) >= moment(note), True)
+
+    def relays(self):
+        self.instance("subscribe", "mastodon.example", "cats")
+        self.instance("subscribe", "misskey.example", "cats", "dogs")
+        self.instance("subscribe", "pleroma.example", "cats")
+        self.nobody_asked = self.post("mastodon", "Nobody here asked for #birds")
+        self.of_mastodon = self.post("mastodon", "A #cat, one of many #cats, with #dogs")
+        self.announced(self.of_mastodon, "mastodon", ["misskey", "pleroma"])
+        self.of_dogs = self.post("mastodon", "Only #dogs")
+        self.announced(self.of_dogs, "mastodon", ["misskey"])
+        self.of_misskey = self.post("misskey", "Also #cats")
+        self.announced(self.of_misskey, "misskey", ["mastodon", "pleroma"])
+        self.of_pleroma = self.post("pleroma", "And #cats again")
+        self.announced(self.of_pleroma, "pleroma", ["mastodon", "misskey"])
+
+    def forgets(self):
+        """A deletion undoes what was announced, by its id."""
+        for server, post, receivers in [("mastodon", self.of_mastodon, ["misskey", "pleroma"]),
+                                        ("misskey", self.of_misskey, ["mastodon", "pleroma"])]:
+            answer = self.tell(server, "delete", id=post)
+            expect(f"{server} deletes", (answer["status"], answer["answer"]), (202, ""))
+            # The author's own words too, where they are understood: signed by her server, and checked by Fedify.
+            for receiver in set(SERVERS) - {server, "pleroma"}:
+                deletes = self.await_(receiver, "Delete", post)
+                expect(f"Deletes at {receiver}", deletes, [answer["sent"]])
+            expect("Deletes at pleroma", self.received("pleroma", "Delete"), [])
+            for receiver in receivers:
+                announce = self.received(receiver, "Announce", post)[0]
+                undos = self.await_(receiver, "Undo", announce["id"])
+                expect(f"Undos at {receiver}", [u["actor"] for u in undos], [ACTOR])
+        for server, known in [("mastodon", {self.of_pleroma}), ("misskey", {self.of_dogs, self.of_pleroma}), ("pleroma", set())]:
+            undone = {about_of(undo) for undo in self.received(server, "Undo")}
+            left = {a["object"] for a in self.received(server, "Announce") if a["id"] not in undone}
+            expect(f"left at {server}", left, known)
+
+    # --- hashtag actors ------------------------------------------------------------------------------------
+
+    def boosts(self):
+        for server in SERVERS:
+            asked = self.tell(server, "follow", object=tag_actor("foxes"))
+            expect(f"somebody of {server} follows", asked["status"], 202)
+            accepts = self.await_(server, "Accept", asked["sent"]["id"])
+            expect(f"Accept at {server}", [(a["actor"], bare(a["object"])) for a in accepts], [(tag_actor("foxes"), bare(asked["sent"]))])
+        wait_for("subscription", lambda: self.network.is_settled(0), 20)
+        post = self.post("mastodon", "Two #foxes")
+        self.announced(post, "mastodon", ["misskey", "pleroma"], "foxes")
+        post = self.post("misskey", "One of the #foxes")
+        self.announced(post, "misskey", ["mastodon", "pleroma"], "foxes")
+        # Whose server also gets one of the hashtags as from a relay has it once.
+        post = self.post("pleroma", "#foxes and #cats")
+        for server in ["mastodon", "misskey"]:
+            announces = self.await_(server, "Announce", post)
+            expect(f"Announces at {server}, which gets it in two ways", len(announces), 1)
+        expect("to its own server", [a["object"] for a in self.received("pleroma", "Announce", post)], [])
+
+    def ends(self):
+        for server in ["misskey", "pleroma"]:
+            expect(f"{server} unfollows", self.tell(server, "undo", object=tag_actor("foxes"))["status"], 202)
+        expect("misskey leaves the relay", self.tell("misskey", "undo-relay")["status"], 202)
+        before = {server: len(self.received(server, "Announce")) for server in SERVERS}
+        fox = self.post("pleroma", "More #foxes")
+        cat = self.post("pleroma", "More #cats")
+        self.announced(fox, "pleroma", ["mastodon"], "foxes")
+        self.announced(cat, "pleroma", ["mastodon"])
+        expect("pleroma leaves the relay", self.tell("pleroma", "undo-relay")["status"], 202)
+        self.await_("pleroma", "Undo", f"https://pleroma.example:{PORT}/relay")
+        time.sleep(2)  # for what must not come
+        expect("new at those who left", {s: len(self.received(s, "Announce")) - before[s] for s in SERVERS}, {"mastodon": 2, "misskey": 0, "pleroma": 0})
+        expect("nobody got what nobody asked for", [self.received(s, "Announce", self.nobody_asked) for s in SERVERS], [[], [], []])
+        for server in SERVERS:
+            own = [a["object"] for a in self.received(server, "Announce") if a["object"].startswith(f"https://{server}.")]
+            expect(f"own posts sent back to {server}", own, [])
+
+
+def about_of(activity):
+    """The post of an Announce; of an answer and of an Undo, the id of what it is about, or the actor that was followed."""
+    thing = activity["object"]
+    if isinstance(thing, dict) and activity["type"] == "Undo" and thing.get("type") == "Follow":
+        return thing["object"]
+    return thing["id"] if isinstance(thing, dict) else thing
+
+
+def expect_signed(server, entries):
+    for entry in entries:
+        if entry["status"] >= 300:
+            expect(f"what {server} says to a delivery", (entry["status"], entry["activity"]), "202")
+
+
+def main():
+    peers = {f"{server}.example": f"127.0.3.{i + 2}" for i, server in enumerate(SERVERS)}
+    try:
+        with Network(ROOT / "run" / "dialects_check", nodes=1, port=PORT, peers=peers) as network:
+            dialects = Dialects(network)
+            dialects.handshakes()
+            dialects.relays()
+            dialects.forgets()
+            dialects.boosts()
+            dialects.ends()
+    except Failure as failure:
+        results["failed"] += 1
+        print(f"BAD  {failure}")
+    print(f"{results['passed']} passed, {results['failed']} failed")
+    sys.exit(1 if results["failed"] else 0)
+
+
+if __name__ == "__main__":
+    main()
