@@ -6,6 +6,7 @@
 #include "crypto/hash.hpp"
 #include "node/catch_up.hpp"
 #include "node/control.hpp"
+#include "node/fasp.hpp"
 #include "node/hand_out.hpp"
 #include "node/pages.hpp"
 #include "node/results.hpp"
@@ -60,6 +61,15 @@ relay::LaneOptions lane_options() {
   relay::LaneOptions options;
   options.gather = Duration(20);
   return options;
+}
+
+fediverse::FaspProvider fasp_provider(const Config& config) {
+  fediverse::FaspProvider provider;
+  provider.name = "tagring on " + config.host;
+  provider.privacy_policy = config.fasp_privacy_policy;
+  provider.contact_email = config.fasp_contact_email;
+  provider.capabilities = {{"data_sharing", "0.1"}};
+  return provider;
 }
 
 TagSources::Options tag_options(const Config& config, const Environment& world) {
@@ -124,9 +134,13 @@ struct Node::Parts {
                  world.log),
         tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
                     world.clock, world.executor, rng.fork(), world.log),
+        fasp_servers(signature_policy(identity, world.clock), world.fasp, blocks, identity, world.http,
+                     world.clock, world.workers),
+        fasp(fasp_provider(config), fasp_servers, blocks, world.log),
+        fasp_control(fasp_servers),
         pages(identity, rings, history, followers, blocks),
-        control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, world.store,
-                world.log),
+        control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
+                world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -166,6 +180,9 @@ struct Node::Parts {
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
+  FaspServers fasp_servers;
+  Fasp fasp;
+  FaspControl fasp_control;
   Pages pages;
   Control control;
   TaskGroup tasks;
@@ -224,6 +241,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
   CO_TRY_VOID(co_await replayer.load());
   CO_TRY_VOID(co_await tag_sources.load());
+  CO_TRY_VOID(co_await fasp_servers.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
@@ -292,6 +310,7 @@ Task<void> Node::leave() {
 Task<HttpResponse> Node::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
   if (path.starts_with(kAdminPath)) co_return co_await parts_->administer(std::move(request));
+  if (path.starts_with("/fasp/")) co_return co_await parts_->fasp.answer(std::move(request));
   if (request.method == "POST" && path == RingService::kPath)
     co_return co_await parts_->rings.answer(std::move(request));
   if (request.method == "POST" && path == Transfer::kPath)
