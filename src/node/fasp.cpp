@@ -21,8 +21,9 @@ HttpResponse not_found() { return error_response({ErrorCode::kNotFound, "nothing
 
 }  // namespace
 
-Fasp::Fasp(fediverse::FaspProvider provider, FaspServers& servers, const relay::Blocks& blocks, Log& log)
-    : provider_(std::move(provider)), servers_(servers), blocks_(blocks), log_(log) {}
+Fasp::Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing,
+           const relay::Blocks& blocks, Log& log)
+    : provider_(std::move(provider)), servers_(servers), sharing_(sharing), blocks_(blocks), log_(log) {}
 
 Task<HttpResponse> Fasp::answer(HttpRequest request) {
   const Result<std::string> host = co_await servers_.authenticate(request);
@@ -47,6 +48,8 @@ Task<HttpResponse> Fasp::dispatch(std::string host, HttpRequest request) {
     response.body = json::serialize(fediverse::make_fasp_provider_info(provider_));
     co_return response;
   }
+  if (request.method == "POST" && path == "/data_sharing/v0/announcements")
+    co_return co_await sharing_.announced(std::move(host), std::move(request.body));
   const bool changes = request.method == "POST" || request.method == "DELETE";
   if (changes && path.starts_with(kCapabilities) && path.ends_with(kActivation) &&
       path.size() > kCapabilities.size() + kActivation.size()) {
@@ -76,6 +79,7 @@ Task<HttpResponse> Fasp::activate(std::string host, std::string what, bool on) {
   const Result<void> done = co_await servers_.change(host, std::move(change));
   if (!done) co_return error_response(done.error());
   log_.info("fasp_activation", {{"server", host}, {"capability", id}, {"on", on ? "yes" : "no"}});
+  sharing_.activated(host);
   co_return no_content();
 }
 

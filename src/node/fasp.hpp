@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "node/fasp_servers.hpp"
+#include "node/fasp_sharing.hpp"
 
 namespace tagring::node {
 
 class Fasp {
  public:
-  Fasp(fediverse::FaspProvider provider, FaspServers& servers, const relay::Blocks& blocks, Log& log);
+  Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing,
+       const relay::Blocks& blocks, Log& log);
 
   // Answers any request below FaspServers::kPrefix.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -24,6 +25,7 @@ class Fasp {
 
   fediverse::FaspProvider provider_;
   FaspServers& servers_;
+  FaspSharing& sharing_;
   const relay::Blocks& blocks_;
   Log& log_;
 };

@@ -1,9 +1,13 @@
 #include "node/fasp_control.hpp"
 
+#include <algorithm>
+
 #include "base/bytes.hpp"
 
 namespace tagring::node {
 namespace {
+
+constexpr std::int64_t kBackfillCount = 1'000;
 
 json::object to_json(const relay::FaspServer& server) {
   json::array capabilities;
@@ -19,11 +23,22 @@ json::object to_json(const relay::FaspServer& server) {
           {"capabilities", std::move(capabilities)}};
 }
 
+json::object to_json(const relay::FaspBackfill& backfill) {
+  return {{"wanted", backfill.wanted},
+          {"received", backfill.received},
+          {"done", !backfill.more || backfill.received >= backfill.wanted}};
+}
+
 }  // namespace
 
 json::object FaspControl::list() const {
   json::array servers;
-  for (const auto& [host, server] : servers_.all()) servers.push_back(to_json(server));
+  for (const auto& [host, server] : servers_.all()) {
+    json::object item = to_json(server);
+    if (const relay::FaspBackfill* backfill = sharing_.backfill_of(host); backfill != nullptr)
+      item["backfill"] = to_json(*backfill);
+    servers.push_back(std::move(item));
+  }
   return {{"servers", std::move(servers)}};
 }
 
@@ -36,8 +51,18 @@ Task<Result<json::object>> FaspControl::change(std::string path, json::object re
   std::string host = ascii_lower(json::get_string(request, "host").value_or(""));
   if (path == "/fasp/remove") {
     const std::string removed = host;
+    co_await sharing_.take_leave(host);
     CO_TRY_VOID(co_await servers_.remove(std::move(host)));
     co_return json::object{{"removed", removed}};
+  }
+  if (path == "/fasp/backfill") {
+    const std::int64_t count = json::get_int(request, "count").value_or(kBackfillCount);
+    CO_TRY(const relay::FaspBackfill begun,
+           co_await sharing_.backfill(std::move(host),
+                                      static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))));
+    json::object answer = to_json(begun);
+    answer["host"] = begun.server;
+    co_return answer;
   }
   co_return fail(ErrorCode::kNotFound, "no such control request");
 }

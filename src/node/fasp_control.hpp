@@ -1,25 +1,28 @@
 // The administrator's requests about this node as a FASP, as JSON (see control.hpp).
 //
 //   GET  /fasp            {"servers": [{"host", "base_url", "fasp_id", "server_id", "fingerprint",
-//                         "completion_url", "since", "capabilities": […]}]}
+//                         "completion_url", "since", "capabilities": […],
+//                         "backfill": {"wanted", "received", "done"}?}]}
 //   POST /fasp/register   {"server"}: a host name, or the base URL of the server's FASP interface
 //   POST /fasp/remove     {"host"}
+//   POST /fasp/backfill   {"host", "count"?}: asks for that many old posts, 1000 if it is not said
 #pragma once
 
 #include "base/json.hpp"
-#include "node/fasp_servers.hpp"
+#include "node/fasp_sharing.hpp"
 
 namespace tagring::node {
 
 class FaspControl {
  public:
-  explicit FaspControl(FaspServers& servers) : servers_(servers) {}
+  FaspControl(FaspServers& servers, FaspSharing& sharing) : servers_(servers), sharing_(sharing) {}
 
   [[nodiscard]] json::object list() const;
   [[nodiscard]] Task<Result<json::object>> change(std::string path, json::object request);
 
  private:
   FaspServers& servers_;
+  FaspSharing& sharing_;
 };
 
 }  // namespace tagring::node

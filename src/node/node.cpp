@@ -136,8 +136,10 @@ struct Node::Parts {
                     world.clock, world.executor, rng.fork(), world.log),
         fasp_servers(signature_policy(identity, world.clock), world.fasp, blocks, identity, world.http,
                      world.clock, world.workers),
-        fasp(fasp_provider(config), fasp_servers, blocks, world.log),
-        fasp_control(fasp_servers),
+        fasp_sharing(fasp_servers, world.fasp, publisher, instances, blocks, world.clock, world.executor,
+                     rng.fork(), world.log),
+        fasp(fasp_provider(config), fasp_servers, fasp_sharing, blocks, world.log),
+        fasp_control(fasp_servers, fasp_sharing),
         pages(identity, rings, history, followers, blocks),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 world.store, world.log),
@@ -181,6 +183,7 @@ struct Node::Parts {
   Replayer replayer;
   TagSources tag_sources;
   FaspServers fasp_servers;
+  FaspSharing fasp_sharing;
   Fasp fasp;
   FaspControl fasp_control;
   Pages pages;
@@ -245,6 +248,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
+  CO_TRY_VOID(co_await fasp_sharing.load());
   co_return Result<void>();
 }
 
@@ -280,6 +284,7 @@ Task<Result<void>> Node::start() {
   parts_->announcer.start();
   parts_->replayer.start();
   parts_->tag_sources.start();
+  parts_->fasp_sharing.start();
   parts_->subscriber.start();
   co_return Result<void>();
 }
@@ -287,6 +292,7 @@ Task<Result<void>> Node::start() {
 Task<void> Node::stop() {
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
+  co_await parts_->fasp_sharing.stop();
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
   co_await parts_->transfer.stop();
@@ -338,7 +344,8 @@ Subscriber& Node::subscriber() { return parts_->subscriber; }
 Roles& Node::roles() { return parts_->roles; }
 
 bool Node::is_idle() const {
-  return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle();
+  return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle() &&
+         parts_->fasp_sharing.idle();
 }
 
 json::object Node::status() const {
@@ -386,6 +393,8 @@ json::object Node::status() const {
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},
       {"replaying", parts_->replayer.active()},
+      {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
+                            {"waiting", parts_->fasp_sharing.waiting()}}},
       {"transferred", parts_->transfer.fetched()},
       {"idle", is_idle()}};
 }

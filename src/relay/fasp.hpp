@@ -53,7 +53,7 @@ struct FaspBackfill {
   std::uint64_t received = 0;
   bool more = true;  // as far as the server has said
   WallTime since;
-  std::uint64_t asked = 0;  // of `wanted`, how many the server was asked for so far
+  std::uint64_t asked = 0;  // how many had come when the server was asked last
 
   friend bool operator==(const FaspBackfill&, const FaspBackfill&) = default;
 };
