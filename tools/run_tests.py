@@ -66,6 +66,7 @@ def suites(which):
     yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])
+    yield "interop/fasp", lambda: script([NODE, "tests/interop/fasp_check.mjs"])
     yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for folder in ["app", "package", "cluster"]:

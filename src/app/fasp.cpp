@@ -43,6 +43,9 @@ int list(const Options& options) {
     json::for_each(json::find(server, "capabilities"), [&](const json::value& capability) {
       capabilities += (capabilities.empty() ? "" : ", ") + std::string(capability.get_string());
     });
+    if (const json::value* tags = json::find(server, "hashtags"); tags != nullptr && tags->is_array())
+      capabilities +=
+          tags->get_array().empty() ? "" : fmt::format(" ({} hashtags)", tags->get_array().size());
     if (capabilities.empty()) capabilities = "none activated: " + text_of(server, "completion_url");
     if (const json::object* posts = json::get_object(server, "backfill"); posts != nullptr)
       capabilities +=

@@ -119,4 +119,11 @@ Result<std::string> parse_fasp_created(std::string_view body, std::string_view k
   return name_in(*created, "id");
 }
 
+std::string make_fasp_hashtag_announcement(std::string_view hashtag, bool gone,
+                                           const std::vector<std::string>& uris) {
+  return json::serialize(json::object{{"hashtag", hashtag},
+                                      {"eventType", gone ? "delete" : "new"},
+                                      {"objectUris", json::array(uris.begin(), uris.end())}});
+}
+
 }  // namespace tagring::fediverse

@@ -53,4 +53,9 @@ Result<FaspAnnouncement> parse_fasp_announcement(std::string_view body, std::siz
 // The id in {"subscription": {"id": …}} or {"backfillRequest": {"id": …}}, text or number.
 Result<std::string> parse_fasp_created(std::string_view body, std::string_view key);
 
+// What a FASP tells a server of a hashtag (hashtag_subscription, docs/fasp.md): objects that have come under
+// it, or left it.
+std::string make_fasp_hashtag_announcement(std::string_view hashtag, bool gone,
+                                           const std::vector<std::string>& uris);
+
 }  // namespace tagring::fediverse

@@ -22,8 +22,13 @@ HttpResponse not_found() { return error_response({ErrorCode::kNotFound, "nothing
 }  // namespace
 
 Fasp::Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing,
-           const relay::Blocks& blocks, Log& log)
-    : provider_(std::move(provider)), servers_(servers), sharing_(sharing), blocks_(blocks), log_(log) {}
+           FaspHashtags& hashtags, const relay::Blocks& blocks, Log& log)
+    : provider_(std::move(provider)),
+      servers_(servers),
+      sharing_(sharing),
+      hashtags_(hashtags),
+      blocks_(blocks),
+      log_(log) {}
 
 Task<HttpResponse> Fasp::answer(HttpRequest request) {
   const Result<std::string> host = co_await servers_.authenticate(request);
@@ -50,6 +55,11 @@ Task<HttpResponse> Fasp::dispatch(std::string host, HttpRequest request) {
   }
   if (request.method == "POST" && path == "/data_sharing/v0/announcements")
     co_return co_await sharing_.announced(std::move(host), std::move(request.body));
+  if (path.starts_with(FaspHashtags::kPrefix)) {
+    const std::string rest =
+        request.target.substr(FaspServers::kPrefix.size() + FaspHashtags::kPrefix.size());
+    co_return co_await hashtags_.answer(std::move(host), std::move(request.method), rest);
+  }
   const bool changes = request.method == "POST" || request.method == "DELETE";
   if (changes && path.starts_with(kCapabilities) && path.ends_with(kActivation) &&
       path.size() > kCapabilities.size() + kActivation.size()) {
@@ -76,6 +86,10 @@ Task<HttpResponse> Fasp::activate(std::string host, std::string what, bool on) {
     server.content_subscription.clear();
     server.account_subscription.clear();
   };
+  if (id == "hashtag_subscription" && !on) {
+    const Result<void> forgotten = co_await hashtags_.forget(host);
+    if (!forgotten) co_return error_response(forgotten.error());
+  }
   const Result<void> done = co_await servers_.change(host, std::move(change));
   if (!done) co_return error_response(done.error());
   log_.info("fasp_activation", {{"server", host}, {"capability", id}, {"on", on ? "yes" : "no"}});

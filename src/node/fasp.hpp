@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "node/fasp_hashtags.hpp"
 #include "node/fasp_sharing.hpp"
 
 namespace tagring::node {
 
 class Fasp {
  public:
-  Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing,
+  Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing, FaspHashtags& hashtags,
        const relay::Blocks& blocks, Log& log);
 
   // Answers any request below FaspServers::kPrefix.
@@ -26,6 +27,7 @@ class Fasp {
   fediverse::FaspProvider provider_;
   FaspServers& servers_;
   FaspSharing& sharing_;
+  FaspHashtags& hashtags_;
   const relay::Blocks& blocks_;
   Log& log_;
 };

@@ -37,6 +37,8 @@ json::object FaspControl::list() const {
     json::object item = to_json(server);
     if (const relay::FaspBackfill* backfill = sharing_.backfill_of(host); backfill != nullptr)
       item["backfill"] = to_json(*backfill);
+    const std::vector<std::string> hashtags = hashtags_.hashtags(host);
+    item["hashtags"] = json::array(hashtags.begin(), hashtags.end());
     servers.push_back(std::move(item));
   }
   return {{"servers", std::move(servers)}};
@@ -52,6 +54,7 @@ Task<Result<json::object>> FaspControl::change(std::string path, json::object re
   if (path == "/fasp/remove") {
     const std::string removed = host;
     co_await sharing_.take_leave(host);
+    CO_TRY_VOID(co_await hashtags_.forget(host));
     CO_TRY_VOID(co_await servers_.remove(std::move(host)));
     co_return json::object{{"removed", removed}};
   }

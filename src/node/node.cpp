@@ -68,7 +68,7 @@ fediverse::FaspProvider fasp_provider(const Config& config) {
   provider.name = "tagring on " + config.host;
   provider.privacy_policy = config.fasp_privacy_policy;
   provider.contact_email = config.fasp_contact_email;
-  provider.capabilities = {{"data_sharing", "0.1"}};
+  provider.capabilities = {{"data_sharing", "0.1"}, {"hashtag_subscription", "0.1"}};
   return provider;
 }
 
@@ -138,8 +138,10 @@ struct Node::Parts {
                      world.clock, world.workers),
         fasp_sharing(fasp_servers, world.fasp, publisher, instances, blocks, world.clock, world.executor,
                      rng.fork(), world.log),
-        fasp(fasp_provider(config), fasp_servers, fasp_sharing, blocks, world.log),
-        fasp_control(fasp_servers, fasp_sharing),
+        fasp_hashtags(config.tags_per_instance, fasp_servers, hashtag_followers, history, instances, blocks,
+                      world.clock),
+        fasp(fasp_provider(config), fasp_servers, fasp_sharing, fasp_hashtags, blocks, world.log),
+        fasp_control(fasp_servers, fasp_sharing, fasp_hashtags),
         pages(identity, rings, history, followers, blocks),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 world.store, world.log),
@@ -184,6 +186,7 @@ struct Node::Parts {
   TagSources tag_sources;
   FaspServers fasp_servers;
   FaspSharing fasp_sharing;
+  FaspHashtags fasp_hashtags;
   Fasp fasp;
   FaspControl fasp_control;
   Pages pages;
@@ -216,6 +219,9 @@ void Node::Parts::connect() {
   partials.is_denied = sync.is_denied = [this](const std::string& actor) {
     return instances.is_denied(host_of(actor)) || blocks.of_actor(actor) != nullptr;
   };
+  announcer.deliver_to_fasp_server = [this](std::string destination, std::string body) {
+    return fasp_hashtags.deliver(std::move(destination), std::move(body));
+  };
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
@@ -237,14 +243,17 @@ Task<Result<void>> Node::Parts::check_partials() {
 
 Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await check_partials());
+  CO_TRY_VOID(co_await fasp_servers.load());
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await instances.load());
   CO_TRY_VOID(co_await moderation.load());
-  std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) { instances.note(f); };
+  std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) {
+    instances.note(f);
+    fasp_hashtags.note(f);
+  };
   CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
   CO_TRY_VOID(co_await replayer.load());
   CO_TRY_VOID(co_await tag_sources.load());
-  CO_TRY_VOID(co_await fasp_servers.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
