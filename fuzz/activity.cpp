@@ -4,6 +4,7 @@
 #include "fediverse/builders.hpp"
 #include "fuzz/checks.hpp"
 #include "fuzz/target.hpp"
+#include "hashtag/uri.hpp"
 
 namespace tagring::fuzzing {
 namespace {

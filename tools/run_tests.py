@@ -67,6 +67,7 @@ def suites(which):
     yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
     yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])
     yield "interop/documents", lambda: script([sys.executable, "tests/interop/documents_check.py"])
+    yield "interop/fasp", lambda: script([NODE, "tests/interop/fasp_check.mjs"])
     yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
     yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
     yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])

@@ -21,6 +21,7 @@
   X(unsubscribe)       \
   X(instance)          \
   X(block)             \
+  X(fasp)              \
   X(feed)              \
   X(ring)              \
   X(owners)            \

@@ -100,6 +100,7 @@ Task<Result<void>> Daemon::open() {
                                 stores->instances,
                                 stores->blocks,
                                 stores->replays,
+                                stores->fasp,
                                 stores->history,
                                 log,
                                 seed,

@@ -169,6 +169,22 @@ Result<PublicKey> PublicKey::from_multibase(std::string_view text) {
   return PublicKey(std::move(checked));
 }
 
+Result<PublicKey> PublicKey::from_ed25519(std::string_view raw) {
+  if (raw.size() != kEd25519Size) return refuse("an Ed25519 key has 32 octets");
+  TRY(Key key,
+      check_key(own(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, octets(raw), raw.size()))));
+  return PublicKey(std::move(key));
+}
+
+std::string PublicKey::ed25519() const {
+  std::string raw(kEd25519Size, '\0');
+  std::size_t size = raw.size();
+  const int done =
+      EVP_PKEY_get_raw_public_key(key_.get(), reinterpret_cast<unsigned char*>(raw.data()), &size);
+  TR_ASSERT(done == 1 && size == raw.size());
+  return raw;
+}
+
 KeyType PublicKey::type() const { return type_of(key_.get()); }
 
 std::string PublicKey::pem() const { return public_pem(key_.get()); }

@@ -35,8 +35,12 @@ class PublicKey {
   // ed25519-pub with 32 octets or rsa-pub with PKCS #1. Errors and limits as above.
   static Result<PublicKey> from_multibase(std::string_view text);
 
+  // The 32 octets of an Ed25519 key. kInvalid if they are none.
+  static Result<PublicKey> from_ed25519(std::string_view octets);
+
   [[nodiscard]] KeyType type() const;
-  [[nodiscard]] std::string pem() const;  // SubjectPublicKeyInfo
+  [[nodiscard]] std::string pem() const;      // SubjectPublicKeyInfo
+  [[nodiscard]] std::string ed25519() const;  // the 32 octets; only of an Ed25519 key
   [[nodiscard]] bool verify(std::string_view message, std::string_view signature) const {
     return verify(message, signature, algorithm_of(type()));
   }

@@ -102,6 +102,27 @@ CREATE TABLE replay_sent(
   host TEXT NOT NULL, digest INTEGER NOT NULL, PRIMARY KEY(host, digest)
 ) WITHOUT ROWID, STRICT;
 
+-- As a FASP (relay/fasp.hpp): servers that this node is registered with, what they told of and is not looked
+-- at yet, requests for old posts, and what is to be looked at again.
+CREATE TABLE fasp_servers(
+  host TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, base_url TEXT NOT NULL, fasp_id TEXT NOT NULL,
+  own_key TEXT NOT NULL, server_key BLOB NOT NULL, completion_url TEXT NOT NULL, since INTEGER NOT NULL,
+  shares INTEGER NOT NULL, hashtags INTEGER NOT NULL, content_subscription TEXT NOT NULL,
+  account_subscription TEXT NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE TABLE fasp_news(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, server TEXT NOT NULL, uri TEXT NOT NULL, account INTEGER NOT NULL,
+  gone INTEGER NOT NULL, since INTEGER NOT NULL, UNIQUE(server, uri)
+) STRICT;
+CREATE TABLE fasp_backfills(
+  server TEXT PRIMARY KEY, id TEXT NOT NULL, wanted INTEGER NOT NULL, received INTEGER NOT NULL,
+  more INTEGER NOT NULL, since INTEGER NOT NULL, asked INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE TABLE fasp_posts(
+  uri TEXT PRIMARY KEY, checked INTEGER NOT NULL, due INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE INDEX fasp_posts_by_due ON fasp_posts(due);
+
 -- Subscriber.
 CREATE TABLE wants(tag TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(tag, reason)) WITHOUT ROWID, STRICT;
 CREATE TABLE subscriptions(

@@ -5,6 +5,7 @@
 
 #include "db/block_store.hpp"
 #include "db/database.hpp"
+#include "db/fasp_store.hpp"
 #include "db/history_store.hpp"
 #include "db/instance_store.hpp"
 #include "db/meta.hpp"
@@ -20,6 +21,7 @@ struct Stores {
         instances(*database),
         blocks(*database),
         replays(*database),
+        fasp(*database),
         history(*database),
         meta(*database) {}
 
@@ -28,6 +30,7 @@ struct Stores {
   SqliteInstanceStore instances;
   SqliteBlockStore blocks;
   SqliteReplayStore replays;
+  SqliteFaspStore fasp;
   SqliteHistoryStore history;
   SqliteMeta meta;
 };

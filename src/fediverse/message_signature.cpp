@@ -19,6 +19,9 @@ std::string_view path_of(std::string_view target) { return target.substr(0, targ
 
 Result<std::string> component(std::string_view name, const SignedMessage& message) {
   const std::string_view target = message.target;
+  if (message.status && name == "@status") return fmt::to_string(*message.status);
+  if (message.status && name.starts_with('@'))
+    return refuse(fmt::format("signature of a response covers {}", name));
   if (name == "@method") return std::string(message.method);
   if (name == "@target-uri") return fmt::format("{}://{}{}", message.scheme, message.authority, target);
   if (name == "@authority") return message.authority;
@@ -124,7 +127,9 @@ Result<SignatureClaim> read_one(const sf::Member& member, const sf::Dictionary& 
   const std::string* octets = found == signatures.end() ? nullptr : sf::octets_of(*found);
   if (octets == nullptr) return refuse("Signature has no byte sequence " + member.key);
   const auto* key_id = sf::find<std::string>(input->parameters, "keyid");
-  if (key_id == nullptr || !Url::parse(*key_id)) return refuse("keyid is not an http(s) URL");
+  if (policy.agreed_key_ids && key_id == nullptr) return refuse("signature has no keyid");
+  if (!policy.agreed_key_ids && (key_id == nullptr || !Url::parse(*key_id)))
+    return refuse("keyid is not an http(s) URL");
 
   SignatureClaim claim;
   claim.key_id = *key_id;

@@ -18,6 +18,7 @@ struct SignedMessage {
   std::string authority;  // lower case, without the scheme's default port
   std::string_view target;
   const Headers& headers;
+  std::optional<int> status = {};  // set: it is a response, and the four above count for nothing
 };
 
 // The text that is signed (RFC 9421 §2.5). `input` is a member of Signature-Input. kDenied if a component is

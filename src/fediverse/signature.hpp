@@ -39,6 +39,8 @@ struct SignaturePolicy {
   // Requests dated earlier are refused. With the start of the process here, nothing that a ReplayCache has
   // forgotten by a restart gets in again.
   std::optional<WallTime> not_before;
+  // Key ids are names that two servers have agreed on, and no URLs (fasp_signature.hpp).
+  bool agreed_key_ids = false;
 };
 
 // A signature that was read, and whose request fits it, but whose key has not been tried: see verify().

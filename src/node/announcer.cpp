@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "fediverse/fasp.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
 
@@ -17,6 +18,7 @@ constexpr Duration kPruneEvery = std::chrono::minutes(1);
 constexpr Duration kSpreadPerInbox = Duration(10);
 constexpr Duration kSpreadMax = std::chrono::minutes(1);
 constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
+constexpr std::size_t kFaspObjectsMax = 100;  // of one announcement
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
 
 }  // namespace
@@ -76,7 +78,9 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
       std::min(kSpreadMax, kSpreadPerInbox * static_cast<Duration::rep>(targets->size() - 1));
   for (const auto& [destination, target] : *targets) {
     if (target.since >= item->entry.seq) continue;
-    const bool is_node = target.via() == relay::Via::kNode;
+    const relay::Via via = target.via();
+    const bool is_node = via == relay::Via::kNode;
+    const bool by_tag = is_node || via == relay::Via::kFasp;  // told of every hashtag of a post
     // Never back to where it comes from.
     if (!is_node && (target.host == author_host || !blocks_.may_go(author_host, target.host))) continue;
     bool done = false;
@@ -85,8 +89,8 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
       done = cursor != cursors->end() && cursor->second >= item->entry.seq;
     }
     Inbox& inbox = inboxes_[destination];
-    inbox.is_node = is_node;
-    if ((is_node || concerns_people(destination, inbox, item)) && !done)
+    inbox.via = via;
+    if ((by_tag || concerns_people(destination, inbox, item)) && !done)
       lanes_.push(destination, item, is_node ? Duration::zero() : spread);
   }
 }
@@ -134,7 +138,9 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
   const std::size_t count = items.size();
   Items again;
-  if (inboxes_[inbox].is_node) {
+  if (inboxes_[inbox].via == relay::Via::kFasp) {
+    again = co_await send_to_fasp_server(inbox, std::move(items));
+  } else if (inboxes_[inbox].via == relay::Via::kNode) {
     again = co_await send_to_node(inbox, std::move(items));
   } else {
     again = co_await send_to_people(inbox, std::move(items));
@@ -181,6 +187,37 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
     if (!refusals) co_return items;  // both kinds again: what was taken is known there
     for (const Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kDenied) on_lost_follower(refusal.tag, inbox);
+    }
+  }
+  co_return Items();
+}
+
+// By hashtag, what came before what left. If one announcement fails, it and those after it are sent again.
+Task<Announcer::Items> Announcer::send_to_fasp_server(std::string inbox, Items items) {
+  std::map<std::pair<std::string, relay::Op>, Items> groups;
+  for (const Item& item : items) {
+    const relay::TagEvent& event = item->entry.event;
+    const bool agreed = event.op == relay::Op::kRemove || event.indexable;
+    if (agreed && followers_.target(event.tag, inbox) != nullptr)
+      groups[{event.tag, event.op}].push_back(item);
+  }
+  std::set<Item> left;
+  for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
+  for (const auto& [about, group] : groups) {
+    for (std::size_t from = 0; from < group.size(); from += kFaspObjectsMax) {
+      std::vector<std::string> uris;
+      const std::size_t to = std::min(group.size(), from + kFaspObjectsMax);
+      for (std::size_t i = from; i < to; ++i) uris.push_back(group[i]->entry.event.uri);
+      std::string body =
+          fediverse::make_fasp_hashtag_announcement(about.first, about.second == relay::Op::kRemove, uris);
+      const Result<HttpResponse> response = co_await deliver_to_fasp_server(inbox, std::move(body));
+      if (is_gone(response)) {
+        on_lost_follower(about.first, inbox);
+      } else if (!was_accepted(response) && !was_refused(response)) {
+        std::erase_if(items, [&](const Item& item) { return !left.contains(item); });
+        co_return items;
+      }
+      for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
     }
   }
   co_return Items();

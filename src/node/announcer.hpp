@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -38,6 +39,9 @@ class Announcer {
   std::function<void(const std::string& tag, const std::string& inbox)> on_lost_follower =
       [](const std::string&, const std::string&) {};
 
+  // Sends an announcement to a server that uses this node as a FASP (node/fasp_hashtags.hpp).
+  std::function<Task<Result<HttpResponse>>(std::string inbox, std::string body)> deliver_to_fasp_server;
+
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
@@ -56,7 +60,7 @@ class Announcer {
     bool undone = false;  // the first was lost, and the post was not announced under another yet
   };
   struct Inbox {
-    bool is_node = false;
+    relay::Via via = relay::Via::kBoost;
     std::uint64_t acknowledged = 0;
     std::map<std::string, Told> recent;
   };
@@ -74,6 +78,7 @@ class Announcer {
   Task<Items> send(std::string inbox, Items items);
   Task<Items> send_to_node(std::string inbox, Items items);
   std::string letter(relay::Op op, const Items& items);
+  Task<Items> send_to_fasp_server(std::string inbox, Items items);
   Task<Items> send_to_people(std::string inbox, Items items);
   std::string single(const std::string& actor, relay::Via via, const relay::TagEvent& event) const;
   Task<void> upkeep();

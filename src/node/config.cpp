@@ -161,6 +161,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.people", flag(config.people)},
       {"publish.archive_all", flag(config.archive_all)},
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
+      {"fasp.privacy_policy", text(config.fasp_privacy_policy)},
+      {"fasp.contact_email", text(config.fasp_contact_email)},
       {"followers.sync", flag(config.followers_sync)},
       {"followers.require_coverage", flag(config.followers_require_coverage)},
       {"followers.grace_minutes", number(config.followers_grace_minutes, 0, 1440)},

@@ -64,6 +64,10 @@ struct Config {
   // Why followers_sync is off although it was not turned off; empty if nothing is in the way.
   std::string followers_conflict;
 
+  // [fasp] (docs/fasp.md)
+  std::string fasp_privacy_policy;  // what servers are told; both may be empty
+  std::string fasp_contact_email;
+
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own
   std::filesystem::path ca_file;                        // trusted besides the system's

@@ -69,6 +69,7 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
   if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
   if (request.method == "GET" && path == "/blocks") co_return answer_json(moderation_.list());
+  if (request.method == "GET" && path == "/fasp") co_return answer_json(fasp_.list());
   if (request.method == "GET" && path == "/instances")
     co_return answer_json({{"instances", instances_.list()}});
   if (request.method == "GET" && path == "/instances/replays")
@@ -98,6 +99,10 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
   const std::string host = ascii_lower(json::get_string(request, "host").value_or(""));
   if (path.starts_with("/blocks/") || path.starts_with("/separations/")) {
     const Result<json::object> done = co_await moderation_.change(path, std::move(request));
+    co_return done ? answer_json(*done) : error_response(done.error());
+  }
+  if (path.starts_with("/fasp/")) {
+    const Result<json::object> done = co_await fasp_.change(path, std::move(request));
     co_return done ? answer_json(*done) : error_response(done.error());
   }
   if (path == "/instances/permit") co_return co_await permit(host, std::move(request));

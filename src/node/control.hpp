@@ -14,6 +14,7 @@
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
 //   GET  /blocks, POST /blocks/…        moderation: node/moderation_control.hpp
+//   GET  /fasp, POST /fasp/…            this node as a FASP: node/fasp_control.hpp
 //   POST /followers/check        {"actor", "apply"}  compares with an actor who is followed (FEP-8fcf)
 //   POST /followers/verify              computes the digests of all followers anew
 //   GET  /instances/replays             histories on their way into instances
@@ -27,6 +28,7 @@
 
 #include <functional>
 
+#include "node/fasp_control.hpp"
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
 #include "node/moderation_control.hpp"
@@ -39,7 +41,7 @@ class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
           Moderation& moderation, FollowerSync& sync, TagSources& tag_sources, Replayer& replayer,
-          relay::Store& store, Log& log)
+          FaspControl& fasp, relay::Store& store, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
@@ -48,6 +50,7 @@ class Control {
         sync_(sync),
         tag_sources_(tag_sources),
         replayer_(replayer),
+        fasp_(fasp),
         store_(store),
         log_(log) {}
 
@@ -78,6 +81,7 @@ class Control {
   FollowerSync& sync_;
   TagSources& tag_sources_;
   Replayer& replayer_;
+  FaspControl& fasp_;
   relay::Store& store_;
   Log& log_;
 };

@@ -74,7 +74,7 @@ Task<Result<std::string>> Courier::fetch_body(std::string url) {
     }
     if (response.status == 404 || response.status == 410)
       co_return fail(ErrorCode::kNotFound, url + " is gone");
-    if (response.status >= 400 && response.status < 500) {
+    if (response.status == 401 || was_refused(Result<HttpResponse>(response))) {
       co_return fail(ErrorCode::kDenied, fmt::format("{} answered {}", url, response.status));
     }
     if (response.status != 200)

@@ -20,8 +20,9 @@ class Courier {
       : identity_(identity), http_(http), clock_(clock), workers_(workers), knocks_(clock) {}
 
   // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
-  // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx and for redirects to other
-  // servers. What it says of itself is for the caller to check.
+  // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx, but for those about time
+  // and load (kUnavailable), and for redirects to other servers. What it says of itself is for the caller to
+  // check.
   [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
   // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
   // header Collection-Synchronization, if there is to be one.

@@ -6,6 +6,7 @@
 #include "crypto/hash.hpp"
 #include "node/catch_up.hpp"
 #include "node/control.hpp"
+#include "node/fasp.hpp"
 #include "node/hand_out.hpp"
 #include "node/pages.hpp"
 #include "node/proxy.hpp"
@@ -63,6 +64,15 @@ relay::LaneOptions lane_options() {
   relay::LaneOptions options;
   options.gather = Duration(20);
   return options;
+}
+
+fediverse::FaspProvider fasp_provider(const Config& config) {
+  fediverse::FaspProvider provider;
+  provider.name = "tagring on " + config.host;
+  provider.privacy_policy = config.fasp_privacy_policy;
+  provider.contact_email = config.fasp_contact_email;
+  provider.capabilities = {{"data_sharing", "0.1"}, {"hashtag_subscription", "0.1"}};
+  return provider;
 }
 
 TagSources::Options tag_options(const Config& config, const Environment& world) {
@@ -128,9 +138,17 @@ struct Node::Parts {
         tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
                     world.clock, world.executor, rng.fork(), world.log),
         proxy(identity, history, blocks),
+        fasp_servers(signature_policy(identity, world.clock), world.fasp, blocks, identity, world.http,
+                     world.clock, world.workers),
+        fasp_sharing(fasp_servers, world.fasp, publisher, instances, blocks, world.clock, world.executor,
+                     rng.fork(), world.log),
+        fasp_hashtags(config.tags_per_instance, fasp_servers, hashtag_followers, history, instances, blocks,
+                      world.clock),
+        fasp(fasp_provider(config), fasp_servers, fasp_sharing, fasp_hashtags, blocks, world.log),
+        fasp_control(fasp_servers, fasp_sharing, fasp_hashtags),
         pages(identity, rings, history, followers, blocks),
-        control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, world.store,
-                world.log),
+        control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
+                world.store, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -171,6 +189,11 @@ struct Node::Parts {
   Replayer replayer;
   TagSources tag_sources;
   Proxy proxy;
+  FaspServers fasp_servers;
+  FaspSharing fasp_sharing;
+  FaspHashtags fasp_hashtags;
+  Fasp fasp;
+  FaspControl fasp_control;
   Pages pages;
   Control control;
   TaskGroup tasks;
@@ -202,6 +225,9 @@ void Node::Parts::connect() {
   partials.is_denied = sync.is_denied = [this](const std::string& actor) {
     return instances.is_denied(host_of(actor)) || blocks.of_actor(actor) != nullptr;
   };
+  announcer.deliver_to_fasp_server = [this](std::string destination, std::string body) {
+    return fasp_hashtags.deliver(std::move(destination), std::move(body));
+  };
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
@@ -223,16 +249,21 @@ Task<Result<void>> Node::Parts::check_partials() {
 
 Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await check_partials());
+  CO_TRY_VOID(co_await fasp_servers.load());
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await instances.load());
   CO_TRY_VOID(co_await moderation.load());
-  std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) { instances.note(f); };
+  std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) {
+    instances.note(f);
+    fasp_hashtags.note(f);
+  };
   CO_TRY_VOID(co_await hashtag_followers.load(std::move(note)));
   CO_TRY_VOID(co_await replayer.load());
   CO_TRY_VOID(co_await tag_sources.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
   CO_TRY_VOID(co_await outbox.load());
+  CO_TRY_VOID(co_await fasp_sharing.load());
   co_return Result<void>();
 }
 
@@ -268,6 +299,7 @@ Task<Result<void>> Node::start() {
   parts_->announcer.start();
   parts_->replayer.start();
   parts_->tag_sources.start();
+  parts_->fasp_sharing.start();
   parts_->subscriber.start();
   co_return Result<void>();
 }
@@ -275,6 +307,7 @@ Task<Result<void>> Node::start() {
 Task<void> Node::stop() {
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
+  co_await parts_->fasp_sharing.stop();
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
   co_await parts_->transfer.stop();
@@ -298,6 +331,7 @@ Task<void> Node::leave() {
 Task<HttpResponse> Node::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
   if (path.starts_with(kAdminPath)) co_return co_await parts_->administer(std::move(request));
+  if (path.starts_with("/fasp/")) co_return co_await parts_->fasp.answer(std::move(request));
   if (request.method == "POST" && path == RingService::kPath)
     co_return co_await parts_->rings.answer(std::move(request));
   if (request.method == "POST" && path == Transfer::kPath)
@@ -326,7 +360,8 @@ Subscriber& Node::subscriber() { return parts_->subscriber; }
 Roles& Node::roles() { return parts_->roles; }
 
 bool Node::is_idle() const {
-  return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle();
+  return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle() &&
+         parts_->fasp_sharing.idle();
 }
 
 json::object Node::status() const {
@@ -374,6 +409,8 @@ json::object Node::status() const {
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},
       {"replaying", parts_->replayer.active()},
+      {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
+                            {"waiting", parts_->fasp_sharing.waiting()}}},
       {"transferred", parts_->transfer.fetched()},
       {"idle", is_idle()}};
 }

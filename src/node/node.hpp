@@ -14,6 +14,7 @@
 #include "node/replay.hpp"
 #include "node/tag_sources.hpp"
 #include "node/transfer.hpp"
+#include "relay/fasp.hpp"
 
 namespace tagring::node {
 
@@ -27,6 +28,7 @@ struct Environment {
   relay::InstanceStore& instances;
   relay::BlockStore& blocks;
   relay::ReplayStore& replays;
+  relay::FaspStore& fasp;
   storage::HistoryStore& history;
   Log& log;
   std::uint64_t seed = 0;

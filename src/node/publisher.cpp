@@ -28,6 +28,11 @@ Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::Remote
   if (!instances_.may_publish(note.author)) {
     co_return fail(ErrorCode::kDenied, not_taken(note.author));
   }
+  co_return co_await take(std::move(note), std::move(author), is_update);
+}
+
+Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::RemoteActor author,
+                                         bool is_update) {
   CO_TRY_VOID(moderation_.blocks().check_actor(note.author));
   const bool is_public = note.visibility == fediverse::Visibility::kPublic;
   if (!is_public && !is_update)
@@ -94,6 +99,78 @@ Task<Publisher::Outcome> Publisher::announced(std::string uri) {
   if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
   CO_TRY(fediverse::RemoteActor author, co_await fetch_author(note.author));
   co_return co_await post(std::move(note), std::move(author), /*is_update=*/false);
+}
+
+// --- what servers tell of by URI ---------------------------------------------------------------------------
+
+Task<Result<void>> Publisher::take_out(std::string uri) {
+  Result<relay::PublishedPost> known = co_await store_.find_post(std::move(uri));
+  if (!known && known.error().code == ErrorCode::kNotFound) co_return Result<void>();
+  if (!known) co_return std::unexpected(known.error());
+  known->tags.clear();
+  co_return co_await roles_.publish(std::move(*known));
+}
+
+Task<Result<bool>> Publisher::shared(std::string uri, bool by_sharing) {
+  const Result<std::string> body = co_await courier_.fetch_body(uri);
+  bool is_gone = !body && body.error().code == ErrorCode::kNotFound;
+  if (!body && !is_gone) co_return std::unexpected(body.error());
+  json::object document;
+  if (!is_gone) {
+    CO_TRY(document, json::parse_object(*body));
+    if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+    is_gone = !fediverse::is_post(document);  // a Tombstone
+  }
+  if (is_gone) {
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return false;
+  }
+  const std::string author = json::id_of(document, "attributedTo");
+  CO_TRY(fediverse::Note note,
+         fediverse::parse_note(document, author, clock_.wall_now(), fediverse::ParseLimits{}));
+  if (note.visibility != fediverse::Visibility::kPublic) {
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return false;
+  }
+  co_return co_await take_shared(std::move(note), by_sharing);
+}
+
+Task<Result<bool>> Publisher::take_shared(fediverse::Note note, bool by_sharing) {
+  const std::string uri = note.id;
+  const std::string author_id = note.author;
+  const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+  // Most posts have no hashtags, and nobody need be asked about them.
+  if (!known && note.tags.empty()) co_return false;
+  CO_TRY_VOID(moderation_.blocks().check_actor(author_id));
+  Result<fediverse::RemoteActor> author = co_await fetch_author(author_id);
+  const bool is_gone = !author && author.error().code == ErrorCode::kNotFound;
+  if (!author && !is_gone) co_return std::unexpected(author.error());
+  const bool agrees = author && fediverse::wishes_of(*author).archive;
+  if (author) {
+    CO_TRY(const std::optional<relay::Consent> before, co_await store_.consent(author_id));
+    if (agrees || before) {
+      CO_TRY_VOID(co_await learn(author_id, consent_of(*author)));
+    }
+  }
+  if (!agrees) {
+    if (is_gone || by_sharing) {
+      CO_TRY_VOID(co_await take_out(uri));
+    }
+    co_return false;
+  }
+  CO_TRY(const std::string passed_over,
+         co_await take(std::move(note), std::move(*author), /*is_update=*/known.has_value()));
+  if (!passed_over.empty()) co_return false;
+  const Result<relay::PublishedPost> now = co_await store_.find_post(uri);
+  co_return now && !now->tags.empty();
+}
+
+Task<Publisher::Outcome> Publisher::look_again(std::string author) {
+  CO_TRY(const std::optional<relay::Consent> known, co_await store_.consent(author));
+  if (!known) co_return "nobody whose posts are known here";
+  CO_TRY(const fediverse::RemoteActor actor, co_await fetch_author(author));
+  CO_TRY_VOID(co_await learn(std::move(author), consent_of(actor)));
+  co_return "";
 }
 
 // --- consent -----------------------------------------------------------------------------------------------

@@ -45,6 +45,16 @@ class Publisher {
   // The author, or somebody on his server, deleted it. `signed_body`: the Delete as it came, if others
   // believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor, std::string signed_body);
+  // A post that some server has told of by its URI, as the data sharing of a FASP does. It is fetched from
+  // its own server, and published as it is now if it is public and its author says `indexable`, whatever
+  // Options::archive_all; else it is taken out, if it came this way (`by_sharing`) or is not public any more.
+  // True if it stands under hashtags now. kUnavailable, kTimedOut or kDenied if its server does not show it;
+  // then nothing has changed. Whether posts of that server are taken is for the caller to ask.
+  [[nodiscard]] Task<Result<bool>> shared(std::string uri, bool by_sharing);
+  // Its own server says that it was deleted, or it has not been shown for too long.
+  [[nodiscard]] Task<Result<void>> take_out(std::string uri);
+  // An author whose posts are known here may have changed the profile.
+  [[nodiscard]] Task<Outcome> look_again(std::string author);
   // A post by its URI alone (a LitePub relay announces the posts of its people): fetched from its server.
   [[nodiscard]] Task<Outcome> announced(std::string uri);
   // The author's profile has changed.
@@ -64,6 +74,8 @@ class Publisher {
   Task<Result<void>> learn(std::string author, relay::Consent consent);
   Task<Result<void>> forward(relay::PublishedPost post, std::string signed_body);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
+  Task<Outcome> take(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
+  Task<Result<bool>> take_shared(fediverse::Note note, bool by_sharing);
   void remember(const std::string& author, relay::Consent consent);
 
   Options options_;

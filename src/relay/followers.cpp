@@ -9,7 +9,7 @@
 namespace tagring::relay {
 
 Via Followers::Target::via() const {
-  for (const Via via : {Via::kNode, Via::kBoost, Via::kTagRelay}) {
+  for (const Via via : {Via::kNode, Via::kBoost, Via::kTagRelay, Via::kFasp}) {
     if (followers[static_cast<std::size_t>(via)] > 0) return via;
   }
   return Via::kRelay;

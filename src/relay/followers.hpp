@@ -25,7 +25,7 @@ class Followers {
   struct Target {
     std::string host;                        // of the inbox
     std::uint64_t since = 0;                 // the least of theirs
-    std::array<std::size_t, 4> followers{};  // by Via
+    std::array<std::size_t, 5> followers{};  // by Via
 
     // The most visible way that one of them asked for.
     [[nodiscard]] Via via() const;

@@ -5,7 +5,8 @@
 // and stand there under their own ids. Nodes follow hashtag actors too, by the thousand, but what they get
 // is sent by the node's actor; so they stand in that actor's collection, a node under the ids of its own
 // hashtag actors: https://S/tag/x says that node S follows #x here. One digest of S then covers all its
-// hashtags. Who uses the node as a relay follows the public collection, and is in none.
+// hashtags. Who uses the node as a relay follows the public collection, and is in none; nor is a
+// server that uses the node as a FASP.
 #pragma once
 
 #include <optional>

@@ -64,6 +64,7 @@ enum class Via : std::uint8_t {
   kNode = 1,      // in our batched form
   kRelay = 2,     // one by one, from the node's actor, which the server uses as a relay
   kTagRelay = 3,  // the same from the hashtag actor
+  kFasp = 4,      // URIs in batches, to a server that uses the node as a FASP
 };
 
 // Somebody who gets announcements of a tag.

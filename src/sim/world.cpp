@@ -226,7 +226,7 @@ Task<void> World::boot(std::size_t i) {
                                 *run.http,           workers_,
                                 run.stores->relay,   run.stores->instances,
                                 run.stores->blocks,  run.stores->replays,
-                                run.stores->history, log_,
+                                run.stores->fasp,    run.stores->history, log_,
                                 rng_.next()};
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.

@@ -6,12 +6,15 @@
 //    "key_id", "now"}                     -> {"headers": {}}, Host among them
 //   {"op": "verify", "method", "target", "headers": {}, "body", "key": PEM or multibase, "authority", "now"}
 //                                         -> {"result": "genuine" | "not genuine" | why it is refused}
+//
+// The same between a FASP and a server, keys as PEM: "fasp sign" and "fasp verify" a request, and an answer,
+// which has a "status" in the place of method and URL.
 #include <iostream>
 #include <stdexcept>
 
 #include "base/json.hpp"
 #include "fediverse/actor.hpp"
-#include "fediverse/signature.hpp"
+#include "fediverse/fasp_signature.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -77,11 +80,57 @@ json::object verify(const json::object& o) {
   return {{"result", "not genuine"}};
 }
 
+json::object headers_to_json(const Headers& headers) {
+  json::object o;
+  for (const auto& [name, value] : headers) o[name] = value;
+  return o;
+}
+
+json::object fasp_sign(const json::object& o) {
+  const crypto::PrivateKey key = must(crypto::PrivateKey::from_pem(text(o, "key")));
+  if (const auto status = json::get_int(o, "status")) {
+    HttpResponse response;
+    response.status = static_cast<int>(*status);
+    response.body = text(o, "body");
+    sign_fasp_response(response, key, text(o, "key_id"), now(o));
+    return {{"headers", headers_to_json(response.headers)}};
+  }
+  HttpCall call(text(o, "method"), must(Url::parse(text(o, "url"))), Instant());
+  call.body = text(o, "body");
+  sign_fasp_call(call, key, text(o, "key_id"), now(o));
+  call.headers.set("Host", call.url.authority());
+  return {{"headers", headers_to_json(call.headers)}};
+}
+
+json::object fasp_verify(const json::object& o) {
+  const crypto::PublicKey key = must(crypto::PublicKey::from_pem(text(o, "key")));
+  if (const auto status = json::get_int(o, "status")) {
+    HttpResponse response;
+    response.status = static_cast<int>(*status);
+    response.headers = headers_of(o);
+    response.body = text(o, "body");
+    const auto genuine = check_fasp_response(response, key, now(o), std::chrono::minutes(5));
+    return {{"result", genuine ? "genuine" : genuine.error().message}};
+  }
+  HttpRequest request;
+  request.method = text(o, "method");
+  request.target = text(o, "target");
+  request.headers = headers_of(o);
+  request.body = text(o, "body");
+  SignaturePolicy policy;
+  policy.authorities = {text(o, "authority")};
+  const Result<SignatureClaim> claim = read_fasp_signature(request, now(o), policy);
+  if (!claim) return {{"result", claim.error().message}};
+  return {{"result", fediverse::verify(*claim, key) ? "genuine" : "not genuine"}};
+}
+
 json::object answer(const std::string& line) {
   const json::object o = must(json::parse_object(line));
   const std::string op = text(o, "op");
   if (op == "sign") return sign(o);
   if (op == "verify") return verify(o);
+  if (op == "fasp sign") return fasp_sign(o);
+  if (op == "fasp verify") return fasp_verify(o);
   throw std::runtime_error("no such op");
 }
 

@@ -14,7 +14,7 @@ struct Table {
   const char* name;
   const char* rows;
 };
-constexpr std::array<Table, 24> kTables = {{
+constexpr std::array<Table, 28> kTables = {{
     {"posts", "SELECT uri||' '||author||' '||published||' '||replace(tags,char(10),',') FROM posts"},
     {"outbox",
      "SELECT seq||' '||ring||' '||replicas_left||' '||tag||' '||op||' '||uri||' '||author||' '||published "
@@ -34,6 +34,13 @@ constexpr std::array<Table, 24> kTables = {{
     {"replays", "SELECT host||' '||tag||' '||state||' '||sent||' '||pages_done||' '||at FROM replays"},
     {"replay_pages", "SELECT host||' '||tag||' '||page||' '||after||' '||last FROM replay_pages"},
     {"replay_sent", "SELECT host||' '||digest FROM replay_sent"},
+    {"fasp_servers",
+     "SELECT host||' '||id||' '||base_url||' '||fasp_id||' '||hex(server_key)||' '||shares||' '||hashtags||' "
+     "'"
+     "||content_subscription||' '||account_subscription FROM fasp_servers"},
+    {"fasp_news", "SELECT server||' '||uri||' '||account||' '||gone FROM fasp_news ORDER BY seq"},
+    {"fasp_backfills", "SELECT server||' '||id||' '||received||' '||asked||' '||more FROM fasp_backfills"},
+    {"fasp_posts", "SELECT uri||' '||checked||' '||due FROM fasp_posts"},
     {"inboxes", "SELECT inbox||' '||acknowledged FROM inboxes"},
     {"wants", "SELECT tag||' '||reason FROM wants"},
     {"subscriptions", "SELECT tag||' '||owner||' '||follow_id||' '||accepted FROM subscriptions"},
@@ -151,20 +158,10 @@ void NodeTest::start(Config config) {
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_counter("incarnation")).value();
-  Environment environment{clock,
-                          loop.executor(kOwner),
-                          internet,
-                          workers,
-                          stores->relay,
-                          stores->instances,
-                          stores->blocks,
-                          stores->replays,
-                          stores->history,
-                          log,
-                          42,
-                          tag_tokens,
-                          read_followed_tags,
-                          services};
+  Environment environment{
+      clock,          loop.executor(kOwner), internet,     workers,         stores->relay, stores->instances,
+      stores->blocks, stores->replays,       stores->fasp, stores->history, log,           42,
+      tag_tokens,     read_followed_tags,    services};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);

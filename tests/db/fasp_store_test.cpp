@@ -1,0 +1,97 @@
+#include "db/fasp_store.hpp"
+
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using relay::FaspBackfill;
+using relay::FaspNews;
+using relay::FaspPost;
+using relay::FaspServer;
+
+class FaspStore : public StoresTest {
+ protected:
+  SqliteFaspStore& store() { return stores->fasp; }
+  FaspServer server(const std::string& host) {
+    return {.host = host,
+            .id = "id of " + host,
+            .base_url = "https://" + host + "/api/fasp",
+            .fasp_id = "7",
+            .own_key = "PEM",
+            .server_key = std::string("\0\xff key", 6),
+            .completion_url = "https://" + host + "/admin",
+            .since = at(5),
+            .shares = true,
+            .hashtags = false,
+            .content_subscription = "1",
+            .account_subscription = "2"};
+  }
+  static FaspNews news(const std::string& uri, bool gone = false) {
+    return {.seq = 0, .server = "a.example", .uri = uri, .account = false, .gone = gone, .since = at(9)};
+  }
+};
+
+TEST_F(FaspStore, KeepsServersByHost) {
+  must(store().save_server(server("b.example")));
+  must(store().save_server(server("a.example")));
+  FaspServer changed = server("b.example");
+  changed.hashtags = true;
+  changed.content_subscription.clear();
+  must(store().save_server(changed));
+  reopen();
+  EXPECT_EQ(must(store().servers()), (std::vector<FaspServer>{server("a.example"), changed}));
+}
+
+TEST_F(FaspStore, NewsComesInOrderAndReplacesWhatTheSameServerSaidBefore) {
+  const auto first = must(store().add_news({news("https://a.example/1"), news("https://a.example/2")}, {}));
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_LT(first[0].seq, first[1].seq);
+  const auto again = must(store().add_news({news("https://a.example/1", true)}, {}));
+  reopen();
+  EXPECT_EQ(must(store().news(0, 10)), (std::vector<FaspNews>{first[1], again[0]}));
+  must(store().drop_news(first[0].seq));  // replaced meanwhile: strikes off nothing
+  EXPECT_EQ(must(store().news(first[1].seq, 10)), again);
+  must(store().drop_news(again[0].seq));
+  must(store().drop_news(first[1].seq));
+  // Never a number that was given out before.
+  EXPECT_GT(must(store().add_news({news("https://a.example/3")}, {})).front().seq, again[0].seq);
+}
+
+TEST_F(FaspStore, NewsAndTheBackfillThatBroughtThemAreWrittenTogether) {
+  FaspBackfill backfill{"a.example", "672", 100, 0, true, at(3), 50};
+  must(store().save_backfill(backfill));
+  backfill.received = 1;
+  backfill.more = false;
+  must(store().add_news({news("https://a.example/1")}, backfill));
+  reopen();
+  EXPECT_EQ(must(store().backfills()), std::vector<FaspBackfill>{backfill});
+}
+
+TEST_F(FaspStore, ARemovedServerTakesItsNewsWithItAndLeavesThePosts) {
+  must(store().save_server(server("a.example")));
+  must(store().save_backfill({"a.example", "672", 100, 0, true, at(3), 50}));
+  must(store().add_news({news("https://a.example/1")}, {}));
+  must(store().save_post({"https://a.example/2", at(1), at(2)}));
+  must(store().drop_server("a.example"));
+  EXPECT_TRUE(must(store().servers()).empty());
+  EXPECT_TRUE(must(store().news(0, 10)).empty());
+  EXPECT_TRUE(must(store().backfills()).empty());
+  EXPECT_TRUE(must(store().find_post("https://a.example/2")));
+}
+
+TEST_F(FaspStore, GivesPostsThatAreDueTheLongestDueFirst) {
+  must(store().save_post({"https://a.example/1", at(1), at(30)}));
+  must(store().save_post({"https://a.example/2", at(1), at(10)}));
+  must(store().save_post({"https://a.example/3", at(1), at(20)}));
+  must(store().save_post({"https://a.example/2", at(5), at(25)}));
+  EXPECT_TRUE(must(store().due_posts(at(19), 10)).empty());
+  const FaspPost third{"https://a.example/3", at(1), at(20)};
+  EXPECT_EQ(must(store().due_posts(at(30), 1)), std::vector<FaspPost>{third});
+  EXPECT_EQ(must(store().due_posts(at(30), 10)).size(), 3U);
+  must(store().drop_post("https://a.example/3"));
+  EXPECT_FALSE(must(store().find_post("https://a.example/3")));
+}
+
+}  // namespace
+}  // namespace tagring::db

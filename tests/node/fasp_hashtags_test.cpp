@@ -1,0 +1,229 @@
+// The node as a FASP: servers that subscribe to hashtags, and what they are told.
+#include <fmt/format.h>
+
+#include "node/fasp_fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class FaspHashtags : public FaspTest {
+ protected:
+  FaspPeer& peer = enroll("social.example");
+  Author alice = make_author("https://home.example/users/alice");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+
+  void SetUp() override {
+    settle();
+    activate(peer, "hashtag_subscription");
+  }
+  static std::string path(const std::string& rest) { return "/hashtag_subscription/v0/hashtags" + rest; }
+  int put(const std::string& tag) { return ask_as(peer, "PUT", path("/" + tag)).status; }
+  void publish(const std::string& text) {
+    settle(std::chrono::seconds(2));
+    EXPECT_EQ(post_signed(text, alice).status, 202);
+    settle(std::chrono::seconds(5));
+  }
+  // "cats new 1": hashtag, event and the last part of each URI.
+  std::vector<std::string> told() {
+    std::vector<std::string> lines;
+    for (const HttpCall& call : calls_to(peer, "/hashtag_subscription/v0/announcements")) {
+      const json::object said = json::parse_object(call.body).value();
+      std::string line =
+          json::get_string(said, "hashtag").value() + " " + json::get_string(said, "eventType").value();
+      for (const json::value& uri : said.at("objectUris").as_array()) {
+        const std::string text(uri.as_string());
+        line += " " + text.substr(text.rfind('/') + 1);
+      }
+      lines.push_back(line);
+    }
+    return lines;
+  }
+};
+
+TEST_F(FaspHashtags, IsOfferedAsACapability) {
+  EXPECT_THAT(ask_as(peer, "GET", "/provider_info").body,
+              HasSubstr(R"({"id":"hashtag_subscription","version":"0.1"})"));
+}
+
+TEST_F(FaspHashtags, ASubscribedServerIsToldOfNewPostsAndOfThoseThatLeave) {
+  EXPECT_EQ(put("Cats"), 204);
+  publish(create_text(post));
+  EXPECT_THAT(told(), ElementsAre("cats new 1"));
+  publish(delete_text(post.uri, alice.id));
+  EXPECT_THAT(told(), ElementsAre("cats new 1", "cats delete 1"));
+}
+
+TEST_F(FaspHashtags, IsToldOfEveryHashtagThatItChose) {
+  post.tags = {"birds", "cats", "dogs"};
+  put("cats");
+  settle();
+  put("birds");
+  publish(create_text(post));
+  EXPECT_THAT(told(), testing::UnorderedElementsAre("cats new 1", "birds new 1"));
+}
+
+TEST_F(FaspHashtags, IsNotToldOfPostsWhoseAuthorsHaveNotAgreedToBeFound) {
+  put("cats");
+  alice.indexable = false;
+  internet.serve(alice);
+  publish(create_text(post));
+  EXPECT_THAT(rows("SELECT uri FROM feed"), SizeIs(1));
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(FaspHashtags, IsNotToldOfItsOwnPostsNorOfThoseItIsKeptApartFrom) {
+  control("/instances/permit", R"({"host":"social.example","publishes":true,"receives":false})");
+  put("cats");
+  settle();
+  const Author carol = make_author("https://social.example/users/carol");
+  const PostText own{.uri = "https://social.example/notes/1", .author = carol.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(own), carol).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT uri FROM feed"), SizeIs(1));
+  control("/separations/add", R"({"host":"social.example","other":"home.example","direction":"receive"})");
+  publish(create_text(post));
+  EXPECT_THAT(rows("SELECT uri FROM feed"), SizeIs(2));
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(FaspHashtags, ListsAndEndsSubscriptions) {
+  put("cats");
+  settle();
+  EXPECT_EQ(put("%E7%8C%AB"), 204);
+  settle();
+  EXPECT_EQ(put("cats"), 204);  // already is
+  EXPECT_EQ(ask_as(peer, "GET", path("")).body, R"({"hashtags":["cats","猫"]})");
+  EXPECT_THAT(control("/fasp").body, HasSubstr(R"("hashtags":["cats","猫"])"));
+  EXPECT_EQ(ask_as(peer, "DELETE", path("/cats")).status, 204);
+  EXPECT_EQ(ask_as(peer, "DELETE", path("/dogs")).status, 204);  // never was
+  EXPECT_EQ(ask_as(peer, "GET", path("")).body, R"({"hashtags":["猫"]})");
+  publish(create_text(post));
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(FaspHashtags, AServerIsSubscribedOnlyToSoMany) {
+  Config small = config();
+  small.tags_per_instance = 2;
+  start(small);
+  settle();
+  for (const char* tag : {"a1", "a2"}) EXPECT_EQ(put(tag), 204);
+  settle();
+  expect_unchanged(peer, request(peer, "PUT", path("/a3")), 403);
+  EXPECT_EQ(ask_as(peer, "DELETE", path("/a1")).status, 204);
+  EXPECT_EQ(put("a4"), 204);
+}
+
+TEST_F(FaspHashtags, RefusesWhatIsNoHashtagOrNotServedHere) {
+  control("/blocks/add", R"({"kind":"tag","what":"spam"})");
+  settle();
+  expect_unchanged(peer, request(peer, "PUT", path("/spam")), 403);
+  expect_unchanged(peer, request(peer, "PUT", path("/12345")), 422);
+  expect_unchanged(peer, request(peer, "PUT", path("/%ff")), 422);
+  expect_unchanged(peer, request(peer, "POST", path("/cats")), 404);
+  expect_unchanged(peer, request(peer, "GET", "/hashtag_subscription/v0/other"), 404);
+}
+
+TEST_F(FaspHashtags, NobodySubscribesWithoutTheCapabilityOrInAnotherName) {
+  FaspPeer& other = enroll("other.example");
+  settle();
+  expect_unchanged(other, request(other, "PUT", path("/cats")), 403);
+  expect_unchanged(other, request(other, "GET", path("/cats/history")), 403);
+  expect_unchanged(peer, request(peer, "PUT", path("/cats"), "", {.key = &other.key}), 401);
+}
+
+TEST_F(FaspHashtags, TheEndOfTheCapabilityOrOfTheServerEndsItsSubscriptions) {
+  put("cats");
+  EXPECT_EQ(ask_as(peer, "DELETE", "/capabilities/hashtag_subscription/0/activation").status, 204);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+  settle();
+  activate(peer, "hashtag_subscription");
+  EXPECT_EQ(ask_as(peer, "GET", path("")).body, R"({"hashtags":[]})");
+  put("cats");
+  EXPECT_EQ(control("/fasp/remove", R"({"host":"social.example"})").status, 200);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+  publish(create_text(post));
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+// --- delivery ----------------------------------------------------------------------------------------------
+
+TEST_F(FaspHashtags, WhatIsNotTakenComesAgainInOrderEvenAfterARestart) {
+  put("cats");
+  const std::string announcements = "/hashtag_subscription/v0/announcements";
+  peer.statuses[announcements] = 500;
+  publish(create_text(post));
+  publish(delete_text(post.uri, alice.id));
+  post.uri = "https://home.example/notes/2";
+  publish(create_text(post));
+  start(config());
+  settle();
+  peer.calls.clear();
+  peer.statuses.clear();
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(told(), ElementsAre("cats new 1 2", "cats delete 1"));
+}
+
+TEST_F(FaspHashtags, AnUnsignedAcknowledgementIsNone) {
+  put("cats");
+  const std::string url = peer.base() + "/hashtag_subscription/v0/announcements";
+  const auto signing = internet.answers[url];
+  internet.answers[url] = [](const HttpCall&) { return with_status(204); };
+  publish(create_text(post));
+  internet.answers[url] = signing;
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(told(), ElementsAre("cats new 1"));
+}
+
+TEST_F(FaspHashtags, AServerThatIsNotSubscribedAnyMoreSaysSo) {
+  put("cats");
+  peer.statuses["/hashtag_subscription/v0/announcements"] = 404;
+  publish(create_text(post));
+  EXPECT_THAT(rows("SELECT tag FROM followers"), IsEmpty());
+  EXPECT_EQ(ask_as(peer, "GET", path("")).body, R"({"hashtags":[]})");
+}
+
+TEST_F(FaspHashtags, IsInNoCollectionOfFollowers) {
+  put("cats");
+  EXPECT_THAT(rows("SELECT collection FROM partials"), IsEmpty());
+}
+
+// --- history -----------------------------------------------------------------------------------------------
+
+TEST_F(FaspHashtags, GivesTheHistoryOfSubscribedHashtagsPageByPage) {
+  for (int i = 1; i <= 3; ++i) {
+    post.uri = fmt::format("https://home.example/notes/{}", i);
+    publish(create_text(post));
+  }
+  expect_unchanged(peer, request(peer, "GET", path("/cats/history")), 404);
+  put("cats");
+  const json::object first =
+      json::parse_object(ask_as(peer, "GET", path("/cats/history?limit=2")).body).value();
+  EXPECT_EQ(json::get_string(first, "hashtag"), "cats");
+  ASSERT_THAT(first.at("objects").as_array(), SizeIs(2));
+  EXPECT_EQ(json::get_string(first.at("objects").as_array()[0].as_object(), "published"),
+            "2025-12-31T12:00:00Z");
+  const std::string next = json::get_string(first, "next").value_or("");
+  const json::object second =
+      json::parse_object(ask_as(peer, "GET", path("/cats/history?limit=2&before=" + next)).body).value();
+  EXPECT_THAT(second.at("objects").as_array(), SizeIs(1));
+  EXPECT_FALSE(second.contains("next"));
+  expect_unchanged(peer, request(peer, "GET", path("/cats/history?before=x")), 400);
+}
+
+TEST_F(FaspHashtags, ReadsHistoriesOnlySoOftenForOneServer) {
+  put("cats");
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(ask_as(peer, "GET", path("/cats/history")).status, 200);
+  const HttpResponse refused = ask_as(peer, "GET", path("/cats/history"));
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.find("Retry-After"), "60");
+  settle(std::chrono::minutes(1));
+  EXPECT_EQ(ask_as(peer, "GET", path("/cats/history")).status, 200);
+}
+
+}  // namespace
+}  // namespace tagring::node
