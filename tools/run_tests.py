@@ -70,6 +70,7 @@ def suites(which):
     yield "interop/fasp", lambda: script([NODE, "tests/interop/fasp_check.mjs"])
     yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
     yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
+    yield "interop/clients", lambda: script([sys.executable, "tests/interop/clients_check.py"])
     yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
     for folder in ["app", "package", "cluster"]:

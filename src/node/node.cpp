@@ -150,7 +150,10 @@ struct Node::Parts {
         posts({}, courier, home::Site{identity.origin()}, world.clock, world.workers, world.executor),
         timeline({}, history, posts, world.clock),
         trends({}, world.clock),
-        client_api({}, identity, history, world.history, posts, timeline, trends, blocks, world.clock),
+        streams({}, posts, subscriber, blocks, world.clock, world.executor),
+        oauth({}, config.admin_token, home::Site{identity.origin()}, rng.next(), world.clock),
+        client_api({}, identity, history, world.history, posts, timeline, trends, streams, oauth, subscriber,
+                   blocks, world.clock),
         pages(identity, rings, history, followers, blocks),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 world.store, world.log),
@@ -202,6 +205,8 @@ struct Node::Parts {
   Posts posts;
   Timeline timeline;
   Trends trends;
+  Streams streams;
+  OAuth oauth;
   ClientApi client_api;
   Pages pages;
   Control control;
@@ -241,6 +246,7 @@ void Node::Parts::connect() {
     if (entry.event.op == relay::Op::kRemove) posts.forget(entry.event.uri);
     if (entry.event.op == relay::Op::kAdd)
       trends.note(entry.event.tag, entry.event.author, environment.clock.wall_now());
+    streams.note(entry.event);
   };
   timeline.is_local = [this](const std::string& author) { return instances.may_publish(author); };
   client_api.domains = [this] { return instances.hosts().size(); };
@@ -317,10 +323,12 @@ Task<Result<void>> Node::start() {
   parts_->tag_sources.start();
   parts_->fasp_sharing.start();
   parts_->subscriber.start();
+  parts_->streams.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->streams.stop();
   co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
