@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
-    tools/bench.py [part]...      parts: lookups history ingest fanout followers latency subscriptions; default all
+    tools/bench.py [part]...      parts: lookups history antientropy ingest fanout followers latency subscriptions; default all
 """
 
 import json
@@ -71,9 +71,14 @@ def subscriptions():
     yield figure("subscriptions_100k_seconds", found["seconds"], "s")
 
 
+def antientropy():
+    yield from program("reconcile_bench", RUN / "reconcile")
+
+
 PARTS = {
     "lookups": lookups,
     "history": history,
+    "antientropy": antientropy,
     "ingest": ingest,
     "fanout": fanout,
     "followers": followers,

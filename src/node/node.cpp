@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
+#include "node/anti_entropy.hpp"
 #include "node/catch_up.hpp"
 #include "node/control.hpp"
 #include "node/fasp.hpp"
@@ -130,6 +131,8 @@ struct Node::Parts {
               world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
+        anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
+                     world.clock, world.executor, rng.fork(), world.log),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
@@ -185,6 +188,7 @@ struct Node::Parts {
   FollowerSync sync;
   Inbox inbox;
   Transfer transfer;
+  AntiEntropy anti_entropy;
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
@@ -301,10 +305,12 @@ Task<Result<void>> Node::start() {
   parts_->tag_sources.start();
   parts_->fasp_sharing.start();
   parts_->subscriber.start();
+  parts_->anti_entropy.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->anti_entropy.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
   co_await parts_->fasp_sharing.stop();
@@ -412,6 +418,9 @@ json::object Node::status() const {
       {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
                             {"waiting", parts_->fasp_sharing.waiting()}}},
       {"transferred", parts_->transfer.fetched()},
+      {"reconciled", json::object{{"rounds", parts_->anti_entropy.counters().rounds},
+                                  {"questions", parts_->anti_entropy.counters().questions},
+                                  {"posts", parts_->anti_entropy.counters().entries}}},
       {"idle", is_idle()}};
 }
 
