@@ -23,7 +23,8 @@ struct Options {
 
 const std::map<std::string, sim::Strategy> kStrategies = {{"plain", sim::Strategy::kPlain},
                                                           {"static", sim::Strategy::kStatic},
-                                                          {"adaptive", sim::Strategy::kAdaptive}};
+                                                          {"adaptive", sim::Strategy::kAdaptive},
+                                                          {"invent", sim::Strategy::kInvent}};
 
 // Of 95 % confidence (Wilson).
 json::array interval(std::uint64_t hits, unsigned all) {
@@ -96,7 +97,8 @@ void add_sim_attack(CLI::App& sim, int& status) {
       "of\n"
       "          success_rate.\n"
       "static:   the secure look-up; liars always name those of them who stand nearest the key.\n"
-      "adaptive: the secure look-up; liars name ever new ones, until its calls are used up.\n\n"
+      "adaptive: the secure look-up; liars name ever new ones, until its calls are used up.\n"
+      "invent:   the secure look-up; liars name members that do not exist.\n\n"
       "true_owner_rate: the look-up ended at the true owner of the key. success_rate: and it was honest. "
       "Both "
       "with\n95 % intervals.\n\n"

@@ -40,6 +40,7 @@ struct Config {
   unsigned relay_replicas = 2;             // powers of two, part of the network's agreement
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(5);
+  bool secure_lookups = true;  // owners are looked up along several paths (docs/attacks.md)
 
   // [publish]
   std::vector<std::string>

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "ring/vserver.hpp"
+#include "ring/lookup.hpp"
 
 namespace tagring::ring {
 namespace {
@@ -50,6 +50,7 @@ struct Vserver::SecureLookup {
   std::size_t calls_left = 0;
   Instant deadline;
   std::set<RingId> asked;
+  std::set<RingId> answered;
   std::optional<Owner> best;
   LookupCost cost;
 
@@ -126,6 +127,7 @@ Task<Result<std::vector<Contact>>> Vserver::ask_on_path(SecureLookup* search, Co
     ++search->cost.failed;
     co_return std::unexpected(std::move(reply).error());
   }
+  search->answered.insert(contact.id);
   if (!reply->owned) co_return std::move(reply->closer);
   const bool claims = reply->owned->to == contact.id && reply->owned->contains(search->key);
   if (claims && !search->is_too_far(contact.id)) search->best = Owner{std::move(contact), *reply->owned};
@@ -175,6 +177,7 @@ Task<Result<Owner>> Vserver::secure_lookup(RingId key, std::vector<Contact> via,
   search.calls_left = environment_.tuning.secure_calls;
   search.deadline = environment_.clock.now() + kTimeouts * environment_.tuning.call_timeout;
   search.asked = {self_.id};
+  if (member_) search.answered = {self_.id};
 
   std::vector<Task<bool>> paths;
   for (std::size_t i = 0; i < kPathsAtOnce; ++i) paths.push_back(walk_paths(&search));
@@ -184,6 +187,7 @@ Task<Result<Owner>> Vserver::secure_lookup(RingId key, std::vector<Contact> via,
     cost->failed += search.cost.failed;
   }
   if (!search.best) co_return fail(ErrorCode::kUnavailable, "no owner of " + key.short_hex() + " answered");
+  search.best->segment = clip(search.best->segment, key, search.answered);
   co_return std::move(*search.best);
 }
 

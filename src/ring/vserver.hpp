@@ -37,6 +37,9 @@ struct Tuning {
   Duration retry_when_busy = std::chrono::milliseconds(100);
   std::size_t lookup_calls_max = 64;  // a lookup gives up after that many calls
   std::size_t secure_calls = 64;      // a secure look-up makes at most that many
+  // Whether a member makes secure look-ups: for owners (Membership::find_owner), and for fingers it has not
+  // known.
+  bool secure_lookups = false;
 };
 
 // An owner and what it owns: every key in `segment` has the same answer.
@@ -44,6 +47,11 @@ struct Owner {
   Contact contact;
   Segment segment;
 };
+
+// Is `a` at least as close behind the key as `b`? The owner is the closest member there is.
+inline bool is_as_close(const Owner& a, const Owner& b, const RingId& key) {
+  return clockwise_distance(key, a.contact.id) <= clockwise_distance(key, b.contact.id);
+}
 
 struct LookupCost {
   unsigned calls = 0;   // all calls made
@@ -87,8 +95,9 @@ class Vserver {
   [[nodiscard]] Task<Result<Reply>> answer(Request request);
 
   // --- lookup (paper §5.4) ----------------------------------------------------------------------------
-  // The owner of `key`, found iteratively and confirmed by itself. `via`, if given, is asked first instead of
-  // this vserver's own table: for joining, and to look into another ring.
+  // The owner of `key`, found iteratively and confirmed by itself. Of the segment that it claims only what
+  // lies behind everybody who was asked: nobody's word makes members disappear. `via`, if given, is asked
+  // first instead of this vserver's own table: for joining, and to look into another ring.
   [[nodiscard]] Task<Result<Owner>> lookup(RingId key, std::vector<Contact> via = {},
                                            LookupCost* cost = nullptr);
   // The same among liars, with many times the calls: along paths that share nobody, one from each contact in
@@ -142,6 +151,7 @@ class Vserver {
   Task<void> rectify(Contact candidate);
   void set_predecessor(std::optional<Contact> predecessor);
   void forget(const Contact& contact);
+  Task<Result<Owner>> find_finger(RingId target, std::optional<Contact> known);
   struct SecureLookup;
   struct Path;
   Task<Result<std::vector<Contact>>> ask_on_path(SecureLookup* search, Contact contact);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr Duration kLookupTime = std::chrono::minutes(2);
 constexpr std::size_t kNamed = 4;  // contacts in a reply, as an honest one has
-constexpr double kGaps = 4;        // so many gaps behind its place a finger is believed
+constexpr std::uint8_t kInventedOfMember = 20;
+constexpr double kGaps = 4;  // so many gaps behind its place a finger is believed
 
 RingId random_id(Rng& rng) {
   std::array<std::uint8_t, 32> bytes;
@@ -24,6 +25,17 @@ class Liars {
       : attack_(attack), members_(members) {
     order_.resize(members.size());
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+    if (attack.strategy != Strategy::kInvent) return;
+    // Of a host each, as the others, with a vserver number that nobody uses.
+    for (const ring::Contact& member : members) {
+      for (std::uint8_t vserver = 1; vserver <= kInventedOfMember; ++vserver) {
+        ring::Contact& contact = invented_.emplace_back(member);
+        contact.vserver = vserver;
+        contact.id =
+            ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), contact.host, vserver);
+      }
+    }
+    std::ranges::sort(invented_, {}, &ring::Contact::id);
   }
 
   // Draws others, against a look-up of `key`.
@@ -56,6 +68,8 @@ class Liars {
         return answer_always_the_same(asked);
       case Strategy::kAdaptive:
         return answer_with_others(asked);
+      case Strategy::kInvent:
+        return invent(asked);
     }
     return {};
   }
@@ -99,6 +113,28 @@ class Liars {
     return reply;
   }
 
+  // Names members that do not exist, before the key and right behind it: IDs that fit some address and domain
+  // can be searched for, as long as nobody must answer there.
+  ring::FindReply invent(const ring::Contact& asked) {
+    if (asked.id == liar(0).id) return claim(asked);
+    ring::FindReply reply;
+    const RingId distance = clockwise_distance(asked.id, key_);
+    unsigned bit = RingId::kBits - 1;
+    while (bit > 0 && RingId::power_of_two(bit) > distance) --bit;
+    auto at = first_from(invented_, asked.id + RingId::power_of_two(bit));
+    for (std::size_t i = 0; i < kNamed; ++i) {
+      reply.closer.push_back(*at);
+      if (++at == invented_.end()) at = invented_.begin();
+    }
+    reply.closer.push_back(*first_from(invented_, key_));
+    return reply;
+  }
+  static std::vector<ring::Contact>::const_iterator first_from(const std::vector<ring::Contact>& sorted,
+                                                               const RingId& id) {
+    const auto at = std::ranges::lower_bound(sorted, id, {}, &ring::Contact::id);
+    return at == sorted.end() ? sorted.begin() : at;
+  }
+
   void name_behind(const RingId& place, double within, ring::FindReply* reply) {
     auto at = std::ranges::upper_bound(liars_, place, {}, [](const ring::Contact* c) { return c->id; });
     for (std::size_t steps = 0; steps < liars_.size() && reply->closer.size() < kNamed; ++steps, ++at) {
@@ -117,6 +153,7 @@ class Liars {
   std::unordered_set<RingId, Hash> ids_;
   std::unordered_set<RingId, Hash> named_;
   std::size_t behind_ = 0;
+  std::vector<ring::Contact> invented_;
 };
 
 Task<void> look_up(ring::Vserver* from, RingId key, bool secure, ring::LookupCost* cost,

@@ -16,6 +16,7 @@ enum class Strategy : std::uint8_t {
   kPlain,     // Chord as in the paper's figure 2; a liar on the way claims the key and ends the look-up
   kStatic,    // secure look-up; liars name always those of them who stand nearest the key
   kAdaptive,  // secure look-up; liars name each time others who were not named yet, to use up its calls
+  kInvent,    // the same, but liars name members before them that do not exist
 };
 
 struct RingAttack {
