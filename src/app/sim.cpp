@@ -77,8 +77,8 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 }
 
 int list_scenarios(bool as_json) {
-  std::vector<std::pair<std::string_view, std::string_view>> all = {{"ring", kRingSummary},
-                                                                    {"scale", kScaleSummary}};
+  std::vector<std::pair<std::string_view, std::string_view>> all = {
+      {"ring", kRingSummary}, {"scale", kScaleSummary}, {"attack", kAttackSummary}};
   for (const evaluation::Scenario& scenario : evaluation::scenarios())
     all.emplace_back(scenario.name, scenario.summary);
   json::array list;
@@ -105,6 +105,7 @@ void add_sim(CLI::App& app, int& status) {
   list->callback([as_json, &status] { status = list_scenarios(*as_json); });
   add_sim_ring(*sim, status);
   add_sim_scale(*sim, status);
+  add_sim_attack(*sim, status);
   for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));

@@ -37,6 +37,7 @@ std::span<const Scenario> scenarios();
 ScenarioOutput run_table1(const ScenarioInput& input);
 ScenarioOutput run_parameters(const ScenarioInput& input);
 ScenarioOutput run_node_placement(const ScenarioInput& input);
+ScenarioOutput run_targeting(const ScenarioInput& input);
 ScenarioOutput run_hashtag_distribution(const ScenarioInput& input);
 
 // What a report says of its data.

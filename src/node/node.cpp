@@ -43,6 +43,7 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   options.network = config.network;
   options.tuning.stabilise_every = config.stabilise;
   options.tuning.fix_finger_every = config.stabilise;
+  options.tuning.secure_lookups = config.secure_lookups;
   options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
   options.membership.split_check_every = config.stabilise * 12;
   options.contacts = make_contacts(config, incarnation);
@@ -390,6 +391,7 @@ json::object Node::status() const {
                                                  {"share", share},
                                                  {"estimated_vservers", first.estimated_size()},
                                                  {"lookups", membership.counters().lookups},
+                                                 {"secure_lookups", membership.counters().secure},
                                                  {"lookup_calls", membership.counters().lookup_calls},
                                                  {"cached", membership.counters().cached},
                                                  {"merges", membership.counters().merges}};
