@@ -55,6 +55,60 @@ std::optional<Choice> best_departure(const Parameters& parameters, const Bearer&
   return cheapest(active, [&](const Place& place) { return departure_cost(parameters, self, place); });
 }
 
+namespace {
+
+// What the free places are once the node has left `from`, which is one of them then.
+Surroundings without(const Surroundings& around, const Place& from) {
+  Surroundings after;
+  after.self = around.self;
+  if (!from.own) after.self.load -= from.load;
+  after.free = around.free;
+  for (Place& place : after.free) {
+    if (place.after == from.index) {
+      place.successor = from.successor;
+      place.successor_node = from.successor_node;
+      place.own = from.own;
+    }
+    if (place.before == from.index) place.load += from.load;
+  }
+  after.free.insert(after.free.begin(), from);  // first: among equals, staying is best
+  if (from.own) return after;
+  for (Place& place : after.free) {
+    if (!place.own && place.successor_node == from.successor_node) place.successor.load += from.load;
+  }
+  return after;
+}
+
+Move relocation(const Parameters& parameters, const Surroundings& around) {
+  const std::optional<Choice> departure = best_departure(parameters, around.self, around.active);
+  if (!departure) return {};
+  const auto from = std::ranges::find(around.active, departure->index, &Place::index);
+  const Surroundings after = without(around, *from);
+  const std::optional<Choice> arrival = best_join(parameters, after.self, after.free);
+  if (!arrival || arrival->index == from->index) return {};
+  return {departure->cost + arrival->cost, departure->load + arrival->load, from->index, arrival->index};
+}
+
+Move change_of_count(const Parameters& parameters, const Surroundings& around) {
+  if (around.self.load > parameters.upper * around.self.capacity) {
+    const auto choice = best_departure(parameters, around.self, around.active);
+    if (choice) return {choice->cost, choice->load, choice->index, std::nullopt};
+  } else if (around.self.load < parameters.lower * around.self.capacity) {
+    const auto choice = best_join(parameters, around.self, around.free);
+    if (choice) return {choice->cost, choice->load, std::nullopt, choice->index};
+  }
+  return {};
+}
+
+}  // namespace
+
+Move best_move(const Parameters& parameters, const Surroundings& around, bool may_change_count) {
+  const Move moved = relocation(parameters, around);
+  if (!may_change_count) return moved;
+  const Move changed = change_of_count(parameters, around);
+  return changed.cost < moved.cost ? changed : moved;
+}
+
 bool is_worth(const Parameters& parameters, const Bearer& self, double cost, double moved) {
   const double effort = parameters.normalised ? moved / std::max(self.capacity, kLeastCapacity) : moved;
   return cost < -parameters.epsilon * effort && cost < 0;

@@ -15,8 +15,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace tagring::balance {
 
@@ -38,10 +40,14 @@ struct Bearer {
 
 // One of the node's possible places: what it would take from, or leave to, the vserver that follows it.
 struct Place {
-  std::size_t index = 0;  // of the vserver
-  double load = 0;        // of the keys between it and the vserver before it
-  Bearer successor;       // the node that owns those keys if this one does not
-  bool own = false;       // the successor is the node itself
+  std::size_t index = 0;             // of the vserver
+  double load = 0;                   // of the keys between it and the vserver before it
+  Bearer successor;                  // the node that owns those keys if this one does not
+  bool own = false;                  // the successor is the node itself
+  std::uint64_t successor_node = 0;  // tells whether two places have the same node for a successor
+  // The node's own active vservers that stand directly before and after it, if they are its own.
+  std::optional<std::size_t> before = std::nullopt;
+  std::optional<std::size_t> after = std::nullopt;
 };
 
 // Change of the total mismatch |target − load| if `self` takes the place. Negative is better.
@@ -62,6 +68,26 @@ std::optional<Choice> best_join(const Parameters& parameters, const Bearer& self
                                 std::span<const Place> free);
 std::optional<Choice> best_departure(const Parameters& parameters, const Bearer& self,
                                      std::span<const Place> active);
+
+// What a node knows when it decides.
+struct Surroundings {
+  Bearer self;
+  std::vector<Place> active;
+  std::vector<Place> free;
+};
+
+// A vserver that goes, one that comes, or both; neither if nothing is better than what is.
+struct Move {
+  double cost = 0;
+  double carried = 0;  // what must be moved
+  std::optional<std::size_t> from;
+  std::optional<std::size_t> to;
+};
+
+// The best relocation (the cheapest departure, then the cheapest place to join at), or, if the number of
+// vservers may change, creation below L or destruction above U (paper §6.2), whichever gains more. Whether it
+// is worth it: is_worth().
+Move best_move(const Parameters& parameters, const Surroundings& around, bool may_change_count);
 
 // Whether a move that changes the mismatch by `cost` is worth carrying `moved`.
 bool is_worth(const Parameters& parameters, const Bearer& self, double cost, double moved);
