@@ -27,7 +27,10 @@ struct Parameters {
   double lower = 0.35;     // L, of capacity: below it a node is underloaded
   bool normalised = true;  // costs relative to capacity
   double overload = 0;     // how much worse a load above capacity is than one that misses the target
-  double epsilon = 0;      // what a move must gain for each part of the mover's capacity that must be carried
+  // What a move must take from above U for each part that it carries. If there is such a demand, nodes move
+  // only for those that are strained: a network in motion is never at rest otherwise.
+  double relief = 0;
+  double epsilon = 0;  // what a move must gain for each part of the mover's capacity that must be carried
 
   [[nodiscard]] double target() const { return (upper + lower) / 2; }
 };
@@ -35,7 +38,8 @@ struct Parameters {
 // What a node bears on one ring, all its vservers together.
 struct Bearer {
   double load = 0;
-  double capacity = 0;  // at least 0; a node without capacity wants no load
+  double capacity = 0;   // at least 0; a node without capacity wants no load
+  bool strained = true;  // if it is above U, then for so long that something must be done
 };
 
 // One of the node's possible places: what it would take from, or leave to, the vserver that follows it.
@@ -58,7 +62,8 @@ double departure_cost(const Parameters& parameters, const Bearer& self, const Pl
 struct Choice {
   std::size_t index = 0;
   double cost = 0;
-  double load = 0;
+  double load = 0;      // to be carried
+  double relieved = 0;  // by so much less is above U
 
   friend bool operator==(const Choice&, const Choice&) = default;
 };
@@ -79,17 +84,18 @@ struct Surroundings {
 // A vserver that goes, one that comes, or both; neither if nothing is better than what is.
 struct Move {
   double cost = 0;
-  double carried = 0;  // what must be moved
-  std::optional<std::size_t> from;
-  std::optional<std::size_t> to;
+  double carried = 0;   // what must be moved
+  double relieved = 0;  // by so much less is above U
+  std::optional<std::size_t> from = std::nullopt;
+  std::optional<std::size_t> to = std::nullopt;
 };
 
-// The best relocation (the cheapest departure, then the cheapest place to join at), or, if the number of
-// vservers may change, creation below L or destruction above U (paper §6.2), whichever gains more. Whether it
-// is worth it: is_worth().
-Move best_move(const Parameters& parameters, const Surroundings& around, bool may_change_count);
+// Whether a move gains enough for what it carries.
+bool is_worth(const Parameters& parameters, const Bearer& self, const Move& move);
 
-// Whether a move that changes the mismatch by `cost` is worth carrying `moved`.
-bool is_worth(const Parameters& parameters, const Bearer& self, double cost, double moved);
+// The best relocation (the cheapest departure, then the cheapest place to join at), or, if the number of
+// vservers may change, creation below L or destruction above U (paper §6.2), whichever gains more. No move if
+// neither is worth it.
+Move best_move(const Parameters& parameters, Surroundings around, bool may_change_count);
 
 }  // namespace tagring::balance

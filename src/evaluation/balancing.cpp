@@ -62,7 +62,7 @@ class Run {
       const balance::Surroundings around = look_around(placement_, node);
       const bool may_change_count = options_.create_freely || relocations_[node] > placement_.active_of(node);
       const balance::Move best = balance::best_move(options_.parameters, around, may_change_count);
-      if (!balance::is_worth(options_.parameters, around.self, best.cost, best.carried)) return move > 0;
+      if (best.cost >= 0) return move > 0;
       carry_out(node, best);
     }
     return true;

@@ -117,6 +117,11 @@ std::vector<NodeRow> resize_nodes(std::vector<NodeRow> nodes, std::size_t count,
   return nodes;
 }
 
+std::uint32_t gap_of(const Network& network, std::uint64_t position) {
+  const auto at = std::ranges::lower_bound(network.sites, position, {}, &Site::position);
+  return at == network.sites.end() ? 0 : static_cast<std::uint32_t>(at - network.sites.begin());
+}
+
 Network make_network(const std::vector<NodeRow>& nodes, const std::vector<SpectrumRow>& spectrum,
                      const Placing& placing) {
   TR_ASSERT(placing.kappa >= 1 && placing.kappa <= 64 && std::has_single_bit(placing.replicas));

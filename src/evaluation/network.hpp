@@ -77,6 +77,9 @@ struct Network {
   double heaviest_key = 0;                          // GiB on one position
 };
 
+// The place whose keys include that position: the first at or after it.
+std::uint32_t gap_of(const Network& network, std::uint64_t position);
+
 Network make_network(const std::vector<NodeRow>& nodes, const std::vector<SpectrumRow>& spectrum,
                      const Placing& placing);
 
