@@ -61,6 +61,16 @@ def main():
         check("the bound is no worse than what it starts from",
               table["bound"]["bytes_over_ratio"] <= table["paper"]["bytes_over_ratio"] + 1e-9)
         check("the report is a page", (path / "out.html").read_text().startswith("<!DOCTYPE html>"))
+        (path / "outages.tsv").write_text("rank\tdown\tup\n1\t2\t5\n")
+        (path / "stream.tsv").write_text("rank_before\tposts\nall\t" + " ".join(f"{hour}:9" for hour in range(48)) + "\n0\t0:40\n")
+        moving = run("dynamic", "--nodes", "30", "--outages-file", str(path / "outages.tsv"), "--stream-file", str(path / "stream.tsv"),
+                     "--json", "-", "--report", str(path / "dynamic.html"))
+        figures = json.loads(moving.stdout)
+        check("dynamic runs on other tables", figures["hours"] == 48 and figures["recommended"]["outages"] == 1, moving.stderr)
+        check("dynamic reports", "Bytes above capacity" in (path / "dynamic.html").read_text())
+        (path / "bad_stream.tsv").write_text("rank_before\tposts\n1\t0:1\n")
+        bad = run("dynamic", "--stream-file", str(path / "bad_stream.tsv"))
+        check("a stream without its hours is bad input", bad.returncode == 2 and "no line 'all'" in bad.stderr, bad.stderr)
         (path / "bad.tsv").write_text("domain\taddress\tweight\na.example\tnowhere\t3\n")
         bad = run("table1", "--nodes-file", str(path / "bad.tsv"))
         check("a bad table is bad input", bad.returncode == 2 and "line 2: 'nowhere' is no address" in bad.stderr, bad.stderr)
@@ -70,6 +80,7 @@ def main():
     check("an unknown study is bad input", run("tabel1").returncode == 2)
     check("no study at all is bad input", run().returncode == 2)
     check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "targeting", "table1", "parameters"})
+    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "table1", "parameters", "dynamic"})
     print(f"{checks - failures} passed, {failures} failed")
     return 1 if failures else 0
 
