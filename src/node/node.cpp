@@ -12,6 +12,7 @@
 #include "node/proxy.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
+#include "web/site.hpp"
 
 namespace tagring::node {
 namespace {
@@ -147,6 +148,10 @@ struct Node::Parts {
         fasp(fasp_provider(config), fasp_servers, fasp_sharing, fasp_hashtags, blocks, world.log),
         fasp_control(fasp_servers, fasp_sharing, fasp_hashtags),
         pages(identity, rings, history, followers, blocks),
+        site(
+            {identity.authority(), identity.origin()},
+            [this](HttpRequest request) { return pages.answer(std::move(request)); }, world.http,
+            world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 world.store, world.log),
         tasks(world.executor) {}
@@ -195,6 +200,7 @@ struct Node::Parts {
   Fasp fasp;
   FaspControl fasp_control;
   Pages pages;
+  web::Site site;
   Control control;
   TaskGroup tasks;
 };
@@ -349,6 +355,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
+  if (web::Site::is_path(path)) co_return co_await parts_->site.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }
 
