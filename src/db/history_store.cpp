@@ -309,7 +309,9 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
-    return Totals{tags, entries};
+    TRY(const std::int64_t octets,
+        only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
+    return Totals{tags, entries, static_cast<std::uint64_t>(octets)};
   });
 }
 

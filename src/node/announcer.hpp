@@ -44,6 +44,8 @@ class Announcer {
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // By inbox.
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return lanes_.status(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
 
  private:

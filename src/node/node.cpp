@@ -152,8 +152,11 @@ struct Node::Parts {
             {identity.authority(), identity.origin()},
             [this](HttpRequest request) { return pages.answer(std::move(request)); }, world.http,
             world.clock),
+        overview(config, world.store, world.history, followers, subscriber, outbox, announcer, mailbox,
+                 world.clock),
+        logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
-                world.store, world.log),
+                overview, logins, world.store, identity, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -201,6 +204,8 @@ struct Node::Parts {
   FaspControl fasp_control;
   Pages pages;
   web::Site site;
+  Overview overview;
+  Logins logins;
   Control control;
   TaskGroup tasks;
 };
@@ -273,13 +278,17 @@ Task<Result<void>> Node::Parts::load() {
   co_return Result<void>();
 }
 
-// The control requests, from who has the token.
+// The control requests, from who has the token or is logged in.
 Task<HttpResponse> Node::Parts::administer(HttpRequest request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string given = request.headers.find("Authorization").value_or("");
+  const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
   // Hashes, so that the time says nothing about how much of a guess is right.
-  const auto wanted = crypto::sha256("Bearer " + config.admin_token);
-  const auto given = crypto::sha256(request.headers.find("Authorization").value_or(""));
-  if (config.admin_token.empty() || given != wanted) {
-    HttpResponse response = error_response({ErrorCode::kDenied, "a token is needed: node.admin_token_file"});
+  const bool has_token =
+      !config.admin_token.empty() && crypto::sha256(secret) == crypto::sha256(config.admin_token);
+  if (!has_token && !logins.knows(secret)) {
+    HttpResponse response = error_response(
+        {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
     response.status = 401;
     response.headers.add("WWW-Authenticate", "Bearer");
     co_return response;

@@ -76,6 +76,7 @@ class HistoryStore {
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
+    std::uint64_t octets = 0;  // of the whole database, if that is one
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

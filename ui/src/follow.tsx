@@ -28,18 +28,21 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
   return (
     <section class="follow" aria-label="Follow">
       <p>
-        Follow this hashtag from any server of the fediverse: <code class="address">{address}</code>{" "}
+        Follow <code class="address">{address}</code>{" "}
         <button type="button" class="quiet" onClick={copy}>
           {copied ? "Copied" : "Copy"}
         </button>
       </p>
+      <details>
+        <summary>Follow from your server</summary>
       <form action={`/tags/${encodeURIComponent(tag)}/follow`} onSubmit={go}>
         <label>
           Your account
           <input name="account" placeholder="@me@social.example" defaultValue={recall("account")} autocapitalize="none" autocomplete="off" maxLength={300} required />
         </label>
-        <button>Follow from your server</button>
+        <button>Go on</button>
       </form>
+      </details>
       <p class="problem" role="status">
         {problem}
       </p>

@@ -1,6 +1,7 @@
 // One post. src/web/posts.cpp draws the same for readers without JavaScript.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { age, moment } from "./age.ts";
 import type { Media, Status } from "./api.ts";
 import { plain, sanitise } from "./sanitise.ts";
 
@@ -8,26 +9,6 @@ function Content({ html, lang }: { html: string; lang: string | null }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => box.current?.replaceChildren(sanitise(html)), [html]);
   return <div class="content" dir="auto" lang={lang ?? undefined} ref={box} />;
-}
-
-const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
-  ["second", 60],
-  ["minute", 60],
-  ["hour", 24],
-  ["day", 7],
-];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
-const sameYear = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
-const otherYear = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", year: "numeric" });
-const precise = new Intl.DateTimeFormat("en", { dateStyle: "long", timeStyle: "short" });
-
-export function age(date: Date, now = new Date()): string {
-  let count = (date.getTime() - now.getTime()) / 1000;
-  for (const [unit, size] of UNITS) {
-    if (Math.abs(count) < size) return relative.format(Math.trunc(count), unit);
-    count /= size;
-  }
-  return (date.getFullYear() === now.getFullYear() ? sameYear : otherYear).format(date);
 }
 
 function Picture({ media, shown }: { media: Media; shown: boolean }) {
@@ -115,7 +96,7 @@ export function Post({ status, images, position, main }: PostProps) {
           <bdi class="name">{plain(status.account.display_name) || status.account.username}</bdi> <span class="acct">@{status.account.acct}</span>
         </a>
         <a class="when" href={status.url ?? status.uri} rel="nofollow noopener noreferrer">
-          <time dateTime={status.created_at} title={precise.format(created)}>
+          <time dateTime={status.created_at} title={moment(created)}>
             {age(created)}
           </time>
           {status.edited_at && <span title="edited"> *</span>}
