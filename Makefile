@@ -23,7 +23,7 @@ fuzz: setup fuzz-targets ## look for inputs that break a parser (SECONDS=60 for 
 
 build: setup release ## the release binary: build/release/tagring
 
-bench: setup release demo-deps ## measure; prints a table, writes build/bench.json
+bench: setup release demo-deps ui-deps ## measure; prints a table, writes build/bench.json
 	@python3 tools/bench.py
 
 lint: setup release ## clang-format and clang-tidy

@@ -11,27 +11,10 @@ namespace {
 
 constexpr std::size_t kMediaMax = 16;
 constexpr std::size_t kTagsMax = 64;
+constexpr std::size_t kWarningMax = 1000;  // octets
 
 std::string text_at(const json::object& object, std::string_view key) {
   return json::get_string(object, key).value_or("");
-}
-
-// Paragraphs of plain text.
-std::string paragraphs(std::string_view text) {
-  std::string out = "<p>";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i).starts_with("\n\n")) {
-      out.append("</p><p>");
-      ++i;
-    } else if (text[i] == '\n') {
-      out.append("<br>");
-    } else {
-      const std::size_t end = std::min(text.find('\n', i), text.size());
-      out.append(escape(text.substr(i, end - i)));
-      i = end - 1;
-    }
-  }
-  return out + "</p>";
 }
 
 // "2026-11-21 02:24 UTC"
@@ -96,11 +79,11 @@ std::string render_post(const json::object& status) {
                                          escape(name), escape(text_at(*account, "acct")));
   std::string body =
       fmt::format(R"(<div class="content" dir="auto" lang="{}">{}</div>)",
-                  escape(text_at(status, "language")), paragraphs(text_of(text_at(status, "content"))));
+                  escape(text_at(status, "language")), home::sanitize_html(text_at(status, "content")));
   body.append(render_media(status));
   if (const std::string warning = text_at(status, "spoiler_text"); !warning.empty()) {
     body = fmt::format(R"(<details class="warning"><summary dir="auto">{}</summary>{}</details>)",
-                       escape(text_of(warning)), body);
+                       escape(home::text_of_html(warning, kWarningMax)), body);
   }
   return fmt::format(
       "<article class=\"post\"><header>{} {}</header>{}<footer>{}</footer></article>\n",

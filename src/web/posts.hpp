@@ -7,7 +7,7 @@
 
 namespace tagring::web {
 
-// `status` is an entity of Mastodon's API. Of the content only the text is shown; media are links.
+// `status` is an entity of Mastodon's API. The content is sanitised here too; media are links.
 std::string render_post(const json::object& status);
 
 // The link of a hashtag's timeline, escaped: <a href="/tags/caturday" …>#caturday</a>.

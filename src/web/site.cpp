@@ -75,6 +75,16 @@ std::string server_of(std::string_view account) {
   return url && url->target == "/" && is_host_name(url->host) ? url->authority() : std::string();
 }
 
+// Of the page after this one, in a Link header: <…?max_id=7>; rel="next".
+std::string next_max_id(std::string_view link) {
+  const std::size_t end = link.find(">; rel=\"next\"");
+  if (end == std::string_view::npos) return {};
+  const std::size_t start = link.rfind('<', end);
+  if (start == std::string_view::npos) return {};
+  const Result<Url> url = Url::parse(link.substr(start + 1, end - start - 1));
+  return url ? query_value(url->query(), "max_id") : std::string();
+}
+
 // Where an account's server wants to be told what to follow; without the placeholder it is of no use.
 std::string template_in(std::string_view body) {
   const Result<json::object> document = json::parse_object(body);
@@ -105,8 +115,8 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, mark);
   const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
   if (path.starts_with(kAssets)) co_return asset(std::string_view(path).substr(kAssets.size()));
-  if (path == "/") co_return co_await home();
-  if (path == "/search") co_return co_await search(query);
+  if (path == "/") co_return co_await home(request.peer);
+  if (path == "/search") co_return co_await search(query, request.peer);
   if (path == "/admin") {
     PageParts parts{.title = "Administration of " + options_.authority, .script = "admin.js"};
     parts.main =
@@ -122,7 +132,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
     co_return co_await follow(*found, query_value(query, "account"), as_json);
   }
-  co_return co_await tag(rest, query);
+  co_return co_await tag(rest, query, request.peer);
 }
 
 HttpResponse Site::page(std::string title, std::string main, int status) const {
@@ -130,16 +140,17 @@ HttpResponse Site::page(std::string title, std::string main, int status) const {
   return make_page(parts, options_.authority);
 }
 
-Task<Result<HttpResponse>> Site::ask_api(std::string target) {
+Task<Result<HttpResponse>> Site::ask_api(std::string target, IpAddress reader) {
   HttpRequest request;
+  request.peer = reader;
   request.target = std::move(target);
   HttpResponse response = co_await api_(std::move(request));
   if (response.status != 200) co_return std::unexpected(error_of(response));
   co_return response;
 }
 
-Task<HttpResponse> Site::home() {
-  const Result<HttpResponse> answer = co_await ask_api("/api/v1/trends/tags?limit=20");
+Task<HttpResponse> Site::home(IpAddress reader) {
+  const Result<HttpResponse> answer = co_await ask_api("/api/v1/trends/tags?limit=20", reader);
   std::string trends;
   if (const auto list = answer ? json::parse(answer->body) : json::parse("")) trends = tag_items(&*list);
   std::string main =
@@ -150,9 +161,10 @@ Task<HttpResponse> Site::home() {
   co_return page(options_.authority, main + "</div>\n");
 }
 
-Task<HttpResponse> Site::search(std::string query) {
+Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   const std::string text = query_value(query, "q").substr(0, 200);
-  const Result<HttpResponse> answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text));
+  const Result<HttpResponse> answer =
+      co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
   std::string found;
   if (const auto result = answer ? json::parse_object(answer->body) : json::parse_object("")) {
     found = tag_items(json::find(*result, "hashtags"));
@@ -170,7 +182,7 @@ Task<HttpResponse> Site::search(std::string query) {
   co_return make_page(parts, options_.authority);
 }
 
-Task<HttpResponse> Site::tag(std::string rest, std::string query) {
+Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
   const std::string name = percent_decode(rest).value_or("");
   const Result<Tag> tag = Tag::parse(name);
   if (!tag || rest.contains('/'))
@@ -179,19 +191,19 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query) {
   const std::string own = std::string(kTags) + percent_encode(tag->canonical());
   if (name != tag->canonical()) co_return redirect(301, query.empty() ? own : own + "?" + query);
   const TagView view = TagView::parse(query);
-  Result<HttpResponse> answer = co_await ask_api(view.api_target(*tag));
+  Result<HttpResponse> answer = co_await ask_api(view.api_target(*tag), reader);
   Result<json::array> statuses = json::array();
-  bool is_last = true;
+  std::string older;
   if (!answer) {
     statuses = std::unexpected(answer.error());
   } else {
     Result<json::value> list = json::parse(answer->body);
     if (list && list->is_array()) statuses = std::move(list->get_array());
-    is_last = !answer->headers.find("Link").value_or("").contains("rel=\"next\"");
+    older = next_max_id(answer->headers.find("Link").value_or(""));
   }
   PageParts parts{.title = "#" + tag->canonical() + " – " + options_.authority};
   if (!statuses) parts.status = statuses.error().code == ErrorCode::kNotFound ? 404 : 503;
-  parts.main = render_tag_page(*tag, view, options_.authority, statuses, is_last);
+  parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
   co_return make_page(parts, options_.authority);
 }
 

@@ -28,12 +28,13 @@ class Site {
 
  private:
   [[nodiscard]] HttpResponse page(std::string title, std::string main, int status = 200) const;
-  Task<HttpResponse> home();
-  Task<HttpResponse> search(std::string query);
-  Task<HttpResponse> tag(std::string rest, std::string query);
+  Task<HttpResponse> home(IpAddress reader);
+  Task<HttpResponse> search(std::string query, IpAddress reader);
+  Task<HttpResponse> tag(std::string rest, std::string query, IpAddress reader);
   Task<HttpResponse> follow(Tag tag, std::string account, bool as_json);
   Task<Result<std::string>> subscribe_template(std::string server, std::string account);
-  Task<Result<HttpResponse>> ask_api(std::string target);
+  // On behalf of the reader, who may ask only so much.
+  Task<Result<HttpResponse>> ask_api(std::string target, IpAddress reader);
 
   Options options_;
   HttpHandler api_;

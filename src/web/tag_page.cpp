@@ -78,7 +78,8 @@ std::string id_of_post(const json::value& status) {
   return status.is_object() ? json::get_string(status.get_object(), "id").value_or("") : std::string();
 }
 
-std::string pager(const Tag& tag, const TagView& view, const json::array& statuses, bool is_last) {
+std::string pager(const Tag& tag, const TagView& view, const json::array& statuses,
+                  const std::string& older) {
   const std::string base = view.page_target(tag);
   const auto with = [&base](std::string_view name, const std::string& id) {
     return fmt::format("{}{}{}={}", base, base.contains('?') ? '&' : '?', name, percent_encode(id));
@@ -90,9 +91,8 @@ std::string pager(const Tag& tag, const TagView& view, const json::array& status
                          escape(with("min_id", id_of_post(statuses.front()))));
   }
   if (!is_first) links += fmt::format(R"(<a href="{}">Newest</a>)", escape(base));
-  if (!is_last && !statuses.empty()) {
-    links += fmt::format(R"(<a rel="next" href="{}">Older posts</a>)",
-                         escape(with("max_id", id_of_post(statuses.back()))));
+  if (!older.empty()) {
+    links += fmt::format(R"(<a rel="next" href="{}">Older posts</a>)", escape(with("max_id", older)));
   }
   return links.empty() ? links : "<nav class=\"pager\" aria-label=\"Pages\">" + links + "</nav>\n";
 }
@@ -132,18 +132,18 @@ std::string TagView::page_target(const Tag& tag) const {
 }
 
 std::string render_tag_page(const Tag& tag, const TagView& view, std::string_view authority,
-                            const Result<json::array>& statuses, bool is_last) {
+                            const Result<json::array>& statuses, const std::string& older) {
   std::string posts;
   if (!statuses) {
     posts = fmt::format(R"(<p class="notice" role="status">The posts cannot be shown: {}</p>)",
                         escape(statuses.error().message));
-  } else if (statuses->empty()) {
+  } else if (statuses->empty() && older.empty()) {
     posts = R"(<p class="notice">No posts here yet. Those that arrive from now on will be.</p>)";
   } else {
     for (const json::value& status : *statuses) {
       if (status.is_object()) posts += render_post(status.get_object());
     }
-    posts += pager(tag, view, *statuses, is_last);
+    posts += pager(tag, view, *statuses, older);
   }
   return fmt::format(
       "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}\n"

@@ -29,8 +29,9 @@ struct TagView {
   [[nodiscard]] std::string page_target(const Tag& tag) const;
 };
 
-// `statuses`: what the API answered, or why it did not. `is_last`: there are no older ones.
+// `statuses`: what the API answered, or why it did not. `older`: the max_id of the next page; empty on the
+// last.
 std::string render_tag_page(const Tag& tag, const TagView& view, std::string_view authority,
-                            const Result<json::array>& statuses, bool is_last);
+                            const Result<json::array>& statuses, const std::string& older);
 
 }  // namespace tagring::web

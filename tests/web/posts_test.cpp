@@ -49,6 +49,7 @@ TEST(RenderPost, EscapesEverythingThatItsAuthorWrote) {
       json::object{{"type", attack}, {"url", "https://x.example/" + attack}, {"description", attack}}};
   const std::string html = render_post(hostile);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(html, Not(HasSubstr("alert(2)")));
   EXPECT_THAT(html, Not(HasSubstr("javascript:")));
   EXPECT_THAT(html, Not(HasSubstr("\"'")));
 }

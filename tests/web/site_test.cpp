@@ -143,7 +143,8 @@ TEST_F(SiteTest, FollowingGoesThroughTheReadersServer) {
   EXPECT_EQ(response.status, 200);
   EXPECT_THAT(response.body,
               HasSubstr("https://social.example/authorize_interaction?uri=xn--z7x%40tags.example.org"));
-  const HttpResponse answer = get("/tags/cats/follow?account=social.example", {{"Accept", "application/json"}});
+  const HttpResponse answer =
+      get("/tags/cats/follow?account=social.example", {{"Accept", "application/json"}});
   EXPECT_EQ(answer.body,
             R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org"})");
 }
@@ -154,13 +155,13 @@ TEST_F(SiteTest, FollowingRefusesServersThatDoNotSayHow) {
                              .body = R"({"links":[{"rel":"http://ostatus.org/schema/1.0/subscribe",)"
                                      R"("template":"javascript:x={uri}"}]})"};
   EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
-http.answer = std::unexpected(Error{ErrorCode::kTimedOut, "x"});
-EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
-const std::size_t before = http.asked.size();
-for (const char* account : {"", "me@", "me@social.example%2Fx", "me@127.0.0.1", "me@a%20b"}) {
-  EXPECT_EQ(get(std::string("/tags/cats/follow?account=") + account).status, 422) << account;
-}
-EXPECT_EQ(http.asked.size(), before);
+  http.answer = std::unexpected(Error{ErrorCode::kTimedOut, "x"});
+  EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
+  const std::size_t before = http.asked.size();
+  for (const char* account : {"", "me@", "me@social.example%2Fx", "me@127.0.0.1", "me@a%20b"}) {
+    EXPECT_EQ(get(std::string("/tags/cats/follow?account=") + account).status, 422) << account;
+  }
+  EXPECT_EQ(http.asked.size(), before);
 }
 
 }  // namespace

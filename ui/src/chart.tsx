@@ -52,8 +52,8 @@ export function Bars({ days, href }: { days: Day[]; href?: (day: string) => stri
   );
 }
 
-/** `changes` grows when posts arrive, so that today's bar does. */
-export function Chart({ view, changes }: { view: View; changes: number }) {
+/** `arrived`: posts of today that the node had not counted when the page was opened. */
+export function Chart({ view, arrived }: { view: View; arrived: number }) {
   const [span, setSpan] = useState(90);
   const [days, setDays] = useState<Day[] | null>(null);
   const [week, setWeek] = useState<TagHistory | null>(null);
@@ -66,19 +66,20 @@ export function Chart({ view, changes }: { view: View; changes: number }) {
       .then((answer) => setDays(fill(answer, span, today)))
       .catch(() => {}); // the chart is left out
     return () => stop.abort();
-  }, [tag, span, changes]);
+  }, [tag, span]);
   useEffect(() => {
     getJson<TagHistory>(`/api/v1/tags/${tag}`)
       .then(setWeek)
       .catch(() => {});
-  }, [tag, changes]);
+  }, [tag]);
   if (!days) return null;
+  const shown = days.map((entry, i) => (i === days.length - 1 ? { ...entry, posts: entry.posts + arrived } : entry));
   const sum = (key: "uses" | "accounts") => week?.history.reduce((total, day) => total + Number(day[key]), 0) ?? 0;
   const first = days[0]?.day ?? "";
   return (
     <section class="chart" aria-label="Posts per day">
       <div class="chart-head">
-        <p class="muted">{week && sum("uses") > 0 ? `${number.format(sum("uses"))} posts in the last 7 days` : "Posts per day"}</p>
+        <p class="muted">{week && sum("uses") > 0 ? `${number.format(sum("uses") + arrived)} posts in the last 7 days` : "Posts per day"}</p>
         <label class="inline">
           <span class="hidden">Time shown</span>
           <select value={span} onChange={(event) => setSpan(Number(event.currentTarget.value))}>
@@ -88,7 +89,7 @@ export function Chart({ view, changes }: { view: View; changes: number }) {
           </select>
         </label>
       </div>
-      <Bars days={days} href={(day) => view.page(day)} />
+      <Bars days={shown} href={(day) => view.page(day)} />
       <p class="axis muted" aria-hidden="true">
         <span>{readable.format(new Date(first))}</span>
         <span>today</span>

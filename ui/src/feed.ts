@@ -12,11 +12,11 @@ export interface FeedState {
   older: string | null; // where to go on
   loading: boolean;
   problem: string;
-  changes: number;
+  arrived: number; // since the page was opened
 }
 
 export class Feed {
-  state: FeedState = { pieces: [], waiting: [], older: null, loading: false, problem: "", changes: 0 };
+  state: FeedState = { pieces: [], waiting: [], older: null, loading: false, problem: "", arrived: 0 };
   #known = new Set<string>();
   #stream: EventSource | null = null;
   #poll: ReturnType<typeof setInterval> | undefined;
@@ -113,7 +113,7 @@ export class Feed {
     const news = this.#news(posts);
     if (news.length === 0) return;
     const waiting = [...news, ...this.state.waiting].sort((a, b) => b.created_at.localeCompare(a.created_at));
-    this.#set({ waiting, changes: this.state.changes + 1 });
+    this.#set({ waiting, arrived: this.state.arrived + news.length });
     if (this.state.pieces.length === 0) this.show();
   }
 

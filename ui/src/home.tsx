@@ -6,7 +6,7 @@ import { Bars } from "./chart.tsx";
 import { Post } from "./post.tsx";
 import { recall } from "./settings.ts";
 
-const EVERY = 5_000;
+const EVERY = 8_000;
 const SHOWN = 6;
 const FOLLOWED = 4; // hashtags whose posts are shown; the most that one request combines
 

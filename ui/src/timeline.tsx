@@ -99,7 +99,7 @@ function useKeys(showNew: () => void) {
 /** `feed` has its first page. */
 export function Timeline({ view, address, feed }: { view: View; address: string; feed: Feed }) {
   const [state, setState] = useState<FeedState>(feed.state);
-  const { pieces, waiting, older, loading, problem, changes } = state;
+  const { pieces, waiting, older, loading, problem, arrived } = state;
   useEffect(() => feed.onChange(setState), [feed]);
   const [images, setImages] = useState(recall("images") === "on");
   const end = useRef<HTMLDivElement>(null);
@@ -128,7 +128,7 @@ export function Timeline({ view, address, feed }: { view: View; address: string;
       <h1 class="tag-title">
         <bdi>#{view.tag}</bdi>
       </h1>
-      <Chart view={view} changes={changes} />
+      <Chart view={view} arrived={arrived} />
       <Follow tag={view.tag} address={address} />
       <div class="tools">
         <Combine view={view} />
