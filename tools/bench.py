@@ -2,6 +2,7 @@
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
     tools/bench.py [part]...      parts: lookups history antientropy ingest fanout followers latency subscriptions; default all
+    tools/bench.py [part]...      parts: lookups history ingest fanout followers latency subscriptions page; default all
 """
 
 import json
@@ -17,6 +18,7 @@ RUN = ROOT / "build" / "bench"
 sys.path.insert(0, str(ROOT / "tools"))
 
 import bench_network  # noqa: E402
+import bench_page  # noqa: E402
 
 
 def figure(name, value, unit, reference=None, reference_is=None):
@@ -73,6 +75,11 @@ def subscriptions():
 
 def antientropy():
     yield from program("reconcile_bench", RUN / "reconcile")
+def page():
+    found = bench_page.measure(RUN / "page")
+    yield figure("page_bytes_compressed", found["bytes"], "octets", 150_000, "goal")
+    yield figure("page_first_content_ms", found["paint"], "ms")
+    yield figure("page_memory_5000", found["after"], "MB", found["before"], "with the first 40 posts")
 
 
 PARTS = {
@@ -84,6 +91,7 @@ PARTS = {
     "followers": followers,
     "latency": latency,
     "subscriptions": subscriptions,
+    "page": page,
 }
 
 

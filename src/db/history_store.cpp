@@ -13,6 +13,7 @@
 // kept up to date by every job that writes a post.
 #include "db/history_store.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <span>
@@ -291,6 +292,45 @@ Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::opti
   }
 }
 
+Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const HistoryCursor& cursor,
+                                    std::size_t limit) {
+  HistoryPage page;
+  const HistoryEntry place{tag.tag, cursor.uri, {}, cursor.published};
+  Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published >= ? ORDER BY h.published, h.tie",
+                           tag.id, cursor.published);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) break;
+    HistoryEntry entry = entry_at(row, tag.tag);
+    if (!storage::newer(entry, place)) continue;
+    if (page.entries.size() == limit) {
+      page.more = true;
+      if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
+      break;
+    }
+    page.entries.push_back(std::move(entry));
+  }
+  std::ranges::reverse(page.entries);
+  return page;
+}
+
+Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const std::string& tag, WallTime from,
+                                                   WallTime to) {
+  std::vector<storage::HistoryDay> days;
+  TRY(const auto known, find_tag(db, tag));
+  if (!known) return days;
+  Statement row = db.query(
+      "SELECT published / 86400000, count(*), count(DISTINCT author) FROM history"
+      " WHERE tag = ? AND published >= ? AND published < ? AND removed = 0 GROUP BY 1 ORDER BY 1",
+      known->id, from, to);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return days;
+    days.push_back({std::chrono::sys_days(std::chrono::days(row.integer(0))),
+                    static_cast<std::uint64_t>(row.integer(1)), static_cast<std::uint64_t>(row.integer(2))});
+  }
+}
+
 Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std::size_t limit) {
   std::vector<TagRow> tags;
   Statement row = db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
@@ -442,6 +482,24 @@ Task<Result<HistoryPage>> SqliteHistoryStore::page(std::string tag, std::optiona
       });
 }
 
+Task<Result<HistoryPage>> SqliteHistoryStore::page_after(std::string tag, HistoryCursor cursor,
+                                                         std::size_t limit) {
+  return database_.read(
+      [tag = std::move(tag), cursor = std::move(cursor), limit](Connection& db) -> Result<HistoryPage> {
+        TRY(const auto known, find_tag(db, tag));
+        if (!known) return HistoryPage();
+        return read_page_after(db, *known, cursor, limit);
+      });
+}
+
+Task<Result<std::vector<storage::HistoryDay>>> SqliteHistoryStore::days(std::string tag,
+                                                                        std::chrono::sys_days from,
+                                                                        std::chrono::sys_days to) {
+  return database_.read([tag = std::move(tag), from, to](Connection& db) {
+    return read_days(db, tag, WallTime(from), WallTime(to));
+  });
+}
+
 Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segment, std::string after_tag,
                                                                     std::optional<HistoryCursor> after,
                                                                     std::size_t limit) {
@@ -476,7 +534,9 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
-    return Totals{tags, entries};
+    TRY(const std::int64_t octets,
+        only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
+    return Totals{tags, entries, static_cast<std::uint64_t>(octets)};
   });
 }
 

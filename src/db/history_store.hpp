@@ -14,6 +14,10 @@ class SqliteHistoryStore final : public storage::HistoryStore {
   Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override;
   Task<Result<storage::HistoryPage>> page(std::string tag, std::optional<storage::HistoryCursor> cursor,
                                           std::size_t limit) override;
+  Task<Result<storage::HistoryPage>> page_after(std::string tag, storage::HistoryCursor cursor,
+                                                std::size_t limit) override;
+  Task<Result<std::vector<storage::HistoryDay>>> days(std::string tag, std::chrono::sys_days from,
+                                                      std::chrono::sys_days to) override;
   Task<Result<std::vector<storage::HistoryEntry>>> segment(Segment segment, std::string after_tag,
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;

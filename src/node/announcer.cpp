@@ -66,6 +66,7 @@ Task<void> Announcer::stop() {
 
 void Announcer::push(relay::FeedEntry entry) {
   last_seq_ = std::max(last_seq_, entry.seq);
+  on_entry(entry);
   queue(std::make_shared<Queued>(std::move(entry), clock_.now()), nullptr);
 }
 

@@ -35,6 +35,8 @@ class Announcer {
   void push(relay::FeedEntry entry);
   // What an inbox has not taken for that long is given up.
   static constexpr Duration kLifetime = std::chrono::days(7);
+  // Called for each new feed entry, before it goes to anybody.
+  std::function<void(const relay::FeedEntry& entry)> on_entry = [](const relay::FeedEntry&) {};
   // Called when a follower is gone for good: its inbox does not exist, or refuses us.
   std::function<void(const std::string& tag, const std::string& inbox)> on_lost_follower =
       [](const std::string&, const std::string&) {};
@@ -44,6 +46,8 @@ class Announcer {
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // By inbox.
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return lanes_.status(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
 
  private:

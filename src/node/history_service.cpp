@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "home/ids.hpp"
 #include "node/results.hpp"
 
 namespace tagring::node {
@@ -63,15 +64,17 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   co_return contacts;
 }
 
-Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag,
-                                               std::optional<storage::HistoryCursor> cursor,
-                                               std::size_t limit) {
-  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) {
-    co_return co_await store_.page(tag.canonical(), std::move(cursor), limit);
-  }
+Task<HistoryService::Page> HistoryService::read_here(Tag tag, Wish wish) {
+  if (wish.newer && wish.cursor)
+    return store_.page_after(tag.canonical(), *std::move(wish.cursor), wish.limit);
+  return store_.page(tag.canonical(), std::move(wish.cursor), wish.limit);
+}
+
+Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag, Wish wish) {
+  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) co_return co_await read_here(tag, std::move(wish));
   std::string target =
-      fmt::format("{}{}?tag={}&limit={}", owner.origin(), kPath, percent_encode(tag.canonical()), limit);
-  if (cursor) target += "&before=" + percent_encode(cursor->text());
+      fmt::format("{}{}?tag={}&limit={}", owner.origin(), kPath, percent_encode(tag.canonical()), wish.limit);
+  if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
   CO_TRY(Url url, Url::parse(target));
   HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
   call.required_prefix = owner.address.prefix64();
@@ -80,7 +83,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag,
   CO_TRY(const json::object body, json::parse_object(response.body));
   storage::HistoryPage page;
   CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), tag.canonical()));
-  if (page.entries.size() > limit || !std::ranges::is_sorted(page.entries, storage::newer)) {
+  if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, storage::newer)) {
     co_return fail(ErrorCode::kInvalid, "a replica's page is too long or out of order");
   }
   const json::value* more = json::find(body, "more");
@@ -89,10 +92,8 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag,
 }
 
 // Once more after a new look-up, if the owner has changed or does not answer.
-Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag tag,
-                                                     std::optional<storage::HistoryCursor> cursor,
-                                                     std::size_t limit) {
-  Page page = co_await ask(owner, tag, cursor, limit);
+Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag tag, Wish wish) {
+  Page page = co_await ask(owner, tag, wish);
   if (page) co_return page;
   for (unsigned i = 0; i < replicas_; ++i) {
     const RingId key = replica_key(tag.key(), i, replicas_);
@@ -101,18 +102,15 @@ Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag ta
     rings_.of(Ring::kStorage).forget_route(key);
     Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(key);
     if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
-      co_return co_await ask(std::move(now->contact), tag, cursor, limit);
+      co_return co_await ask(std::move(now->contact), tag, wish);
   }
   co_return page;
 }
 
-Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag,
-                                                         std::optional<storage::HistoryCursor> cursor,
-                                                         std::size_t limit) {
-  limit = std::clamp<std::size_t>(limit, 1, kLimitMax);
+Task<Result<std::vector<storage::HistoryPage>>> HistoryService::ask_all(Tag tag, Wish wish) {
   const std::vector<ring::Contact> contacts = co_await owners(Ring::kStorage, tag);
   std::vector<Task<Page>> asked;
-  for (const ring::Contact& contact : contacts) asked.push_back(ask_again(contact, tag, cursor, limit));
+  for (const ring::Contact& contact : contacts) asked.push_back(ask_again(contact, tag, wish));
   std::vector<Page> answers = co_await all_of(std::move(asked));
   std::vector<storage::HistoryPage> pages;
   std::string failure = "no owner found";
@@ -124,9 +122,43 @@ Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag,
     }
   }
   if (pages.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
-  storage::HistoryPage merged = storage::merge_pages(pages, limit, /*keep_removed=*/false);
-  std::erase_if(merged.entries, [this](const storage::HistoryEntry& entry) { return !is_shown(entry); });
+  co_return pages;
+}
+
+void HistoryService::hide(storage::HistoryPage& page) const {
+  std::erase_if(page.entries, [this](const storage::HistoryEntry& entry) { return !is_shown(entry); });
+}
+
+Task<Result<storage::HistoryPage>> HistoryService::query(Tag tag,
+                                                         std::optional<storage::HistoryCursor> cursor,
+                                                         std::size_t limit) {
+  Wish wish{std::move(cursor), false, std::clamp<std::size_t>(limit, 1, kLimitMax)};
+  const std::size_t clamped = wish.limit;
+  CO_TRY(const std::vector<storage::HistoryPage> pages, co_await ask_all(std::move(tag), std::move(wish)));
+  storage::HistoryPage merged = storage::merge_pages(pages, clamped, /*keep_removed=*/false);
+  hide(merged);
   co_return merged;
+}
+
+Task<Result<storage::HistoryPage>> HistoryService::query_newer(Tag tag, storage::HistoryCursor cursor,
+                                                               std::size_t limit) {
+  Wish wish{std::move(cursor), true, std::clamp<std::size_t>(limit, 1, kLimitMax)};
+  const std::size_t clamped = wish.limit;
+  CO_TRY(const std::vector<storage::HistoryPage> pages, co_await ask_all(std::move(tag), std::move(wish)));
+  storage::HistoryPage merged = storage::merge_newer_pages(pages, clamped);
+  hide(merged);
+  co_return merged;
+}
+
+Result<void> HistoryService::check_serving(const Tag& tag) const {
+  bool owned = false;
+  for (unsigned i = 0; i < replicas_; ++i) {
+    const RingId key = replica_key(tag.key(), i, replicas_);
+    if (rings_.of(Ring::kStorage).serving(key) != nullptr) return {};
+    owned = owned || rings_.of(Ring::kStorage).owning(key) != nullptr;
+  }
+  if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's history");
+  return fail(ErrorCode::kNotOwner, "this node stores no replica of the tag");
 }
 
 Task<HttpResponse> HistoryService::answer(HttpRequest request) {
@@ -134,11 +166,14 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
   const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
   if (!tag) co_return error_response(tag.error());
-  std::optional<storage::HistoryCursor> cursor;
-  if (const std::string text = query_value(query, "before"); !text.empty()) {
-    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(text);
+  Wish wish;
+  const std::string before = query_value(query, "before");
+  const std::string after = query_value(query, "after");
+  if (!before.empty() || !after.empty()) {
+    wish.newer = before.empty();
+    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(wish.newer ? after : before);
     if (!parsed) co_return error_response(parsed.error());
-    cursor = std::move(*parsed);
+    wish.cursor = std::move(*parsed);
   }
   std::size_t limit = 40;
   if (const std::string text = query_value(query, "limit"); !text.empty()) {
@@ -146,22 +181,81 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
     if (error != std::errc() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
-  bool owned = false;
-  bool serving = false;
-  for (unsigned i = 0; i < replicas_; ++i) {
-    const RingId key = replica_key(tag->key(), i, replicas_);
-    owned = owned || rings_.of(Ring::kStorage).owning(key) != nullptr;
-    serving = serving || rings_.of(Ring::kStorage).serving(key) != nullptr;
-  }
-  if (!owned) co_return error_response({ErrorCode::kNotOwner, "this node stores no replica of the tag"});
-  if (!serving) co_return error_response({ErrorCode::kBusy, "this node is still fetching the tag's history"});
-  const Result<storage::HistoryPage> page =
-      co_await store_.page(tag->canonical(), std::move(cursor), std::min(limit, kLimitMax));
+  if (const Result<void> serving = check_serving(*tag); !serving) co_return error_response(serving.error());
+  wish.limit = std::min(limit, kLimitMax);
+  const Result<storage::HistoryPage> page = co_await read_here(*tag, std::move(wish));
   if (!page) co_return error_response(page.error());
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body =
       json::serialize(json::object{{"entries", to_json(page->entries, false)}, {"more", page->more}});
+  co_return response;
+}
+
+// --- days --------------------------------------------------------------------------------------------------
+
+Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, Tag tag, std::chrono::sys_days from,
+                                                    std::chrono::sys_days to) {
+  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
+    co_return co_await store_.days(tag.canonical(), from, to);
+  const std::string target = fmt::format("{}{}?tag={}&from={}&to={}", owner.origin(), kDaysPath,
+                                         percent_encode(tag.canonical()), home::date(from), home::date(to));
+  CO_TRY(Url url, Url::parse(target));
+  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
+  call.required_prefix = owner.address.prefix64();
+  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
+  CO_TRY(const json::object body, json::parse_object(response.body));
+  std::vector<storage::HistoryDay> days;
+  bool is_valid = true;
+  json::for_each(json::find(body, "days"), [&](const json::value& v) {
+    const json::object item = v.is_object() ? v.get_object() : json::object();
+    const auto day = home::parse_date(json::get_string(item, "day").value_or(""));
+    const std::int64_t posts = json::get_int(item, "posts").value_or(-1);
+    const std::int64_t authors = json::get_int(item, "authors").value_or(-1);
+    is_valid = is_valid && day && *day >= from && *day < to && posts >= 0 && authors >= 0;
+    if (is_valid)
+      days.push_back({*day, static_cast<std::uint64_t>(posts), static_cast<std::uint64_t>(authors)});
+  });
+  if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
+    co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
+  co_return days;
+}
+
+Task<Result<std::vector<storage::HistoryDay>>> HistoryService::query_days(Tag tag, std::chrono::sys_days from,
+                                                                          std::chrono::sys_days to) {
+  if (to <= from || to - from > kDaysMax) co_return fail(ErrorCode::kInvalid, "no such span of days");
+  std::vector<Task<Days>> asked;
+  for (const ring::Contact& contact : co_await owners(Ring::kStorage, tag))
+    asked.push_back(ask_days(contact, tag, from, to));
+  std::vector<std::vector<storage::HistoryDay>> answers;
+  for (Days& answer : co_await all_of(std::move(asked))) {
+    if (answer) answers.push_back(*std::move(answer));
+  }
+  if (answers.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered");
+  co_return storage::merge_days(answers);
+}
+
+Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
+  const std::string query = request.target.substr(std::min(request.target.find('?'), request.target.size()));
+  const std::string_view pairs = std::string_view(query).substr(std::min<std::size_t>(1, query.size()));
+  const Result<Tag> tag = Tag::parse(query_value(pairs, "tag"));
+  if (!tag) co_return error_response(tag.error());
+  const auto from = home::parse_date(query_value(pairs, "from"));
+  const auto to = home::parse_date(query_value(pairs, "to"));
+  if (!from || !to || *to <= *from || *to - *from > kDaysMax)
+    co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
+  if (const Result<void> serving = check_serving(*tag); !serving) co_return error_response(serving.error());
+  const Days days = co_await store_.days(tag->canonical(), *from, *to);
+  if (!days) co_return error_response(days.error());
+  json::array list;
+  for (const storage::HistoryDay& day : *days) {
+    list.push_back(
+        json::object{{"day", home::date(day.day)}, {"posts", day.posts}, {"authors", day.authors}});
+  }
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(json::object{{"days", std::move(list)}});
   co_return response;
 }
 

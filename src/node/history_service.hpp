@@ -30,8 +30,19 @@ class HistoryService {
   [[nodiscard]] Task<Result<storage::HistoryPage>> query(Tag tag,
                                                          std::optional<storage::HistoryCursor> cursor,
                                                          std::size_t limit);
-  // Answers GET kPath?tag=…&limit=…[&before=cursor] from this node's own replica. 421 if it owns none of the
-  // tag's.
+  // The posts next to `cursor` on its newer side, newest first; `next` leads on to newer ones.
+  [[nodiscard]] Task<Result<storage::HistoryPage>> query_newer(Tag tag, storage::HistoryCursor cursor,
+                                                               std::size_t limit);
+  // How much the tag was used on each day from the first up to, not including, the second; days without posts
+  // are absent. What is blocked here counts, since owners do not know of it.
+  [[nodiscard]] Task<Result<std::vector<storage::HistoryDay>>> query_days(Tag tag, std::chrono::sys_days from,
+                                                                          std::chrono::sys_days to);
+  // Answers GET kDaysPath?tag=…&from=…&to=… (days, "2026-11-21") in the same way as the next.
+  static constexpr std::string_view kDaysPath = "/tagring/v1/history/days";
+  static constexpr std::chrono::days kDaysMax{3660};
+  [[nodiscard]] Task<HttpResponse> answer_days(HttpRequest request);
+  // Answers GET kPath?tag=…&limit=…[&before=cursor|&after=cursor] from this node's own replica. 421 if it
+  // owns none of the tag's.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // What readers of this node see, of all that is there.
   std::function<bool(const storage::HistoryEntry&)> is_shown = [](const storage::HistoryEntry&) {
@@ -47,10 +58,22 @@ class HistoryService {
 
  private:
   using Page = Result<storage::HistoryPage>;
-  Task<Page> ask(ring::Contact owner, Tag tag, std::optional<storage::HistoryCursor> cursor,
-                 std::size_t limit);
-  Task<Page> ask_again(ring::Contact owner, Tag tag, std::optional<storage::HistoryCursor> cursor,
-                       std::size_t limit);
+  // What is asked of a replica.
+  struct Wish {
+    std::optional<storage::HistoryCursor> cursor;
+    bool newer = false;  // on the newer side of the cursor
+    std::size_t limit = 0;
+  };
+  Task<Page> read_here(Tag tag, Wish wish);
+  Task<Page> ask(ring::Contact owner, Tag tag, Wish wish);
+  Task<Page> ask_again(ring::Contact owner, Tag tag, Wish wish);
+  // What the replicas answer; kUnavailable if none does.
+  Task<Result<std::vector<storage::HistoryPage>>> ask_all(Tag tag, Wish wish);
+  using Days = Result<std::vector<storage::HistoryDay>>;
+  Task<Days> ask_days(ring::Contact owner, Tag tag, std::chrono::sys_days from, std::chrono::sys_days to);
+  void hide(storage::HistoryPage& page) const;
+  // kNotOwner or kBusy unless this node has the tag's history.
+  [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
 
   storage::HistoryStore& store_;
   RingService& rings_;

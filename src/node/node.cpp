@@ -6,6 +6,7 @@
 #include "crypto/hash.hpp"
 #include "node/anti_entropy.hpp"
 #include "node/catch_up.hpp"
+#include "node/client_api.hpp"
 #include "node/control.hpp"
 #include "node/fasp.hpp"
 #include "node/hand_out.hpp"
@@ -13,6 +14,7 @@
 #include "node/proxy.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
+#include "web/site.hpp"
 
 namespace tagring::node {
 namespace {
@@ -150,9 +152,20 @@ struct Node::Parts {
                       world.clock),
         fasp(fasp_provider(config), fasp_servers, fasp_sharing, fasp_hashtags, blocks, world.log),
         fasp_control(fasp_servers, fasp_sharing, fasp_hashtags),
+        posts({}, courier, home::Site{identity.origin()}, world.clock, world.workers, world.executor),
+        timeline({}, history, posts, world.clock),
+        trends({}, world.clock),
+        client_api({}, identity, history, world.history, posts, timeline, trends, blocks, world.clock),
         pages(identity, rings, history, followers, blocks),
+        site(
+            {identity.authority(), identity.origin()},
+            [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
+            world.clock),
+        overview(config, world.store, world.history, followers, subscriber, outbox, announcer, mailbox,
+                 world.clock),
+        logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
-                world.store, world.log),
+                overview, logins, world.store, identity, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -199,7 +212,14 @@ struct Node::Parts {
   FaspHashtags fasp_hashtags;
   Fasp fasp;
   FaspControl fasp_control;
+  Posts posts;
+  Timeline timeline;
+  Trends trends;
+  ClientApi client_api;
   Pages pages;
+  web::Site site;
+  Overview overview;
+  Logins logins;
   Control control;
   TaskGroup tasks;
 };
@@ -233,6 +253,13 @@ void Node::Parts::connect() {
   announcer.deliver_to_fasp_server = [this](std::string destination, std::string body) {
     return fasp_hashtags.deliver(std::move(destination), std::move(body));
   };
+  announcer.on_entry = [this](const relay::FeedEntry& entry) {
+    if (entry.event.op == relay::Op::kRemove) posts.forget(entry.event.uri);
+    if (entry.event.op == relay::Op::kAdd)
+      trends.note(entry.event.tag, entry.event.author, environment.clock.wall_now());
+  };
+  timeline.is_local = [this](const std::string& author) { return instances.may_publish(author); };
+  client_api.domains = [this] { return instances.hosts().size(); };
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
@@ -272,13 +299,17 @@ Task<Result<void>> Node::Parts::load() {
   co_return Result<void>();
 }
 
-// The control requests, from who has the token.
+// The control requests, from who has the token or is logged in.
 Task<HttpResponse> Node::Parts::administer(HttpRequest request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string given = request.headers.find("Authorization").value_or("");
+  const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
   // Hashes, so that the time says nothing about how much of a guess is right.
-  const auto wanted = crypto::sha256("Bearer " + config.admin_token);
-  const auto given = crypto::sha256(request.headers.find("Authorization").value_or(""));
-  if (config.admin_token.empty() || given != wanted) {
-    HttpResponse response = error_response({ErrorCode::kDenied, "a token is needed: node.admin_token_file"});
+  const bool has_token =
+      !config.admin_token.empty() && crypto::sha256(secret) == crypto::sha256(config.admin_token);
+  if (!has_token && !logins.knows(secret)) {
+    HttpResponse response = error_response(
+        {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
     response.status = 401;
     response.headers.add("WWW-Authenticate", "Bearer");
     co_return response;
@@ -312,6 +343,7 @@ Task<Result<void>> Node::start() {
 
 Task<void> Node::stop() {
   co_await parts_->anti_entropy.stop();
+  co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
   co_await parts_->fasp_sharing.stop();
@@ -346,6 +378,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (request.method == "POST" && path == CatchUp::kPath) {
     co_return co_await parts_->catch_up.answer(std::move(request));
   }
+  if (ClientApi::is_path(path)) co_return co_await parts_->client_api.answer(std::move(request));
   const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
   if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
   if (is_inbox || (request.method != "GET" && request.method != "HEAD")) {
@@ -354,8 +387,10 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     co_return response;
   }
   if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
+  if (path == HistoryService::kDaysPath) co_return co_await parts_->history.answer_days(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
+  if (web::Site::is_path(path)) co_return co_await parts_->site.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }
 

@@ -45,6 +45,8 @@ class Outbox {
 
   [[nodiscard]] std::size_t size() const { return pending_.size(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+  // By ring and owner: "relay https://owner".
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return sending_.status(); }
 
  private:
   struct Pending {

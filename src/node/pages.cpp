@@ -51,11 +51,6 @@ Task<HttpResponse> Pages::answer(HttpRequest request) {
       path == "/actor/outbox") {
     co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
   }
-  if (path == "/") {
-    co_return document("text/plain; charset=utf-8",
-                       fmt::format("tagring {} at {}\nFollow @caturday@{} for every post under #caturday.\n",
-                                   kVersion, identity_.authority(), identity_.authority()));
-  }
   if (path.starts_with("/tag/")) co_return co_await tag_page(path.substr(5), query);
   co_return not_found("no such page");
 }

@@ -82,6 +82,14 @@ std::size_t Subscriber::subscriptions() const {
   return count;
 }
 
+std::vector<std::string> Subscriber::owners_of(const std::string& tag) const {
+  std::vector<std::string> owners;
+  const auto known = owners_.find(tag);
+  if (known == owners_.end()) return owners;
+  for (const auto& [owner, followed] : known->second) owners.push_back(owner);
+  return owners;
+}
+
 // `follow_id` empty: it has just been asked for.
 void Subscriber::note_followed(const std::string& tag, const std::string& owner, std::string follow_id) {
   Followed& followed = owners_[tag][owner];

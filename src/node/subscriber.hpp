@@ -47,6 +47,8 @@ class Subscriber {
   [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  // The owners whose hashtag actor is followed, or asked to be.
+  [[nodiscard]] std::vector<std::string> owners_of(const std::string& tag) const;
 
   // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
   // Of the ids under which this node stands among the followers of the owner's actor (relay/partial.hpp).

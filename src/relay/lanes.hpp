@@ -30,6 +30,11 @@ struct LaneOptions {
   Backoff backoff;
 };
 
+struct LaneStatus {
+  std::size_t waiting = 0;
+  unsigned failures = 0;  // in a row
+};
+
 template <class Item>
 class Lanes {
  public:
@@ -69,12 +74,9 @@ class Lanes {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool idle() const { return size_ == 0 && active_ == 0; }
 
-  struct Status {
-    std::size_t waiting = 0;
-    unsigned failures = 0;  // in a row
-  };
-  [[nodiscard]] std::map<std::string, Status> status() const {
-    std::map<std::string, Status> result;
+  // By destination.
+  [[nodiscard]] std::map<std::string, LaneStatus> status() const {
+    std::map<std::string, LaneStatus> result;
     for (const auto& [destination, lane] : lanes_) result[destination] = {lane.items.size(), lane.failures};
     return result;
   }

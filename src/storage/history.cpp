@@ -86,4 +86,49 @@ HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t li
   return result;
 }
 
+std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& replicas) {
+  std::map<std::chrono::sys_days, HistoryDay> merged;
+  for (const std::vector<HistoryDay>& days : replicas) {
+    for (const HistoryDay& day : days) {
+      HistoryDay& most = merged.emplace(day.day, day).first->second;
+      most.posts = std::max(most.posts, day.posts);
+      most.authors = std::max(most.authors, day.authors);
+    }
+  }
+  std::vector<HistoryDay> result;
+  for (const auto& [day, most] : merged) result.push_back(most);
+  return result;
+}
+
+HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::size_t limit) {
+  const HistoryEntry* horizon = nullptr;  // the newest place that every replica with more to say has reached
+  for (const HistoryPage& page : replicas) {
+    if (!page.more || page.entries.empty()) continue;
+    const HistoryEntry& last = *std::ranges::min_element(page.entries, newer);
+    if (horizon == nullptr || newer(*horizon, last)) horizon = &last;
+  }
+  std::map<HistoryEntry, bool, NewestFirst> merged;  // to: removed somewhere
+  HistoryPage result;
+  for (const HistoryPage& page : replicas) {
+    result.more = result.more || (page.more && !page.entries.empty());
+    for (const HistoryEntry& entry : page.entries) {
+      if (horizon != nullptr && newer(entry, *horizon)) continue;
+      auto [place, fresh] = merged.emplace(entry, entry.removed);
+      place->second = place->second || entry.removed;
+    }
+  }
+  const HistoryEntry* last = nullptr;
+  for (auto it = merged.rbegin(); it != merged.rend(); ++it) {
+    if (result.entries.size() == limit) {
+      result.more = true;
+      break;
+    }
+    last = &it->first;
+    if (!it->second) result.entries.push_back(it->first);
+  }
+  if (result.more && last != nullptr) result.next = HistoryCursor::of(*last);
+  std::ranges::reverse(result.entries);
+  return result;
+}
+
 }  // namespace tagring::storage

@@ -4,6 +4,7 @@
 // cursor from one is valid at all others and does not move when posts arrive.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,6 +79,18 @@ struct HourDigest {
 };
 
 std::int64_t hour_of(WallTime time);
+// How much a hashtag was used on a day (UTC).
+struct HistoryDay {
+  std::chrono::sys_days day;
+  std::uint64_t posts = 0;
+  std::uint64_t authors = 0;
+
+  friend bool operator==(const HistoryDay&, const HistoryDay&) = default;
+};
+
+// Of each day the most that a replica counts: one that lacks posts counts too few, none counts one twice.
+// Ascending; days without posts are absent.
+std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& replicas);
 
 // Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
 // it and none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every
@@ -85,6 +98,11 @@ std::int64_t hour_of(WallTime time);
 // `limit`; perhaps none although there is more, when all that was reached is removed. Of entries that differ
 // the first replica's is taken.
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed);
+
+// The same of pages that were read towards newer posts (HistoryStore::page_after): only entries that every
+// replica with more to say has reached, newest first, without tombstones; `next` is the newest place looked
+// at.
+HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::size_t limit);
 
 // Durable storage. Same promise as relay::Store: a write that completed survives.
 class HistoryStore {
@@ -97,6 +115,13 @@ class HistoryStore {
   // Entries after `cursor` (from the newest if none), newest first, tombstones included.
   virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor,
                                          std::size_t limit) = 0;
+  // The entries next to `cursor` on its newer side, newest first, tombstones included; `more` and `next` are
+  // about what is newer still.
+  virtual Task<Result<HistoryPage>> page_after(std::string tag, HistoryCursor cursor, std::size_t limit) = 0;
+  // What was published from the first day up to, not including, the second; ascending, without empty days and
+  // tombstones.
+  virtual Task<Result<std::vector<HistoryDay>>> days(std::string tag, std::chrono::sys_days from,
+                                                     std::chrono::sys_days to) = 0;
   // Entries of all tags with key in the segment, tags clockwise from segment.from and in each newest first,
   // after that place: for hand-over. Without `after` the whole of after_tag is passed over. kInvalid if
   // after_tag is set and its key is not in the segment.
@@ -117,6 +142,7 @@ class HistoryStore {
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
+    std::uint64_t octets = 0;  // of the whole database, if that is one
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

@@ -1,0 +1,87 @@
+// Mastodon's client API, as far as it is about reading hashtags (docs/client-api.md): what the page of this
+// node and existing clients ask. Everybody may ask; answers may be read by any page (CORS).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "home/instance.hpp"
+#include "node/identity.hpp"
+#include "node/rate_limit.hpp"
+#include "node/timeline.hpp"
+#include "node/trends.hpp"
+#include "relay/blocks.hpp"
+
+namespace tagring::node {
+
+class ClientApi {
+ public:
+  struct Options {
+    RateLimit::Options rate;
+    // Fetching what somebody names by its URI (search).
+    RateLimit::Options resolve_rate{.requests = 30};
+    Duration days_fresh = std::chrono::seconds(60);  // how long posts per day are remembered
+    std::size_t days_max = 500;                      // of so many hashtags
+    std::string email;
+  };
+
+  ClientApi(Options options, const Identity& identity, HistoryService& history, storage::HistoryStore& store,
+            Posts& posts, Timeline& timeline, Trends& trends, const relay::Blocks& blocks, Clock& clock)
+      : options_(std::move(options)),
+        site_{identity.origin()},
+        history_(history),
+        store_(store),
+        posts_(posts),
+        timeline_(timeline),
+        trends_(trends),
+        blocks_(blocks),
+        clock_(clock),
+        rate_(options_.rate, clock),
+        resolve_rate_(options_.resolve_rate, clock) {}
+
+  // Requests that answer() is for.
+  [[nodiscard]] static bool is_path(std::string_view path);
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+  // How many domains posts come from, for /api/v1/instance.
+  std::function<std::uint64_t()> domains = [] { return std::uint64_t{0}; };
+
+ private:
+  struct Request;
+  Task<HttpResponse> route(Request request);
+  Task<HttpResponse> tag_timeline(Request request, std::string name);
+  Task<HttpResponse> tag(std::string name);
+  Task<HttpResponse> trending(Request request);
+  Task<HttpResponse> search(Request request);
+  Task<HttpResponse> days(Request request, std::string name);
+  Task<HttpResponse> instance(bool v1);
+  Task<std::vector<storage::HistoryDay>> days_of(Tag tag, std::chrono::sys_days from,
+                                                 std::chrono::sys_days to);
+  Task<json::object> describe(Tag tag);
+  Task<json::array> find_tags(std::string text, std::size_t limit);
+  Task<json::array> find_post(std::string uri, IpAddress peer);
+  [[nodiscard]] Result<Tag> offered(std::string_view name) const;
+
+  Options options_;
+  home::Site site_;
+  HistoryService& history_;
+  storage::HistoryStore& store_;
+  Posts& posts_;
+  Timeline& timeline_;
+  Trends& trends_;
+  const relay::Blocks& blocks_;
+  Clock& clock_;
+  RateLimit rate_;
+  RateLimit resolve_rate_;
+  struct KnownDays {
+    Instant since;
+    std::vector<storage::HistoryDay> days;
+  };
+  std::map<std::tuple<std::string, std::chrono::sys_days, std::chrono::sys_days>, KnownDays> known_days_;
+};
+
+// {"error": "…"} as Mastodon says it.
+HttpResponse api_error(int status, std::string_view message);
+
+}  // namespace tagring::node

@@ -1,0 +1,315 @@
+// What a reader gets: timelines of hashtags, the hashtags themselves, search.
+#include <fmt/format.h>
+
+#include "fediverse/vocabulary.hpp"
+#include "home/entity_fields.hpp"
+#include "home/ids.hpp"
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class Reading : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+  Author bob = make_author("https://home.example/users/bob");
+
+  // Publishes a post, which its server has from then on.
+  std::string publish(const std::string& name, std::vector<std::string> tags, const std::string& published,
+                      const std::function<void(json::object&)>& change = {}) {
+    const PostText post{
+        .uri = "https://home.example/notes/" + name, .author = alice.id, .tags = std::move(tags)};
+    json::object note = note_object(post);
+    note["published"] = published;
+    note["content"] = "<p>post " + name + "</p>";
+    if (change) change(note);
+    json::object create = json::parse_object(create_text(post)).value();
+    create["object"] = note;
+    EXPECT_EQ(post_signed(json::serialize(create), alice).status, 202);
+    internet.serve(post.uri, json::serialize(note));
+    settle(Duration(500));
+    return post.uri;
+  }
+  json::array list(const HttpResponse& response) {
+    EXPECT_EQ(response.status, 200) << response.body;
+    const auto value = json::parse(response.body);
+    EXPECT_TRUE(value && value->is_array()) << response.body;
+    return value && value->is_array() ? value->get_array() : json::array();
+  }
+  json::object object(const HttpResponse& response) {
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse_object(response.body).value_or(json::object());
+  }
+  // The names of the posts that are shown.
+  std::vector<std::string> names(const HttpResponse& response) {
+    std::vector<std::string> found;
+    for (const json::value& v : list(response)) {
+      const std::string uri = json::get_string(v.as_object(), "uri").value_or("?");
+      found.push_back(uri.substr(uri.rfind('/') + 1));
+    }
+    return found;
+  }
+  std::vector<std::string> timeline(const std::string& tag_and_query) {
+    return names(get("/api/v1/timelines/tag/" + tag_and_query));
+  }
+  // The target of that relation in Link, without the origin; empty if there is none.
+  std::string link(const HttpResponse& response, const std::string& relation) {
+    const std::string all = response.headers.find("Link").value_or("");
+    const std::size_t end = all.find(">; rel=\"" + relation + "\"");
+    if (end == std::string::npos) return {};
+    const std::size_t begin = all.rfind('<', end) + 1;
+    EXPECT_THAT(all.substr(begin, end - begin), testing::StartsWith(origin));
+    return all.substr(begin + origin.size(), end - begin - origin.size());
+  }
+};
+
+TEST_F(Reading, ATimelineHasTheContentFromTheAuthorsServerNewestFirst) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  publish("2", {"cats", "dogs"}, "2025-12-30T11:00:00Z");
+  publish("3", {"dogs"}, "2025-12-30T12:00:00Z");
+  const HttpResponse response = get("/api/v1/timelines/tag/Cats");
+  EXPECT_THAT(names(response), ElementsAre("2", "1"));
+  const json::object status = list(response).front().as_object();
+  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  EXPECT_EQ(home::wrong_fields("Account", status.at("account").as_object()), "");
+  EXPECT_EQ(status.at("content"), "<p>post 2</p>");
+  EXPECT_EQ(status.at("created_at"), "2025-12-30T11:00:00.000Z");
+  EXPECT_EQ(status.at("account").as_object().at("acct"), "somebody@home.example");
+  EXPECT_EQ(response.headers.find("Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(response.headers.find("X-RateLimit-Limit"), "300");
+  EXPECT_THAT(timeline("nothing"), IsEmpty());
+}
+
+TEST_F(Reading, PagesLeadThroughTheWholeHistoryAndBack) {
+  std::vector<std::string> all;
+  for (int i = 0; i < 11; ++i) {
+    // Three of them in one millisecond.
+    const int minute = i < 5 ? i : (i < 8 ? 5 : i);
+    publish(fmt::format("{:02}", i), {"cats"}, fmt::format("2025-12-30T10:{:02}:00Z", minute));
+  }
+  std::vector<std::string> seen;
+  std::string target = "/api/v1/timelines/tag/cats?limit=3";
+  std::string last;
+  for (int pages = 0; !target.empty() && pages < 8; ++pages) {
+    const HttpResponse response = get(target);
+    for (const std::string& name : names(response)) seen.push_back(name);
+    if (!names(response).empty()) last = link(response, "prev");
+    target = link(response, "next");
+  }
+  EXPECT_THAT(seen, SizeIs(11));
+  EXPECT_THAT(std::set<std::string>(seen.begin(), seen.end()), SizeIs(11));
+  // Back from the oldest page, each the nearest newer ones.
+  std::vector<std::string> back;
+  for (int pages = 0; !last.empty() && pages < 8; ++pages) {
+    const HttpResponse response = get(last);
+    const std::vector<std::string> page = names(response);
+    back.insert(back.begin(), page.begin(), page.end());
+    last = page.empty() ? "" : link(response, "prev");
+  }
+  EXPECT_THAT(back, SizeIs(9));
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), seen.begin())) << testing::PrintToString(back);
+}
+
+TEST_F(Reading, IdsBoundATimeline) {
+  for (int i = 0; i < 6; ++i) publish(std::to_string(i), {"cats"}, fmt::format("2025-12-30T10:0{}:00Z", i));
+  const json::array all = list(get("/api/v1/timelines/tag/cats"));
+  const auto id = [&](std::size_t i) { return json::get_string(all[5 - i].as_object(), "id").value_or(""); };
+  EXPECT_THAT(timeline("cats?max_id=" + id(2)), ElementsAre("1", "0"));
+  EXPECT_THAT(timeline("cats?since_id=" + id(2)), ElementsAre("5", "4", "3"));
+  EXPECT_THAT(timeline("cats?limit=2&since_id=" + id(2)), ElementsAre("5", "4"));
+  EXPECT_THAT(timeline("cats?limit=2&min_id=" + id(2)), ElementsAre("4", "3"));
+  EXPECT_THAT(timeline("cats?min_id=" + id(1) + "&max_id=" + id(4)), ElementsAre("3", "2"));
+  EXPECT_THAT(timeline("cats?max_time=2025-12-30T10:02:00Z"), ElementsAre("2", "1", "0"));
+  EXPECT_THAT(timeline("cats?until=2025-12-30T10:01:30Z&limit=1"), ElementsAre("1"));
+  EXPECT_EQ(get("/api/v1/timelines/tag/cats?max_id=x").status, 422);
+  EXPECT_EQ(get("/api/v1/timelines/tag/cats?max_time=yesterday").status, 422);
+  EXPECT_EQ(get("/api/v1/timelines/tag/cats?limit=x").status, 422);
+}
+
+TEST_F(Reading, HashtagsAreCombined) {
+  publish("c", {"cats"}, "2025-12-30T10:00:00Z");
+  publish("cd", {"cats", "dogs"}, "2025-12-30T11:00:00Z");
+  publish("d", {"dogs"}, "2025-12-30T12:00:00Z");
+  publish("cdm", {"cats", "dogs", "mice"}, "2025-12-30T13:00:00Z");
+  EXPECT_THAT(timeline("cats?any[]=dogs"), ElementsAre("cdm", "d", "cd", "c"));
+  EXPECT_THAT(timeline("cats?any%5B%5D=Dogs&limit=2"), ElementsAre("cdm", "d"));
+  EXPECT_THAT(timeline("cats?all[]=dogs"), ElementsAre("cdm", "cd"));
+  EXPECT_THAT(timeline("cats?all[]=dogs&none[]=mice"), ElementsAre("cd"));
+  EXPECT_THAT(timeline("cats?none[]=dogs"), ElementsAre("c"));
+  std::string many = "cats?";
+  for (int i = 0; i < 100; ++i) many += fmt::format("any[]=t{}&", i);
+  EXPECT_THAT(timeline(many + "any[]=dogs"), ElementsAre("cdm", "cd", "c")) << "only the first four count";
+}
+
+TEST_F(Reading, OnlyMediaOnlyLocalOnlyRemote) {
+  publish("plain", {"cats"}, "2025-12-30T10:00:00Z");
+  publish("image", {"cats"}, "2025-12-30T11:00:00Z", [](json::object& note) {
+    note["attachment"] = json::array{json::object{{"type", "Document"},
+                                                  {"mediaType", "image/png"},
+                                                  {"url", "https://home.example/1.png"},
+                                                  {"name", "a cat"}}};
+  });
+  EXPECT_THAT(timeline("cats?only_media=true"), ElementsAre("image"));
+  EXPECT_THAT(timeline("cats?local=true"), ElementsAre("image", "plain"));
+  EXPECT_THAT(timeline("cats?remote=true"), IsEmpty());
+  EXPECT_THAT(timeline("cats?limit=1000"), SizeIs(2));
+}
+
+TEST_F(Reading, WhatIsGoneOrNoLongerPublicOrTaggedIsLeftOut) {
+  for (const char* name : {"stays", "gone", "tombstone", "private", "untagged", "foreign", "broken"})
+    publish(name, {"cats"}, "2025-12-30T10:00:00Z");
+  const auto change = [&](const std::string& name, const std::function<void(json::object&)>& f) {
+    const std::string uri = "https://home.example/notes/" + name;
+    json::object note = json::parse_object(internet.documents[uri].body).value();
+    f(note);
+    internet.serve(uri, json::serialize(note));
+  };
+  internet.documents["https://home.example/notes/gone"] = with_status(410);
+  change("tombstone", [](json::object& note) { note["type"] = "Tombstone"; });
+  change("private", [](json::object& note) { note["to"] = "https://home.example/users/alice/followers"; });
+  change("untagged", [](json::object& note) { note["tag"] = json::array(); });
+  change("foreign", [&](json::object& note) { note["attributedTo"] = bob.id; });
+  internet.serve("https://home.example/notes/broken", "{");
+  EXPECT_THAT(timeline("cats"), ElementsAre("stays"));
+}
+
+TEST_F(Reading, ContentIsFetchedOnceForAWhileAndAgainLater) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  internet.calls.clear();
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  EXPECT_THAT(internet.sent_to(uri), SizeIs(1));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  EXPECT_THAT(internet.sent_to(uri), SizeIs(2));
+}
+
+TEST_F(Reading, ADeletionTakesEffectAtOnce) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
+  settle();
+  EXPECT_THAT(timeline("cats"), IsEmpty());
+}
+
+TEST_F(Reading, AServerThatDoesNotAnswerCostsItsPostsOnlyAndNotForEver) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const std::string late = publish("2", {"cats"}, "2025-12-30T11:00:00Z");
+  internet.answers[late] = [](const HttpCall&) -> Result<HttpResponse> {
+    return fail(ErrorCode::kTimedOut, "no answer");
+  };
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+  internet.answers.clear();
+  settle(std::chrono::seconds(31));
+  EXPECT_THAT(timeline("cats"), ElementsAre("2", "1"));
+}
+
+TEST_F(Reading, MarkupIsSanitisedInStatusAndAccount) {
+  alice.summary = "<script>x</script><p onclick=x>me</p>";
+  internet.serve(alice);
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z", [](json::object& note) {
+    note["content"] = "<p>hi<img src=x onerror=alert(1)></p><script>alert(1)</script>";
+    note["summary"] = "<b>careful</b>";
+    note["url"] = "javascript:alert(1)";
+  });
+  const json::object status = list(get("/api/v1/timelines/tag/cats")).at(0).as_object();
+  EXPECT_EQ(status.at("content"), "<p>hi</p>");
+  EXPECT_EQ(status.at("spoiler_text"), "careful");
+  EXPECT_EQ(status.at("sensitive"), true);
+  EXPECT_EQ(status.at("url"), "https://home.example/notes/1");
+  EXPECT_EQ(status.at("account").as_object().at("note"), "<p>me</p>");
+}
+
+TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
+  const std::string today = to_rfc3339(loop.wall_now());
+  publish("1", {"cats"}, today);
+  publish("2", {"cats"}, today, [](json::object& note) { note["to"] = fediverse::kPublic; });
+  const json::object tag = object(get("/api/v1/tags/Cats"));
+  EXPECT_EQ(home::wrong_fields("Tag", tag), "");
+  EXPECT_EQ(tag.at("name"), "cats");
+  EXPECT_EQ(tag.at("url"), json::value(origin + "/tags/cats"));
+  ASSERT_THAT(tag.at("history").as_array(), SizeIs(7));
+  const json::object day = tag.at("history").as_array().at(0).as_object();
+  EXPECT_EQ(home::wrong_fields("History", day), "");
+  EXPECT_EQ(day.at("uses"), "2");
+  EXPECT_EQ(day.at("accounts"), "1");
+  EXPECT_THAT(list(get("/api/v1/trends/tags")), SizeIs(1));
+  EXPECT_EQ(get("/api/v1/tags/%21").status, 422);
+}
+
+TEST_F(Reading, PostsPerDay) {
+  publish("1", {"cats"}, "2025-12-28T23:59:59Z");
+  publish("2", {"cats"}, "2025-12-30T00:00:00Z");
+  publish("3", {"cats"}, "2025-12-30T23:00:00Z");
+  const HttpResponse response = get("/api/tagring/tags/cats/days?from=2025-12-28&to=2025-12-30");
+  EXPECT_EQ(response.body,
+            R"([{"day":"2025-12-28","posts":1,"authors":1},{"day":"2025-12-30","posts":2,"authors":1}])");
+  EXPECT_EQ(get("/api/tagring/tags/cats/days?from=2025-12-28&to=2025-12-29").body,
+            R"([{"day":"2025-12-28","posts":1,"authors":1}])");
+  EXPECT_EQ(get("/api/tagring/tags/cats/days?from=1900-01-01&to=2025-12-29").status, 422);
+  EXPECT_EQ(get("/api/tagring/tags/cats/days?from=2025-13-01").status, 422);
+}
+
+TEST_F(Reading, SearchFindsHashtagsAndPosts) {
+  const std::string uri = publish("1", {"catsoftheworld"}, to_rfc3339(loop.wall_now()));
+  json::object found = object(get("/api/v2/search?q=%23cats"));
+  EXPECT_EQ(home::wrong_fields("Search", found), "");
+  ASSERT_THAT(found.at("hashtags").as_array(), SizeIs(2));
+  EXPECT_EQ(found.at("hashtags").as_array().at(1).as_object().at("name"), "catsoftheworld");
+  found = object(get("/api/v2/search?resolve=true&q=" + uri));
+  ASSERT_THAT(found.at("statuses").as_array(), SizeIs(1));
+  const json::object status = found.at("statuses").as_array().at(0).as_object();
+  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  EXPECT_EQ(status.at("id"), list(get("/api/v1/timelines/tag/catsoftheworld")).at(0).as_object().at("id"));
+  EXPECT_THAT(object(get("/api/v2/search?q=https://home.example/none")).at("statuses").as_array(), IsEmpty());
+  EXPECT_EQ(get("/api/v2/search").status, 400);
+}
+
+TEST_F(Reading, AHashtagThatIsBlockedIsNotShown) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"tag","what":"cats","reason":"a brand"})").status, 200);
+  for (const char* target :
+       {"/api/v1/timelines/tag/cats", "/api/v1/tags/cats", "/api/tagring/tags/cats/days"}) {
+    const HttpResponse response = get(target);
+    EXPECT_EQ(response.status, 404) << target;
+    EXPECT_THAT(response.body, HasSubstr("not offered here"));
+  }
+  EXPECT_THAT(timeline("dogs?any[]=cats"), IsEmpty());
+  EXPECT_THAT(object(get("/api/v2/search?q=cats")).at("hashtags").as_array(), IsEmpty());
+}
+
+TEST_F(Reading, TheNodeDescribesItselfAsMastodonDoes) {
+  const json::object v2 = object(get("/api/v2/instance"));
+  EXPECT_EQ(home::wrong_fields("Instance", v2), "");
+  EXPECT_EQ(v2.at("domain"), "tags.home.example");
+  EXPECT_EQ(v2.at("configuration").at("urls").at("streaming"), "wss://tags.home.example");
+  EXPECT_EQ(home::wrong_fields("V1_Instance", object(get("/api/v1/instance"))), "");
+  EXPECT_EQ(get("/avatars/original/missing.png").headers.find("Content-Type"), "image/png");
+}
+
+TEST_F(Reading, ErrorsAndLimitsAreSaidAsMastodonSaysThem) {
+  HttpResponse response = get("/api/v1/no/such/thing");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.body, R"({"error":"Record not found"})");
+  HttpRequest preflight;
+  preflight.method = "OPTIONS";
+  preflight.target = "/api/v1/timelines/tag/cats";
+  response = ask(std::move(preflight));
+  EXPECT_EQ(response.status, 204);
+  EXPECT_THAT(response.headers.find("Access-Control-Allow-Headers").value_or(""), HasSubstr("Authorization"));
+  for (int i = 0; i < 310; ++i) response = get("/api/v1/custom_emojis");
+  EXPECT_EQ(response.status, 429);
+  EXPECT_EQ(response.body, R"({"error":"Too many requests"})");
+  EXPECT_EQ(response.headers.find("X-RateLimit-Remaining"), "0");
+  settle(std::chrono::minutes(5));
+  EXPECT_EQ(get("/api/v1/custom_emojis").status, 200);
+}
+
+}  // namespace
+}  // namespace tagring::node
