@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
+    tools/bench.py [part]...      parts: lookups history antientropy ingest fanout followers latency subscriptions; default all
     tools/bench.py [part]...      parts: lookups history ingest fanout followers latency subscriptions page; default all
 """
 
@@ -72,6 +73,8 @@ def subscriptions():
     yield figure("subscriptions_100k_seconds", found["seconds"], "s")
 
 
+def antientropy():
+    yield from program("reconcile_bench", RUN / "reconcile")
 def page():
     found = bench_page.measure(RUN / "page")
     yield figure("page_bytes_compressed", found["bytes"], "octets", 150_000, "goal")
@@ -82,6 +85,7 @@ def page():
 PARTS = {
     "lookups": lookups,
     "history": history,
+    "antientropy": antientropy,
     "ingest": ingest,
     "fanout": fanout,
     "followers": followers,

@@ -32,5 +32,8 @@ void add_sim_ring(CLI::App& sim, int& status);
 inline constexpr std::string_view kScaleSummary =
     "rings of 100 to 100,000 nodes: calls of a look-up, messages, memory, healing";
 void add_sim_scale(CLI::App& sim, int& status);
+inline constexpr std::string_view kAttackSummary =
+    "look-ups in a ring of which a part lies: how often they find the true owner";
+void add_sim_attack(CLI::App& sim, int& status);
 
 }  // namespace tagring::app

@@ -154,6 +154,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"ring.relay_replicas", replicas(config.relay_replicas)},
       {"ring.storage_replicas", replicas(config.storage_replicas)},
       {"ring.stabilise_ms", milliseconds(config.stabilise, 100, 600'000)},
+      {"ring.reconcile_ms", milliseconds(config.reconcile, 1'000, 86'400'000)},
+      {"ring.secure_lookups", flag(config.secure_lookups)},
       {"publish.instances", texts(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},

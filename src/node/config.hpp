@@ -40,6 +40,8 @@ struct Config {
   unsigned relay_replicas = 2;             // powers of two, part of the network's agreement
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(5);
+  Duration reconcile = std::chrono::minutes(30);
+  bool secure_lookups = true;  // owners are looked up along several paths (docs/attacks.md)
 
   // [publish]
   std::vector<std::string>

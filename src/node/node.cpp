@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
+#include "node/anti_entropy.hpp"
 #include "node/catch_up.hpp"
 #include "node/client_api.hpp"
 #include "node/control.hpp"
@@ -44,6 +45,7 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   options.network = config.network;
   options.tuning.stabilise_every = config.stabilise;
   options.tuning.fix_finger_every = config.stabilise;
+  options.tuning.secure_lookups = config.secure_lookups;
   options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
   options.membership.split_check_every = config.stabilise * 12;
   options.contacts = make_contacts(config, incarnation);
@@ -132,6 +134,8 @@ struct Node::Parts {
               world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
+        anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
+                     world.clock, world.executor, rng.fork(), world.log),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
@@ -198,6 +202,7 @@ struct Node::Parts {
   FollowerSync sync;
   Inbox inbox;
   Transfer transfer;
+  AntiEntropy anti_entropy;
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
@@ -332,10 +337,12 @@ Task<Result<void>> Node::start() {
   parts_->tag_sources.start();
   parts_->fasp_sharing.start();
   parts_->subscriber.start();
+  parts_->anti_entropy.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->anti_entropy.stop();
   co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
@@ -419,6 +426,7 @@ json::object Node::status() const {
                                                  {"share", share},
                                                  {"estimated_vservers", first.estimated_size()},
                                                  {"lookups", membership.counters().lookups},
+                                                 {"secure_lookups", membership.counters().secure},
                                                  {"lookup_calls", membership.counters().lookup_calls},
                                                  {"cached", membership.counters().cached},
                                                  {"merges", membership.counters().merges}};
@@ -447,6 +455,9 @@ json::object Node::status() const {
       {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
                             {"waiting", parts_->fasp_sharing.waiting()}}},
       {"transferred", parts_->transfer.fetched()},
+      {"reconciled", json::object{{"rounds", parts_->anti_entropy.counters().rounds},
+                                  {"questions", parts_->anti_entropy.counters().questions},
+                                  {"posts", parts_->anti_entropy.counters().entries}}},
       {"idle", is_idle()}};
 }
 

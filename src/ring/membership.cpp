@@ -17,6 +17,7 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
       bootstrap_(std::move(bootstrap)),
       rng_(rng),
       routes_(options.route_lifetime),
+      secured_(options.secure_lifetime),
       tasks_(environment.executor) {
   for (Contact& contact : contacts) {
     vservers_.push_back(std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork()));
@@ -84,7 +85,8 @@ Task<Result<Owner>> Membership::find_owner(RingId key) {
     ++counters_.cached;
     co_return Owner{own->self(), *own->owned()};
   }
-  if (std::optional<Owner> cached = routes_.find(key, environment_.clock.now())) {
+  std::optional<Owner> cached = routes_.find(key, environment_.clock.now());
+  if (cached && is_believed(*cached, key)) {
     ++counters_.cached;
     co_return std::move(*cached);
   }
@@ -98,12 +100,32 @@ Task<Result<Owner>> Membership::find_owner(RingId key) {
     }
   }
   if (nearest == nullptr) co_return fail(ErrorCode::kUnavailable, "this node has not joined the ring yet");
-  LookupCost cost;
-  Result<Owner> owner = co_await nearest->lookup(key, {}, &cost);
-  ++counters_.lookups;
-  counters_.lookup_calls += cost.calls;
+  Result<Owner> owner = co_await look_up(nearest, key);
   if (owner) routes_.put(*owner, environment_.clock.now());
   co_return owner;
+}
+
+Task<Result<Owner>> Membership::look_up(Vserver* from, RingId key) {
+  LookupCost cost;
+  Result<Owner> owner = co_await from->lookup(key, {}, &cost);
+  ++counters_.lookups;
+  if (environment_.tuning.secure_lookups && (!owner || !is_believed(*owner, key))) {
+    const Result<Owner> sure = co_await from->secure_lookup(key, {}, &cost);
+    ++counters_.secure;
+    if (sure && (!owner || !is_as_close(*owner, *sure, key))) owner = sure;
+    if (sure) {
+      secured_.forget(key);
+      secured_.put(*owner, environment_.clock.now());
+    }
+  }
+  counters_.lookup_calls += cost.calls;
+  co_return owner;
+}
+
+bool Membership::is_believed(const Owner& owner, const RingId& key) const {
+  if (!environment_.tuning.secure_lookups) return true;
+  const std::optional<Owner> known = secured_.find(key, environment_.clock.now());
+  return known && is_as_close(owner, *known, key);
 }
 
 Vserver* Membership::find(const RingId& id) {
@@ -161,6 +183,7 @@ Task<void> Membership::check_split() {
   if (!moved) co_return;
   ++counters_.merges;
   routes_.clear();
+  secured_.clear();
   on_merged();
 }
 

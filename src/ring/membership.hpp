@@ -17,6 +17,8 @@ class Membership {
  public:
   struct Options {
     Duration route_lifetime = std::chrono::seconds(60);  // how long an owner's answer is believed
+    // How long the owner that a secure look-up found is held against the answers of ordinary ones.
+    Duration secure_lifetime = std::chrono::hours(6);
     Duration split_check_every = std::chrono::seconds(60);
     Duration join_retry = std::chrono::seconds(2);
   };
@@ -33,7 +35,9 @@ class Membership {
   // Ends the upkeep. The vservers stay as they are, silent.
   [[nodiscard]] Task<void> stop();
 
-  // The owner of a key: cached, or looked up.
+  // The owner of a key: cached, or looked up. With Tuning::secure_lookups, an ordinary look-up is believed
+  // only if its answer is no farther from the key than what a secure one found there in the last hours;
+  // otherwise, as at the first time, a secure one decides.
   [[nodiscard]] Task<Result<Owner>> find_owner(RingId key);
   // What find_owner said of `key` was wrong.
   void forget_route(const RingId& key) { routes_.forget(key); }
@@ -55,6 +59,7 @@ class Membership {
 
   struct Counters {
     std::uint64_t lookups = 0;  // that needed calls
+    std::uint64_t secure = 0;   // of them, secure ones
     std::uint64_t lookup_calls = 0;
     std::uint64_t cached = 0;  // answered from the cache or by ourselves
     std::uint64_t merges = 0;
@@ -69,6 +74,8 @@ class Membership {
   Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via);
   Task<std::vector<Contact>> find_others();
   Vserver* any_member();
+  Task<Result<Owner>> look_up(Vserver* from, RingId key);
+  [[nodiscard]] bool is_believed(const Owner& owner, const RingId& key) const;
 
   Vserver::Environment environment_;
   Options options_;
@@ -76,6 +83,7 @@ class Membership {
   Bootstrap bootstrap_;
   Rng rng_;
   RouteCache routes_;
+  RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
   Counters counters_;
   TaskGroup tasks_;

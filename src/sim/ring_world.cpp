@@ -56,6 +56,10 @@ class RingWorld::SimPeers final : public ring::Peers {
       return reply(world, world.host_of_.at(to.id), from, box,
                    fail(ErrorCode::kNotFound, "another incarnation"));
     }
+    if (world.misbehave) {
+      if (auto lie = world.misbehave(to, request))
+        return reply(world, world.host_of_.at(to.id), from, box, std::move(*lie));
+    }
     boost::asio::co_spawn(world.loop.executor(member->owner),
                           serve(&world, world.host_of_.at(to.id), from, vserver, request, std::move(box)),
                           Detached{});
@@ -168,7 +172,9 @@ void RingWorld::build(std::size_t hosts) {
   const std::size_t n = order.size();
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<ring::Contact> successors;
-    for (std::size_t step = 1; step < std::min(n, 4 * tuning_.successors); ++step)
+    const std::size_t listed =
+        options_.built_successors > 0 ? options_.built_successors + 1 : 4 * tuning_.successors;
+    for (std::size_t step = 1; step < std::min(n, listed); ++step)
       successors.push_back(order[(i + step) % n]->self());
     std::map<unsigned, ring::Contact> fingers;
     if (n > tuning_.successors + 1) {

@@ -5,6 +5,7 @@
 // live host.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,8 @@ struct NetworkFaults {
 
 struct RingOptions {
   std::uint8_t vservers = 1;  // per host
+  // Entries that build() puts into a successor list, at most; zero: as many as the protocol keeps.
+  std::size_t built_successors = 0;
   ring::Membership::Options membership;
 };
 
@@ -78,6 +81,10 @@ class RingWorld {
   // True if `host` may crash without leaving the assumptions: nobody loses its last live successor, and
   // enough principals remain.
   [[nodiscard]] bool may_crash(std::size_t host) const;
+
+  // Answers in the place of a vserver that does not follow the protocol. Nothing: it does.
+  std::function<std::optional<Result<ring::Reply>>(const ring::Contact& asked, const ring::Request&)>
+      misbehave;
 
   Loop loop;
   NetworkFaults faults;

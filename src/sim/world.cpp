@@ -181,6 +181,7 @@ node::Config World::config_of(std::size_t i) const {
   config.relay_replicas = options_.relay_replicas;
   config.storage_replicas = options_.storage_replicas;
   config.stabilise = options_.stabilise;
+  config.reconcile = options_.reconcile;
   config.create = i == 0;
   config.instances = {origin_host(i)};
   // Everybody knows a few others from the start.
@@ -222,11 +223,17 @@ Task<void> World::boot(std::size_t i) {
   run.stores = std::move(*stores);
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
   TR_ASSERT(incarnation);
-  node::Environment environment{*run.clock,          loop.executor(run.owner),
-                                *run.http,           workers_,
-                                run.stores->relay,   run.stores->instances,
-                                run.stores->blocks,  run.stores->replays,
-                                run.stores->fasp,    run.stores->history, log_,
+  node::Environment environment{*run.clock,
+                                loop.executor(run.owner),
+                                *run.http,
+                                workers_,
+                                run.stores->relay,
+                                run.stores->instances,
+                                run.stores->blocks,
+                                run.stores->replays,
+                                run.stores->fasp,
+                                run.stores->history,
+                                log_,
                                 rng_.next()};
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.
@@ -491,6 +498,8 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
     cursor = (*page)->next;
   }
 }
+
+storage::HistoryStore& World::history_store(std::size_t i) { return hosts_.at(i)->run->stores->history; }
 
 std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
   std::multiset<std::string> live;

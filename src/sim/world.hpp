@@ -27,6 +27,7 @@ struct WorldOptions {
   unsigned relay_replicas = 2;
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(2);
+  Duration reconcile = std::chrono::minutes(30);
   bool log = false;  // to stderr
 };
 
@@ -85,6 +86,8 @@ class World {
   // The tag's whole history read page by page through node i; nothing if a page failed.
   std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
                                                             std::size_t page_size);
+  // What is on the disk of node i, to look at and to tamper with.
+  [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
 

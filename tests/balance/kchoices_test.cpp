@@ -55,10 +55,10 @@ TEST(KChoices, TheCheapestPlaceIsChosen) {
 
 TEST(KChoices, AMoveMustGainWhatItsCarryingCosts) {
   const Bearer self{.load = 50, .capacity = 100};
-  EXPECT_TRUE(is_worth({}, self, -0.01, 1'000));
-  EXPECT_FALSE(is_worth({}, self, 0, 0));
-  EXPECT_TRUE(is_worth({.epsilon = 0.1}, self, -0.11, 100));
-  EXPECT_FALSE(is_worth({.epsilon = 0.1}, self, -0.09, 100));
+  EXPECT_TRUE(is_worth({}, self, {.cost = -0.01, .carried = 1'000}));
+  EXPECT_FALSE(is_worth({}, self, {.cost = 0, .carried = 0}));
+  EXPECT_TRUE(is_worth({.epsilon = 0.1}, self, {.cost = -0.11, .carried = 100}));
+  EXPECT_FALSE(is_worth({.epsilon = 0.1}, self, {.cost = -0.09, .carried = 100}));
 }
 
 }  // namespace

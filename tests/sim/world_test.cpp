@@ -107,6 +107,52 @@ TEST(World, ALeavingNodeHandsOverItsFollowersAndItsHistory) {
   }
 }
 
+// How many of the nodes have the post, removed or not.
+std::size_t holders(World& world, const storage::HistoryEntry& wanted) {
+  std::size_t count = 0;
+  for (const std::size_t i : world.up()) {
+    auto page =
+        world.await(world.history_store(i).page(wanted.tag, std::nullopt, 100), std::chrono::seconds(10));
+    if (page && *page) count += static_cast<std::size_t>(std::ranges::count((*page)->entries, wanted));
+  }
+  return count;
+}
+
+// As when the others were restored from backups: nobody owes them anything any more.
+TEST(World, WhatOneOwnerOfAHistoryHasTheOthersGetInTheEnd) {
+  WorldOptions options;
+  options.reconcile = std::chrono::seconds(30);
+  World world(11, options);
+  for (std::size_t i = 0; i < 6; ++i) world.start_node(i);
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  for (std::size_t n = 0; n < 12; ++n) world.publish(n % 6, {"caturday"});
+  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); }));
+  const auto known = world.history(0, "caturday", 20);
+  ASSERT_TRUE(known && known->size() == 12);
+  const std::size_t owners = holders(world, known->front());
+  ASSERT_GE(owners, 2U);
+
+  std::size_t owner = 0;
+  while (holders(world, known->front()) > 0) {
+    const auto page =
+        world.await(world.history_store(owner).page("caturday", std::nullopt, 1), std::chrono::seconds(10));
+    if (page && *page && !(*page)->entries.empty()) break;
+    ++owner;
+  }
+  const storage::HistoryEntry lone{"caturday", "https://n0.example/posts/lone", "https://n0.example/users/a",
+                                   known->front().published, false};
+  storage::HistoryEntry tombstone = known->back();
+  tombstone.removed = true;
+  const auto written =
+      world.await(world.history_store(owner).put({lone, tombstone}), std::chrono::seconds(10));
+  ASSERT_TRUE(written && *written);
+  EXPECT_EQ(holders(world, lone), 1U);
+  EXPECT_TRUE(run_until(world, std::chrono::minutes(5), [&] {
+    return holders(world, lone) == owners && holders(world, tombstone) == owners;
+  }));
+  EXPECT_EQ(holders(world, known->back()), 0U);
+}
+
 struct Chaos {
   std::size_t nodes = 12;
   std::size_t posts = 120;
