@@ -101,15 +101,21 @@ function Admin() {
 function Page() {
   const [known, setKnown] = useState(true);
   const [round, setRound] = useState(0);
-  useEffect(() => {
-    const out = () => setKnown(false);
-    addEventListener("logged-out", out);
-    return () => removeEventListener("logged-out", out);
-  }, []);
   const again = () => {
     setKnown(true);
-    setRound(round + 1);
+    setRound((count) => count + 1);
   };
+  useEffect(() => {
+    const out = () => setKnown(false);
+    // The address of a login, opened where the page is open already.
+    const follow = () => takeSecret() && again();
+    addEventListener("logged-out", out);
+    addEventListener("hashchange", follow);
+    return () => {
+      removeEventListener("logged-out", out);
+      removeEventListener("hashchange", follow);
+    };
+  }, []);
   return (
     <>
       <div hidden={known}>

@@ -5,11 +5,12 @@ export class LoggedOut extends Error {}
 const KEY = "session";
 
 /** The secret in the address, once; it does not stay there. */
-export function takeSecret(): void {
+export function takeSecret(): boolean {
   const given = location.hash.slice(1);
-  if (!/^[0-9a-f]{64}$/.test(given)) return;
+  if (!/^[0-9a-f]{64}$/.test(given)) return false;
   sessionStorage.setItem(KEY, given);
   history.replaceState(null, "", location.pathname);
+  return true;
 }
 
 export function setSecret(secret: string): void {

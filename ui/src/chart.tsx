@@ -75,11 +75,12 @@ export function Chart({ view, arrived }: { view: View; arrived: number }) {
   if (!days) return null;
   const shown = days.map((entry, i) => (i === days.length - 1 ? { ...entry, posts: entry.posts + arrived } : entry));
   const sum = (key: "uses" | "accounts") => week?.history.reduce((total, day) => total + Number(day[key]), 0) ?? 0;
+  const lately = sum("uses") + arrived;
   const first = days[0]?.day ?? "";
   return (
     <section class="chart" aria-label="Posts per day">
       <div class="chart-head">
-        <p class="muted">{week && sum("uses") > 0 ? `${number.format(sum("uses") + arrived)} posts in the last 7 days` : "Posts per day"}</p>
+        <p class="muted">{week && lately > 0 ? `${lately === 1 ? "1 post" : `${number.format(lately)} posts`} in the last 7 days` : "Posts per day"}</p>
         <label class="inline">
           <span class="hidden">Time shown</span>
           <select value={span} onChange={(event) => setSpan(Number(event.currentTarget.value))}>

@@ -22,7 +22,7 @@ function Trend({ tag }: { tag: TagHistory }) {
       <a class="tag" href={`/tags/${encodeURIComponent(tag.name)}`}>
         <bdi>#{tag.name}</bdi>
       </a>
-      <span class="muted">{number.format(total)} posts in 7 days</span>
+      <span class="muted">{total === 1 ? "1 post" : `${number.format(total)} posts`} in 7 days</span>
       <Bars days={days} />
     </li>
   );

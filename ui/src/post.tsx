@@ -11,6 +11,9 @@ function Content({ html, lang }: { html: string; lang: string | null }) {
   return <div class="content" dir="auto" lang={lang ?? undefined} ref={box} />;
 }
 
+/** What may be clicked: nothing that would run here. */
+const link = (url: string): { href?: string } => (/^https?:\/\//.test(url) ? { href: url } : {});
+
 function Picture({ media, shown }: { media: Media; shown: boolean }) {
   const [wished, wish] = useState(false);
   const label = media.description ?? "";
@@ -68,7 +71,9 @@ export function Post({ status, images, position, main }: PostProps) {
   const created = new Date(status.created_at);
   const warning = plain(status.spoiler_text);
   const media = status.media_attachments.slice(0, 16);
-  const tags = status.tags.filter((tag) => tag.name !== main).slice(0, 64);
+  // Those that the text does not show already; servers put some of them beside it.
+  const text = status.content.replace(/<[^>]*>/g, "").toLowerCase();
+  const tags = status.tags.filter(({ name }) => name !== main && !text.includes(`#${name}`)).slice(0, 64);
   const body = (
     <>
       <Content html={status.content} lang={status.language} />
@@ -92,10 +97,10 @@ export function Post({ status, images, position, main }: PostProps) {
     <article class="post" tabIndex={0} aria-labelledby={id} aria-posinset={position} aria-setsize={-1} data-uri={status.uri}>
       <header>
         <Avatar status={status} images={images} />
-        <a class="author" id={id} href={status.account.url} rel="nofollow noopener noreferrer">
+        <a class="author" id={id} {...link(status.account.url)} rel="nofollow noopener noreferrer">
           <bdi class="name">{plain(status.account.display_name) || status.account.username}</bdi> <span class="acct">@{status.account.acct}</span>
         </a>
-        <a class="when" href={status.url ?? status.uri} rel="nofollow noopener noreferrer">
+        <a class="when" {...link(status.url ?? status.uri)} rel="nofollow noopener noreferrer">
           <time dateTime={status.created_at} title={moment(created)}>
             {age(created)}
           </time>

@@ -6,6 +6,8 @@ import { useAsk } from "./hooks.ts";
 const SIZE = 360;
 const MIDDLE = SIZE / 2;
 const RADIUS = 128;
+const NAME = 16;
+const CLOSE = 0.04; // of the circle
 
 /** Of the circle, clockwise from the top. */
 function fraction(id: string): number {
@@ -30,7 +32,18 @@ const same = (a: Contact, b: Contact) => a.id === b.id;
 function neighbours(vservers: Vserver[]): Contact[] {
   const found = new Map<string, Contact>();
   for (const { predecessor, successors } of vservers) for (const contact of [...(predecessor ? [predecessor] : []), ...successors]) found.set(contact.id, contact);
-  return [...found.values()].filter((contact) => !vservers.some(({ self }) => same(self, contact)));
+  return [...found.values()].filter((contact) => !vservers.some(({ self }) => same(self, contact))).sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** How far outside of the ring each name stands, so that those of close neighbours do not cover each other. */
+function distances(contacts: Contact[]): number[] {
+  const out: number[] = [];
+  contacts.forEach((contact, i) => {
+    const before = contacts[i - 1];
+    const close = before && fraction(contact.id) - fraction(before.id) < CLOSE;
+    out.push(close && out[i - 1] === NAME ? NAME + 16 : NAME);
+  });
+  return out;
 }
 
 const label = (contact: Contact) => `${contact.host}/${contact.vserver}`;
@@ -38,6 +51,7 @@ const short = (host: string) => host.replace(/^tags\./, "").split(".")[0] ?? hos
 
 function Picture({ name, vservers, status }: { name: string; vservers: Vserver[]; status: RingStatus | undefined }) {
   const others = neighbours(vservers);
+  const names = distances(others);
   const share = ((status?.share ?? 0) * 100).toFixed(1);
   const healthy = vservers.every((vserver) => vserver.member && vserver.serving);
   const summary = `The ${name} ring: ${vservers.length} vservers of this node serve ${share} % of it; ${others.length} neighbours are known`;
@@ -51,10 +65,10 @@ function Picture({ name, vservers, status }: { name: string; vservers: Vserver[]
             {serving && <path class="serving" d={arc(fraction(serving.from), fraction(serving.to), RADIUS)} />}
           </g>
         ))}
-        {others.map((contact) => {
+        {others.map((contact, i) => {
           const at = fraction(contact.id);
           const [x, y] = place(at, RADIUS);
-          const [tx, ty] = place(at, RADIUS + 16);
+          const [tx, ty] = place(at, RADIUS + (names[i] ?? NAME));
           return (
             <g key={contact.id}>
               <circle class="other" cx={x} cy={y} r={5} />
