@@ -46,6 +46,8 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"ring.relay_replicas", config.relay_replicas},
       {"ring.storage_replicas", config.storage_replicas},
       {"ring.stabilise_ms", config.stabilise.count()},
+      {"relay.deliveries_per_second", config.deliveries_per_second},
+      {"relay.cooldown_seconds", config.cooldown_seconds},
       {"publish.instances", list(config.instances)},
       {"publish.hashtags_of_a_post", config.hashtags_of_a_post},
       {"publish.posts_an_hour", config.posts_an_hour},
