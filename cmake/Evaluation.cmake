@@ -1,11 +1,12 @@
 # The tables of data/evaluation as text in the binary.
 set(EVALUATION_DATA ${CMAKE_BINARY_DIR}/evaluation_data.cpp)
-foreach(table nodes spectrum outages stream)
+foreach(table nodes spectrum outages stream bursts)
   string(TOUPPER ${table} name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/evaluation/${table}.tsv)
   file(READ ${CMAKE_SOURCE_DIR}/data/evaluation/${table}.tsv EVALUATION_${name})
 endforeach()
 file(CONFIGURE OUTPUT ${EVALUATION_DATA} CONTENT [[
+#include "evaluation/bursts.hpp"
 #include "evaluation/dynamics.hpp"
 #include "evaluation/network.hpp"
 
@@ -21,6 +22,9 @@ std::string_view built_in_outages() {
 }
 std::string_view built_in_stream() {
   return R"tsv(@EVALUATION_STREAM@)tsv";
+}
+std::string_view built_in_bursts() {
+  return R"tsv(@EVALUATION_BURSTS@)tsv";
 }
 }  // namespace tagring::evaluation
 ]] @ONLY)

@@ -94,7 +94,10 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 
 int list_scenarios(bool as_json) {
   std::vector<std::pair<std::string_view, std::string_view>> all = {
-      {"ring", kRingSummary}, {"scale", kScaleSummary}, {"attack", kAttackSummary}};
+      {"ring", kRingSummary},
+      {"scale", kScaleSummary},
+      {"attack", kAttackSummary},
+      {"flash-crowd", kFlashCrowdSummary}};
   for (const evaluation::Scenario& scenario : evaluation::scenarios())
     all.emplace_back(scenario.name, scenario.summary);
   json::array list;
@@ -122,6 +125,7 @@ void add_sim(CLI::App& app, int& status) {
   add_sim_ring(*sim, status);
   add_sim_scale(*sim, status);
   add_sim_attack(*sim, status);
+  add_sim_flash_crowd(*sim, status);
   for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));

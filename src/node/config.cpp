@@ -156,6 +156,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"ring.stabilise_ms", milliseconds(config.stabilise, 100, 600'000)},
       {"ring.reconcile_ms", milliseconds(config.reconcile, 1'000, 86'400'000)},
       {"ring.secure_lookups", flag(config.secure_lookups)},
+      {"relay.deliveries_per_second", number(config.deliveries_per_second, 10, 100'000'000)},
+      {"relay.cooldown_seconds", number(config.cooldown_seconds, 10, 3'600)},
       {"publish.instances", texts(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},

@@ -43,6 +43,12 @@ struct Config {
   Duration reconcile = std::chrono::minutes(30);
   bool secure_lookups = true;  // owners are looked up along several paths (docs/attacks.md)
 
+  // [relay]
+  // What one relay may send: one post to one follower is a delivery. Of about 300 octets, so many fill a line
+  // of 1 Gbit/s.
+  std::uint32_t deliveries_per_second = 400'000;
+  std::uint32_t cooldown_seconds = 60;  // of a set of relays, before it is halved
+
   // [publish]
   std::vector<std::string>
       instances;  // hosts that may use the node as a relay; default: the registrable domain and what is below

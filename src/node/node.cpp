@@ -102,10 +102,11 @@ struct Node::Parts {
         actors(courier, world.clock, world.workers),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
+        counts(config.relay_replicas, world.clock),
         roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
               courier, identity, world.clock, world.log, world.executor, rng.fork()),
-        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
-               identity, world.clock, world.executor, rng.fork(),
+        outbox({config.storage_replicas, lane_options()}, world.store, rings, counts, courier, identity,
+               world.clock, world.executor, rng.fork(),
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
@@ -113,9 +114,14 @@ struct Node::Parts {
         partials({config.followers_sync, {}}, followers, identity, authenticator, world.clock, world.workers),
         announcer(lane_options(), world.store, followers, partials, courier, blocks, identity, world.clock,
                   world.executor, rng.fork()),
+        sets({.network = config.network,
+              .capacity = static_cast<double>(config.deliveries_per_second),
+              .cooldown = std::chrono::seconds(config.cooldown_seconds)},
+             counts, world.store, followers, rings, announcer, courier, actors, authenticator, identity,
+             world.http, world.clock, world.executor, world.log),
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
-        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
-                   identity, world.clock, world.executor, rng.fork()),
+        subscriber({config.stabilise * 6}, world.store, rings, counts, courier, catch_up, identity,
+                   world.clock, world.executor, rng.fork()),
         hashtag_followers(world.store, followers, subscriber, world.clock, world.executor),
         mailbox(world.store, courier, world.clock, world.executor, rng.fork()),
         instances({config.instances, config.open, config.people, config.tags_per_instance}, world.instances,
@@ -130,8 +136,8 @@ struct Node::Parts {
               {}},
              subscriber, instances, courier, identity, world.clock, world.workers, world.log, world.executor,
              rng.fork()),
-        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, mailbox, identity,
-              world.clock),
+        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, sets, counts,
+              mailbox, identity, world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
@@ -169,9 +175,10 @@ struct Node::Parts {
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
-    return ring == Ring::kRelay ? roles.relay(std::move(events), identity.origin())
-                                : roles.archive(std::move(events), identity.origin());
+    return ring == Ring::kRelay ? relay_here(std::move(events))
+                                : roles.archive(std::move(events), identity.origin(), {});
   }
+  Task<Result<std::vector<Refusal>>> relay_here(std::vector<relay::TagEvent> events);
   void connect();
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
@@ -187,11 +194,13 @@ struct Node::Parts {
   Actors actors;
   Authenticator authenticator;
   RingService rings;
+  RelayCounts counts;
   Roles roles;
   Outbox outbox;
   HandOut hand_out;
   PartialCollections partials;
   Announcer announcer;
+  RelaySets sets;
   CatchUp catch_up;
   Subscriber subscriber;
   HashtagFollowers hashtag_followers;
@@ -227,7 +236,11 @@ struct Node::Parts {
 // --- wiring ------------------------------------------------------------------------------------------------
 
 void Node::Parts::connect() {
-  roles.connect(outbox, announcer, subscriber);
+  roles.connect(outbox, announcer, subscriber, sets);
+  counts.on_more = [this](const std::string& tag) {
+    if (subscriber.wants(tag)) subscriber.renew_soon();
+  };
+  outbox.relay_claim = announcer.relay_claim = [this](const std::string& tag) { return sets.claim(tag); };
   history.is_shown = [this](const storage::HistoryEntry& entry) {
     return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
            blocks.of_tag(entry.tag) == nullptr;
@@ -263,6 +276,17 @@ void Node::Parts::connect() {
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
+}
+
+// What Inbox does for other publishers, and Outbox with the answer.
+Task<Result<std::vector<Refusal>>> Node::Parts::relay_here(std::vector<relay::TagEvent> events) {
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  std::vector<OverloadToken> tokens = counts.tokens(tags);
+  co_await sets.present(std::move(tokens));
+  auto refusals = co_await roles.relay(std::move(events), identity.origin());
+  if (refusals) counts.read_answer(sets.news(tags, *refusals), tags);
+  co_return refusals;
 }
 
 // A digest that does not fit its followers would have every server ask for the list, again and again.
@@ -349,6 +373,7 @@ Task<void> Node::stop() {
   co_await parts_->fasp_sharing.stop();
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
+  co_await parts_->sets.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->hand_out.stop();
@@ -375,6 +400,8 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     co_return co_await parts_->rings.answer(std::move(request));
   if (request.method == "POST" && path == Transfer::kPath)
     co_return co_await parts_->transfer.answer(std::move(request));
+  if (path == RelaySets::kPath && (request.method == "POST" || request.method == "GET"))
+    co_return co_await parts_->sets.answer(std::move(request));
   if (request.method == "POST" && path == CatchUp::kPath) {
     co_return co_await parts_->catch_up.answer(std::move(request));
   }
@@ -448,6 +475,7 @@ json::object Node::status() const {
       {"subscriptions", parts_->subscriber.subscriptions()},
       {"subscriptions_settled", parts_->subscriber.is_settled()},
       {"subscription_messages", parts_->subscriber.messages()},
+      {"relay_sets", parts_->sets.status()},
       {"owed", parts_->outbox.size()},
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},

@@ -48,6 +48,8 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"ring.stabilise_ms", config.stabilise.count()},
       {"ring.reconcile_ms", config.reconcile.count()},
       {"ring.secure_lookups", config.secure_lookups},
+      {"relay.deliveries_per_second", config.deliveries_per_second},
+      {"relay.cooldown_seconds", config.cooldown_seconds},
       {"publish.instances", list(config.instances)},
       {"publish.hashtags_of_a_post", config.hashtags_of_a_post},
       {"publish.posts_an_hour", config.posts_an_hour},

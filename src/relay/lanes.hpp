@@ -74,6 +74,9 @@ class Lanes {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool idle() const { return size_ == 0 && active_ == 0; }
 
+  // Something for that destination waits or is under way.
+  [[nodiscard]] bool contains(const std::string& destination) const { return lanes_.contains(destination); }
+
   // By destination.
   [[nodiscard]] std::map<std::string, LaneStatus> status() const {
     std::map<std::string, LaneStatus> result;
