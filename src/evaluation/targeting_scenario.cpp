@@ -37,10 +37,21 @@ ScenarioOutput run_targeting(const ScenarioInput& input) {
       "often it succeeded in trials with the IDs that nodes make.",
       kVservers));
   json::array figures;
+  Plot plot{.title = "IDs that the attacker must be able to choose from",
+            .x = "replicas owned, of 4",
+            .y = "IDs, at even odds",
+            .series = {},
+            .log_y = true};
   std::vector<std::vector<std::string>> rows;
   const double all = 2.0 * kAttackers.size() * kWanted.size();
   for (const Attacker& attacker : kAttackers) {
     const std::vector<RingId> places = honest_places(input.nodes, attacker.scheme, kVservers);
+    plot.series.push_back({std::string(attacker.name), {}});
+    for (unsigned owned = 1; owned <= 4; ++owned) {
+      const TargetCost cost =
+          target_cost({attacker.scheme, attacker.choice, kVservers, 4, owned}, places.size());
+      plot.series.back().points.emplace_back(owned, static_cast<double>(cost.candidates));
+    }
     for (const unsigned vservers : {kVservers, kNumbers}) {
       for (const auto& [replicas, owned] : kWanted) {
         input.on_progress(attacker.name, static_cast<double>(rows.size()) / all);
@@ -69,6 +80,7 @@ ScenarioOutput run_targeting(const ScenarioInput& input) {
     }
   }
   input.on_progress("done", 1);
+  report.plot(plot);
   report.table({"IDs, attacker's choice", "vserver numbers", "replicas", "IDs to choose from", "/64s", "/48s",
                 "domains", "success in trials"},
                rows);
