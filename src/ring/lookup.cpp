@@ -98,7 +98,9 @@ Task<Result<Owner>> Vserver::find_finger(RingId target, std::optional<Contact> k
 // all see alike and that moves only confirm: the ring with the owner of key 0 that is closer to it stays.
 // That unwinds a ring that goes round twice as well, whose two turns look like two rings of one size.
 Task<bool> Vserver::should_move_to(Owner other) {
-  const Result<Owner> here = co_await lookup(other.contact.id);
+  // Not by an ordinary look-up: two liars of this ring could make anybody leave it.
+  const bool secure = environment_.tuning.secure_lookups;
+  const Result<Owner> here = co_await (secure ? secure_lookup(other.contact.id) : lookup(other.contact.id));
   if (here && here->contact == other.contact) co_return false;
   const Result<Neighbours> theirs = co_await call<Neighbours>(other.contact, GetNeighbours{});
   if (!theirs) co_return false;

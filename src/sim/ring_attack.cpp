@@ -180,7 +180,7 @@ RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack) {
   for (const RingWorld::Member* member : hosts) members.push_back(member->vserver.self());
 
   Liars liars(attack, members);
-  world.misbehave = [&](const ring::Contact& asked,
+  world.misbehave = [&](std::size_t, const ring::Contact& asked,
                         const ring::Request& request) -> std::optional<Result<ring::Reply>> {
     if (!liars.include(asked.id) || !std::holds_alternative<ring::Find>(request.body)) return std::nullopt;
     return Result<ring::Reply>(liars.answer(asked));
