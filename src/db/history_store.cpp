@@ -530,6 +530,22 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange ra
   return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
 }
 
+Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
+    std::optional<RingId> after, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
+    std::vector<Weight> weights;
+    Statement row = db.query(
+        "SELECT t.tag, (SELECT count(*) FROM history h WHERE h.tag = t.id) FROM history_tags t"
+        " WHERE t.key > ? ORDER BY t.key LIMIT ?",
+        Blob{after ? key_octets(*after) : std::string()}, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return weights;
+      weights.push_back({tag_key(row.text(0)), row.number(1)});
+    }
+  });
+}
+
 Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));

@@ -28,6 +28,7 @@ class SqliteHistoryStore final : public storage::HistoryStore {
   Task<Result<std::vector<storage::HistoryEntry>>> entries(storage::HourRange range, std::int64_t since,
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;
+  Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
   Task<Result<Totals>> totals() override;
 
  private:

@@ -209,8 +209,10 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
     std::ranges::copy_if(items, std::back_inserter(batch),
                          [op](const Item& item) { return item->entry.event.op == op; });
     if (batch.empty()) continue;
+    std::string body = letter(op, batch);
+    const std::size_t octets = body.size() / batch.size();
     const Result<HttpResponse> response =
-        co_await courier_.deliver(inbox, letter(op, batch), partials_.header("", inbox));
+        co_await courier_.deliver(inbox, std::move(body), partials_.header("", inbox));
     if (is_gone(response)) {
       for (const Item& item : batch) on_lost_follower(item->entry.event.tag, inbox);
       continue;
@@ -218,6 +220,7 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
     const Result<std::vector<Refusal>> refusals = read_results(response);
     if (!refusals) co_return items;  // both kinds again: what was taken is known there
     std::set<std::pair<std::string, std::string>> later;
+    for (const Item& item : batch) on_relayed(item->entry.event.tag, octets);
     for (const Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kDenied) on_lost_follower(refusal.tag, inbox);
       if (refusal.error.code == ErrorCode::kBusy) later.emplace(refusal.uri, refusal.tag);

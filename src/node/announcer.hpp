@@ -53,6 +53,9 @@ class Announcer {
   // What this node says of itself as a relay of a tag; nothing while all is as at rest.
   std::function<std::optional<RelayClaim>(const std::string& tag)> relay_claim =
       [](const std::string&) -> std::optional<RelayClaim> { return std::nullopt; };
+  // Called for each item that a subscriber's node has taken from us, with its part of the letter.
+  std::function<void(const std::string& tag, std::size_t octets)> on_relayed = [](const std::string&,
+                                                                                  std::size_t) {};
 
   // Sends an announcement to a server that uses this node as a FASP (node/fasp_hashtags.hpp).
   std::function<Task<Result<HttpResponse>>(std::string inbox, std::string body)> deliver_to_fasp_server;

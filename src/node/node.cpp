@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
 #include "node/anti_entropy.hpp"
+#include "node/balancer.hpp"
 #include "node/catch_up.hpp"
 #include "node/client_api.hpp"
 #include "node/control.hpp"
@@ -25,7 +26,8 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   std::vector<ring::Contact> contacts;
   const Result<std::string> domain = ring::registrable_domain(config.host);
   TR_ASSERT(domain);  // Config has checked it
-  for (unsigned vserver = 0; vserver < config.vservers; ++vserver) {
+  const unsigned possible = config.balance ? config.kappa : config.vservers;
+  for (unsigned vserver = 0; vserver < possible; ++vserver) {
     ring::Contact contact;
     contact.host = config.host;
     contact.port = config.port;
@@ -40,6 +42,35 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   return contacts;
 }
 
+// Where the node stood, of the places that it may have.
+std::optional<Places> saved_places(const Config& config, const Environment& world) {
+  if (!config.balance || !world.places) return std::nullopt;
+  std::optional<Places> places = Places::parse(*world.places);
+  if (!places) return std::nullopt;
+  for (Places::OfRing* of_ring : {&places->relay, &places->storage})
+    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.kappa; });
+  return places;
+}
+
+Balancer::Options balancer_options(const Config& config) {
+  Balancer::Options options;
+  options.enabled = config.balance;
+  options.vservers = config.vservers;
+  options.relay_capacity = static_cast<double>(config.relay_capacity);
+  options.storage_capacity = static_cast<double>(config.storage_capacity);
+  options.relay_replicas = config.relay_replicas;
+  options.storage_replicas = config.storage_replicas;
+  options.parameters.upper = config.balance_upper / 100.0;
+  options.parameters.lower = config.balance_lower / 100.0;
+  options.parameters.overload = 10;
+  options.parameters.epsilon = config.balance_epsilon / 100.0;
+  options.parameters.relief = config.balance_relief / 100.0;
+  options.every = config.balance_every;
+  options.patience = config.balance_patience;
+  options.octets_per_second = static_cast<double>(config.balance_rate);
+  return options;
+}
+
 RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
   RingService::Options options;
   options.network = config.network;
@@ -49,6 +80,12 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
   options.membership.split_check_every = config.stabilise * 12;
   options.contacts = make_contacts(config, incarnation);
+  if (config.balance) {
+    // A new node begins in one place, and looks from there for the others.
+    const std::optional<Places> places = saved_places(config, world);
+    options.relay_places = places ? places->relay.taken : std::vector<std::uint8_t>{0};
+    options.storage_places = places ? places->storage.taken : std::vector<std::uint8_t>{0};
+  }
   options.bootstrap = config.bootstrap;
   options.bootstrap_srv = config.bootstrap_srv;
   options.services = world.services;
@@ -142,6 +179,9 @@ struct Node::Parts {
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
                      world.clock, world.executor, rng.fork(), world.log),
+        loads({config.relay_replicas, config.storage_replicas}, world.history, world.clock),
+        balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
+                 world.clock, world.executor, rng.fork(), world.log),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
@@ -212,6 +252,8 @@ struct Node::Parts {
   Inbox inbox;
   Transfer transfer;
   AntiEntropy anti_entropy;
+  Loads loads;
+  Balancer balancer;
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
@@ -258,6 +300,11 @@ void Node::Parts::connect() {
   transfer.on_handed_feed = [this](const Segment& keys) { hand_out.fetched(keys); };
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
+  };
+  rings.load_of = [this](Ring ring, Segment segment) { return balancer.load_of(ring, segment); };
+  announcer.on_relayed = [this](const std::string& tag, std::size_t octets) { loads.relayed(tag, octets); };
+  balancer.on_gave_up = [this](Ring ring, const RingId& vserver, const Segment& positions) {
+    if (ring == Ring::kRelay) hand_out.gave_up(vserver, positions);
   };
   partials.is_gone = [this](const std::string& tag) { return blocks.of_tag(tag) != nullptr; };
   partials.is_denied = sync.is_denied = [this](const std::string& actor) {
@@ -356,6 +403,7 @@ Node::~Node() = default;
 Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await parts_->load());
   parts_->rings.start();
+  parts_->balancer.start();
   parts_->announcer.start();
   parts_->replayer.start();
   parts_->tag_sources.start();
@@ -371,6 +419,7 @@ Task<void> Node::stop() {
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
   co_await parts_->fasp_sharing.stop();
+  co_await parts_->balancer.stop();
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
   co_await parts_->sets.stop();
@@ -388,6 +437,7 @@ Task<void> Node::stop() {
 }
 
 Task<void> Node::leave() {
+  co_await parts_->balancer.stop();
   co_await parts_->rings.leave(Ring::kRelay);
   co_await parts_->rings.leave(Ring::kStorage);
 }
@@ -447,11 +497,18 @@ json::object Node::status() const {
         share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
       serving = serving && owned && !vserver->missing();
     }
-    const ring::Vserver& first = *membership.vservers().front();
+    const auto& vservers = membership.vservers();
+    const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
+    const Balancer::State balance = parts_->balancer.state(which);
     rings[ring::to_string(which)] = json::object{{"member", membership.is_member()},
                                                  {"serving", serving},
                                                  {"share", share},
-                                                 {"estimated_vservers", first.estimated_size()},
+                                                 {"vservers", vservers.size()},
+                                                 {"load", balance.load},
+                                                 {"capacity", balance.capacity},
+                                                 {"moves", balance.moves},
+                                                 {"loads_not_believed", balance.refused},
+                                                 {"estimated_vservers", estimate},
                                                  {"lookups", membership.counters().lookups},
                                                  {"secure_lookups", membership.counters().secure},
                                                  {"lookup_calls", membership.counters().lookup_calls},

@@ -127,7 +127,8 @@ std::optional<OverloadToken> RelaySets::sign(const std::string& tag) {
   const bool is_new =
       set != sets_.end() && clock_.now() - set->second.since < kSettle && set->second.since != Instant{};
   // More relays than there are vservers are of no use.
-  const double vservers = rings_.of(Ring::kRelay).vservers().front()->estimated_size();
+  const auto& own = rings_.of(Ring::kRelay).vservers();
+  const double vservers = own.empty() ? 1 : own.front()->estimated_size();
   if (is_new || relays >= kRelaysMax || relays >= vservers || !meter_.is_major(tag)) return std::nullopt;
   const auto it = signed_.find(tag);
   const bool is_good = it != signed_.end() && it->second.first.relays == relays &&

@@ -21,11 +21,13 @@ class Membership {
     Duration secure_lifetime = std::chrono::hours(6);
     Duration split_check_every = std::chrono::seconds(60);
     Duration join_retry = std::chrono::seconds(2);
+    // Numbers of the vservers that join at the start; nothing: all.
+    std::optional<std::vector<std::uint8_t>> places = std::nullopt;
   };
   // Where to find members: contacts of configured nodes and of known instances. Asked anew for every try.
   using Bootstrap = std::function<Task<std::vector<Contact>>()>;
 
-  // `contacts`: one per vserver of this node, with one incarnation.
+  // `contacts`: one per possible vserver of this node, with one incarnation.
   Membership(Vserver::Environment environment, Options options, Ring ring, std::vector<Contact> contacts,
              Bootstrap bootstrap, Rng rng);
 
@@ -42,12 +44,23 @@ class Membership {
   // What find_owner said of `key` was wrong.
   void forget_route(const RingId& key) { routes_.forget(key); }
 
-  // The vserver of this node with that ID, or null.
+  // Takes one of the places that are free. kConflict if it is not; kBusy while others change; else what
+  // joining gave, which may be tried again.
+  [[nodiscard]] Task<Result<void>> take_place(std::uint8_t number);
+  // Gives up a vserver: `hand_over` brings its keys to their next owner, while nothing more is written to
+  // them here. If that fails the vserver stays.
+  [[nodiscard]] Task<Result<void>> give_up_place(std::uint8_t number,
+                                                 std::function<Task<Result<void>>(Vserver*)> hand_over);
+  // Contacts of the places that are free.
+  [[nodiscard]] std::vector<Contact> free_places() const;
+
+  // The vserver of this node with that ID, on the ring or not, or null. Lives as long as this.
   [[nodiscard]] Vserver* find(const RingId& id);
   // The vserver of this node that serves `key` now, or null.
   [[nodiscard]] Vserver* serving(const RingId& key);
   // The same, but owning suffices.
   [[nodiscard]] Vserver* owning(const RingId& key);
+  // Those that stand on the ring or are to join it. May change whenever something is awaited.
   [[nodiscard]] const std::vector<std::unique_ptr<Vserver>>& vservers() const { return vservers_; }
   [[nodiscard]] bool is_member() const;
   [[nodiscard]] Ring ring() const { return ring_; }
@@ -74,8 +87,10 @@ class Membership {
   Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via);
   Task<std::vector<Contact>> find_others();
   Vserver* any_member();
-  Task<Result<Owner>> look_up(Vserver* from, RingId key);
+  Task<Result<Owner>> look_up(Vserver* from, RingId key, std::vector<Contact> via);
   [[nodiscard]] bool is_believed(const Owner& owner, const RingId& key) const;
+  [[nodiscard]] std::vector<Vserver*> snapshot() const;
+  static std::unique_ptr<Vserver> remove(std::vector<std::unique_ptr<Vserver>>* from, std::uint8_t number);
 
   Vserver::Environment environment_;
   Options options_;
@@ -85,6 +100,9 @@ class Membership {
   RouteCache routes_;
   RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
+  std::vector<std::unique_ptr<Vserver>> idle_;  // free places
+  bool changing_ = false;                       // places, or rings after a split
+  const Vserver* closing_ = nullptr;            // takes nothing more
   Counters counters_;
   TaskGroup tasks_;
 };

@@ -180,6 +180,11 @@ node::Config World::config_of(std::size_t i) const {
   config.port = kPort;
   config.address = address_of(i, HostKind::kNode);
   config.vservers = options_.vservers;
+  config.balance = options_.balance;
+  config.kappa = std::max(config.vservers, options_.kappa);
+  config.balance_every = options_.balance_every;
+  config.balance_patience = options_.balance_every;
+  config.storage_capacity = options_.storage_capacity(i);
   config.relay_replicas = options_.relay_replicas;
   config.storage_replicas = options_.storage_replicas;
   config.stabilise = options_.stabilise;
@@ -240,6 +245,11 @@ Task<void> World::boot(std::size_t i) {
                                 run.stores->history,
                                 log_,
                                 rng_.next()};
+  db::SqliteMeta* const meta = &run.stores->meta;
+  const auto places = co_await meta->get("places");
+  TR_ASSERT(places);
+  environment.places = *places;
+  environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.
   if (*incarnation > 1) config.create = false;

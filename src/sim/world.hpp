@@ -32,7 +32,14 @@ struct WorldOptions {
   std::uint32_t deliveries_per_second = 400'000;  // that a relay may send
   std::uint32_t cooldown_seconds = 60;            // before a set of relays is halved
   std::uint32_t posts_an_hour = 60;               // of one author under one hashtag
-  bool log = false;                               // to stderr
+  // Nodes choose and change their places on the rings.
+  bool balance = false;
+  unsigned kappa = 8;
+  Duration balance_every = std::chrono::seconds(60);
+  std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
+    return std::uint64_t{1} << 30U;
+  };
+  bool log = false;  // to stderr
 };
 
 // What runs on a machine: a node, the instance whose posts it takes, or an Endpoint.

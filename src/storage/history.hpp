@@ -139,6 +139,12 @@ class HistoryStore {
   virtual Task<Result<std::vector<HistoryEntry>>> entries(HourRange range, std::int64_t since,
                                                           std::optional<HistoryCursor> after,
                                                           std::size_t limit) = 0;
+  // How many entries each hashtag has, by key, from the first after that key on: what its keys weigh.
+  struct Weight {
+    RingId key;
+    std::uint64_t entries = 0;
+  };
+  virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
