@@ -35,7 +35,7 @@ Result<OverloadToken> token_from_json(const json::value& value) {
   const std::string actor = json::get_string(object, "actor").value_or("");
   const auto signature = from_base64(json::get_string(object, "signature").value_or(""));
   const bool has_actor = !origin_of(actor).empty() && actor == origin_of(actor) + "/actor";
-  if (!relays || !is_relay_count(*relays) || !at || !has_actor || !signature ||
+  if (!relays || !is_relay_count(*relays) || !at || !has_actor || !signature || signature->empty() ||
       signature->size() > kSignatureMax) {
     return fail(ErrorCode::kInvalid, "a token lacks 'relays', 'actor', 'at' or 'signature'");
   }
