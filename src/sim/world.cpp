@@ -351,36 +351,42 @@ bool World::may_crash(std::size_t i) const {
   });
 }
 
-bool World::is_settled() {
+std::string World::unsettled() {
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     std::map<RingId, Segment> segments;
     for (const std::size_t i : up()) {
-      if (!hosts_.at(i)->run->node) return false;
+      if (!hosts_.at(i)->run->node) return fmt::format("node {} is starting", i);
       for (const auto& vserver : node(i).rings().of(ring).vservers()) {
         const auto serving = vserver->serving();
-        if (!serving || vserver->missing()) return false;
+        if (!serving || vserver->missing())
+          return fmt::format("node {} does not serve all its part of the {} ring", i, ring::to_string(ring));
         segments[vserver->self().id] = *serving;
       }
     }
+    if (segments.empty()) return fmt::format("the {} ring has no member", ring::to_string(ring));
     // Each begins where the one before it ends.
-    if (segments.empty()) return false;
     RingId before = segments.rbegin()->first;
     for (const auto& [id, segment] : segments) {
-      if (segments.size() > 1 && segment.from != before) return false;
+      if (segments.size() > 1 && segment.from != before)
+        return fmt::format("parts of the {} ring do not meet at {}", ring::to_string(ring),
+                           before.short_hex());
       before = id;
     }
   }
-  return true;
+  return {};
 }
 
-bool World::is_quiet() {
-  return is_settled() &&
-         std::ranges::all_of(
-             up(),
-             [this](std::size_t i) { return node(i).is_idle() && node(i).subscriber().is_settled(); }) &&
-         std::ranges::all_of(posts_, [](const Post& post) {
-           return post.acknowledged && (!post.deletion_sent || post.deleted);
-         });
+std::string World::unrest() {
+  if (std::string reason = unsettled(); !reason.empty()) return reason;
+  for (const std::size_t i : up()) {
+    if (!node(i).is_idle()) return fmt::format("node {} has something to send", i);
+    if (!node(i).subscriber().is_settled()) return fmt::format("node {} is not subscribed everywhere", i);
+  }
+  for (const Post& post : posts_) {
+    if (!post.acknowledged || (post.deletion_sent && !post.deleted))
+      return fmt::format("{} is not acknowledged", post.uri);
+  }
+  return {};
 }
 
 // --- instances ---------------------------------------------------------------------------------------------

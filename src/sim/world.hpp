@@ -71,9 +71,12 @@ class World {
   [[nodiscard]] std::uint64_t checks() const;
   [[nodiscard]] bool may_crash(std::size_t i) const;
   // Every node is a member of both rings and serves all it owns; every key has exactly one serving owner.
-  [[nodiscard]] bool is_settled();
+  [[nodiscard]] bool is_settled() { return unsettled().empty(); }
   // Settled, and nothing waits to be sent anywhere.
-  [[nodiscard]] bool is_quiet();
+  [[nodiscard]] bool is_quiet() { return unrest().empty(); }
+  // The first thing that stands against it, for people; empty: nothing.
+  [[nodiscard]] std::string unsettled();
+  [[nodiscard]] std::string unrest();
 
   // --- people -----------------------------------------------------------------------------------------
   struct Post {

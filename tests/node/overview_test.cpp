@@ -101,6 +101,16 @@ TEST_F(OverviewTest, QueuesNameHostsThatFail) {
   EXPECT_GT(as_admin("/storage").at("octets").to_number<std::uint64_t>(), 0U);
 }
 
+TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {
+  HttpRequest request;
+  request.target = "/tag/xn--z7x";
+  EXPECT_EQ(ask(request).status, 200);
+  request.headers.add("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+  const HttpResponse response = ask(request);
+  EXPECT_EQ(response.status, 303);
+  EXPECT_EQ(response.headers.find("Location"), "/tags/%E7%8C%AB");
+}
+
 TEST(Settings, DescribeEveryKeyAndHideSecrets) {
   Config config;
   config.host = "tags.example.org";

@@ -10,16 +10,6 @@
 namespace tagring::sim {
 namespace {
 
-template <class Done>
-bool run_until(World& world, Duration limit, Done done) {
-  const Instant end = world.loop.now() + limit;
-  while (world.loop.now() < end) {
-    if (done()) return true;
-    world.loop.run_for(std::chrono::milliseconds(500));
-  }
-  return done();
-}
-
 std::multiset<std::string> live_posts(const World& world, const std::string& tag) {
   std::multiset<std::string> uris;
   for (const World::Post& post : world.posts()) {
@@ -92,7 +82,7 @@ TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
   World world(11, skewed());
   const std::vector<std::string> tags = many_tags();
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
   ASSERT_TRUE(wanted && *wanted);
   publish(world, tags, 400);
@@ -106,12 +96,12 @@ TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
     publish(world, tags, 20);  // in the middle of moves
   }
   EXPECT_GT(storage_of(world).moves, 0U);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
   world.loop.run_for(std::chrono::minutes(3));
   const Storage after = storage_of(world);
   EXPECT_GT(before, 0);
   EXPECT_LT(after.over, before / 2) << "octets above capacity, of " << before;
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
   expect_nothing_lost(world, tags, 7, 2);
 }
 
@@ -119,7 +109,7 @@ TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
   World world(12, skewed());
   const std::vector<std::string> tags = many_tags();
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
   ASSERT_TRUE(wanted && *wanted);
   publish(world, tags, 300);
@@ -131,9 +121,9 @@ TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
     world.start_node(victim);
     publish(world, tags, 12);
   }
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(15), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(15), [&] { return world.is_quiet(); })) << world.unrest();
   world.loop.run_for(std::chrono::minutes(2));
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
   expect_nothing_lost(world, tags, 7, 2);
   for (const std::size_t i : world.up()) EXPECT_TRUE(world.node(i).rings().of(Ring::kStorage).is_member());
 }

@@ -62,7 +62,7 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   const std::vector<std::size_t> subscribers = {1, 4, 7, 10, 13};
   for (const std::size_t i : subscribers) subscribe(world, i);
-  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
 
   world.faults.loss = crowd.loss;
   unsigned most = 0;
@@ -94,11 +94,12 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
     most = std::max(most, relays(world));
     return world.is_quiet();
   };
-  EXPECT_TRUE(world.run_until(std::chrono::minutes(30), sent)) << "seed " << seed;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(30), sent)) << world.unrest() << ", seed " << seed;
   EXPECT_TRUE(world.run_until(std::chrono::minutes(60), [&] { return relays(world) <= crowd.at_rest; }))
       << "seed " << seed << ": still " << relays(world) << " relays";
   world.loop.run_for(std::chrono::minutes(12));  // what is known of more relays is forgotten
-  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << "seed " << seed;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }))
+      << world.unrest() << ", seed " << seed;
   for (const std::size_t i : subscribers) {
     EXPECT_EQ(world.feed(i, kTag), live_posts(world)) << "seed " << seed << ", node " << i;
     EXPECT_LE(world.node(i).subscriber().subscriptions(), crowd.at_rest) << "seed " << seed << ", node " << i;
