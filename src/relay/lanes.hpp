@@ -2,7 +2,8 @@
 //
 // Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under
 // way, items gather, and the next request carries all of them. A destination that fails is tried again after
-// a randomised exponential backoff, with its items in order.
+// a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
+// it may have a limit, and the rest follows after the first wait.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -132,10 +133,12 @@ class Lanes {
 
   Task<void> run(std::string destination) {
     for (;;) {
-      std::vector<Item> again = co_await send_(destination, take(lanes_[destination]));
+      std::vector<Item> batch = take(lanes_[destination]);
+      const std::size_t sent = batch.size();
+      std::vector<Item> again = co_await send_(destination, std::move(batch));
       Lane& lane = lanes_[destination];  // the map may have changed while we waited
+      if (again.size() < sent) lane.failures = 0;
       if (again.empty()) {
-        lane.failures = 0;
         if (lane.items.empty()) break;
         if (options_.gather > Duration::zero()) {
           const Instant next = clock_.now() + random_below(options_.gather + Duration(1));

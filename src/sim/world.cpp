@@ -379,7 +379,8 @@ std::string World::unsettled() {
 std::string World::unrest() {
   if (std::string reason = unsettled(); !reason.empty()) return reason;
   for (const std::size_t i : up()) {
-    if (!node(i).is_idle()) return fmt::format("node {} has something to send", i);
+    if (!node(i).is_idle())
+      return fmt::format("node {} has something to send: {}", i, json::serialize(node(i).status()));
     if (!node(i).subscriber().is_settled()) return fmt::format("node {} is not subscribed everywhere", i);
   }
   for (const Post& post : posts_) {

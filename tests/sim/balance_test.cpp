@@ -78,31 +78,41 @@ void expect_nothing_lost(World& world, const std::vector<std::string>& tags, std
   }
 }
 
-TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
-  World world(11, skewed());
+// Octets above capacity in the end, when posts arrive before and while nodes move.
+double run(std::uint64_t seed, bool balanced) {
+  WorldOptions options = skewed();
+  options.balance = balanced;
+  World world(seed, options);
   const std::vector<std::string> tags = many_tags();
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
-  ASSERT_TRUE(wanted && *wanted);
+  EXPECT_TRUE(wanted && *wanted);
   publish(world, tags, 400);
-  double before = 0;
-  for (int i = 0; i < 6; ++i) {
-    world.loop.run_for(std::chrono::seconds(10));
-    before = std::max(before, storage_of(world).over);
-  }
   for (int round = 0; round < 8; ++round) {
     world.loop.run_for(std::chrono::seconds(90));
     publish(world, tags, 20);  // in the middle of moves
   }
-  EXPECT_GT(storage_of(world).moves, 0U);
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
   world.loop.run_for(std::chrono::minutes(3));
   const Storage after = storage_of(world);
-  EXPECT_GT(before, 0);
-  EXPECT_LT(after.over, before / 2) << "octets above capacity, of " << before;
-  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
+  EXPECT_EQ(after.moves > 0, balanced);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
   expect_nothing_lost(world, tags, 7, 2);
+  return after.over;
+}
+
+// In a world of eight nodes there may be no place left that would help; over several worlds there are.
+TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
+  double resting = 0;
+  double balanced = 0;
+  for (std::uint64_t seed = 11; seed < 15; ++seed) {
+    SCOPED_TRACE(seed);
+    resting += run(seed, /*balanced=*/false);
+    balanced += run(seed, /*balanced=*/true);
+  }
+  EXPECT_GT(resting, 0);
+  EXPECT_LT(balanced, resting / 2) << "octets above capacity, of " << resting;
 }
 
 TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
