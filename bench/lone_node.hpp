@@ -79,6 +79,7 @@ struct LoneNode {
     config.address = *IpAddress::parse("2001:db8::1");
     config.create = true;
     config.instances = {kInstance};
+    config.balance = false;
     config.posts_an_hour = 1'000'000;
     node::Environment environment{
         clock,          loop.get_executor(), http,         workers,         stores->relay, stores->instances,

@@ -31,3 +31,15 @@ function(tagring_test name)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name}_test)
 endfunction()
+
+# tagring_embeds(<source> <files…>): the source has these files in it by #embed. Neither the compiler's list of what a
+# source depends on nor ccache knows of that, so a hash of them is made part of the command.
+function(tagring_embeds source)
+  foreach(file ${ARGN})
+    file(SHA256 ${CMAKE_SOURCE_DIR}/${file} hash)
+    string(APPEND hashes ${hash})
+    set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+  endforeach()
+  string(SHA256 hash "${hashes}")
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/${source} PROPERTIES COMPILE_DEFINITIONS TAGRING_EMBEDDED=${hash})
+endfunction()

@@ -11,6 +11,8 @@ import random
 import sys
 import threading
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -18,6 +20,7 @@ from network import NAMES, ROOT, Failure, Network, at_once, node_host, origin_ho
 
 NODES = 8
 LATE = 8  # the ninth node, which joins when all is over
+READER = 4  # the node whose page is shown
 ORIGINS = 5
 POSTS = 1000
 TAGS = 50
@@ -231,6 +234,14 @@ class Scenario:
         self.history_is_complete("the late joiner reads the history", [LATE], {deleted})
         self.history_is_complete("so do all others, now that owners moved", self.network.running(), {deleted})
 
+    def page_shows_posts(self):
+        """What a reader without JavaScript gets; tests/page has the rest."""
+        page = self.network.start_page(READER, 0)
+        tag = max({t for p in self.acknowledged for t in p["tags"]}, key=lambda t: len(self.expected(t)))
+        with urllib.request.urlopen(f"{page}/tags/{urllib.parse.quote(tag)}", timeout=30) as response:
+            shown = response.read().decode().count('<article class="post"')
+        self.checks.add("the web page shows posts", shown == 20, f"{shown} of #{tag} at {node_host(READER)}")
+
     def run(self, tags):
         self.subscribe(tags)
         self.fedify_follows()
@@ -241,6 +252,7 @@ class Scenario:
         self.fedify_publishes()
         deleted = self.delete_one()
         self.late_joiner(deleted)
+        self.page_shows_posts()
 
 
 def all_tags(network):
@@ -265,6 +277,12 @@ def once(network):
 
 
 HELP = """
+  Open in a browser:
+
+    {page}/                   the page of {subscriber}: what is used now, and posts as they arrive from five servers
+    {page}/tags/caturday      a hashtag: its posts, newest first, and how many there were on each day
+    {admin}
+                                              its administrator's page: the ring with this node on it, live (see "Ring")
   A network is running: eight nodes as eight processes, each with its own domain, address, certificate and database.
   Posts from five instances appear below as the subscriber {subscriber} receives them. Ctrl-C ends everything.
   Meanwhile try, in another terminal:
@@ -293,10 +311,12 @@ class Paths:
 def stay(network):
     bring_up(network)
     tags = all_tags(network)
-    network.cli(4, "subscribe", *tags)
+    network.cli(READER, "subscribe", *tags)
     network.control("fedify", "/follow", {"handle": f"@caturday@{node_host(1)}:8443"})
-    wait_for("subscriptions", lambda: network.is_settled(4))
-    print(HELP.format(subscriber=node_host(4), config=Paths(network), origins=network.controls["origins"],
+    wait_for("subscriptions", lambda: network.is_settled(READER))
+    page = network.start_page(READER)
+    admin = page + "/admin" + network.cli(READER, "login")["url"].partition("/admin")[2]
+    print(HELP.format(page=page, admin=admin, subscriber=node_host(READER), config=Paths(network), origins=network.controls["origins"],
                       fedify=network.controls["fedify"], pid=network.processes[NAMES[6]].pid, victim=node_host(6)))
     print("  first, 93 real posts of the last year (texts redacted) …", flush=True)
     network.control("origins", "/feed", {"count": 93})
@@ -304,7 +324,7 @@ def stay(network):
     while True:
         network.control("origins", "/load", {"count": 3, "tags": TAGS, "seed": seed, "concurrency": 3, "retries": 10})
         seed += 1
-        for entry in network.cli(4, "feed", "--after", seen, "--limit", 10000)["entries"]:
+        for entry in network.cli(READER, "feed", "--after", seen, "--limit", 10000)["entries"]:
             seen = entry["seq"]
             print(f"  {time.strftime('%H:%M:%S')}  {'+' if entry['op'] == 'add' else '-'} #{entry['tag']:<22} {entry['uri']}", flush=True)
         time.sleep(3)

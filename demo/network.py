@@ -186,6 +186,12 @@ ca_file = "{certs}/ca.pem"
         """Another server, by its script; it takes the options of those above."""
         self.controls[name] = self._start(name, [NODE_JS, script, "--control", "0", *options, *self._peer_options()])["control"]
 
+    def start_page(self, i, listen=8800):
+        """The page of node i for any browser on this machine; its address."""
+        host = node_host(i)
+        command = [NODE_JS, ROOT / "demo" / "page.mjs", "--to", f"https://{host}:{self.port}", "--address", self.hosts[host], "--listen", str(listen)]
+        return self._start("page", command)["page"]
+
     def _peer_options(self):
         d = self.directory
         return ["--port", str(self.port), "--hosts", d / "hosts.json", "--certs", d / "certs", "--run", d / "peers"]

@@ -60,7 +60,10 @@ async function post(body) {
   const words = text(body, "text");
   const retries = retriesOf(body, 3);
   origin.inbox();
-  const note = origin.write(text(body, "author", authors[0]), words);
+  const published = body.published === undefined ? new Date() : new Date(text(body, "published"));
+  if (Number.isNaN(published.getTime())) throw new BadRequest('"published" must be a date');
+  const more = { ...(body.warning !== undefined && { warning: text(body, "warning") }), ...(body.image !== undefined && { image: text(body, "image") }) };
+  const note = origin.write(text(body, "author", authors[0]), words, published, more);
   return answer(note, await origin.publish(note, retries));
 }
 

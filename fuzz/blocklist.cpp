@@ -23,7 +23,9 @@ void fuzz(std::string_view text) {
   for (const BlockedDomain& blocked : list->domains) {
     // Never more than was meant: a name with a dot in it, which is that of a host.
     TR_ASSERT(blocked.domain.contains('.') && blocked.domain == ascii_lower(blocked.domain));
-    TR_ASSERT(host_of("https://" + blocked.domain + "/users/a") == blocked.domain);
+    // Url refuses hosts that begin as an address does (193.0.2.118orse.example): whom that blocks, nobody is.
+    const std::string host = host_of("https://" + blocked.domain + "/users/a");
+    TR_ASSERT(host == blocked.domain || host.empty());
   }
   if (list->domains.empty()) return;
   const Result<fediverse::Blocklist> again = fediverse::parse_blocklist(format_blocklist(list->domains));

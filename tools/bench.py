@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
-    tools/bench.py [part]...      parts: lookups history ingest fanout followers latency subscriptions; default all
+    tools/bench.py [part]...      parts: lookups history antientropy ingest fanout followers latency subscriptions page; default all
 """
 
 import json
@@ -17,6 +17,7 @@ RUN = ROOT / "build" / "bench"
 sys.path.insert(0, str(ROOT / "tools"))
 
 import bench_network  # noqa: E402
+import bench_page  # noqa: E402
 
 
 def figure(name, value, unit, reference=None, reference_is=None):
@@ -71,14 +72,27 @@ def subscriptions():
     yield figure("subscriptions_100k_seconds", found["seconds"], "s")
 
 
+def antientropy():
+    yield from program("reconcile_bench", RUN / "reconcile")
+
+
+def page():
+    found = bench_page.measure(RUN / "page")
+    yield figure("page_bytes_compressed", found["bytes"], "octets", 150_000, "goal")
+    yield figure("page_first_content_ms", found["paint"], "ms")
+    yield figure("page_memory_5000", found["after"], "MB", found["before"], "with the first 40 posts")
+
+
 PARTS = {
     "lookups": lookups,
     "history": history,
+    "antientropy": antientropy,
     "ingest": ingest,
     "fanout": fanout,
     "followers": followers,
     "latency": latency,
     "subscriptions": subscriptions,
+    "page": page,
 }
 
 

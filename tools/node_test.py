@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-done = subprocess.run([sys.argv[1], "--test", "--test-reporter=tap", sys.argv[2]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+done = subprocess.run([sys.argv[1], "--test", "--test-reporter=tap", *sys.argv[3:], sys.argv[2]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 passed = re.findall(r"^# pass (\d+)", done.stdout, re.M)
 failed = re.findall(r"^# fail (\d+)", done.stdout, re.M)
 print(done.stdout)

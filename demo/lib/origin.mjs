@@ -62,9 +62,9 @@ export class Origin {
     return ((BigInt(published.getTime()) << 16n) | (this.sequence++ & 0xffffn)).toString();
   }
 
-  write(author, text, published = new Date()) {
+  write(author, text, published = new Date(), more = {}) {
     this.actor(author);
-    return this.keep(makeNote({ base: this.base, author, number: this.nextNumber(published), text, published }));
+    return this.keep(makeNote({ base: this.base, author, number: this.nextNumber(published), text, published, ...more }));
   }
 
   keep(note, deleted = false) {

@@ -107,11 +107,20 @@ Task<Result<void>> Daemon::open() {
                                 {},
                                 db::read_mastodon_tags,
                                 &resolver};
+  CO_TRY(environment.places, co_await stores->meta.get("places"));
+  environment.save_places = [this](std::string places) {
+    return stores->meta.set("places", std::move(places));
+  };
   if (!config.followed_tags_tokens.empty()) {
     CO_TRY(environment.tag_tokens, node::load_tag_tokens(config.followed_tags_tokens));
   }
   // Only the very first start may begin a network; a restart finds its way back.
   node::Config node_config = config;
+  if (config.storage_capacity == 0) {
+    const std::filesystem::space_info disk = std::filesystem::space(config.data, error);
+    const std::uintmax_t used = std::filesystem::file_size(config.data / "tagring.db", error);
+    node_config.storage_capacity = error ? 0 : used + disk.available / 2;
+  }
   if (incarnation > 1 && config.has_bootstrap()) node_config.create = false;
   node = std::make_unique<node::Node>(std::move(node_config), std::move(key), incarnation, environment);
   co_return Result<void>();

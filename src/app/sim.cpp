@@ -22,6 +22,9 @@ struct Options {
   std::string nodes_file;
   std::string spectrum_file;
   double bound = 0;
+  std::string outages_file;
+  std::string stream_file;
+  double mbit_per_second = 100;
   std::string json;
   std::string report;
 };
@@ -50,6 +53,19 @@ Result<evaluation::ScenarioInput> input_of(const Options& options) {
   auto counts = evaluation::parse_spectrum(spectrum);
   if (!counts) return fail(counts.error().code, "--spectrum-file: " + counts.error().message);
   input.spectrum = std::move(*counts);
+  if (!options.outages_file.empty()) {
+    TRY(const std::string text, read_file(options.outages_file));
+    auto outages = evaluation::parse_outages(text);
+    if (!outages) return fail(outages.error().code, "--outages-file: " + outages.error().message);
+    input.outages = std::move(*outages);
+  }
+  if (!options.stream_file.empty()) {
+    TRY(const std::string text, read_file(options.stream_file));
+    auto stream = evaluation::parse_stream(text);
+    if (!stream) return fail(stream.error().code, "--stream-file: " + stream.error().message);
+    input.stream = std::move(*stream);
+  }
+  input.mbit_per_second = options.mbit_per_second;
   input.seed = options.seed;
   if (options.bound > 0) input.bound_seconds = options.bound;
   input.clock = steady_seconds;
@@ -77,8 +93,11 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 }
 
 int list_scenarios(bool as_json) {
-  std::vector<std::pair<std::string_view, std::string_view>> all = {{"ring", kRingSummary},
-                                                                    {"scale", kScaleSummary}};
+  std::vector<std::pair<std::string_view, std::string_view>> all = {
+      {"ring", kRingSummary},
+      {"scale", kScaleSummary},
+      {"attack", kAttackSummary},
+      {"flash-crowd", kFlashCrowdSummary}};
   for (const evaluation::Scenario& scenario : evaluation::scenarios())
     all.emplace_back(scenario.name, scenario.summary);
   json::array list;
@@ -105,6 +124,8 @@ void add_sim(CLI::App& app, int& status) {
   list->callback([as_json, &status] { status = list_scenarios(*as_json); });
   add_sim_ring(*sim, status);
   add_sim_scale(*sim, status);
+  add_sim_attack(*sim, status);
+  add_sim_flash_crowd(*sim, status);
   for (const evaluation::Scenario& scenario : evaluation::scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));
@@ -119,6 +140,16 @@ void add_sim(CLI::App& app, int& status) {
     if (scenario.name == "table1") {
       command->add_option("--bound", options->bound, "Seconds to search what global knowledge could reach")
           ->check(CLI::Range(0.1, 86'400.0));
+    }
+    if (scenario.name == "dynamic") {
+      command->add_option("--outages-file", options->outages_file,
+                          "Table of outages, tab-separated: rank (of the node by size), down, up (hours)");
+      command->add_option(
+          "--stream-file", options->stream_file,
+          "Table of posts, tab-separated: rank_before, posts (day:posts ...; hour:posts of \"all\")");
+      command->add_option("--bandwidth", options->mbit_per_second, "Mbit/s with which a node moves data")
+          ->check(CLI::Range(0.1, 1e6))
+          ->capture_default_str();
     }
     command->add_option("--json", options->json, "Write the figures to that file; - is standard output");
     command->add_option("--report", options->report,

@@ -32,5 +32,11 @@ void add_sim_ring(CLI::App& sim, int& status);
 inline constexpr std::string_view kScaleSummary =
     "rings of 100 to 100,000 nodes: calls of a look-up, messages, memory, healing";
 void add_sim_scale(CLI::App& sim, int& status);
+inline constexpr std::string_view kAttackSummary =
+    "look-ups in a ring of which a part lies: how often they find the true owner";
+void add_sim_attack(CLI::App& sim, int& status);
+inline constexpr std::string_view kFlashCrowdSummary =
+    "a burst of posts under one hashtag with 1,000 subscribers: relays come to help and go again";
+void add_sim_flash_crowd(CLI::App& sim, int& status);
 
 }  // namespace tagring::app

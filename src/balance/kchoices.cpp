@@ -25,12 +25,40 @@ double cost_of(const Parameters& parameters, const Bearer& self, const Place& pl
          mismatch(parameters, self, taken) - mismatch(parameters, self, 0);
 }
 
-template <class Cost>
-std::optional<Choice> cheapest(std::span<const Place> places, Cost cost) {
+// What it takes to carry that much, in units of cost.
+double effort(const Parameters& parameters, const Bearer& self, double carried) {
+  const double part = parameters.normalised ? carried / std::max(self.capacity, kLeastCapacity) : carried;
+  return parameters.epsilon * part;
+}
+
+bool is_overloaded(const Parameters& parameters, const Bearer& bearer) {
+  return bearer.strained && bearer.load > parameters.upper * bearer.capacity;
+}
+
+// What is above U.
+double excess(const Parameters& parameters, const Bearer& bearer, double change) {
+  return std::max(0.0, bearer.load + change - parameters.upper * bearer.capacity);
+}
+
+double relief_of(const Parameters& parameters, const Bearer& self, const Place& place, double taken) {
+  if (place.own) return 0;
+  return excess(parameters, place.successor, 0) - excess(parameters, place.successor, -taken) +
+         excess(parameters, self, 0) - excess(parameters, self, taken);
+}
+
+// The place with the least cost and effort, whose load is taken (1) or left (-1).
+std::optional<Choice> cheapest(const Parameters& parameters, const Bearer& self,
+                               std::span<const Place> places, double sign) {
   std::optional<Choice> best;
+  double least = 0;
   for (const Place& place : places) {
-    const double of_place = cost(place);
-    if (!best || of_place < best->cost) best = Choice{place.index, of_place, place.load};
+    const double taken = sign * place.load;
+    const Choice choice{place.index, cost_of(parameters, self, place, taken), place.own ? 0 : place.load,
+                        relief_of(parameters, self, place, taken)};
+    const double in_all = choice.cost + effort(parameters, self, choice.load);
+    if (best && in_all >= least) continue;
+    best = choice;
+    least = in_all;
   }
   return best;
 }
@@ -47,17 +75,84 @@ double departure_cost(const Parameters& parameters, const Bearer& self, const Pl
 
 std::optional<Choice> best_join(const Parameters& parameters, const Bearer& self,
                                 std::span<const Place> free) {
-  return cheapest(free, [&](const Place& place) { return join_cost(parameters, self, place); });
+  return cheapest(parameters, self, free, 1);
 }
 
 std::optional<Choice> best_departure(const Parameters& parameters, const Bearer& self,
                                      std::span<const Place> active) {
-  return cheapest(active, [&](const Place& place) { return departure_cost(parameters, self, place); });
+  return cheapest(parameters, self, active, -1);
 }
 
-bool is_worth(const Parameters& parameters, const Bearer& self, double cost, double moved) {
-  const double effort = parameters.normalised ? moved / std::max(self.capacity, kLeastCapacity) : moved;
-  return cost < -parameters.epsilon * effort && cost < 0;
+namespace {
+
+// What the free places are once the node has left `from`, which is one of them then.
+Surroundings without(const Surroundings& around, const Place& from) {
+  Surroundings after;
+  after.self = around.self;
+  if (!from.own) after.self.load -= from.load;
+  after.free = around.free;
+  for (Place& place : after.free) {
+    if (place.after == from.index) {
+      place.successor = from.successor;
+      place.successor_node = from.successor_node;
+      place.own = from.own;
+    }
+    if (place.before == from.index) place.load += from.load;
+  }
+  after.free.insert(after.free.begin(), from);  // first: among equals, staying is best
+  if (from.own) return after;
+  for (Place& place : after.free) {
+    if (!place.own && place.successor_node == from.successor_node) place.successor.load += from.load;
+  }
+  return after;
+}
+
+Move relocation(const Parameters& parameters, const Surroundings& around) {
+  const std::optional<Choice> departure = best_departure(parameters, around.self, around.active);
+  if (!departure) return {};
+  const auto from = std::ranges::find(around.active, departure->index, &Place::index);
+  const Surroundings after = without(around, *from);
+  const std::optional<Choice> arrival = best_join(parameters, after.self, after.free);
+  if (!arrival || arrival->index == from->index) return {};
+  return {departure->cost + arrival->cost, departure->load + arrival->load,
+          departure->relieved + arrival->relieved, from->index, arrival->index};
+}
+
+Move change_of_count(const Parameters& parameters, const Surroundings& around) {
+  if (is_overloaded(parameters, around.self)) {
+    const auto choice = best_departure(parameters, around.self, around.active);
+    if (choice) return {choice->cost, choice->load, choice->relieved, choice->index, std::nullopt};
+  } else if (around.self.load < parameters.lower * around.self.capacity) {
+    const auto choice = best_join(parameters, around.self, around.free);
+    if (choice) return {choice->cost, choice->load, choice->relieved, std::nullopt, choice->index};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_worth(const Parameters& parameters, const Bearer& self, const Move& move) {
+  return move.cost < 0 && move.cost + effort(parameters, self, move.carried) < 0 &&
+         (parameters.relief <= 0 || move.relieved >= parameters.relief * move.carried);
+}
+
+Move best_move(const Parameters& parameters, Surroundings around, bool may_change_count) {
+  if (parameters.relief > 0 && !is_overloaded(parameters, around.self)) {
+    std::erase_if(around.free,
+                  [&](const Place& place) { return !is_overloaded(parameters, place.successor); });
+    if (around.free.empty()) return {};
+  }
+  Move best;
+  double least = 0;
+  const auto consider = [&](const Move& move) {
+    const double in_all = move.cost + effort(parameters, around.self, move.carried);
+    if (!is_worth(parameters, around.self, move) || in_all >= least) return;
+    best = move;
+    least = in_all;
+  };
+  consider(relocation(parameters, around));
+  if (may_change_count) consider(change_of_count(parameters, around));
+  return best;
 }
 
 }  // namespace tagring::balance

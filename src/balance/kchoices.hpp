@@ -15,8 +15,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace tagring::balance {
 
@@ -25,7 +27,10 @@ struct Parameters {
   double lower = 0.35;     // L, of capacity: below it a node is underloaded
   bool normalised = true;  // costs relative to capacity
   double overload = 0;     // how much worse a load above capacity is than one that misses the target
-  double epsilon = 0;      // what a move must gain for each part of the mover's capacity that must be carried
+  // What a move must take from above U for each part that it carries. If there is such a demand, nodes move
+  // only for those that are strained: a network in motion is never at rest otherwise.
+  double relief = 0;
+  double epsilon = 0;  // what a move must gain for each part of the mover's capacity that must be carried
 
   [[nodiscard]] double target() const { return (upper + lower) / 2; }
 };
@@ -33,15 +38,20 @@ struct Parameters {
 // What a node bears on one ring, all its vservers together.
 struct Bearer {
   double load = 0;
-  double capacity = 0;  // at least 0; a node without capacity wants no load
+  double capacity = 0;   // at least 0; a node without capacity wants no load
+  bool strained = true;  // if it is above U, then for so long that something must be done
 };
 
 // One of the node's possible places: what it would take from, or leave to, the vserver that follows it.
 struct Place {
-  std::size_t index = 0;  // of the vserver
-  double load = 0;        // of the keys between it and the vserver before it
-  Bearer successor;       // the node that owns those keys if this one does not
-  bool own = false;       // the successor is the node itself
+  std::size_t index = 0;             // of the vserver
+  double load = 0;                   // of the keys between it and the vserver before it
+  Bearer successor;                  // the node that owns those keys if this one does not
+  bool own = false;                  // the successor is the node itself
+  std::uint64_t successor_node = 0;  // tells whether two places have the same node for a successor
+  // The node's own active vservers that stand directly before and after it, if they are its own.
+  std::optional<std::size_t> before = std::nullopt;
+  std::optional<std::size_t> after = std::nullopt;
 };
 
 // Change of the total mismatch |target − load| if `self` takes the place. Negative is better.
@@ -52,7 +62,8 @@ double departure_cost(const Parameters& parameters, const Bearer& self, const Pl
 struct Choice {
   std::size_t index = 0;
   double cost = 0;
-  double load = 0;
+  double load = 0;      // to be carried
+  double relieved = 0;  // by so much less is above U
 
   friend bool operator==(const Choice&, const Choice&) = default;
 };
@@ -63,7 +74,28 @@ std::optional<Choice> best_join(const Parameters& parameters, const Bearer& self
 std::optional<Choice> best_departure(const Parameters& parameters, const Bearer& self,
                                      std::span<const Place> active);
 
-// Whether a move that changes the mismatch by `cost` is worth carrying `moved`.
-bool is_worth(const Parameters& parameters, const Bearer& self, double cost, double moved);
+// What a node knows when it decides.
+struct Surroundings {
+  Bearer self;
+  std::vector<Place> active;
+  std::vector<Place> free;
+};
+
+// A vserver that goes, one that comes, or both; neither if nothing is better than what is.
+struct Move {
+  double cost = 0;
+  double carried = 0;   // what must be moved
+  double relieved = 0;  // by so much less is above U
+  std::optional<std::size_t> from = std::nullopt;
+  std::optional<std::size_t> to = std::nullopt;
+};
+
+// Whether a move gains enough for what it carries.
+bool is_worth(const Parameters& parameters, const Bearer& self, const Move& move);
+
+// The best relocation (the cheapest departure, then the cheapest place to join at), or, if the number of
+// vservers may change, creation below L or destruction above U (paper §6.2), whichever gains more. No move if
+// neither is worth it.
+Move best_move(const Parameters& parameters, Surroundings around, bool may_change_count);
 
 }  // namespace tagring::balance

@@ -8,10 +8,15 @@
 //   where it
 //                                         may be, and the row there says whether it is. Few bits, for size;
 //                                         enough that nobody makes thousands of posts that share them.
+//
+// and one counts them: history_hours(tag, hour, posts, digest), what storage::HourDigest says of an hour,
+// kept up to date by every job that writes a post.
 #include "db/history_store.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <span>
 
 #include "crypto/hash.hpp"
 #include "db/history_codec.hpp"
@@ -24,6 +29,8 @@ namespace {
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 using storage::HistoryPage;
+using storage::HourDigest;
+using storage::HourRange;
 
 constexpr const char* kTagTotal = "history_tags";
 constexpr const char* kEntryTotal = "history_entries";
@@ -100,12 +107,45 @@ HistoryEntry entry_at(const Statement& row, const std::string& tag) {
   return entry;
 }
 
-std::int64_t uri_digest(std::int64_t tag, const std::string& uri) {
-  const auto hash = crypto::sha3_256(std::to_string(tag) + ' ' + uri);
+// The hash of a post, and what is taken of it.
+struct PostHash {
+  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six octets
+  std::uint64_t live = 0;     // what the post adds to the digest of its hour,
+  std::uint64_t removed = 0;  // and what its tombstone does
+};
+
+constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 62U) - 1;  // sums of two fit SQLite's integers
+
+PostHash hash_post(const std::string& tag, const std::string& uri) {
+  const auto hash = crypto::sha3_256(tag + ' ' + uri);
+  const auto number = [&](std::size_t at) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) value = value << 8U | hash[at + i];
+    return value;
+  };
+  return {static_cast<std::int64_t>(number(0) & ~std::uint64_t{0xffff}) >> 16, number(8) & kDigestMask,
+          number(16) & kDigestMask};
+}
+
+// What a job changes in the digests: by tag and hour.
+struct HourChange {
+  std::int64_t posts = 0;
   std::uint64_t digest = 0;
-  for (std::size_t i = 0; i < 6; ++i) digest = digest << 8U | hash[i];
-  // Signed, so that SQLite stores it in six octets.
-  return static_cast<std::int64_t>(digest << 16U) >> 16;
+
+  void add(std::uint64_t value) { digest = (digest + value) & kDigestMask; }
+  void take(std::uint64_t value) { add(kDigestMask + 1 - value); }
+};
+using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
+
+Result<void> write_changes(Connection& db, const HourChanges& changes) {
+  for (const auto& [place, change] : changes) {
+    TRY_VOID(
+        db.run("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO"
+               " UPDATE SET posts = posts + ?3, digest = (digest + ?4) & ?5",
+               place.first, place.second, change.posts, static_cast<std::int64_t>(change.digest),
+               static_cast<std::int64_t>(kDigestMask)));
+  }
+  return {};
 }
 
 // Where a post is.
@@ -186,22 +226,29 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
 }
 
 // True if the post is new.
-Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry) {
-  const std::int64_t digest = uri_digest(tag, entry.uri);
-  TRY(const auto known, find_post(db, tag, entry.uri, digest));
+Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry, HourChanges* changes) {
+  const PostHash hash = hash_post(entry.tag, entry.uri);
+  TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
   if (!known) {
-    TRY_VOID(insert_post(db, tag, entry, digest));
+    TRY_VOID(insert_post(db, tag, entry, hash.index));
+    HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
+    ++change.posts;
+    change.add(entry.removed ? hash.removed : hash.live);
     return true;
   }
   if (entry.removed && !known->removed) {
     TRY_VOID(db.run("UPDATE history SET removed = 1 WHERE tag = ? AND published = ? AND tie = ?", tag,
                     known->published, known->tie));
+    HourChange& change = (*changes)[{tag, storage::hour_of(known->published)}];
+    change.take(hash.live);
+    change.add(hash.removed);
   }
   return false;
 }
 
 Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
   std::uint64_t fresh = 0;
+  HourChanges changes;
   std::string last_tag;
   std::int64_t id = 0;
   for (const HistoryEntry& entry : entries) {
@@ -210,13 +257,13 @@ Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entrie
       TRY(id, tag_id(db, entry.tag));
       last_tag = entry.tag;
     }
-    TRY(const bool added, put_entry(db, id, entry));
+    TRY(const bool added, put_entry(db, id, entry, &changes));
     fresh += added ? 1 : 0;
   }
   if (fresh > 0) {
     TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
   }
-  return {};
+  return write_changes(db, changes);
 }
 
 // --- reading -------------------------------------------------------------------------------------------
@@ -323,6 +370,102 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
   return entries;
 }
 
+// --- hours ---------------------------------------------------------------------------------------------
+
+struct HourRow {
+  TagRow tag;
+  std::int64_t hour = 0;
+  std::uint64_t posts = 0;
+  std::uint64_t digest = 0;
+
+  [[nodiscard]] storage::HourPlace place() const { return {tag.key, hour}; }
+};
+
+// Calls `visit` with each hour of the range that has posts, in order, until it says false.
+template <class Visit>
+Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
+  Statement row = db.query(
+      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
+      " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
+      " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
+      Blob{key_octets(range.first.key)}, Blob{key_octets(range.last.key)}, since, range.first.hour,
+      range.last.hour);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return {};
+    const std::string_view octets = row.view(2);
+    if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
+    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
+    if (!visit(HourRow{{row.integer(0), row.text(1), key},
+                       row.integer(3),
+                       static_cast<std::uint64_t>(row.integer(4)),
+                       static_cast<std::uint64_t>(row.integer(5))}))
+      return {};
+  }
+}
+
+void add(HourDigest* sum, const HourRow& hour) {
+  sum->posts += hour.posts;
+  sum->digest = (sum->digest + hour.digest) & kDigestMask;
+}
+
+Result<HourDigest> digest_of(Connection& db, const HourRange& range, std::int64_t since) {
+  HourDigest sum{range, 0, 0};
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
+    add(&sum, hour);
+    return true;
+  }));
+  return sum;
+}
+
+Result<std::vector<HourDigest>> split_range(Connection& db, const HourRange& range, std::int64_t since,
+                                            std::size_t parts) {
+  std::size_t hours = 0;
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow&) { return ++hours > 0; }));
+  const std::size_t size = std::max<std::size_t>(1, (hours + parts - 1) / parts);
+  std::vector<HourDigest> result{{range, 0, 0}};
+  std::size_t count = 0;
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
+    if (count > 0 && count % size == 0) {
+      const HourRange rest{hour.place(), range.last};
+      result.back().range.last = {hour.tag.key, hour.hour - 1};
+      result.push_back({rest, 0, 0});
+    }
+    add(&result.back(), hour);
+    ++count;
+    return true;
+  }));
+  return result;
+}
+
+Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& range, std::int64_t since,
+                                             const std::optional<HistoryCursor>& after, std::size_t limit) {
+  std::vector<HourRow> hours;
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
+    hours.push_back(hour);
+    return hours.size() < limit;
+  }));
+  std::vector<HistoryEntry> entries;
+  for (const HourRow& hour : hours) {
+    const WallTime begin{std::chrono::hours(hour.hour)};
+    const WallTime end = begin + std::chrono::hours(1);
+    Statement row = db.query(TR_HISTORY_ROWS
+                             "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
+                             " ORDER BY h.published DESC, h.tie DESC",
+                             hour.tag.id, begin, end);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      HistoryEntry entry = entry_at(row, hour.tag.tag);
+      if (after && !after->before(entry)) continue;
+      entries.push_back(std::move(entry));
+      if (entries.size() == limit) return entries;
+    }
+  }
+  return entries;
+}
+
 }  // namespace
 
 Task<Result<void>> SqliteHistoryStore::put(std::vector<HistoryEntry> entries) {
@@ -363,11 +506,53 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segm
   return database_.read([=](Connection& db) { return read_segment(db, segment, after_tag, after, limit); });
 }
 
+Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::digests(std::vector<HourRange> ranges,
+                                                                  std::int64_t since) {
+  return database_.read(
+      [ranges = std::move(ranges), since](Connection& db) -> Result<std::vector<HourDigest>> {
+        std::vector<HourDigest> sums;
+        for (const HourRange& range : ranges) {
+          TRY(const HourDigest sum, digest_of(db, range, since));
+          sums.push_back(sum);
+        }
+        return sums;
+      });
+}
+
+Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::split(HourRange range, std::int64_t since,
+                                                                std::size_t parts) {
+  return database_.read([=](Connection& db) { return split_range(db, range, since, parts); });
+}
+
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange range, std::int64_t since,
+                                                                    std::optional<HistoryCursor> after,
+                                                                    std::size_t limit) {
+  return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
+}
+
+Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
+    std::optional<RingId> after, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
+    std::vector<Weight> weights;
+    Statement row = db.query(
+        "SELECT t.tag, (SELECT count(*) FROM history h WHERE h.tag = t.id) FROM history_tags t"
+        " WHERE t.key > ? ORDER BY t.key LIMIT ?",
+        Blob{after ? key_octets(*after) : std::string()}, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return weights;
+      weights.push_back({tag_key(row.text(0)), row.number(1)});
+    }
+  });
+}
+
 Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
-    return Totals{tags, entries};
+    TRY(const std::int64_t octets,
+        only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
+    return Totals{tags, entries, static_cast<std::uint64_t>(octets)};
   });
 }
 

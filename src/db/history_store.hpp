@@ -21,6 +21,14 @@ class SqliteHistoryStore final : public storage::HistoryStore {
   Task<Result<std::vector<storage::HistoryEntry>>> segment(Segment segment, std::string after_tag,
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;
+  Task<Result<std::vector<storage::HourDigest>>> digests(std::vector<storage::HourRange> ranges,
+                                                         std::int64_t since) override;
+  Task<Result<std::vector<storage::HourDigest>>> split(storage::HourRange range, std::int64_t since,
+                                                       std::size_t parts) override;
+  Task<Result<std::vector<storage::HistoryEntry>>> entries(storage::HourRange range, std::int64_t since,
+                                                           std::optional<storage::HistoryCursor> after,
+                                                           std::size_t limit) override;
+  Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
   Task<Result<Totals>> totals() override;
 
  private:

@@ -143,6 +143,10 @@ CREATE TABLE history(
 CREATE TABLE history_uris(
   digest INTEGER NOT NULL, published INTEGER NOT NULL, PRIMARY KEY(digest, published)
 ) WITHOUT ROWID, STRICT;
+CREATE TABLE history_hours(
+  tag INTEGER NOT NULL, hour INTEGER NOT NULL, posts INTEGER NOT NULL, digest INTEGER NOT NULL,
+  PRIMARY KEY(tag, hour)
+) WITHOUT ROWID, STRICT;
 )sql";
 
 constexpr std::array kMigrations = {kVersion1};

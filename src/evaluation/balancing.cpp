@@ -28,8 +28,6 @@ class Run {
   }
 
  private:
-  using Places = std::vector<balance::Place>;
-
   [[nodiscard]] Balanced result(unsigned round) const {
     const double total = placement_.network().total;
     return {placement_,     fit_of(placement_),         round,
@@ -43,37 +41,6 @@ class Run {
     return order;
   }
 
-  [[nodiscard]] balance::Bearer bearer(std::uint32_t node) const {
-    return {placement_.load(node), placement_.network().capacity[node]};
-  }
-
-  // What the node learns when it asks the successors of its possible places.
-  [[nodiscard]] Places places(std::uint32_t node, bool active) const {
-    const Network& network = placement_.network();
-    Places result;
-    for (const std::uint32_t site : network.of_node[node]) {
-      if (placement_.is_active(site) != active) continue;
-      balance::Place place;
-      place.index = site;
-      place.load = placement_.arc(site);
-      if (placement_.active() > (active ? 1U : 0U)) {
-        const std::uint32_t successor = network.sites[placement_.next(site)].node;
-        place.successor = bearer(successor);
-        place.own = successor == node;
-      }
-      result.push_back(place);
-    }
-    return result;
-  }
-
-  std::optional<balance::Choice> choose_join(std::uint32_t node) const {
-    return balance::best_join(options_.parameters, bearer(node), places(node, false));
-  }
-  std::optional<balance::Choice> choose_departure(std::uint32_t node) const {
-    if (placement_.active() < 2) return std::nullopt;
-    return balance::best_departure(options_.parameters, bearer(node), places(node, true));
-  }
-
   // Figure 7.
   void join(std::uint32_t node) {
     const auto half = std::max<std::size_t>(1, placement_.network().of_node[node].size() / 2);
@@ -83,7 +50,8 @@ class Run {
       return;
     }
     while (placement_.active_of(node) < half && placement_.load(node) < target) {
-      const auto choice = choose_join(node);
+      const balance::Surroundings around = look_around(placement_, node);
+      const auto choice = balance::best_join(options_.parameters, around.self, around.free);
       if (!choice || choice->cost >= 0) return;
       moved_ += placement_.activate(static_cast<std::uint32_t>(choice->index));
     }
@@ -91,51 +59,18 @@ class Run {
 
   bool rebalance(std::uint32_t node) {
     for (unsigned move = 0; move < options_.moves_of_round; ++move) {
-      const Move best = std::ranges::min({relocation(node), change_of_count(node)}, {}, &Move::cost);
-      if (!balance::is_worth(options_.parameters, bearer(node), best.cost, best.carried)) return move > 0;
+      const balance::Surroundings around = look_around(placement_, node);
+      const bool may_change_count = options_.create_freely || relocations_[node] > placement_.active_of(node);
+      const balance::Move best = balance::best_move(options_.parameters, around, may_change_count);
+      if (best.cost >= 0) return move > 0;
       carry_out(node, best);
     }
     return true;
   }
 
-  // A vserver that goes, one that comes, or both; neither if that would not be better.
-  struct Move {
-    double cost = 0;
-    double carried = 0;
-    std::optional<std::uint32_t> from;
-    std::optional<std::uint32_t> to;
-  };
-
-  Move relocation(std::uint32_t node) {
-    const auto departure = choose_departure(node);
-    if (!departure) return {};
-    const auto from = static_cast<std::uint32_t>(departure->index);
-    placement_.deactivate(from);
-    const auto arrival = choose_join(node);
-    placement_.activate(from);
-    if (!arrival || arrival->index == from) return {};
-    return {departure->cost + arrival->cost, departure->load + arrival->load, from,
-            static_cast<std::uint32_t>(arrival->index)};
-  }
-
-  [[nodiscard]] Move change_of_count(std::uint32_t node) const {
-    if (!options_.create_freely && relocations_[node] <= placement_.active_of(node)) return {};
-    const balance::Bearer self = bearer(node);
-    if (self.load > options_.parameters.upper * self.capacity) {
-      const auto choice = choose_departure(node);
-      if (choice)
-        return {choice->cost, choice->load, static_cast<std::uint32_t>(choice->index), std::nullopt};
-    } else if (self.load < options_.parameters.lower * self.capacity) {
-      const auto choice = choose_join(node);
-      if (choice)
-        return {choice->cost, choice->load, std::nullopt, static_cast<std::uint32_t>(choice->index)};
-    }
-    return {};
-  }
-
-  void carry_out(std::uint32_t node, const Move& move) {
-    if (move.from) moved_ += placement_.deactivate(*move.from);
-    if (move.to) moved_ += placement_.activate(*move.to);
+  void carry_out(std::uint32_t node, const balance::Move& move) {
+    if (move.from) moved_ += placement_.deactivate(static_cast<std::uint32_t>(*move.from));
+    if (move.to) moved_ += placement_.activate(static_cast<std::uint32_t>(*move.to));
     relocations_[node] = move.from && move.to ? relocations_[node] + 1 : 0;
   }
 
@@ -148,6 +83,36 @@ class Run {
 };
 
 }  // namespace
+
+balance::Surroundings look_around(const Placement& placement, std::uint32_t node) {
+  const Network& network = placement.network();
+  const auto bearer = [&](std::uint32_t who) {
+    return balance::Bearer{placement.load(who), network.capacity[who]};
+  };
+  balance::Surroundings around;
+  around.self = bearer(node);
+  for (const std::uint32_t site : network.of_node[node]) {
+    const bool active = placement.is_active(site);
+    balance::Place place;
+    place.index = site;
+    place.load = placement.arc(site);
+    if (placement.active() > (active ? 1U : 0U)) {
+      const std::uint32_t after = placement.next(site);
+      const std::uint32_t before = placement.previous(site);
+      place.successor_node = network.sites[after].node;
+      place.successor = bearer(network.sites[after].node);
+      place.own = network.sites[after].node == node;
+      if (place.own) place.after = after;
+      if (network.sites[before].node == node) place.before = before;
+    }
+    if (!active) {
+      around.free.push_back(place);
+    } else if (placement.active() > 1) {
+      around.active.push_back(place);
+    }
+  }
+  return around;
+}
 
 Placement unbalanced(const Network& network) {
   Placement placement(network);

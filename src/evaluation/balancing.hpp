@@ -31,6 +31,8 @@ struct Balanced {
   std::size_t vservers = 0;
 };
 
+// What a node learns when it asks the successors of its possible places.
+balance::Surroundings look_around(const Placement& placement, std::uint32_t node);
 // Every node is one vserver, the first.
 Placement unbalanced(const Network& network);
 Balanced balance_network(const Network& network, const BalancingOptions& options);

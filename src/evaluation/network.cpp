@@ -2,101 +2,32 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
-#include <map>
-#include <optional>
 
 #include "base/assert.hpp"
 #include "base/rng.hpp"
+#include "evaluation/table.hpp"
 
 namespace tagring::evaluation {
 namespace {
 
 constexpr unsigned kReplicasMax = 256;  // paper §7
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-    return std::nullopt;
-  return value;
-}
-
-// Rows under a header line, with the columns that are asked for.
-class Table {
- public:
-  static Result<Table> parse(std::string_view text) {
-    Table table;
-    for (std::string_view line : split(text, '\n')) {
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      table.lines_.push_back(split(line, '\t'));
-    }
-    while (!table.lines_.empty() && table.lines_.back().size() == 1 && table.lines_.back()[0].empty())
-      table.lines_.pop_back();
-    if (table.lines_.size() < 2) return fail(ErrorCode::kInvalid, "a table has a header line and rows");
-    return table;
-  }
-  // The place of the first of these columns that exists.
-  [[nodiscard]] Result<std::size_t> column(const std::vector<std::string_view>& names) const {
-    for (const std::string_view name : names) {
-      const auto at = std::ranges::find(lines_[0], name);
-      if (at != lines_[0].end()) return static_cast<std::size_t>(at - lines_[0].begin());
-    }
-    return fail(ErrorCode::kInvalid, fmt::format("no column '{}' in the header line", names[0]));
-  }
-  [[nodiscard]] std::size_t rows() const { return lines_.size() - 1; }
-  [[nodiscard]] Result<std::string_view> cell(std::size_t row, std::size_t column) const {
-    const auto& line = lines_[row + 1];
-    if (column >= line.size())
-      return fail(ErrorCode::kInvalid, fmt::format("line {}: too few columns", row + 2));
-    return line[column];
-  }
-  [[nodiscard]] Result<double> number_at(std::size_t row, std::size_t column) const {
-    TRY(const std::string_view text, cell(row, column));
-    const std::optional<double> value = number(text);
-    if (!value) return fail(ErrorCode::kInvalid, fmt::format("line {}: '{}' is no number", row + 2, text));
-    return *value;
-  }
-
- private:
-  std::vector<std::vector<std::string_view>> lines_;
-};
-
 struct Key {
   std::uint64_t position = 0;
   double load = 0;
 };
 
-// Every replica of every partition of every hashtag. The keys of a spectrum are those of hashtags named by
-// numbers, hashed by a generator.
+// Every replica of every partition of every hashtag.
 std::vector<Key> make_keys(const std::vector<SpectrumRow>& spectrum, const Placing& placing,
                            double gib_of_post) {
-  Rng rng(placing.seed);
   std::vector<Key> keys;
-  for (const SpectrumRow& row : spectrum) {
-    const double whole = static_cast<double>(row.posts) * gib_of_post;
-    unsigned partitions = 1;
-    while (placing.split_gib > 0 && whole / partitions > placing.split_gib &&
-           partitions * 2 * placing.replicas <= kReplicasMax)
-      partitions *= 2;
-    const unsigned copies = partitions * placing.replicas;
-    const std::uint64_t step = copies == 1 ? 0 : std::uint64_t{1} << (64 - std::countr_zero(copies));
-    for (std::uint64_t tag = 0; tag < row.tags; ++tag) {
-      const std::uint64_t key = rng.next();
-      for (unsigned i = 0; i < copies; ++i) keys.push_back({key + i * step, whole / partitions});
-    }
+  for (const Tag& tag : make_tags(spectrum, placing.seed)) {
+    const double whole = static_cast<double>(tag.posts) * gib_of_post;
+    const unsigned copies = copies_of(placing, whole);
+    const double part = whole * placing.replicas / copies;
+    for (unsigned i = 0; i < copies; ++i) keys.push_back({position_of(tag.key, i, copies), part});
   }
   std::ranges::sort(keys, {}, &Key::position);
   return keys;
@@ -146,6 +77,28 @@ Result<std::vector<SpectrumRow>> parse_spectrum(std::string_view text) {
   return spectrum;
 }
 
+// The keys of a spectrum are those of hashtags named by numbers, hashed by a generator.
+std::vector<Tag> make_tags(const std::vector<SpectrumRow>& spectrum, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Tag> tags;
+  for (const SpectrumRow& row : spectrum) {
+    for (std::uint64_t i = 0; i < row.tags; ++i) tags.push_back({rng.next(), row.posts});
+  }
+  return tags;
+}
+
+unsigned copies_of(const Placing& placing, double gib) {
+  unsigned partitions = 1;
+  while (placing.split_gib > 0 && gib / partitions > placing.split_gib &&
+         partitions * 2 * placing.replicas <= kReplicasMax)
+    partitions *= 2;
+  return partitions * placing.replicas;
+}
+
+std::uint64_t position_of(std::uint64_t key, unsigned copy, unsigned copies) {
+  return copies == 1 ? key : key + copy * (std::uint64_t{1} << (64 - std::countr_zero(copies)));
+}
+
 std::vector<NodeRow> resize_nodes(std::vector<NodeRow> nodes, std::size_t count, std::uint64_t seed) {
   TR_ASSERT(!nodes.empty());
   Rng rng(seed);
@@ -162,6 +115,11 @@ std::vector<NodeRow> resize_nodes(std::vector<NodeRow> nodes, std::size_t count,
     node.prefix[3] = static_cast<std::uint8_t>(copy >> 8);
   }
   return nodes;
+}
+
+std::uint32_t gap_of(const Network& network, std::uint64_t position) {
+  const auto at = std::ranges::lower_bound(network.sites, position, {}, &Site::position);
+  return at == network.sites.end() ? 0 : static_cast<std::uint32_t>(at - network.sites.begin());
 }
 
 Network make_network(const std::vector<NodeRow>& nodes, const std::vector<SpectrumRow>& spectrum,
@@ -181,7 +139,7 @@ Network make_network(const std::vector<NodeRow>& nodes, const std::vector<Spectr
     for (std::uint32_t v = 0; v < placing.kappa; ++v) {
       const RingId id =
           ring::make_node_id(placing.scheme, nodes[n].prefix, nodes[n].domain, static_cast<std::uint8_t>(v));
-      places.push_back({id, {n, v, 0}});
+      places.push_back({id, {n, v, id.top(), 0}});
     }
   }
   // Nodes of one /64 and domain have the same IDs; the first of them wins.

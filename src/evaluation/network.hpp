@@ -34,6 +34,13 @@ Result<std::vector<SpectrumRow>> parse_spectrum(std::string_view text);
 std::string_view built_in_nodes();
 std::string_view built_in_spectrum();
 
+struct Tag {
+  std::uint64_t key = 0;
+  std::uint64_t posts = 0;
+};
+// Every hashtag of a spectrum, in its order.
+std::vector<Tag> make_tags(const std::vector<SpectrumRow>& spectrum, std::uint64_t seed);
+
 // As many nodes: drawn from the table without repetition, or repeated under other domains and in other
 // networks.
 std::vector<NodeRow> resize_nodes(std::vector<NodeRow> nodes, std::size_t count, std::uint64_t seed);
@@ -50,11 +57,16 @@ struct Placing {
   std::uint64_t seed = 1;        // where hashtags lie
 };
 
+// On how many positions a hashtag of that size lies, replicas and partitions, and where.
+unsigned copies_of(const Placing& placing, double gib);
+std::uint64_t position_of(std::uint64_t key, unsigned copy, unsigned copies);
+
 // A possible place of a vserver.
 struct Site {
   std::uint32_t node = 0;
   std::uint32_t index = 0;  // of the vserver
-  double before = 0;        // GiB from the ring's origin up to and including this place
+  std::uint64_t position = 0;
+  double before = 0;  // GiB from the ring's origin up to and including this place
 };
 
 struct Network {
@@ -64,6 +76,9 @@ struct Network {
   double total = 0;                                 // GiB
   double heaviest_key = 0;                          // GiB on one position
 };
+
+// The place whose keys include that position: the first at or after it.
+std::uint32_t gap_of(const Network& network, std::uint64_t position);
 
 Network make_network(const std::vector<NodeRow>& nodes, const std::vector<SpectrumRow>& spectrum,
                      const Placing& placing);

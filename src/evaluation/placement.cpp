@@ -51,10 +51,26 @@ std::uint32_t Placement::previous(std::uint32_t site) const {
 }
 
 double Placement::arc(std::uint32_t site) const {
-  if (count_ == 0 || (count_ == 1 && is_active(site))) return network_->total;
-  const std::uint32_t before = previous(site);
-  const double load = network_->sites[site].before - network_->sites[before].before;
-  return before < site ? load : load + network_->total;
+  if (count_ == 0 || (count_ == 1 && is_active(site))) return total();
+  const std::uint32_t from = previous(site);
+  const double load = before(site) - before(from);
+  return from < site ? load : load + total();
+}
+
+double Placement::before(std::uint32_t site) const {
+  double sum = network_->sites[site].before;
+  if (added_.empty()) return sum;
+  for (std::size_t i = site + 1; i > 0; i &= i - 1) sum += added_[i];
+  return sum;
+}
+
+void Placement::add(std::uint32_t site, double gib) {
+  added_.resize(network_->sites.size() + 1);
+  for (std::size_t i = site + 1; i < added_.size(); i += i & (~i + 1)) added_[i] += gib;
+  added_total_ += gib;
+  if (count_ == 0) return;
+  const std::uint32_t owner = is_active(site) ? site : next(site);
+  load_[network_->sites[owner].node] += gib;
 }
 
 double Placement::activate(std::uint32_t site) {
@@ -93,7 +109,7 @@ Fit fit_of(const Placement& placement) {
     const double mismatch = placement.load(node) - network.capacity[node];
     if (mismatch > kNothing) {
       ++fit.nodes_over;
-      fit.bytes_over_ratio += mismatch / network.total;
+      fit.bytes_over_ratio += mismatch / placement.total();
     }
     mismatches.push_back(mismatch);
     distances.push_back(std::abs(mismatch));

@@ -23,6 +23,7 @@ class Placement {
   // The next active site clockwise, or counter-clockwise, of which at least one other must exist.
   [[nodiscard]] std::uint32_t next(std::uint32_t site) const;
   [[nodiscard]] std::uint32_t previous(std::uint32_t site) const;
+  [[nodiscard]] double total() const { return network_->total + added_total_; }
   // GiB of the keys that the site owns, or would own if it were active.
   [[nodiscard]] double arc(std::uint32_t site) const;
   [[nodiscard]] double load(std::uint32_t node) const { return load_[node]; }
@@ -31,9 +32,16 @@ class Placement {
   double activate(std::uint32_t site);
   // Not the last one.
   double deactivate(std::uint32_t site);
+  // Keys between the site before it and this one have grown by so much.
+  void add(std::uint32_t site, double gib);
 
  private:
+  // GiB from the ring's origin up to and including this site.
+  [[nodiscard]] double before(std::uint32_t site) const;
+
   const Network* network_;
+  std::vector<double> added_;  // what add() brought, as a Fenwick tree; empty until then
+  double added_total_ = 0;
   std::vector<std::uint64_t> active_;
   std::vector<std::size_t> of_node_;
   std::vector<double> load_;

@@ -11,8 +11,12 @@ constexpr std::array kScenarios = {
              run_table1},
     Scenario{"parameters", "which κ, redundancy, ID scheme and splitting of keys balance how well",
              run_parameters},
+    Scenario{"dynamic", "weeks of posts that arrive, nodes that come and go, and balancing throughout",
+             run_dynamic},
     Scenario{"node-placement", "figures 6 and 8: where nodes lie on the ring, with 1 and 8 vservers",
              run_node_placement},
+    Scenario{"targeting", "what it costs an attacker to own replicas of a chosen hashtag, by ID scheme",
+             run_targeting},
     Scenario{"hashtag-distribution", "figure 4: how posts are spread over hashtags",
              run_hashtag_distribution},
 };

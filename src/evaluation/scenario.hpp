@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.hpp"
+#include "evaluation/dynamics.hpp"
 #include "evaluation/network.hpp"
 #include "evaluation/report.hpp"
 
@@ -17,7 +18,11 @@ struct ScenarioInput {
   std::vector<SpectrumRow> spectrum;
   std::uint64_t seed = 1;
   std::optional<double> bound_seconds;  // for the bounds of a scenario that has some, all together
-  std::function<double()> clock;        // seconds, never backwards
+  // For `dynamic`; nothing: what the binary carries.
+  std::optional<std::vector<Outage>> outages;
+  std::optional<Stream> stream;
+  double mbit_per_second = 100;
+  std::function<double()> clock;  // seconds, never backwards
   std::function<void(std::string_view step, double done)> on_progress = [](std::string_view, double) {};
 };
 
@@ -35,8 +40,10 @@ struct Scenario {
 std::span<const Scenario> scenarios();
 
 ScenarioOutput run_table1(const ScenarioInput& input);
+ScenarioOutput run_dynamic(const ScenarioInput& input);
 ScenarioOutput run_parameters(const ScenarioInput& input);
 ScenarioOutput run_node_placement(const ScenarioInput& input);
+ScenarioOutput run_targeting(const ScenarioInput& input);
 ScenarioOutput run_hashtag_distribution(const ScenarioInput& input);
 
 // What a report says of its data.

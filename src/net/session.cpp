@@ -13,6 +13,7 @@
 
 #include "base/bytes.hpp"
 #include "net/exchange.hpp"
+#include "net/gzip.hpp"
 #include "net/hop.hpp"
 #include "net/stream_writer.hpp"
 
@@ -171,8 +172,10 @@ Task<bool> SessionOn<Stream>::serve_one(std::shared_ptr<Session> self) {
   if (!incoming.request && incoming.refusal == 0) co_return false;
   HttpResponse response{.status = incoming.refusal, .headers = {}, .body = {}};
   bool to_head = false;
+  bool may_compress = false;
   if (incoming.request) {
     to_head = incoming.request->method == "HEAD";
+    may_compress = accepts_gzip(incoming.request->headers.joined("Accept-Encoding").value_or(""));
     lowest().expires_never();
     response = co_await run_on(service_->node, answer(service_, std::move(*incoming.request)));
   } else {
@@ -182,6 +185,7 @@ Task<bool> SessionOn<Stream>::serve_one(std::shared_ptr<Session> self) {
     co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
     co_return false;
   }
+  if (may_compress && is_compressible(response)) compress(response);
   const bool more = incoming.keep_alive && !service_->is_stopping;
   auto message = std::make_shared<const OutgoingMessage>(
       write_response(std::move(response), incoming.version, more ? Keep::kAlive : Keep::kClose, to_head));

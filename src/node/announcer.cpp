@@ -48,7 +48,7 @@ Task<Result<void>> Announcer::load() {
     if (page.empty()) break;
     after = page.back().seq;
     for (relay::FeedEntry& entry : page)
-      queue(std::make_shared<Queued>(std::move(entry), clock_.now()), &cursors);
+      queue(std::make_shared<Queued>(std::move(entry), clock_.now()), &cursors, To::kEverybody);
   }
   last_seq_ = after;
   for (const auto& [inbox, seq] : cursors) inboxes_[inbox].acknowledged = seq;
@@ -64,13 +64,36 @@ Task<void> Announcer::stop() {
   co_await save_cursors();
 }
 
-void Announcer::push(relay::FeedEntry entry) {
+void Announcer::push(relay::FeedEntry entry, To to) {
   last_seq_ = std::max(last_seq_, entry.seq);
   on_entry(entry);
-  queue(std::make_shared<Queued>(std::move(entry), clock_.now()), nullptr);
+  queue(std::make_shared<Queued>(std::move(entry), clock_.now()), nullptr, to);
 }
 
-void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors) {
+Task<void> Announcer::push_missed(std::string tag, std::vector<std::string> inboxes, std::uint64_t after) {
+  const std::uint64_t end = last_seq_;  // what comes later is queued when it comes
+  while (after < end) {
+    const auto page = co_await store_.feed(after, kLoadPage);
+    if (!page || page->empty()) co_return;
+    after = page->back().seq;
+    for (const relay::FeedEntry& entry : *page) {
+      if (entry.event.tag != tag || entry.seq > end) continue;
+      const Item item = std::make_shared<Queued>(entry, clock_.now());
+      for (const std::string& inbox : inboxes) {
+        if (followers_.target(tag, inbox) == nullptr) continue;
+        inboxes_[inbox].via = relay::Via::kNode;
+        lanes_.push(inbox, item);
+      }
+    }
+  }
+}
+
+bool Announcer::has_reached(const std::string& inbox, std::uint64_t seq) const {
+  const auto state = inboxes_.find(inbox);
+  return state == inboxes_.end() || state->second.acknowledged >= seq || !lanes_.contains(inbox);
+}
+
+void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to) {
   const auto* targets = followers_.targets(item->entry.event.tag);
   if (targets == nullptr) return;
   const std::string author_host = host_of(item->entry.event.uri);
@@ -81,6 +104,7 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     if (target.since >= item->entry.seq) continue;
     const relay::Via via = target.via();
     const bool is_node = via == relay::Via::kNode;
+    if (is_node && to == To::kPeople) continue;
     const bool by_tag = is_node || via == relay::Via::kFasp;  // told of every hashtag of a post
     // Never back to where it comes from.
     if (!is_node && (target.host == author_host || !blocks_.may_go(author_host, target.host))) continue;
@@ -162,35 +186,51 @@ std::string Announcer::letter(relay::Op op, const Items& items) {
       letters_, [&](const Letter& letter) { return letter.op == op && letter.items == items; });
   if (same != letters_.end()) return same->body;
   std::vector<relay::TagEvent> events;
-  for (const Item& item : items) events.push_back(item->entry.event);
+  RelayClaims claims;
+  for (const Item& item : items) {
+    events.push_back(item->entry.event);
+    const std::string& tag = item->entry.event.tag;
+    if (claims.contains(tag)) continue;
+    if (const std::optional<RelayClaim> claim = relay_claim(tag)) claims.emplace(tag, *claim);
+  }
   const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
   std::string body = op == relay::Op::kAdd
-                         ? announce_activity(id, identity_.actor(), events, clock_.wall_now())
-                         : undo_announce_activity(id, identity_.actor(), events);
+                         ? announce_activity(id, identity_.actor(), events, clock_.wall_now(), claims)
+                         : undo_announce_activity(id, identity_.actor(), events, claims);
   if (letters_.size() == kLettersMax) letters_.pop_back();
   letters_.push_front({op, items, body});
   return body;
 }
 
 Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
+  Items again;
   for (const relay::Op op : {relay::Op::kAdd, relay::Op::kRemove}) {
     Items batch;
     std::ranges::copy_if(items, std::back_inserter(batch),
                          [op](const Item& item) { return item->entry.event.op == op; });
     if (batch.empty()) continue;
+    std::string body = letter(op, batch);
+    const std::size_t octets = body.size() / batch.size();
     const Result<HttpResponse> response =
-        co_await courier_.deliver(inbox, letter(op, batch), partials_.header("", inbox));
+        co_await courier_.deliver(inbox, std::move(body), partials_.header("", inbox));
     if (is_gone(response)) {
       for (const Item& item : batch) on_lost_follower(item->entry.event.tag, inbox);
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);
     if (!refusals) co_return items;  // both kinds again: what was taken is known there
+    std::set<std::pair<std::string, std::string>> later;
+    for (const Item& item : batch) on_relayed(item->entry.event.tag, octets);
     for (const Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kDenied) on_lost_follower(refusal.tag, inbox);
+      if (refusal.error.code == ErrorCode::kBusy) later.emplace(refusal.uri, refusal.tag);
     }
+    std::ranges::copy_if(batch, std::back_inserter(again), [&](const Item& item) {
+      return later.contains({item->entry.event.uri, item->entry.event.tag});
+    });
   }
-  co_return Items();
+  std::ranges::sort(again, {}, [](const Item& item) { return item->entry.seq; });
+  co_return again;
 }
 
 // By hashtag, what came before what left. If one announcement fails, it and those after it are sent again.

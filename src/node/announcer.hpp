@@ -12,6 +12,7 @@
 
 #include "node/courier.hpp"
 #include "node/partial_collections.hpp"
+#include "node/relay_counts.hpp"
 #include "relay/blocks.hpp"
 #include "relay/followers.hpp"
 #include "relay/lanes.hpp"
@@ -32,7 +33,15 @@ class Announcer {
   [[nodiscard]] Task<void> stop();
 
   // Queues a new feed entry for everyone who follows its tag.
-  void push(relay::FeedEntry entry);
+  enum class To : std::uint8_t { kEverybody, kPeople };  // kPeople: to followers who are no nodes
+  void push(relay::FeedEntry entry, To to = To::kEverybody);
+  // Queues what entered the feed under a tag after that place for followers who came only now.
+  [[nodiscard]] Task<void> push_missed(std::string tag, std::vector<std::string> inboxes,
+                                       std::uint64_t after);
+  // Nothing up to that place in the feed waits for the inbox.
+  [[nodiscard]] bool has_reached(const std::string& inbox, std::uint64_t seq) const;
+  // The latest place in the feed.
+  [[nodiscard]] std::uint64_t last_seq() const { return last_seq_; }
   // What an inbox has not taken for that long is given up.
   static constexpr Duration kLifetime = std::chrono::days(7);
   // Called for each new feed entry, before it goes to anybody.
@@ -41,11 +50,20 @@ class Announcer {
   std::function<void(const std::string& tag, const std::string& inbox)> on_lost_follower =
       [](const std::string&, const std::string&) {};
 
+  // What this node says of itself as a relay of a tag; nothing while all is as at rest.
+  std::function<std::optional<RelayClaim>(const std::string& tag)> relay_claim =
+      [](const std::string&) -> std::optional<RelayClaim> { return std::nullopt; };
+  // Called for each item that a subscriber's node has taken from us, with its part of the letter.
+  std::function<void(const std::string& tag, std::size_t octets)> on_relayed = [](const std::string&,
+                                                                                  std::size_t) {};
+
   // Sends an announcement to a server that uses this node as a FASP (node/fasp_hashtags.hpp).
   std::function<Task<Result<HttpResponse>>(std::string inbox, std::string body)> deliver_to_fasp_server;
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // By inbox.
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return lanes_.status(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
 
  private:
@@ -74,7 +92,7 @@ class Announcer {
     std::string body;
   };
 
-  void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors);
+  void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to);
   bool concerns_people(const std::string& destination, Inbox& inbox, const Item& item);
   Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);

@@ -28,7 +28,7 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
     std::vector<relay::TagEvent> events;
     for (const relay::FeedEntry& entry : entries) events.push_back(entry.event);
     if (!events.empty()) {
-      const auto refusals = co_await roles_.receive(std::move(events), owner);
+      const auto refusals = co_await roles_.receive(std::move(events), owner, {});
       if (!refusals) co_return std::unexpected(refusals.error());
     }
     const std::optional<std::int64_t> next = json::get_int(page, "after");

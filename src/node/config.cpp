@@ -30,6 +30,8 @@ std::unexpected<Error> bad(std::string_view key, std::string_view why) {
   return fail(ErrorCode::kInvalid, fmt::format("{}: {}", key, why));
 }
 
+constexpr std::int64_t kCapacityMax = std::int64_t{1} << 53;
+
 using Reader = std::function<Result<void>(const toml::node& value, std::string_view key)>;
 
 Reader text(std::string& out) {
@@ -154,6 +156,21 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"ring.relay_replicas", replicas(config.relay_replicas)},
       {"ring.storage_replicas", replicas(config.storage_replicas)},
       {"ring.stabilise_ms", milliseconds(config.stabilise, 100, 600'000)},
+      {"ring.reconcile_ms", milliseconds(config.reconcile, 1'000, 86'400'000)},
+      {"ring.secure_lookups", flag(config.secure_lookups)},
+      {"relay.deliveries_per_second", number(config.deliveries_per_second, 10, 100'000'000)},
+      {"relay.cooldown_seconds", number(config.cooldown_seconds, 10, 3'600)},
+      {"balance.enabled", flag(config.balance)},
+      {"balance.kappa", number(config.kappa, 1, 64)},
+      {"balance.relay_capacity", number(config.relay_capacity, 0, kCapacityMax)},
+      {"balance.storage_capacity", number(config.storage_capacity, 1, kCapacityMax)},
+      {"balance.upper_percent", number(config.balance_upper, 1, 100)},
+      {"balance.lower_percent", number(config.balance_lower, 0, 100)},
+      {"balance.epsilon_percent", number(config.balance_epsilon, 0, 1000)},
+      {"balance.relief_percent", number(config.balance_relief, 0, 100)},
+      {"balance.every_ms", milliseconds(config.balance_every, 1000, 86'400'000)},
+      {"balance.patience_ms", milliseconds(config.balance_patience, 0, 604'800'000)},
+      {"balance.octets_per_second", number(config.balance_rate, 1, kCapacityMax)},
       {"publish.instances", texts(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},
@@ -218,6 +235,10 @@ Result<void> check(Config& config) {
         "publish.instances names node.host: another server has actors under this node's scheme and host";
   }
   if (config.instances.empty()) config.instances.push_back(*domain);
+  if (config.balance && config.kappa < config.vservers)
+    return bad("balance.kappa", "is less than ring.vservers, which are among these");
+  if (config.balance_lower > config.balance_upper)
+    return bad("balance.lower_percent", "is more than upper_percent");
   static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};
   if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
     return bad("node.log_level", "must be debug, info, warn or error");

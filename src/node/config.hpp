@@ -33,13 +33,35 @@ struct Config {
 
   // [ring]
   std::string network = "tagring";         // nodes of other networks are strangers
-  unsigned vservers = 4;                   // on each ring, 1…64
+  unsigned vservers = 4;                   // on each ring at the start, 1…64
   std::vector<std::string> bootstrap;      // origins of nodes, or of instances whose NodeInfo names one
   std::vector<std::string> bootstrap_srv;  // domains whose SRV records name nodes
   bool create = false;                     // start a new network if no bootstrap node answers
   unsigned relay_replicas = 2;             // powers of two, part of the network's agreement
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(5);
+  Duration reconcile = std::chrono::minutes(30);
+  bool secure_lookups = true;  // owners are looked up along several paths (docs/attacks.md)
+
+  // [relay]
+  // What one relay may send: one post to one follower is a delivery. Of about 300 octets, so many fill a line
+  // of 1 Gbit/s.
+  std::uint32_t deliveries_per_second = 400'000;
+  std::uint32_t cooldown_seconds = 60;  // of a set of relays, before it is halved
+
+  // [balance]
+  bool balance = true;                     // choose and change places on the rings (paper §6.2)
+  unsigned kappa = 32;                     // possible vservers on each ring
+  std::uint64_t relay_capacity = 1 << 20;  // octets a second to subscribers
+  std::uint64_t storage_capacity = 0;  // octets of history; 0: half of what is free on the disk at the start
+  unsigned balance_upper = 99;         // percent of a capacity above which a node is overloaded
+  unsigned balance_lower = 90;         // below which it takes more
+  unsigned balance_epsilon = 50;       // percent: what a move must gain for what it carries
+  unsigned balance_relief =
+      50;  // percent of what a move carries that must have been above someone's capacity
+  Duration balance_every = std::chrono::hours(1);
+  Duration balance_patience = std::chrono::hours(6);
+  std::uint64_t balance_rate = 1 << 20;  // octets a second that moves carry, over time
 
   // [publish]
   std::vector<std::string>

@@ -77,6 +77,10 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/instances/hashtags") {
     co_return answer_json(tag_sources_.describe(query_value(query, "host")));
   }
+  if (request.method == "GET") {
+    if (const auto answered = co_await overview_.answer(path))
+      co_return *answered ? answer_json(**answered) : error_response(answered->error());
+  }
   if (request.method == "POST") {
     log_.info("admin", {{"does", path}, {"with", request.body.substr(0, kLoggedMax)}});
     Result<json::object> body = request.body.empty() ? json::object() : json::parse_object(request.body);
@@ -90,6 +94,15 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
   if (path == "/leave") {
     co_await leave();
     co_return answer_json({{"left", true}});
+  }
+  if (path == "/login") {
+    // Behind '#', where it stays in the browser and gets into no log.
+    co_return answer_json({{"url", identity_.origin() + "/admin#" + logins_.open()},
+                           {"seconds", std::chrono::floor<std::chrono::seconds>(Logins::kLifetime).count()}});
+  }
+  if (path == "/logout") {
+    logins_.close();
+    co_return answer_json({{"closed", true}});
   }
   if (path == "/followers/check") {
     const std::string actor = json::get_string(request, "actor").value_or("");

@@ -21,6 +21,9 @@
 //   POST /instances/replay       {"host", "tag", "order"?, "max_age_s"?, "max_posts"?, "per_minute"?}
 //                                order: "newest_first" (if absent) or "oldest_first"
 //   POST /instances/cancel-replay {"host", "tag"}
+//   GET  /subscriptions, /followers, /queues, /storage, /settings: node/overview.hpp
+//   POST /login                         opens a session at the web page: {"url", "seconds"}
+//   POST /logout                        ends all of them
 //   POST /leave                         hands over and leaves both rings
 //
 // Everything that changes something leaves a line in the log, event "admin".
@@ -31,7 +34,9 @@
 #include "node/fasp_control.hpp"
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
+#include "node/logins.hpp"
 #include "node/moderation_control.hpp"
+#include "node/overview.hpp"
 #include "node/replay.hpp"
 #include "node/tag_sources.hpp"
 
@@ -41,7 +46,8 @@ class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
           Moderation& moderation, FollowerSync& sync, TagSources& tag_sources, Replayer& replayer,
-          FaspControl& fasp, relay::Store& store, Log& log)
+          FaspControl& fasp, Overview& overview, Logins& logins, relay::Store& store,
+          const Identity& identity, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
@@ -51,7 +57,10 @@ class Control {
         tag_sources_(tag_sources),
         replayer_(replayer),
         fasp_(fasp),
+        overview_(overview),
+        logins_(logins),
         store_(store),
+        identity_(identity),
         log_(log) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -82,7 +91,10 @@ class Control {
   TagSources& tag_sources_;
   Replayer& replayer_;
   FaspControl& fasp_;
+  Overview& overview_;
+  Logins& logins_;
   relay::Store& store_;
+  const Identity& identity_;
   Log& log_;
 };
 

@@ -59,6 +59,11 @@ void HandOut::segment_changed(const ring::Vserver& vserver) {
   if (smaller) tasks_.spawn("hand_out_lost", lost({before.from, now->from}));
 }
 
+void HandOut::gave_up(const RingId& vserver, const Segment& positions) {
+  owned_.erase(vserver);
+  tasks_.spawn("hand_out_lost", lost(positions));
+}
+
 void HandOut::fetched(const Segment& keys) {
   while (!fetched_.empty() && clock_.now() - fetched_.front().at > kPatience) fetched_.pop_front();
   fetched_.push_back({keys, clock_.now()});

@@ -24,6 +24,8 @@ class HandOut {
   void merged(Ring ring);
   // After each change of a relay vserver's segment: the feed of what was lost, unless that is fetched.
   void segment_changed(const ring::Vserver& vserver);
+  // After the node has given up a relay vserver that owned these positions.
+  void gave_up(const RingId& vserver, const Segment& positions);
   // A new owner has read the feed of that segment of keys to its end.
   void fetched(const Segment& keys);
   [[nodiscard]] Task<void> stop();

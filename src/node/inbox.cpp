@@ -93,10 +93,12 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
     co_return co_await take_unfollow(std::move(activity), std::move(follow), std::move(envelope));
   }
   if (auto* add = std::get_if<fediverse::Add>(&content)) {
-    co_return co_await take_events(add->target, relay::Op::kAdd, std::move(add->posts), origin);
+    co_return co_await take_events(add->target, relay::Op::kAdd, std::move(add->posts), origin,
+                                   std::move(envelope.body));
   }
   if (auto* remove = std::get_if<fediverse::Remove>(&content)) {
-    co_return co_await take_events(remove->target, relay::Op::kRemove, std::move(remove->posts), origin);
+    co_return co_await take_events(remove->target, relay::Op::kRemove, std::move(remove->posts), origin,
+                                   std::move(envelope.body));
   }
   if (auto* accept = std::get_if<fediverse::Accept>(&content)) {
     co_return co_await take_accept(activity.actor, std::move(accept->follows));
@@ -107,10 +109,12 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
     co_return respond(co_await publisher_.announced(std::move(announce->posts.front().uri)));
   }
   if (announce != nullptr) {
-    co_return co_await take_events("", relay::Op::kAdd, std::move(announce->posts), origin);
+    co_return co_await take_events("", relay::Op::kAdd, std::move(announce->posts), origin,
+                                   std::move(envelope.body));
   }
   if (auto* undo = std::get_if<fediverse::UndoAnnounce>(&content)) {
-    co_return co_await take_events("", relay::Op::kRemove, std::move(undo->posts), origin);
+    co_return co_await take_events("", relay::Op::kRemove, std::move(undo->posts), origin,
+                                   std::move(envelope.body));
   }
   ++counters_.ignored;
   if (const auto* other = std::get_if<fediverse::Ignored>(&content)) co_return ignored(other->reason);
@@ -147,8 +151,11 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   }
   if (sender.is_node) {
     const std::size_t asked = followers.size();
+    std::set<std::string> tags;
+    for (const relay::Follower& follower : followers) tags.insert(follower.tag);
     const Batch refusals = co_await follow_as_node(std::move(followers));
-    co_return refusals ? results_response(asked, *refusals) : error_response(refusals.error());
+    co_return refusals ? results_response(asked, *refusals, sets_.news(tags, {}))
+                       : error_response(refusals.error());
   }
   const std::string actor = follow.objects.front();
   const Result<void> followed = co_await followers_.follow(std::move(followers));
@@ -194,8 +201,10 @@ Task<Inbox::Batch> Inbox::follow_as_node(std::vector<relay::Follower> followers)
     Result<void> serving = roles_.check_serving(Ring::kRelay, *tag);
     if (serving) serving = blocks_.check_tag(follower.tag);
     if (serving) {
+      sets_.note_request(follower.tag, follower.actor, /*follows=*/true);
       taken.push_back(std::move(follower));
-    } else {
+    } else if (!sets_.is_draining(follower.tag, follower.inbox)) {
+      if (serving.error().code == ErrorCode::kNotOwner) sets_.doubt(*tag);
       refusals.push_back({"", follower.tag, serving.error()});
     }
   }
@@ -220,6 +229,9 @@ Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse:
     of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
+  if (!is_move(envelope.body)) {
+    for (const auto& [tag, actor] : pairs) sets_.note_request(tag, actor, /*follows=*/false);
+  }
   Result<void> done = co_await followers_.unfollow(std::move(pairs));
   if (done && of_relay) done = co_await instances_.unfollow(activity.actor, relay_at(envelope.target));
   co_return done ? accepted() : error_response(done.error());
@@ -228,23 +240,46 @@ Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse:
 // --- between nodes -----------------------------------------------------------------------------------------
 
 Task<HttpResponse> Inbox::take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
-                                      std::string sender) {
+                                      std::string sender, std::string body) {
   std::vector<relay::TagEvent> events = events_of(op, posts, clock_.wall_now());
   const std::size_t asked = events.size();
+  RelayNews news = news_of(body);
   if (target.empty()) {
     if (events.empty()) co_return ignored("an Announce without hashtags");
-    const Batch refusals = co_await roles_.receive(std::move(events), std::move(sender));
-    co_return refusals ? results_response(asked, *refusals) : error_response(refusals.error());
+    co_return co_await take_announced(std::move(events), std::move(sender), std::move(news.claims));
   }
-  if (target == identity_.relay()) {
-    const Batch refusals = co_await roles_.relay(std::move(events), std::move(sender));
-    co_return refusals ? results_response(asked, *refusals) : error_response(refusals.error());
-  }
+  if (target == identity_.relay())
+    co_return co_await take_as_relay(std::move(events), std::move(sender), std::move(news));
   if (target == identity_.storage()) {
-    const Batch refusals = co_await roles_.archive(std::move(events), std::move(sender));
+    const Batch refusals =
+        co_await roles_.archive(std::move(events), std::move(sender), std::move(news.claims));
     co_return refusals ? results_response(asked, *refusals) : error_response(refusals.error());
   }
   co_return error_response({ErrorCode::kInvalid, "`target` is neither this node's relay nor its storage"});
+}
+
+Task<HttpResponse> Inbox::take_announced(std::vector<relay::TagEvent> events, std::string sender,
+                                         RelayClaims claims) {
+  const std::size_t asked = events.size();
+  const Batch refusals = co_await roles_.receive(std::move(events), std::move(sender), claims);
+  if (!refusals) co_return error_response(refusals.error());
+  for (const Refusal& refusal : *refusals) claims.erase(refusal.tag);
+  for (const auto& [tag, claim] : claims) {
+    if (claim.relays > counts_.of(tag)) counts_.learn(tag, claim.relays);
+  }
+  co_return results_response(asked, *refusals);
+}
+
+Task<HttpResponse> Inbox::take_as_relay(std::vector<relay::TagEvent> events, std::string sender,
+                                        RelayNews news) {
+  const std::size_t asked = events.size();
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  std::erase_if(news.tokens, [&](const OverloadToken& token) { return !tags.contains(token.tag); });
+  co_await sets_.present(std::move(news.tokens));
+  const Batch refusals = co_await roles_.relay(std::move(events), std::move(sender));
+  if (!refusals) co_return error_response(refusals.error());
+  co_return results_response(asked, *refusals, sets_.news(tags, *refusals));
 }
 
 }  // namespace tagring::node

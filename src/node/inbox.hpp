@@ -17,8 +17,8 @@ namespace tagring::node {
 class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
-        Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, Mailbox& mailbox,
-        const Identity& identity, Clock& clock)
+        Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, RelaySets& sets,
+        RelayCounts& counts, Mailbox& mailbox, const Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
@@ -26,6 +26,8 @@ class Inbox {
         instances_(instances),
         blocks_(blocks),
         sync_(sync),
+        sets_(sets),
+        counts_(counts),
         mailbox_(mailbox),
         identity_(identity),
         clock_(clock) {}
@@ -56,7 +58,10 @@ class Inbox {
   Task<HttpResponse> take_unfollow(fediverse::Activity activity, fediverse::FollowRef follow,
                                    Envelope envelope);
   Task<HttpResponse> take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
-                                 std::string sender);
+                                 std::string sender, std::string body);
+  Task<HttpResponse> take_announced(std::vector<relay::TagEvent> events, std::string sender,
+                                    RelayClaims claims);
+  Task<HttpResponse> take_as_relay(std::vector<relay::TagEvent> events, std::string sender, RelayNews news);
 
   Authenticator& authenticator_;
   Publisher& publisher_;
@@ -65,6 +70,8 @@ class Inbox {
   Instances& instances_;
   const relay::Blocks& blocks_;
   FollowerSync& sync_;
+  RelaySets& sets_;
+  RelayCounts& counts_;
   Mailbox& mailbox_;
   const Identity& identity_;
   Clock& clock_;

@@ -25,6 +25,8 @@ class Mailbox {
   [[nodiscard]] Task<Result<void>> send(std::string actor, std::string inbox, std::string body);
 
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // By inbox.
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return lanes_.status(); }
 
  private:
   using Letters = std::vector<relay::Letter>;

@@ -4,6 +4,8 @@
 
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
+#include "node/anti_entropy.hpp"
+#include "node/balancer.hpp"
 #include "node/catch_up.hpp"
 #include "node/client_api.hpp"
 #include "node/control.hpp"
@@ -13,6 +15,7 @@
 #include "node/proxy.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
+#include "web/site.hpp"
 
 namespace tagring::node {
 namespace {
@@ -23,7 +26,8 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   std::vector<ring::Contact> contacts;
   const Result<std::string> domain = ring::registrable_domain(config.host);
   TR_ASSERT(domain);  // Config has checked it
-  for (unsigned vserver = 0; vserver < config.vservers; ++vserver) {
+  const unsigned possible = config.balance ? config.kappa : config.vservers;
+  for (unsigned vserver = 0; vserver < possible; ++vserver) {
     ring::Contact contact;
     contact.host = config.host;
     contact.port = config.port;
@@ -38,14 +42,50 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   return contacts;
 }
 
+// Where the node stood, of the places that it may have.
+std::optional<Places> saved_places(const Config& config, const Environment& world) {
+  if (!config.balance || !world.places) return std::nullopt;
+  std::optional<Places> places = Places::parse(*world.places);
+  if (!places) return std::nullopt;
+  for (Places::OfRing* of_ring : {&places->relay, &places->storage})
+    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.kappa; });
+  return places;
+}
+
+Balancer::Options balancer_options(const Config& config) {
+  Balancer::Options options;
+  options.enabled = config.balance;
+  options.vservers = config.vservers;
+  options.relay_capacity = static_cast<double>(config.relay_capacity);
+  options.storage_capacity = static_cast<double>(config.storage_capacity);
+  options.relay_replicas = config.relay_replicas;
+  options.storage_replicas = config.storage_replicas;
+  options.parameters.upper = config.balance_upper / 100.0;
+  options.parameters.lower = config.balance_lower / 100.0;
+  options.parameters.overload = 10;
+  options.parameters.epsilon = config.balance_epsilon / 100.0;
+  options.parameters.relief = config.balance_relief / 100.0;
+  options.every = config.balance_every;
+  options.patience = config.balance_patience;
+  options.octets_per_second = static_cast<double>(config.balance_rate);
+  return options;
+}
+
 RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
   RingService::Options options;
   options.network = config.network;
   options.tuning.stabilise_every = config.stabilise;
   options.tuning.fix_finger_every = config.stabilise;
+  options.tuning.secure_lookups = config.secure_lookups;
   options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
   options.membership.split_check_every = config.stabilise * 12;
   options.contacts = make_contacts(config, incarnation);
+  if (config.balance) {
+    // A new node begins in one place, and looks from there for the others.
+    const std::optional<Places> places = saved_places(config, world);
+    options.relay_places = places ? places->relay.taken : std::vector<std::uint8_t>{0};
+    options.storage_places = places ? places->storage.taken : std::vector<std::uint8_t>{0};
+  }
   options.bootstrap = config.bootstrap;
   options.bootstrap_srv = config.bootstrap_srv;
   options.services = world.services;
@@ -99,10 +139,11 @@ struct Node::Parts {
         actors(courier, world.clock, world.workers),
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
+        counts(config.relay_replicas, world.clock),
         roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
               courier, identity, world.clock, world.log, world.executor, rng.fork()),
-        outbox({config.relay_replicas, config.storage_replicas, lane_options()}, world.store, rings, courier,
-               identity, world.clock, world.executor, rng.fork(),
+        outbox({config.storage_replicas, lane_options()}, world.store, rings, counts, courier, identity,
+               world.clock, world.executor, rng.fork(),
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
@@ -110,9 +151,14 @@ struct Node::Parts {
         partials({config.followers_sync, {}}, followers, identity, authenticator, world.clock, world.workers),
         announcer(lane_options(), world.store, followers, partials, courier, blocks, identity, world.clock,
                   world.executor, rng.fork()),
+        sets({.network = config.network,
+              .capacity = static_cast<double>(config.deliveries_per_second),
+              .cooldown = std::chrono::seconds(config.cooldown_seconds)},
+             counts, world.store, followers, rings, announcer, courier, actors, authenticator, identity,
+             world.http, world.clock, world.executor, world.log),
         catch_up(world.store, followers, courier, authenticator, roles, world.clock),
-        subscriber({config.relay_replicas, config.stabilise * 6}, world.store, rings, courier, catch_up,
-                   identity, world.clock, world.executor, rng.fork()),
+        subscriber({config.stabilise * 6}, world.store, rings, counts, courier, catch_up, identity,
+                   world.clock, world.executor, rng.fork()),
         hashtag_followers(world.store, followers, subscriber, world.clock, world.executor),
         mailbox(world.store, courier, world.clock, world.executor, rng.fork()),
         instances({config.instances, config.open, config.people, config.tags_per_instance}, world.instances,
@@ -127,10 +173,15 @@ struct Node::Parts {
               {}},
              subscriber, instances, courier, identity, world.clock, world.workers, world.log, world.executor,
              rng.fork()),
-        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, mailbox, identity,
-              world.clock),
+        inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, sets, counts,
+              mailbox, identity, world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
+        anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
+                     world.clock, world.executor, rng.fork(), world.log),
+        loads({config.relay_replicas, config.storage_replicas}, world.history, world.clock),
+        balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
+                 world.clock, world.executor, rng.fork(), world.log),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
@@ -155,14 +206,22 @@ struct Node::Parts {
         client_api({}, identity, history, world.history, posts, timeline, trends, streams, oauth, subscriber,
                    blocks, world.clock),
         pages(identity, rings, history, followers, blocks),
+        site(
+            {identity.authority(), identity.origin()},
+            [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
+            world.clock),
+        overview(config, world.store, world.history, followers, subscriber, outbox, announcer, mailbox,
+                 world.clock),
+        logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
-                world.store, world.log),
+                overview, logins, world.store, identity, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
-    return ring == Ring::kRelay ? roles.relay(std::move(events), identity.origin())
-                                : roles.archive(std::move(events), identity.origin());
+    return ring == Ring::kRelay ? relay_here(std::move(events))
+                                : roles.archive(std::move(events), identity.origin(), {});
   }
+  Task<Result<std::vector<Refusal>>> relay_here(std::vector<relay::TagEvent> events);
   void connect();
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
@@ -178,11 +237,13 @@ struct Node::Parts {
   Actors actors;
   Authenticator authenticator;
   RingService rings;
+  RelayCounts counts;
   Roles roles;
   Outbox outbox;
   HandOut hand_out;
   PartialCollections partials;
   Announcer announcer;
+  RelaySets sets;
   CatchUp catch_up;
   Subscriber subscriber;
   HashtagFollowers hashtag_followers;
@@ -193,6 +254,9 @@ struct Node::Parts {
   FollowerSync sync;
   Inbox inbox;
   Transfer transfer;
+  AntiEntropy anti_entropy;
+  Loads loads;
+  Balancer balancer;
   HistoryService history;
   Replayer replayer;
   TagSources tag_sources;
@@ -209,6 +273,9 @@ struct Node::Parts {
   OAuth oauth;
   ClientApi client_api;
   Pages pages;
+  web::Site site;
+  Overview overview;
+  Logins logins;
   Control control;
   TaskGroup tasks;
 };
@@ -216,7 +283,11 @@ struct Node::Parts {
 // --- wiring ------------------------------------------------------------------------------------------------
 
 void Node::Parts::connect() {
-  roles.connect(outbox, announcer, subscriber);
+  roles.connect(outbox, announcer, subscriber, sets);
+  counts.on_more = [this](const std::string& tag) {
+    if (subscriber.wants(tag)) subscriber.renew_soon();
+  };
+  outbox.relay_claim = announcer.relay_claim = [this](const std::string& tag) { return sets.claim(tag); };
   history.is_shown = [this](const storage::HistoryEntry& entry) {
     return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
            blocks.of_tag(entry.tag) == nullptr;
@@ -234,6 +305,11 @@ void Node::Parts::connect() {
   transfer.on_handed_feed = [this](const Segment& keys) { hand_out.fetched(keys); };
   rings.take_over = [this](Ring ring, ring::Contact asked, ring::TakeOver request) {
     return transfer.take_over(ring, std::move(asked), std::move(request));
+  };
+  rings.load_of = [this](Ring ring, Segment segment) { return balancer.load_of(ring, segment); };
+  announcer.on_relayed = [this](const std::string& tag, std::size_t octets) { loads.relayed(tag, octets); };
+  balancer.on_gave_up = [this](Ring ring, const RingId& vserver, const Segment& positions) {
+    if (ring == Ring::kRelay) hand_out.gave_up(vserver, positions);
   };
   partials.is_gone = [this](const std::string& tag) { return blocks.of_tag(tag) != nullptr; };
   partials.is_denied = sync.is_denied = [this](const std::string& actor) {
@@ -253,6 +329,17 @@ void Node::Parts::connect() {
   announcer.on_lost_follower = [this](const std::string& tag, const std::string& inbox_url) {
     hashtag_followers.lose(tag, inbox_url);
   };
+}
+
+// What Inbox does for other publishers, and Outbox with the answer.
+Task<Result<std::vector<Refusal>>> Node::Parts::relay_here(std::vector<relay::TagEvent> events) {
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  std::vector<OverloadToken> tokens = counts.tokens(tags);
+  co_await sets.present(std::move(tokens));
+  auto refusals = co_await roles.relay(std::move(events), identity.origin());
+  if (refusals) counts.read_answer(sets.news(tags, *refusals), tags);
+  co_return refusals;
 }
 
 // A digest that does not fit its followers would have every server ask for the list, again and again.
@@ -289,13 +376,17 @@ Task<Result<void>> Node::Parts::load() {
   co_return Result<void>();
 }
 
-// The control requests, from who has the token.
+// The control requests, from who has the token or is logged in.
 Task<HttpResponse> Node::Parts::administer(HttpRequest request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string given = request.headers.find("Authorization").value_or("");
+  const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
   // Hashes, so that the time says nothing about how much of a guess is right.
-  const auto wanted = crypto::sha256("Bearer " + config.admin_token);
-  const auto given = crypto::sha256(request.headers.find("Authorization").value_or(""));
-  if (config.admin_token.empty() || given != wanted) {
-    HttpResponse response = error_response({ErrorCode::kDenied, "a token is needed: node.admin_token_file"});
+  const bool has_token =
+      !config.admin_token.empty() && crypto::sha256(secret) == crypto::sha256(config.admin_token);
+  if (!has_token && !logins.knows(secret)) {
+    HttpResponse response = error_response(
+        {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
     response.status = 401;
     response.headers.add("WWW-Authenticate", "Bearer");
     co_return response;
@@ -318,23 +409,28 @@ Node::~Node() = default;
 Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await parts_->load());
   parts_->rings.start();
+  parts_->balancer.start();
   parts_->announcer.start();
   parts_->replayer.start();
   parts_->tag_sources.start();
   parts_->fasp_sharing.start();
   parts_->subscriber.start();
   parts_->streams.start();
+  parts_->anti_entropy.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
   co_await parts_->streams.stop();
+  co_await parts_->anti_entropy.stop();
   co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
   co_await parts_->fasp_sharing.stop();
+  co_await parts_->balancer.stop();
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
+  co_await parts_->sets.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->hand_out.stop();
@@ -349,6 +445,7 @@ Task<void> Node::stop() {
 }
 
 Task<void> Node::leave() {
+  co_await parts_->balancer.stop();
   co_await parts_->rings.leave(Ring::kRelay);
   co_await parts_->rings.leave(Ring::kStorage);
 }
@@ -361,6 +458,8 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     co_return co_await parts_->rings.answer(std::move(request));
   if (request.method == "POST" && path == Transfer::kPath)
     co_return co_await parts_->transfer.answer(std::move(request));
+  if (path == RelaySets::kPath && (request.method == "POST" || request.method == "GET"))
+    co_return co_await parts_->sets.answer(std::move(request));
   if (request.method == "POST" && path == CatchUp::kPath) {
     co_return co_await parts_->catch_up.answer(std::move(request));
   }
@@ -376,6 +475,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (path == HistoryService::kDaysPath) co_return co_await parts_->history.answer_days(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
+  if (web::Site::is_path(path)) co_return co_await parts_->site.answer(std::move(request));
   co_return co_await parts_->pages.answer(std::move(request));
 }
 
@@ -405,12 +505,20 @@ json::object Node::status() const {
         share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
       serving = serving && owned && !vserver->missing();
     }
-    const ring::Vserver& first = *membership.vservers().front();
+    const auto& vservers = membership.vservers();
+    const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
+    const Balancer::State balance = parts_->balancer.state(which);
     rings[ring::to_string(which)] = json::object{{"member", membership.is_member()},
                                                  {"serving", serving},
                                                  {"share", share},
-                                                 {"estimated_vservers", first.estimated_size()},
+                                                 {"vservers", vservers.size()},
+                                                 {"load", balance.load},
+                                                 {"capacity", balance.capacity},
+                                                 {"moves", balance.moves},
+                                                 {"loads_not_believed", balance.refused},
+                                                 {"estimated_vservers", estimate},
                                                  {"lookups", membership.counters().lookups},
+                                                 {"secure_lookups", membership.counters().secure},
                                                  {"lookup_calls", membership.counters().lookup_calls},
                                                  {"cached", membership.counters().cached},
                                                  {"merges", membership.counters().merges}};
@@ -432,6 +540,7 @@ json::object Node::status() const {
       {"subscriptions", parts_->subscriber.subscriptions()},
       {"subscriptions_settled", parts_->subscriber.is_settled()},
       {"subscription_messages", parts_->subscriber.messages()},
+      {"relay_sets", parts_->sets.status()},
       {"owed", parts_->outbox.size()},
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},
@@ -439,6 +548,9 @@ json::object Node::status() const {
       {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
                             {"waiting", parts_->fasp_sharing.waiting()}}},
       {"transferred", parts_->transfer.fetched()},
+      {"reconciled", json::object{{"rounds", parts_->anti_entropy.counters().rounds},
+                                  {"questions", parts_->anti_entropy.counters().questions},
+                                  {"posts", parts_->anti_entropy.counters().entries}}},
       {"idle", is_idle()}};
 }
 

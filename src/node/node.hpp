@@ -2,7 +2,9 @@
 // what is handed in differs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/http.hpp"
@@ -36,6 +38,10 @@ struct Environment {
   std::vector<TagToken> tag_tokens = {};
   ReadFollowedTags read_followed_tags = {};
   ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
+  // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
+  // chooses anew at each start.
+  std::optional<std::string> places = {};
+  std::function<Task<Result<void>>(std::string places)> save_places = {};
 };
 
 class Node {

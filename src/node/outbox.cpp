@@ -7,13 +7,15 @@
 
 #include "base/assert.hpp"
 #include "node/results.hpp"
-#include "node/wire.hpp"
 
 namespace tagring::node {
 namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
 constexpr unsigned kShards = 16;
+// An overloaded relay is asked again after [½, 1½] of this. Not later and later: what overloads it passes, or
+// other relays come to help.
+constexpr Duration kOverloadPause = std::chrono::seconds(2);
 
 struct Destination {
   Ring ring;
@@ -43,13 +45,16 @@ relay::LaneOptions routing_options(relay::LaneOptions options) {
 
 }  // namespace
 
-Outbox::Outbox(Options options, relay::Store& store, RingService& rings, Courier& courier,
-               const Identity& identity, Clock& clock, Executor executor, Rng rng, ApplyHere apply_here)
+Outbox::Outbox(Options options, relay::Store& store, RingService& rings, RelayCounts& relays,
+               Courier& courier, const Identity& identity, Clock& clock, Executor executor, Rng rng,
+               ApplyHere apply_here)
     : options_(options),
       store_(store),
       rings_(rings),
+      relays_(relays),
       courier_(courier),
       identity_(identity),
+      clock_(clock),
       apply_here_(std::move(apply_here)),
       rng_(rng),
       routing_(clock, executor, rng_.fork(), routing_options(options.lanes),
@@ -57,7 +62,8 @@ Outbox::Outbox(Options options, relay::Store& store, RingService& rings, Courier
       sending_(
           clock, executor, rng_.fork(), options.lanes,
           [this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
-          [](const Item& item) { return relay::weight(item.pending->entry.event); }) {}
+          [](const Item& item) { return relay::weight(item.pending->entry.event); }),
+      tasks_(executor) {}
 
 Task<Result<void>> Outbox::load() {
   std::uint64_t after = 0;
@@ -70,16 +76,24 @@ Task<Result<void>> Outbox::load() {
 }
 
 Task<void> Outbox::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
   co_await routing_.stop();
   co_await sending_.stop();
 }
 
 unsigned Outbox::replicas(Ring ring) const {
-  return ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+  return ring == Ring::kRelay ? relays_.copies() : options_.storage_replicas;
 }
 
+// Where the item belongs, as far as is known of the number of relays now.
 RingId Outbox::position(const Item& item) const {
-  return replica_key(item.pending->tag_key, item.replica, replicas(item.pending->entry.ring));
+  const relay::OutboxEntry& entry = item.pending->entry;
+  if (entry.ring == Ring::kStorage)
+    return replica_key(item.pending->tag_key, item.replica, options_.storage_replicas);
+  const unsigned relays = relays_.of(entry.event.tag);
+  return replica_key(item.pending->tag_key,
+                     relay_of_post(entry.event.uri, item.replica, relays_.copies(), relays), relays);
 }
 
 void Outbox::add(relay::OutboxEntry entry) {
@@ -89,11 +103,32 @@ void Outbox::add(relay::OutboxEntry entry) {
   auto pending = std::make_shared<Pending>();
   pending->tag_key = tag->key();
   pending->entry = std::move(entry);
+  const unsigned count = replicas(pending->entry.ring);
+  // Written when the network kept more replicas.
+  const std::uint32_t wanted = pending->entry.replicas_left & ((1U << count) - 1);
+  if (wanted == 0) return;
+  pending->entry.replicas_left = wanted;
   pending_[pending->entry.seq] = pending;
-  const std::string shard = std::to_string(pending->tag_key.top() % kShards);
-  for (unsigned replica = 0; replica < replicas(pending->entry.ring); ++replica) {
-    if ((pending->entry.replicas_left >> replica & 1U) != 0) routing_.push(shard, Item{pending, replica});
+  for (unsigned replica = 0; replica < count; ++replica) {
+    if ((wanted >> replica & 1U) != 0) find_way(Item{pending, replica});
   }
+}
+
+void Outbox::find_way(Item item) {
+  const std::string shard = std::to_string(item.pending->tag_key.top() % kShards);
+  routing_.push(shard, std::move(item));
+}
+
+void Outbox::find_way_later(Items items) {
+  if (!items.empty()) tasks_.spawn("find_way", wait_and_find_way(std::move(items)));
+}
+
+Task<void> Outbox::wait_and_find_way(Items items) {
+  const auto pause = static_cast<std::uint64_t>(kOverloadPause.count());
+  const Instant later =
+      clock_.now() + Duration(static_cast<Duration::rep>(pause / 2 + rng_.below(pause + 1)));
+  co_await clock_.sleep_until(later);
+  for (Item& item : items) find_way(std::move(item));
 }
 
 // Finds the owner of each item and queues it there; returns those without one.
@@ -159,10 +194,30 @@ Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring 
   }
   const std::string target = origin + (ring == Ring::kRelay ? "/relay" : "/storage");
   const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
-  const std::string body = op == relay::Op::kAdd ? add_activity(id, identity_.actor(), target, events)
-                                                 : remove_activity(id, identity_.actor(), target, events);
+  const RelayNews news = news_about(ring, events);
+  const std::string body = op == relay::Op::kAdd
+                               ? add_activity(id, identity_.actor(), target, events, news)
+                               : remove_activity(id, identity_.actor(), target, events, news);
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
   const Result<HttpResponse> response = co_await courier_.deliver(origin + "/inbox", body);
-  co_return read_results(response);
+  Result<std::vector<Refusal>> refusals = read_results(response);
+  if (refusals && ring == Ring::kRelay) {
+    if (const auto answer = json::parse_object(response->body)) relays_.read_answer(*answer, tags);
+  }
+  co_return refusals;
+}
+
+// To a relay, who was overloaded before; to a storage owner, which relay of the tags this node is.
+RelayNews Outbox::news_about(Ring ring, const std::vector<relay::TagEvent>& events) const {
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  if (ring == Ring::kRelay) return {{}, relays_.tokens(tags)};
+  RelayNews news;
+  for (const std::string& tag : tags) {
+    if (const std::optional<RelayClaim> claim = relay_claim(tag)) news.claims.emplace(tag, *claim);
+  }
+  return news;
 }
 
 Task<Result<void>> Outbox::hand_out(Ring ring, std::vector<relay::TagEvent> events) {
@@ -177,6 +232,7 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
   for (Refusal& refusal : refusals)
     refused[{std::move(refusal.uri), std::move(refusal.tag)}] = refusal.error.code;
   std::map<std::uint64_t, std::uint32_t> done;
+  Items later;
   for (Item& item : items) {
     const relay::TagEvent& event = item.pending->entry.event;
     const auto refusal = refused.find({event.uri, event.tag});
@@ -185,11 +241,17 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
       const Result<ring::Owner> owner =
           co_await rings_.of(item.pending->entry.ring).find_owner(position(item));
       const bool moved = owner && owner->contact.origin() != origin;
-      if (moved) {
+      if (moved && item.moved) {
+        later.push_back(std::move(item));  // nodes that do not agree send it to and fro
+      } else if (moved) {
+        item.moved = true;
         sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
       } else {
         again->push_back(std::move(item));
       }
+    } else if (refusal != refused.end() && refusal->second == ErrorCode::kUnavailable &&
+               item.pending->entry.ring == Ring::kRelay) {
+      later.push_back(std::move(item));  // overloaded
     } else if (refusal != refused.end() && !is_final(refusal->second)) {
       again->push_back(std::move(item));
     } else {
@@ -197,13 +259,19 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
       done[item.pending->entry.seq] |= 1U << item.replica;
     }
   }
+  find_way_later(std::move(later));
   if (done.empty()) co_return;
+  // Bits beyond those of the ring are of a time when the network kept more replicas.
+  for (auto& [seq, bits] : done) {
+    const auto it = pending_.find(seq);
+    if (it != pending_.end()) bits |= ~((1U << replicas(it->second->entry.ring)) - 1);
+  }
   const Result<void> saved = co_await store_.acknowledge(done);
   if (!saved) co_return;  // comes again after a restart, and is known there
   for (const auto& [seq, bits] : done) {
     const auto it = pending_.find(seq);
     if (it == pending_.end()) continue;
-    delivered_ += static_cast<std::uint64_t>(std::popcount(bits));
+    delivered_ += static_cast<std::uint64_t>(std::popcount(bits & it->second->entry.replicas_left));
     it->second->entry.replicas_left &= ~bits;
     if (it->second->entry.replicas_left == 0) pending_.erase(it);
   }

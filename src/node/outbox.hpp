@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "node/courier.hpp"
+#include "node/relay_counts.hpp"
 #include "node/ring_service.hpp"
+#include "node/wire.hpp"
 #include "relay/lanes.hpp"
 #include "relay/store.hpp"
 
@@ -25,7 +27,6 @@ struct Refusal {
 class Outbox {
  public:
   struct Options {
-    unsigned relay_replicas = 2;
     unsigned storage_replicas = 4;
     relay::LaneOptions lanes;
   };
@@ -33,8 +34,12 @@ class Outbox {
   using ApplyHere =
       std::function<Task<Result<std::vector<Refusal>>>(Ring ring, std::vector<relay::TagEvent> events)>;
 
-  Outbox(Options options, relay::Store& store, RingService& rings, Courier& courier, const Identity& identity,
-         Clock& clock, Executor executor, Rng rng, ApplyHere apply_here);
+  Outbox(Options options, relay::Store& store, RingService& rings, RelayCounts& relays, Courier& courier,
+         const Identity& identity, Clock& clock, Executor executor, Rng rng, ApplyHere apply_here);
+
+  // What this node says of itself as a relay of a tag, to its storage owners.
+  std::function<std::optional<RelayClaim>(const std::string& tag)> relay_claim =
+      [](const std::string&) -> std::optional<RelayClaim> { return std::nullopt; };
 
   // Takes up what was owed when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
@@ -45,6 +50,8 @@ class Outbox {
 
   [[nodiscard]] std::size_t size() const { return pending_.size(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+  // By ring and owner: "relay https://owner".
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return sending_.status(); }
 
  private:
   struct Pending {
@@ -55,11 +62,16 @@ class Outbox {
   struct Item {
     std::shared_ptr<Pending> pending;
     unsigned replica = 0;
+    bool moved = false;  // another owner has sent it on
   };
   using Items = std::vector<Item>;
 
   [[nodiscard]] RingId position(const Item& item) const;
   [[nodiscard]] unsigned replicas(Ring ring) const;
+  void find_way(Item item);
+  void find_way_later(Items items);
+  Task<void> wait_and_find_way(Items items);
+  RelayNews news_about(Ring ring, const std::vector<relay::TagEvent>& events) const;
   Task<Items> route(std::string shard, Items items);
   Task<Items> send(std::string destination, Items items);
   Task<Result<std::vector<Refusal>>> send_events(std::string destination, Ring ring, relay::Op op,
@@ -69,8 +81,10 @@ class Outbox {
   Options options_;
   relay::Store& store_;
   RingService& rings_;
+  RelayCounts& relays_;
   Courier& courier_;
   const Identity& identity_;
+  Clock& clock_;
   ApplyHere apply_here_;
   std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
   std::uint64_t delivered_ = 0;
@@ -78,6 +92,7 @@ class Outbox {
   Rng rng_;
   relay::Lanes<Item> routing_;  // by shard of the key space: waiting for a look-up
   relay::Lanes<Item> sending_;  // by "relay https://owner" or "storage https://owner"
+  TaskGroup tasks_;
 };
 
 }  // namespace tagring::node

@@ -26,6 +26,23 @@ HttpResponse activity(const json::object& object) {
 
 HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
 
+// Asks for HTML, as servers do not.
+bool is_browser(const HttpRequest& request) {
+  const std::string accept = request.headers.find("Accept").value_or("");
+  return accept.contains("text/html") && !accept.contains("json");
+}
+
+// Who opens a hashtag's actor in a browser is shown its posts (web/site.hpp).
+HttpResponse redirect_to_timeline(std::string_view actor_name) {
+  const Result<Tag> tag = Tag::from_actor_name(percent_decode(actor_name).value_or(""));
+  if (!tag) return not_found("no such hashtag: " + tag.error().message);
+  HttpResponse response;
+  response.status = 303;
+  response.headers.add("Location", "/tags/" + percent_encode(tag->canonical()));
+  response.headers.add("Vary", "Accept");
+  return response;
+}
+
 }  // namespace
 
 Task<HttpResponse> Pages::answer(HttpRequest request) {
@@ -51,12 +68,11 @@ Task<HttpResponse> Pages::answer(HttpRequest request) {
       path == "/actor/outbox") {
     co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
   }
-  if (path == "/") {
-    co_return document("text/plain; charset=utf-8",
-                       fmt::format("tagring {} at {}\nFollow @caturday@{} for every post under #caturday.\n",
-                                   kVersion, identity_.authority(), identity_.authority()));
+  if (path.starts_with("/tag/")) {
+    const std::string rest = path.substr(5);
+    if (!rest.contains('/') && is_browser(request)) co_return redirect_to_timeline(rest);
+    co_return co_await tag_page(rest, query);
   }
-  if (path.starts_with("/tag/")) co_return co_await tag_page(path.substr(5), query);
   co_return not_found("no such page");
 }
 

@@ -1,5 +1,6 @@
 #include "node/proxy.hpp"
 
+#include "base/counted.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
 #include "node/results.hpp"
@@ -26,17 +27,6 @@ json::array actors_at(const std::vector<ring::Contact>& owners, const Tag& tag) 
     actors.push_back(json::value(fediverse::NodeUrls(owner.origin()).tag_actor(tag)));
   return actors;
 }
-
-class Counted {
- public:
-  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-
- private:
-  std::size_t& count_;
-};
 
 }  // namespace
 

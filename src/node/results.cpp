@@ -4,7 +4,7 @@
 
 namespace tagring::node {
 
-HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals) {
+HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals, json::object more) {
   json::array refused;
   for (const Refusal& refusal : refusals) {
     refused.push_back(json::object{{"uri", refusal.uri},
@@ -14,8 +14,9 @@ HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& ref
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  response.body =
-      json::serialize(json::object{{"accepted", asked - refusals.size()}, {"refused", std::move(refused)}});
+  more["accepted"] = asked - refusals.size();
+  more["refused"] = std::move(refused);
+  response.body = json::serialize(more);
   return response;
 }
 

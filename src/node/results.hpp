@@ -10,7 +10,9 @@
 
 namespace tagring::node {
 
-HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals);
+// `more`: further members of the answer.
+HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals,
+                              json::object more = {});
 HttpResponse error_response(const Error& error);
 // To a request whose sender could not be made sure of: 401, or 503 if only the sender's key was out of reach.
 HttpResponse not_authentic(const Error& error);

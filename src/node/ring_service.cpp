@@ -48,10 +48,12 @@ class RingService::HttpPeers final : public ring::Peers {
 RingService::RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng)
     : options_(std::move(options)), http_(http), clock_(clock), peers_(std::make_unique<HttpPeers>(*this)) {
   const auto make = [&](Ring ring) {
+    ring::Membership::Options membership = options_.membership;
+    membership.places = ring == Ring::kRelay ? options_.relay_places : options_.storage_places;
     ring::Vserver::Environment environment{clock_, *peers_, executor, options_.tuning};
     environment.is_avoided = [this](const ring::Contact& contact) { return is_blocked(contact.host); };
     return std::make_unique<ring::Membership>(
-        environment, options_.membership, ring, options_.contacts,
+        environment, std::move(membership), ring, options_.contacts,
         [this, ring] { return find_bootstrap(ring); }, rng.fork());
   };
   relay_ = make(Ring::kRelay);
@@ -109,6 +111,14 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
         co_await take_over(envelope.request.ring, vserver->self(), std::move(*request));
     if (!taken) co_return std::unexpected(taken.error());
     co_return ring::Done{};
+  }
+  if (const auto* request = std::get_if<ring::GetLoad>(&envelope.request.body)) {
+    const std::optional<Segment> owned = vserver->owned();
+    const bool owns = owned && owned->contains(request->segment.to) &&
+                      (owned->from == request->segment.from || owned->contains(request->segment.from));
+    if (!load_of || !owns) co_return fail(ErrorCode::kNotOwner, "those keys are not this vserver's");
+    CO_TRY(const ring::Load load, co_await load_of(envelope.request.ring, request->segment));
+    co_return load;
   }
   co_return co_await vserver->answer(std::move(envelope.request));
 }
@@ -209,32 +219,68 @@ Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
 // --- leaving -----------------------------------------------------------------------------------------------
 
 Task<void> RingService::leave(Ring ring) {
-  for (const auto& vserver : of(ring).vservers()) {
-    co_await vserver->stop();
-    const std::optional<Segment> segment = vserver->owned();
-    const std::vector<ring::Contact> successors = vserver->successors().copy();
-    const std::optional<ring::Contact> predecessor = vserver->predecessor();
-    for (const ring::Contact& successor : successors) {
-      // A vserver of our own leaves too.
-      if (!segment || successor.origin() == vserver->self().origin()) continue;
-      ring::Request request;
-      request.ring = ring;
-      request.body = ring::TakeOver{vserver->self(), *segment};
-      const Instant deadline = clock_.now() + std::chrono::minutes(5);
-      const Result<ring::Reply> taken = co_await peers_->call(successor, std::move(request), deadline);
-      if (taken) break;
-    }
-    vserver->leave();
-    std::vector<ring::Contact> neighbours = successors;
-    neighbours.resize(std::min<std::size_t>(1, neighbours.size()));
-    if (predecessor) neighbours.push_back(*predecessor);
-    for (const ring::Contact& neighbour : neighbours) {
-      ring::Request request;
-      request.ring = ring;
-      request.body = ring::Nudge{};
-      co_await peers_->call(neighbour, std::move(request), clock_.now() + options_.tuning.call_timeout);
-    }
+  for (const auto& vserver : of(ring).vservers()) co_await leave_place(ring, vserver.get(), false);
+}
+
+Task<Result<Segment>> RingService::give_up_place(Ring ring, std::uint8_t number) {
+  Segment owned;
+  Segment* slot = &owned;
+  const auto hand_over = [this, ring, slot](ring::Vserver* vserver) {
+    *slot = vserver->owned().value_or(Segment{});
+    return leave_place(ring, vserver, true);
+  };
+  CO_TRY_VOID(co_await of(ring).give_up_place(number, hand_over));
+  co_return owned;
+}
+
+Task<Result<void>> RingService::leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over) {
+  const std::optional<Segment> segment = vserver->owned();
+  const std::vector<ring::Contact> successors = vserver->successors().copy();
+  const std::optional<ring::Contact> predecessor = vserver->predecessor();
+  const std::string own = vserver->self().origin();
+  if (must_hand_over && (!segment || successors.empty() || vserver->missing()))
+    co_return fail(ErrorCode::kBusy, "nobody could take over from that vserver now");
+  co_await vserver->stop();
+  // What is handed over to this node itself is here already.
+  bool handed_over = must_hand_over && successors.front().origin() == own;
+  for (const ring::Contact& successor : successors) {
+    // When the whole node leaves, a vserver of our own leaves too.
+    if (handed_over || !segment || successor.origin() == own) continue;
+    ring::Request request;
+    request.ring = ring;
+    request.body = ring::TakeOver{vserver->self(), *segment};
+    const Instant deadline = clock_.now() + std::chrono::minutes(5);
+    const Result<ring::Reply> taken = co_await peers_->call(successor, std::move(request), deadline);
+    handed_over = taken.has_value();
+    // Who stands behind the successor is not the next owner.
+    if (must_hand_over) break;
   }
+  if (must_hand_over && !handed_over) {
+    vserver->start();
+    co_return fail(ErrorCode::kUnavailable, "the successor does not take over");
+  }
+  vserver->leave();
+  std::vector<ring::Contact> neighbours = successors;
+  neighbours.resize(std::min<std::size_t>(1, neighbours.size()));
+  if (predecessor) neighbours.push_back(*predecessor);
+  for (const ring::Contact& neighbour : neighbours) {
+    ring::Request request;
+    request.ring = ring;
+    request.body = ring::Nudge{};
+    co_await peers_->call(neighbour, std::move(request), clock_.now() + options_.tuning.call_timeout);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<ring::Load>> RingService::ask_load(Ring ring, ring::Contact owner, Segment segment) {
+  ring::Request request;
+  request.ring = ring;
+  request.body = ring::GetLoad{segment};
+  const Instant deadline = clock_.now() + options_.tuning.call_timeout;
+  CO_TRY(const ring::Reply reply, co_await peers_->call(std::move(owner), std::move(request), deadline));
+  const auto* load = std::get_if<ring::Load>(&reply);
+  if (load == nullptr) co_return fail(ErrorCode::kInvalid, "the answer is no load");
+  co_return *load;
 }
 
 }  // namespace tagring::node

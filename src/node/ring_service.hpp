@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,11 @@ class RingService {
     std::string network;
     ring::Tuning tuning;
     ring::Membership::Options membership;
-    // Contacts of this node's vservers, the same on both rings.
+    // Contacts of this node's possible vservers, the same on both rings, and which of them stand there at the
+    // start; nothing: all.
     std::vector<ring::Contact> contacts;
+    std::optional<std::vector<std::uint8_t>> relay_places;
+    std::optional<std::vector<std::uint8_t>> storage_places;
     // Origins of nodes, or of instances whose NodeInfo names one (paper §5.3).
     std::vector<std::string> bootstrap;
     // Domains that say in the DNS where their nodes are.
@@ -55,6 +59,12 @@ class RingService {
   [[nodiscard]] bool is_blocked_at(std::string_view url) const { return is_blocked(host_of(url)); }
   // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
   [[nodiscard]] Task<void> leave(Ring ring);
+  // Gives up one vserver as in leave(), but only once somebody has taken its keys over. What it owned.
+  [[nodiscard]] Task<Result<Segment>> give_up_place(Ring ring, std::uint8_t number);
+  // Answers GetLoad, about keys that vserver owns. Set by the owner.
+  std::function<Task<Result<ring::Load>>(Ring ring, Segment segment)> load_of;
+  // What another node's vserver says of keys that it owns.
+  [[nodiscard]] Task<Result<ring::Load>> ask_load(Ring ring, ring::Contact owner, Segment segment);
 
  private:
   class HttpPeers;
@@ -62,6 +72,7 @@ class RingService {
   Task<Result<json::object>> get_json(std::string url);
   Task<std::vector<std::string>> ask_domain(std::string domain);
   Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
+  Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 
   Options options_;

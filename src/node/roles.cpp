@@ -24,7 +24,8 @@ Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& histor
       rng_(rng),
       tasks_(std::move(executor)) {}
 
-void Roles::connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber) {
+void Roles::connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber, RelaySets& sets) {
+  sets_ = &sets;
   outbox_ = &outbox;
   announcer_ = &announcer;
   subscriber_ = &subscriber;
@@ -37,14 +38,15 @@ Task<void> Roles::stop() {
 
 Task<Result<void>> Roles::publish(relay::PublishedPost post) {
   CO_TRY(std::vector<relay::OutboxEntry> owed,
-         co_await store_.publish(std::move(post), options_.relay_replicas));
+         co_await store_.publish(std::move(post), copies_of_post(options_.relay_replicas)));
   if (!owed.empty()) ++counters_.published;
   for (relay::OutboxEntry& entry : owed) outbox_->add(std::move(entry));
   co_return Result<void>();
 }
 
 // Writes what is news, and passes it on. How many were news.
-Task<Result<std::size_t>> Roles::take(std::vector<relay::TagEvent> events, unsigned storage_replicas) {
+Task<Result<std::size_t>> Roles::take(std::vector<relay::TagEvent> events, unsigned storage_replicas,
+                                      Announcer::To to) {
   CO_TRY(const std::vector<relay::Store::Accepted> accepted,
          co_await store_.accept(events, storage_replicas));
   std::size_t fresh = 0;
@@ -55,22 +57,30 @@ Task<Result<std::size_t>> Roles::take(std::vector<relay::TagEvent> events, unsig
       const std::uint32_t all = (1U << storage_replicas) - 1;
       outbox_->add({accepted[i].outbox_seq, Ring::kStorage, events[i], all});
     }
-    announcer_->push({accepted[i].feed_seq, std::move(events[i])});
+    announcer_->push({accepted[i].feed_seq, std::move(events[i])}, to);
   }
   co_return fresh;
 }
 
 Task<Result<std::vector<Refusal>>> Roles::relay(std::vector<relay::TagEvent> events, std::string sender) {
   std::vector<Refusal> refusals;
-  events = co_await believable(Ring::kRelay, std::move(events), std::move(sender), &refusals);
+  events = co_await believable(Ring::kRelay, std::move(events), std::move(sender), {}, &refusals);
+  std::erase_if(events, [&](const relay::TagEvent& event) {
+    const bool admitted = event.op == relay::Op::kRemove || sets_->admit(event.tag);
+    if (!admitted)
+      refusals.push_back({event.uri, event.tag, {ErrorCode::kUnavailable, "this relay is overloaded"}});
+    return !admitted;
+  });
   if (!events.empty()) {
-    CO_TRY(const std::size_t fresh, co_await take(std::move(events), options_.storage_replicas));
+    CO_TRY(const std::size_t fresh,
+           co_await take(std::move(events), options_.storage_replicas, Announcer::To::kEverybody));
     counters_.relayed += fresh;
   }
   co_return refusals;
 }
 
-Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> events, std::string sender) {
+Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> events, std::string sender,
+                                                  RelayClaims claims) {
   std::vector<Refusal> refusals;
   std::erase_if(events, [&](relay::TagEvent& event) {
     const bool unwanted = event.op == relay::Op::kAdd && !event.indexable;
@@ -78,7 +88,8 @@ Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> e
     if (unwanted) refusals.push_back({event.uri, event.tag, error});
     return unwanted;
   });
-  events = co_await believable(Ring::kStorage, std::move(events), std::move(sender), &refusals);
+  events =
+      co_await believable(Ring::kStorage, std::move(events), std::move(sender), std::move(claims), &refusals);
   std::vector<storage::HistoryEntry> entries;
   for (relay::TagEvent& event : events) {
     entries.push_back({std::move(event.tag), std::move(event.uri), std::move(event.author), event.published,
@@ -92,29 +103,56 @@ Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> e
   co_return refusals;
 }
 
-Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> events, std::string sender) {
+// We follow the tag there, or want it and the sender is one of its relays: of more than we know of, perhaps.
+Task<Result<void>> Roles::check_announcer(std::string tag, std::string sender, const RelayClaims* claims) {
+  if (subscriber_->follows(tag, sender)) co_return Result<void>();
+  const Result<Tag> parsed = Tag::parse(tag);
+  const auto claim = claims->find(tag);
+  if (!parsed || !subscriber_->wants(tag) || claim == claims->end())
+    co_return fail(ErrorCode::kDenied, "this node does not follow the tag at you");
+  co_return co_await sets_->check_relay(*parsed, std::move(sender), claim->second);
+}
+
+Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> events, std::string sender,
+                                                  RelayClaims claims) {
   std::vector<Refusal> refusals;
   std::vector<relay::TagEvent>
       own;  // tags this node relays itself: then they are owed to the storage owners too
+  std::vector<relay::TagEvent> of_set;  // tags that have more relays now than at rest
   std::vector<relay::TagEvent> others;
+  std::map<std::string, Result<void>> welcome;  // by tag
   for (relay::TagEvent& event : events) {
-    if (!subscriber_->follows(event.tag, sender)) {
-      refusals.push_back(
-          {event.uri, event.tag, {ErrorCode::kDenied, "this node does not follow the tag at you"}});
+    auto known = welcome.find(event.tag);
+    if (known == welcome.end()) {
+      const Result<void> checked = co_await check_announcer(event.tag, sender, &claims);
+      known = welcome.emplace(event.tag, checked).first;
+    }
+    if (!known->second) {
+      refusals.push_back({event.uri, event.tag, known->second.error()});
       continue;
     }
     // Taken, as far as the owner is concerned: a refusal would end the subscription.
     if (event.op == relay::Op::kAdd && !check_blocks(event)) continue;
     const Result<Tag> tag = Tag::parse(event.tag);
+    if (sets_->relays_of(event.tag) > options_.relay_replicas) {
+      of_set.push_back(std::move(event));
+      continue;
+    }
     const bool served = tag && check_serving(Ring::kRelay, *tag);
     (served ? own : others).push_back(std::move(event));
   }
   if (!own.empty()) {
-    CO_TRY(const std::size_t fresh, co_await take(std::move(own), options_.storage_replicas));
+    CO_TRY(const std::size_t fresh,
+           co_await take(std::move(own), options_.storage_replicas, Announcer::To::kEverybody));
+    counters_.received += fresh;
+  }
+  if (!of_set.empty()) {
+    // Each relay of a set announces the posts that were sent to it, and those of the others to people only.
+    CO_TRY(const std::size_t fresh, co_await take(std::move(of_set), 0, Announcer::To::kPeople));
     counters_.received += fresh;
   }
   if (!others.empty()) {
-    CO_TRY(const std::size_t fresh, co_await take(std::move(others), 0));
+    CO_TRY(const std::size_t fresh, co_await take(std::move(others), 0, Announcer::To::kEverybody));
     counters_.received += fresh;
   }
   co_return refusals;
@@ -130,6 +168,7 @@ Result<void> Roles::check_serving(Ring ring, const Tag& tag) const {
     if (rings_.of(ring).serving(key) != nullptr) return {};
     owned = owned || rings_.of(ring).owning(key) != nullptr;
   }
+  if (ring == Ring::kRelay && sets_->is_extra(tag)) return {};
   if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's data");
   return fail(ErrorCode::kNotOwner, "this node does not own the tag");
 }
@@ -144,18 +183,10 @@ bool Roles::vouches(const std::string& sender, const relay::TagEvent& event) con
   return is_same_or_below(host_of(sender), host_of(event.uri)) && !liars_.contains(sender);
 }
 
-Task<bool> Roles::is_relay_owner(Tag tag, std::string origin) {
-  for (unsigned i = 0; i < options_.relay_replicas; ++i) {
-    const RingId key = replica_key(tag.key(), i, options_.relay_replicas);
-    const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
-    if (owner && owner->contact.origin() == origin) co_return true;
-  }
-  co_return false;
-}
-
 // The events to take. Others are refused: not ours, or not true.
 Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<relay::TagEvent> events,
-                                                     std::string sender, std::vector<Refusal>* refusals) {
+                                                     std::string sender, RelayClaims claims,
+                                                     std::vector<Refusal>* refusals) {
   std::vector<relay::TagEvent> believed;
   std::size_t fetches = 0;
   std::map<std::string, fediverse::Wishes> wishes;  // of authors asked for this batch
@@ -167,7 +198,12 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
       verdict = blocks_.check_actor(sender);
     if (verdict && sender != identity_.origin()) {
       bool trusted = vouches(sender, event);
-      if (!trusted && ring == Ring::kStorage) trusted = co_await is_relay_owner(*tag, sender);
+      if (!trusted && ring == Ring::kStorage) {
+        const auto claim = claims.find(event.tag);
+        const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
+        const Result<void> is_relay = co_await sets_->check_relay(*tag, sender, claimed);
+        trusted = is_relay.has_value();
+      }
       if (trusted) {
         if (ring == Ring::kRelay && rng_.chance(options_.check_share))
           tasks_.spawn("spot_check", spot_check(event, sender));
@@ -180,6 +216,7 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
     }
     // Last, and with no wait between it and the write: ownership may change at any await.
     if (verdict) verdict = check_serving(ring, *tag);
+    if (!verdict && ring == Ring::kRelay && verdict.error().code == ErrorCode::kNotOwner) sets_->doubt(*tag);
     if (verdict) {
       believed.push_back(std::move(event));
     } else {

@@ -11,6 +11,7 @@
 #include "fediverse/consent.hpp"
 #include "node/announcer.hpp"
 #include "node/outbox.hpp"
+#include "node/relay_sets.hpp"
 #include "node/subscriber.hpp"
 #include "relay/blocks.hpp"
 #include "storage/history.hpp"
@@ -20,7 +21,7 @@ namespace tagring::node {
 class Roles {
  public:
   struct Options {
-    unsigned relay_replicas = 2;
+    unsigned relay_replicas = 2;  // at rest
     unsigned storage_replicas = 4;
     double check_share = 1.0 / 64;       // of vouched posts, fetched from their origin all the same
     std::size_t fetches_per_batch = 50;  // of posts that nobody vouches for; more are asked for again
@@ -31,22 +32,23 @@ class Roles {
         Executor executor, Rng rng);
 
   // The parts that pass events on. Set once, before anything is taken in.
-  void connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber);
+  void connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber, RelaySets& sets);
   [[nodiscard]] Task<void> stop();
 
   // As publisher: records a post of an own instance and owes it to the relay owners. Durable when it
   // completes.
   [[nodiscard]] Task<Result<void>> publish(relay::PublishedPost post);
   // As relay owner: takes events of tags this node serves, from a node with that origin, who is believed
-  // about posts of its own host; others are checked at their origin.
+  // about posts of its own host; others are checked at their origin. kUnavailable for what is too much.
   [[nodiscard]] Task<Result<std::vector<Refusal>>> relay(std::vector<relay::TagEvent> events,
                                                          std::string sender);
   // As storage owner: takes events from a relay owner of their tags, or as above.
   [[nodiscard]] Task<Result<std::vector<Refusal>>> archive(std::vector<relay::TagEvent> events,
-                                                           std::string sender);
-  // As subscriber: takes announcements from an owner that we follow.
+                                                           std::string sender, RelayClaims claims);
+  // As subscriber: takes announcements from an owner that we follow, or that proves to be a relay of what we
+  // want.
   [[nodiscard]] Task<Result<std::vector<Refusal>>> receive(std::vector<relay::TagEvent> events,
-                                                           std::string sender);
+                                                           std::string sender, RelayClaims claims);
 
   struct Counters {
     std::uint64_t published = 0;
@@ -60,10 +62,12 @@ class Roles {
   [[nodiscard]] Result<void> check_serving(Ring ring, const Tag& tag) const;
 
  private:
-  Task<Result<std::size_t>> take(std::vector<relay::TagEvent> events, unsigned storage_replicas);
+  Task<Result<std::size_t>> take(std::vector<relay::TagEvent> events, unsigned storage_replicas,
+                                 Announcer::To to);
+  Task<Result<void>> check_announcer(std::string tag, std::string sender, const RelayClaims* claims);
   Task<std::vector<relay::TagEvent>> believable(Ring ring, std::vector<relay::TagEvent> events,
-                                                std::string sender, std::vector<Refusal>* refusals);
-  Task<bool> is_relay_owner(Tag tag, std::string origin);
+                                                std::string sender, RelayClaims claims,
+                                                std::vector<Refusal>* refusals);
   Task<Result<void>> check_at_origin(relay::TagEvent event);
   Task<Result<void>> ask_author(relay::TagEvent* event, std::map<std::string, fediverse::Wishes>* asked);
   Task<void> spot_check(relay::TagEvent event, std::string sender);
@@ -83,6 +87,7 @@ class Roles {
   Outbox* outbox_ = nullptr;
   Announcer* announcer_ = nullptr;
   Subscriber* subscriber_ = nullptr;
+  RelaySets* sets_ = nullptr;
   std::set<std::string> liars_;  // origins whose word about their own posts was wrong
   Counters counters_;
   TaskGroup tasks_;

@@ -1,5 +1,6 @@
 #include "node/subscriber.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "node/catch_up.hpp"
@@ -12,11 +13,13 @@ constexpr std::size_t kLoadPage = 10'000;
 constexpr Duration kSinceMargin = std::chrono::minutes(1);  // clocks differ
 }  // namespace
 
-Subscriber::Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier,
-                       CatchUp& catch_up, const Identity& identity, Clock& clock, Executor executor, Rng rng)
+Subscriber::Subscriber(Options options, relay::Store& store, RingService& rings, RelayCounts& relays,
+                       Courier& courier, CatchUp& catch_up, const Identity& identity, Clock& clock,
+                       Executor executor, Rng rng)
     : options_(options),
       store_(store),
       rings_(rings),
+      relays_(relays),
       courier_(courier),
       catch_up_(catch_up),
       identity_(identity),
@@ -82,6 +85,14 @@ std::size_t Subscriber::subscriptions() const {
   return count;
 }
 
+std::vector<std::string> Subscriber::owners_of(const std::string& tag) const {
+  std::vector<std::string> owners;
+  const auto known = owners_.find(tag);
+  if (known == owners_.end()) return owners;
+  for (const auto& [owner, followed] : known->second) owners.push_back(owner);
+  return owners;
+}
+
 // `follow_id` empty: it has just been asked for.
 void Subscriber::note_followed(const std::string& tag, const std::string& owner, std::string follow_id) {
   Followed& followed = owners_[tag][owner];
@@ -131,6 +142,23 @@ Task<void> Subscriber::renew_after(Duration wait) {
   co_await renew();
 }
 
+// The nodes that relay the tag now, without those that are blocked. False if one could not be found.
+Task<bool> Subscriber::find_relays(Tag tag, std::set<std::string>* origins) {
+  bool complete = true;
+  const unsigned relays = relays_.of(tag.canonical());
+  for (unsigned i = 0; i < relays; ++i) {
+    const Result<ring::Owner> owner =
+        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
+    if (!owner) {
+      complete = false;
+      continue;
+    }
+    const std::string at = owner->contact.origin();
+    if (at != identity_.origin() && !rings_.is_blocked_at(at)) origins->insert(at);
+  }
+  co_return complete;
+}
+
 // Follows wanted tags where they are owned now, unfollows the rest. True if everything is as it should be.
 Task<bool> Subscriber::renew() {
   if (renewing_) co_return false;
@@ -138,21 +166,14 @@ Task<bool> Subscriber::renew() {
   bool complete = true;
   TagsByOwner to_follow;
   TagsByOwner to_unfollow;
+  TagsByOwner to_leave;
   const std::set<std::string> wanted = wanted_;
   for (const std::string& text : wanted) {
     const Result<Tag> tag = Tag::parse(text);
     if (!tag) continue;
     std::set<std::string> now;
-    for (unsigned i = 0; i < options_.relay_replicas; ++i) {
-      const RingId key = replica_key(tag->key(), i, options_.relay_replicas);
-      const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
-      if (!owner) {
-        complete = false;
-        continue;
-      }
-      const std::string at = owner->contact.origin();
-      if (at != identity_.origin() && !rings_.is_blocked_at(at)) now.insert(at);
-    }
+    const bool found = co_await find_relays(*tag, &now);
+    complete = complete && found;
     for (const std::string& owner : now) {
       if (follows(text, owner)) continue;
       if (disowning_.contains({text, owner})) {
@@ -163,7 +184,9 @@ Task<bool> Subscriber::renew() {
     }
     if (!complete) continue;  // who cannot be found now may still be an owner
     for (const auto& [owner, id] : owners_[text]) {
-      if (!now.contains(owner)) to_unfollow[owner].push_back(text);
+      if (now.contains(owner)) continue;
+      const bool delivers = relays_.was_raised(text) && !rings_.is_blocked_at(owner);
+      (delivers ? to_leave : to_unfollow)[owner].push_back(text);
     }
   }
   for (const auto& [tag, owners] : owners_) {
@@ -174,6 +197,7 @@ Task<bool> Subscriber::renew() {
     const bool done = co_await follow_at(owner, std::move(tags));
     complete = complete && done;
   }
+  for (auto& [owner, tags] : to_leave) co_await leave_if_done(owner, std::move(tags));
   for (auto& [owner, tags] : to_unfollow) co_await unfollow_at(owner, std::move(tags));
   renewing_ = false;
   settled_ = complete && wanted == wanted_;
@@ -198,23 +222,50 @@ Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tag
     for (const std::string& text : missing) {
       drop_followed(text, owner);
       const Result<Tag> tag = Tag::parse(text);
-      for (unsigned i = 0; tag && i < options_.relay_replicas; ++i) {
-        rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, options_.relay_replicas));
-      }
+      const unsigned relays = relays_.of(text);
+      for (unsigned i = 0; tag && i < relays; ++i)
+        rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, relays));
     }
     if (!subscriptions.empty()) co_await store_.save_subscriptions(std::move(subscriptions));
   }
   co_return made == tags.size();
 }
 
+Task<Result<std::vector<Refusal>>> Subscriber::ask_to_follow(std::string owner, std::vector<std::string> tags,
+                                                             std::string id) {
+  ++messages_;
+  const Result<HttpResponse> response =
+      co_await courier_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
+  Result<std::vector<Refusal>> refusals = read_results(response);
+  if (!refusals) co_return refusals;
+  if (const auto answer = json::parse_object(response->body))
+    relays_.read_answer(*answer, std::set<std::string>(tags.begin(), tags.end()));
+  co_return refusals;
+}
+
+// Of relays that are none any more, since the set has shrunk: they may still have to deliver what they took.
+// Asked to be followed, they say no when they have done so.
+Task<void> Subscriber::leave_if_done(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::string> done;
+  for (std::size_t begin = 0; begin < tags.size(); begin += options_.tags_per_follow) {
+    const std::size_t end = std::min(tags.size(), begin + options_.tags_per_follow);
+    std::vector<std::string> chunk(tags.begin() + static_cast<std::ptrdiff_t>(begin),
+                                   tags.begin() + static_cast<std::ptrdiff_t>(end));
+    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+    const auto refusals = co_await ask_to_follow(owner, chunk, id);
+    if (!refusals) continue;
+    for (const Refusal& refusal : *refusals) {
+      if (refusal.error.code == ErrorCode::kNotOwner) done.push_back(refusal.tag);
+    }
+  }
+  if (!done.empty()) co_await unfollow_at(owner, std::move(done));
+}
+
 // Follows, and fetches what the owner took before it knew us. The subscriptions that were made.
 Task<std::vector<relay::Subscription>> Subscriber::follow_chunk(std::string owner,
                                                                 std::vector<std::string> tags) {
   const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
-  ++messages_;
-  const Result<HttpResponse> response =
-      co_await courier_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
-  const Result<std::vector<Refusal>> refusals = read_results(response);
+  const auto refusals = co_await ask_to_follow(owner, tags, id);
   if (!refusals) co_return std::vector<relay::Subscription>();
   std::set<std::string> refused;
   for (const Refusal& refusal : *refusals) refused.insert(refusal.tag);
@@ -238,10 +289,18 @@ WallTime Subscriber::wanted_since(const std::vector<std::string>& tags) const {
 }
 
 Task<void> Subscriber::unfollow_at(std::string owner, std::vector<std::string> tags) {
-  const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
-  ++messages_;
-  // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
-  co_await courier_.deliver(owner + "/inbox", undo_follow_activity(id, identity_.actor(), owner, tags));
+  // What is wanted is followed at others: they must not take it for the end of that (node/relay_sets.hpp).
+  for (const bool moves : {false, true}) {
+    std::vector<std::string> these;
+    std::ranges::copy_if(tags, std::back_inserter(these),
+                         [&](const std::string& tag) { return wants(tag) == moves; });
+    if (these.empty()) continue;
+    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+    ++messages_;
+    // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
+    co_await courier_.deliver(owner + "/inbox",
+                              undo_follow_activity(id, identity_.actor(), owner, these, moves));
+  }
   std::vector<std::pair<std::string, std::string>> dropped;
   for (const std::string& tag : tags) {
     drop_followed(tag, owner);
@@ -292,8 +351,9 @@ Task<void> Subscriber::forget_at(std::string owner, std::vector<std::string> tag
 Task<bool> Subscriber::is_wanted_at(std::string tag, std::string owner) {
   const Result<Tag> parsed = Tag::parse(tag);
   if (!parsed || !wants(tag)) co_return false;
-  for (unsigned i = 0; i < options_.relay_replicas; ++i) {
-    const RingId key = replica_key(parsed->key(), i, options_.relay_replicas);
+  const unsigned relays = relays_.of(tag);
+  for (unsigned i = 0; i < relays; ++i) {
+    const RingId key = replica_key(parsed->key(), i, relays);
     const Result<ring::Owner> found = co_await rings_.of(Ring::kRelay).find_owner(key);
     if (!found || found->contact.origin() == owner) co_return !rings_.is_blocked_at(owner);
   }

@@ -20,13 +20,12 @@ class CatchUp;
 class Subscriber {
  public:
   struct Options {
-    unsigned relay_replicas = 2;
     Duration renew_every = std::chrono::seconds(30);  // how soon a change of owners is noticed
     std::size_t tags_per_follow = 2000;
   };
 
-  Subscriber(Options options, relay::Store& store, RingService& rings, Courier& courier, CatchUp& catch_up,
-             const Identity& identity, Clock& clock, Executor executor, Rng rng);
+  Subscriber(Options options, relay::Store& store, RingService& rings, RelayCounts& relays, Courier& courier,
+             CatchUp& catch_up, const Identity& identity, Clock& clock, Executor executor, Rng rng);
 
   [[nodiscard]] Task<Result<void>> load();
   void start();
@@ -47,6 +46,8 @@ class Subscriber {
   [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  // The owners whose hashtag actor is followed, or asked to be.
+  [[nodiscard]] std::vector<std::string> owners_of(const std::string& tag) const;
 
   // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
   // Of the ids under which this node stands among the followers of the owner's actor (relay/partial.hpp).
@@ -69,6 +70,10 @@ class Subscriber {
   Task<Result<void>> load_wanted();
   Task<void> renew_for_ever();
   Task<bool> renew();
+  Task<bool> find_relays(Tag tag, std::set<std::string>* origins);
+  Task<void> leave_if_done(std::string owner, std::vector<std::string> tags);
+  Task<Result<std::vector<Refusal>>> ask_to_follow(std::string owner, std::vector<std::string> tags,
+                                                   std::string id);
   Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
   Task<std::vector<relay::Subscription>> follow_chunk(std::string owner, std::vector<std::string> tags);
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
@@ -81,6 +86,7 @@ class Subscriber {
   Options options_;
   relay::Store& store_;
   RingService& rings_;
+  RelayCounts& relays_;
   Courier& courier_;
   CatchUp& catch_up_;
   const Identity& identity_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "fediverse/vocabulary.hpp"
+#include "node/anti_entropy.hpp"
 #include "node/hand_out.hpp"
 #include "node/history_service.hpp"
 #include "node/results.hpp"
@@ -28,8 +29,8 @@ std::string text_of(const json::object& object, std::string_view key) {
   return json::get_string(object, key).value_or("");
 }
 
-// An item belongs to the segment that was asked for, and its two URLs (post and author, or follower and
-// inbox) to one server.
+}  // namespace
+
 Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
                         const std::string& other) {
   const Result<Tag> parsed = Tag::parse(tag);
@@ -41,8 +42,6 @@ Result<void> check_item(const Segment& segment, const std::string& tag, const st
   }
   return {};
 }
-
-}  // namespace
 
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
                    Courier& courier, Authenticator& authenticator, relay::Followers& followers,
@@ -148,16 +147,17 @@ Task<Result<void>> Transfer::fetch_kind(std::string origin, Request request) {
 }
 
 Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
-  const json::object body = {{"protocol", ring::kProtocolVersion},
-                             {"network", options_.network},
-                             {"ring", ring::to_string(request.ring)},
-                             {"requester", to_json(request.requester)},
-                             {"from", request.segment.from.hex()},
-                             {"to", request.segment.to.hex()},
-                             {"kind", request.kind},
-                             {"after_tag", request.after_tag},
-                             {"after", request.after},
-                             {"nonce", ++nonce_}};
+  json::object body = {{"protocol", ring::kProtocolVersion},
+                       {"network", options_.network},
+                       {"ring", ring::to_string(request.ring)},
+                       {"requester", to_json(request.requester)},
+                       {"from", request.segment.from.hex()},
+                       {"to", request.segment.to.hex()},
+                       {"kind", request.kind},
+                       {"after_tag", request.after_tag},
+                       {"after", request.after},
+                       {"nonce", ++nonce_}};
+  if (!request.question.empty()) body["question"] = std::move(request.question);
   const Result<HttpResponse> response =
       co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
   if (!response) co_return std::unexpected(response.error());
@@ -256,8 +256,10 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
   result.after_tag = text_of(body, "after_tag");
   result.after = text_of(body, "after");
   const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed"
-                                                : result.kind == "history";
+                                                : result.kind == "history" || result.kind == "hours";
   if (!fits) return fail(ErrorCode::kInvalid, "'kind' does not exist on that ring");
+  const json::value* question = json::find(body, "question");
+  if (question != nullptr && question->is_object()) result.question = question->get_object();
   return result;
 }
 
@@ -306,6 +308,7 @@ Task<Result<void>> Transfer::may_have(Request request) {
 }
 
 Task<Result<json::object>> Transfer::page_of(Request request) {
+  if (request.kind == "hours") co_return co_await answer_comparison(history_, std::move(request.question));
   json::array items;
   if (request.kind == "history") {
     std::optional<storage::HistoryCursor> after;

@@ -40,7 +40,6 @@ class Transfer {
 
   [[nodiscard]] std::uint64_t fetched() const { return fetched_; }
 
- private:
   struct Request {
     Ring ring = Ring::kRelay;
     ring::Contact requester;
@@ -48,14 +47,19 @@ class Transfer {
     std::string kind;
     std::string after_tag;
     std::string after;
+    json::object question;  // kind "hours": see AntiEntropy
   };
+  // Origins of who may hold data of a vserver's positions.
+  [[nodiscard]] Task<std::vector<std::string>> sources(Ring ring, RingId vserver, Segment positions);
+  // One request, and its answer.
+  [[nodiscard]] Task<Result<json::object>> ask(std::string origin, Request request);
+
+ private:
   Task<void> fill(Ring ring, RingId vserver);
   Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions);
   Task<Result<void>> fetch_kind(std::string origin, Request request);
-  Task<std::vector<std::string>> sources(Ring ring, RingId vserver, Segment positions);
   Task<Result<std::size_t>> absorb(Request* request, json::object page);
   Task<Result<json::object>> page_of(Request request);
-  Task<Result<json::object>> ask(std::string origin, Request request);
   Task<Result<void>> may_have(Request request);
   Result<Request> read(const HttpRequest& request, const fediverse::RemoteActor& sender) const;
   [[nodiscard]] unsigned replicas(Ring ring) const;
@@ -74,5 +78,10 @@ class Transfer {
   std::uint64_t nonce_ = 0;  // no two requests are the same, so that none is taken for a replay
   TaskGroup tasks_;
 };
+
+// A transferred item belongs to the segment that was asked for, and its two URLs (post and author, or
+// follower and inbox) to one server.
+Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
+                        const std::string& other);
 
 }  // namespace tagring::node

@@ -7,6 +7,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kTagsOfItem = fediverse::ParseLimits{}.tags_max;
+constexpr std::string_view kMoves = "followsElsewhere";
 
 // Events of one post in several tags become one item; of more tags than an item may have, which come together
 // when a post is edited faster than it is sent, several.
@@ -32,6 +33,12 @@ std::vector<std::string> tag_actors(const std::string& origin, const std::vector
     if (tag) actors.push_back(urls.tag_actor(*tag));
   }
   return actors;
+}
+
+std::string with_news(json::object activity, const RelayNews& news) {
+  if (!news.claims.empty()) activity["relays"] = to_json(news.claims);
+  if (!news.tokens.empty()) activity["overloaded"] = to_json(news.tokens);
+  return json::serialize(activity);
 }
 
 }  // namespace
@@ -85,23 +92,33 @@ Result<std::vector<relay::FeedEntry>> feed_from_json(const json::value* list) {
 }
 
 std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
-                         const std::vector<relay::TagEvent>& events) {
-  return json::serialize(fediverse::make_add(id, actor, target, posts_of(events)));
+                         const std::vector<relay::TagEvent>& events, const RelayNews& news) {
+  return with_news(fediverse::make_add(id, actor, target, posts_of(events)), news);
 }
 
 std::string remove_activity(const std::string& id, const std::string& actor, const std::string& target,
-                            const std::vector<relay::TagEvent>& events) {
-  return json::serialize(fediverse::make_remove(id, actor, target, posts_of(events)));
+                            const std::vector<relay::TagEvent>& events, const RelayNews& news) {
+  return with_news(fediverse::make_remove(id, actor, target, posts_of(events)), news);
+}
+
+RelayNews news_of(const std::string& activity) {
+  // Seldom there, and not worth another look at every batch.
+  if (!activity.contains("\"relays\"") && !activity.contains("\"overloaded\"")) return {};
+  const Result<json::object> object = json::parse_object(activity);
+  if (!object) return {};
+  return {claims_from_json(json::find(*object, "relays")),
+          tokens_from_json(json::find(*object, "overloaded"))};
 }
 
 std::string announce_activity(const std::string& id, const std::string& actor,
-                              const std::vector<relay::TagEvent>& events, WallTime now) {
-  return json::serialize(fediverse::make_batched_announce(id, actor, posts_of(events), now));
+                              const std::vector<relay::TagEvent>& events, WallTime now,
+                              const RelayClaims& claims) {
+  return with_news(fediverse::make_batched_announce(id, actor, posts_of(events), now), {claims, {}});
 }
 
 std::string undo_announce_activity(const std::string& id, const std::string& actor,
-                                   const std::vector<relay::TagEvent>& events) {
-  return json::serialize(fediverse::make_batched_undo(id, actor, posts_of(events)));
+                                   const std::vector<relay::TagEvent>& events, const RelayClaims& claims) {
+  return with_news(fediverse::make_batched_undo(id, actor, posts_of(events)), {claims, {}});
 }
 
 std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
@@ -110,8 +127,18 @@ std::string follow_activity(const std::string& id, const std::string& actor, con
 }
 
 std::string undo_follow_activity(const std::string& id, const std::string& actor,
-                                 const std::string& owner_origin, const std::vector<std::string>& tags) {
-  return json::serialize(fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags)));
+                                 const std::string& owner_origin, const std::vector<std::string>& tags,
+                                 bool moves) {
+  json::object undo = fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags));
+  if (moves) undo[kMoves] = true;
+  return json::serialize(undo);
+}
+
+bool is_move(const std::string& activity) {
+  if (!activity.contains(kMoves)) return false;
+  const Result<json::object> object = json::parse_object(activity);
+  const json::value* moves = object ? json::find(*object, kMoves) : nullptr;
+  return moves != nullptr && moves->is_bool() && moves->get_bool();
 }
 
 std::string announce_id(const Identity& identity, const std::string& actor, const std::string& uri) {

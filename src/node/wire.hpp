@@ -7,6 +7,7 @@
 #include "fediverse/activity.hpp"
 #include "fediverse/builders.hpp"
 #include "node/identity.hpp"
+#include "node/relay_counts.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::node {
@@ -21,19 +22,32 @@ json::array to_json(const std::vector<relay::FeedEntry>& entries);
 Result<std::vector<relay::FeedEntry>> feed_from_json(const json::value* list);
 
 // Activities between nodes, as JSON text. All events of one call are of one kind.
+// What a node says beside them of the relays of the tags: which of them it is itself, and which were
+// overloaded.
+struct RelayNews {
+  RelayClaims claims;
+  std::vector<OverloadToken> tokens;
+};
 std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
-                         const std::vector<relay::TagEvent>& events);
+                         const std::vector<relay::TagEvent>& events, const RelayNews& news = {});
 std::string remove_activity(const std::string& id, const std::string& actor, const std::string& target,
-                            const std::vector<relay::TagEvent>& events);
+                            const std::vector<relay::TagEvent>& events, const RelayNews& news = {});
+// From an activity of another node, as it came.
+RelayNews news_of(const std::string& activity);
 std::string announce_activity(const std::string& id, const std::string& actor,
-                              const std::vector<relay::TagEvent>& events, WallTime now);
+                              const std::vector<relay::TagEvent>& events, WallTime now,
+                              const RelayClaims& claims);
 std::string undo_announce_activity(const std::string& id, const std::string& actor,
-                                   const std::vector<relay::TagEvent>& events);
+                                   const std::vector<relay::TagEvent>& events, const RelayClaims& claims);
 // A Follow, or its Undo, of the owner's hashtag actors of many tags (canonical).
 std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
                             const std::vector<std::string>& tags);
+// `moves`: the tags are still wanted, and followed elsewhere.
 std::string undo_follow_activity(const std::string& id, const std::string& actor,
-                                 const std::string& owner_origin, const std::vector<std::string>& tags);
+                                 const std::string& owner_origin, const std::vector<std::string>& tags,
+                                 bool moves = false);
+// Whether an Undo of a Follow, as it came, says so.
+bool is_move(const std::string& activity);
 
 // Of the Announce of a post by one of this node's actors. Always the same, so that a repetition is known for
 // what it is.

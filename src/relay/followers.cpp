@@ -126,6 +126,16 @@ std::vector<std::string> Followers::actors(const std::string& tag, const std::st
   return found;
 }
 
+std::vector<std::pair<std::string, std::string>> Followers::nodes(const std::string& tag) const {
+  std::vector<std::pair<std::string, std::string>> nodes;
+  const auto it = tags_.find(tag);
+  if (it == tags_.end()) return nodes;
+  for (const auto& [actor, entry] : it->second.actors) {
+    if (entry.via == Via::kNode) nodes.emplace_back(actor, entry.inbox);
+  }
+  return nodes;
+}
+
 std::size_t Followers::count(const std::string& tag) const {
   const auto it = tags_.find(tag);
   return it == tags_.end() ? 0 : it->second.actors.size();

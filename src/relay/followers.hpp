@@ -39,9 +39,22 @@ class Followers {
   [[nodiscard]] bool follows(const std::string& tag, const std::string& actor) const;
   [[nodiscard]] std::vector<std::string> actors(const std::string& tag, const std::string& inbox) const;
   [[nodiscard]] std::size_t count(const std::string& tag) const;
+  // The nodes among those who follow the tag: actor and inbox, by actor.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> nodes(const std::string& tag) const;
   // Somebody follows the tag who is not a node: a reason for this node to subscribe to it.
   [[nodiscard]] bool has_people(const std::string& tag) const;
   [[nodiscard]] std::size_t size() const { return size_; }
+  // visit(tag, count by Via) for each hashtag that is followed.
+  template <class Visit>
+  void visit_tags(Visit visit) const {
+    for (const auto& [tag, of_tag] : tags_) {
+      std::array<std::size_t, 5> counts{};
+      for (const auto& [inbox, target] : of_tag.targets) {
+        for (std::size_t via = 0; via < counts.size(); ++via) counts[via] += target.followers[via];
+      }
+      visit(tag, counts);
+    }
+  }
   // visit(tag, actor) for each.
   template <class Visit>
   void visit(Visit visit) const {

@@ -2,7 +2,8 @@
 //
 // Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under
 // way, items gather, and the next request carries all of them. A destination that fails is tried again after
-// a randomised exponential backoff, with its items in order.
+// a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
+// it may have a limit, and the rest follows after the first wait.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -28,6 +29,11 @@ struct LaneOptions {
   Duration gather =
       Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
+};
+
+struct LaneStatus {
+  std::size_t waiting = 0;
+  unsigned failures = 0;  // in a row
 };
 
 template <class Item>
@@ -69,12 +75,12 @@ class Lanes {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool idle() const { return size_ == 0 && active_ == 0; }
 
-  struct Status {
-    std::size_t waiting = 0;
-    unsigned failures = 0;  // in a row
-  };
-  [[nodiscard]] std::map<std::string, Status> status() const {
-    std::map<std::string, Status> result;
+  // Something for that destination waits or is under way.
+  [[nodiscard]] bool contains(const std::string& destination) const { return lanes_.contains(destination); }
+
+  // By destination.
+  [[nodiscard]] std::map<std::string, LaneStatus> status() const {
+    std::map<std::string, LaneStatus> result;
     for (const auto& [destination, lane] : lanes_) result[destination] = {lane.items.size(), lane.failures};
     return result;
   }
@@ -127,10 +133,12 @@ class Lanes {
 
   Task<void> run(std::string destination) {
     for (;;) {
-      std::vector<Item> again = co_await send_(destination, take(lanes_[destination]));
+      std::vector<Item> batch = take(lanes_[destination]);
+      const std::size_t sent = batch.size();
+      std::vector<Item> again = co_await send_(destination, std::move(batch));
       Lane& lane = lanes_[destination];  // the map may have changed while we waited
+      if (again.size() < sent) lane.failures = 0;
       if (again.empty()) {
-        lane.failures = 0;
         if (lane.items.empty()) break;
         if (options_.gather > Duration::zero()) {
           const Instant next = clock_.now() + random_below(options_.gather + Duration(1));

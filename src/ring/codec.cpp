@@ -56,6 +56,12 @@ Result<std::vector<Contact>> get_contacts(const json::object& object, std::strin
   return contacts;
 }
 
+Result<std::uint64_t> get_count(const json::object& object, std::string_view name) {
+  const std::optional<std::int64_t> count = json::get_int(object, name);
+  if (!count || *count < 0) return fail(ErrorCode::kInvalid, fmt::format("'{}' is no number", name));
+  return static_cast<std::uint64_t>(*count);
+}
+
 struct EncodeRequest {
   json::object& out;
   void operator()(const Find& find) const {
@@ -73,6 +79,10 @@ struct EncodeRequest {
     out["operation"] = "take_over";
     out["leaver"] = ring::to_json(take_over.leaver);
     out["segment"] = to_json(take_over.segment);
+  }
+  void operator()(const GetLoad& load) const {
+    out["operation"] = "load";
+    out["segment"] = to_json(load.segment);
   }
 };
 
@@ -93,6 +103,10 @@ Result<decltype(Request::body)> decode_operation(const json::object& object) {
     TRY(Contact leaver, get_contact(object, "leaver"));
     TRY(const Segment segment, get_segment(object, "segment"));
     return TakeOver{std::move(leaver), segment};
+  }
+  if (operation == "load") {
+    TRY(const Segment segment, get_segment(object, "segment"));
+    return GetLoad{segment};
   }
   return fail(ErrorCode::kInvalid, "unknown 'operation'");
 }
@@ -139,6 +153,11 @@ std::string encode(const Reply& reply) {
   } else if (const auto* neighbours = std::get_if<Neighbours>(&reply)) {
     if (neighbours->predecessor) out["predecessor"] = ring::to_json(*neighbours->predecessor);
     out["successors"] = to_json(neighbours->successors);
+  } else if (const auto* load = std::get_if<Load>(&reply)) {
+    out["load"] = load->of_segment;
+    out["node_load"] = load->of_node;
+    out["capacity"] = load->capacity;
+    out["strained"] = load->strained;
   }
   return json::serialize(out);
 }
@@ -159,6 +178,15 @@ Result<Reply> decode_reply(std::string_view body) {
       TRY(reply.predecessor, get_contact(object, "predecessor"));
     }
     TRY(reply.successors, get_contacts(object, "successors"));
+    return reply;
+  }
+  if (object.contains("load")) {
+    Load reply;
+    TRY(reply.of_segment, get_count(object, "load"));
+    TRY(reply.of_node, get_count(object, "node_load"));
+    TRY(reply.capacity, get_count(object, "capacity"));
+    const json::value* strained = json::find(object, "strained");
+    reply.strained = strained != nullptr && strained->is_bool() && strained->get_bool();
     return reply;
   }
   return Done{};

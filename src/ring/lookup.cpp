@@ -1,16 +1,23 @@
 // Finding owners, and the upkeep of the table that makes it fast (paper §5.4). The last hop never comes from
 // a finger: an owner is who confirms that it owns the key.
 
+#include "ring/lookup.hpp"
+
 #include <algorithm>
 #include <ranges>
 #include <set>
-
-#include "ring/vserver.hpp"
 
 namespace tagring::ring {
 namespace {
 constexpr double kClearlyLarger = 2;
 }  // namespace
+
+Segment clip(Segment claimed, const RingId& key, const std::set<RingId>& members) {
+  for (const RingId& member : members) {
+    if (in_open(claimed.from, member, key)) claimed.from = member;
+  }
+  return claimed;
+}
 
 Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, LookupCost* cost) {
   const std::optional<Segment> own = owned();
@@ -20,6 +27,8 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
   std::vector<Contact> to_ask = via.empty() ? answer_find(key).closer : std::move(via);
   std::ranges::reverse(to_ask);
   std::set<RingId> asked = {self_.id};
+  std::set<RingId> answered;
+  if (member_) answered.insert(self_.id);
   std::size_t calls = 0;
   while (!to_ask.empty() && calls < environment_.tuning.lookup_calls_max) {
     const Contact next = std::move(to_ask.back());
@@ -36,8 +45,9 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
       continue;
     }
     if (reply->owned && reply->owned->to == next.id && reply->owned->contains(key)) {
-      co_return Owner{next, *reply->owned};
+      co_return Owner{next, clip(*reply->owned, key, answered)};
     }
+    answered.insert(next.id);
     for (const Contact& closer : reply->closer | std::views::reverse) to_ask.push_back(closer);
   }
   co_return fail(ErrorCode::kUnavailable, "no owner of " + key.short_hex() + " answered");
@@ -58,7 +68,9 @@ Task<void> Vserver::fix_finger() {
     next_finger_ = RingId::kBits;
     co_return;
   }
-  Result<Owner> owner = co_await lookup(target);
+  const auto known = fingers_.find(bit);
+  Result<Owner> owner =
+      co_await find_finger(target, known == fingers_.end() ? std::nullopt : std::optional(known->second));
   if (owner && owner->contact.id != self_.id && !environment_.is_avoided(owner->contact)) {
     fingers_.insert_or_assign(bit, std::move(owner->contact));
   } else {
@@ -66,11 +78,29 @@ Task<void> Vserver::fix_finger() {
   }
 }
 
+// A liar on the way can only offer somebody farther away than the finger that is known, or than the right
+// one.
+Task<Result<Owner>> Vserver::find_finger(RingId target, std::optional<Contact> known) {
+  Result<Owner> found = co_await lookup(target);
+  if (!environment_.tuning.secure_lookups) co_return found;
+  if (known) {
+    const Owner before{*known, Segment{target, known->id}};
+    if (found && is_as_close(*found, before, target)) co_return found;
+    const bool lives = co_await answers(*known);
+    if (lives) co_return before;
+  }
+  Result<Owner> sure = co_await secure_lookup(target);
+  if (!sure || (found && is_as_close(*found, *sure, target))) co_return found;
+  co_return sure;
+}
+
 // Sizes are guesses that lag behind the moves, so among rings of about one size something must decide that
 // all see alike and that moves only confirm: the ring with the owner of key 0 that is closer to it stays.
 // That unwinds a ring that goes round twice as well, whose two turns look like two rings of one size.
 Task<bool> Vserver::should_move_to(Owner other) {
-  const Result<Owner> here = co_await lookup(other.contact.id);
+  // Not by an ordinary look-up: two liars of this ring could make anybody leave it.
+  const bool secure = environment_.tuning.secure_lookups;
+  const Result<Owner> here = co_await (secure ? secure_lookup(other.contact.id) : lookup(other.contact.id));
   if (here && here->contact == other.contact) co_return false;
   const Result<Neighbours> theirs = co_await call<Neighbours>(other.contact, GetNeighbours{});
   if (!theirs) co_return false;

@@ -7,6 +7,20 @@
 namespace tagring::ring {
 namespace {
 constexpr std::size_t kSplitContacts = 3;  // through whom one check for a split goes
+constexpr Duration kSettling = std::chrono::seconds(1);
+
+// Places change one at a time.
+class Changing {
+ public:
+  explicit Changing(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Changing() { flag_ = false; }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 }  // namespace
 
 Membership::Membership(Vserver::Environment environment, Options options, Ring ring,
@@ -17,10 +31,14 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
       bootstrap_(std::move(bootstrap)),
       rng_(rng),
       routes_(options.route_lifetime),
+      secured_(options.secure_lifetime),
       tasks_(environment.executor) {
   for (Contact& contact : contacts) {
-    vservers_.push_back(std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork()));
-    Vserver& vserver = *vservers_.back();
+    const auto& places = options_.places;
+    const bool joins = !places || std::ranges::find(*places, contact.vserver) != places->end();
+    auto& list = joins ? vservers_ : idle_;
+    list.push_back(std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork()));
+    Vserver& vserver = *list.back();
     vserver.on_segment_change = [this, &vserver] { on_segment_change(vserver); };
   }
 }
@@ -30,7 +48,13 @@ void Membership::start(bool may_create) { tasks_.spawn("bring_up", bring_up(may_
 Task<void> Membership::stop() {
   tasks_.cancel();
   co_await tasks_.join();
-  for (const auto& vserver : vservers_) co_await vserver->stop();
+  for (Vserver* vserver : snapshot()) co_await vserver->stop();
+}
+
+std::vector<Vserver*> Membership::snapshot() const {
+  std::vector<Vserver*> all;
+  for (const auto& vserver : vservers_) all.push_back(vserver.get());
+  return all;
 }
 
 // --- joining -----------------------------------------------------------------------------------------------
@@ -38,7 +62,7 @@ Task<void> Membership::stop() {
 Task<void> Membership::bring_up(bool may_create) {
   for (;;) {
     std::vector<Contact> known = co_await find_others();
-    if (known.empty() && may_create) {
+    if (known.empty() && may_create && !vservers_.empty()) {
       vservers_.front()->create();
       vservers_.front()->start();
       co_await join_all({vservers_.front()->self()});
@@ -54,7 +78,7 @@ Task<void> Membership::bring_up(bool may_create) {
 
 // True once every vserver is a member.
 Task<bool> Membership::join_all(std::vector<Contact> known) {
-  for (const auto& vserver : vservers_) {
+  for (Vserver* vserver : snapshot()) {
     if (vserver->is_member()) continue;
     std::vector<Contact> via = known;
     if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
@@ -84,7 +108,8 @@ Task<Result<Owner>> Membership::find_owner(RingId key) {
     ++counters_.cached;
     co_return Owner{own->self(), *own->owned()};
   }
-  if (std::optional<Owner> cached = routes_.find(key, environment_.clock.now())) {
+  std::optional<Owner> cached = routes_.find(key, environment_.clock.now());
+  if (cached && is_believed(*cached, key)) {
     ++counters_.cached;
     co_return std::move(*cached);
   }
@@ -97,24 +122,54 @@ Task<Result<Owner>> Membership::find_owner(RingId key) {
       nearest = vserver.get();
     }
   }
-  if (nearest == nullptr) co_return fail(ErrorCode::kUnavailable, "this node has not joined the ring yet");
-  LookupCost cost;
-  Result<Owner> owner = co_await nearest->lookup(key, {}, &cost);
-  ++counters_.lookups;
-  counters_.lookup_calls += cost.calls;
+  std::vector<Contact> via;
+  if (nearest == nullptr && vservers_.empty() && !idle_.empty()) {
+    // A node without a vserver asks through others.
+    nearest = idle_.front().get();
+    via = co_await find_others();
+  }
+  if (nearest == nullptr || (!nearest->is_member() && via.empty()))
+    co_return fail(ErrorCode::kUnavailable, "this node has not joined the ring yet");
+  Result<Owner> owner = co_await look_up(nearest, key, std::move(via));
   if (owner) routes_.put(*owner, environment_.clock.now());
   co_return owner;
 }
 
+Task<Result<Owner>> Membership::look_up(Vserver* from, RingId key, std::vector<Contact> via) {
+  LookupCost cost;
+  Result<Owner> owner = co_await from->lookup(key, via, &cost);
+  ++counters_.lookups;
+  if (environment_.tuning.secure_lookups && (!owner || !is_believed(*owner, key))) {
+    const Result<Owner> sure = co_await from->secure_lookup(key, std::move(via), &cost);
+    ++counters_.secure;
+    if (sure && (!owner || !is_as_close(*owner, *sure, key))) owner = sure;
+    if (sure) {
+      secured_.forget(key);
+      secured_.put(*owner, environment_.clock.now());
+    }
+  }
+  counters_.lookup_calls += cost.calls;
+  co_return owner;
+}
+
+bool Membership::is_believed(const Owner& owner, const RingId& key) const {
+  if (!environment_.tuning.secure_lookups) return true;
+  const std::optional<Owner> known = secured_.find(key, environment_.clock.now());
+  return known && is_as_close(owner, *known, key);
+}
+
 Vserver* Membership::find(const RingId& id) {
-  for (const auto& vserver : vservers_) {
-    if (vserver->self().id == id) return vserver.get();
+  for (const auto* list : {&vservers_, &idle_}) {
+    for (const auto& vserver : *list) {
+      if (vserver->self().id == id) return vserver.get();
+    }
   }
   return nullptr;
 }
 
 Vserver* Membership::serving(const RingId& key) {
   for (const auto& vserver : vservers_) {
+    if (vserver.get() == closing_) continue;
     const std::optional<Segment> segment = vserver->serving();
     if (segment && segment->contains(key)) return vserver.get();
   }
@@ -127,6 +182,61 @@ Vserver* Membership::owning(const RingId& key) {
     if (segment && segment->contains(key)) return vserver.get();
   }
   return nullptr;
+}
+
+// --- places ------------------------------------------------------------------------------------------------
+
+std::vector<Contact> Membership::free_places() const {
+  std::vector<Contact> contacts;
+  for (const auto& vserver : idle_) contacts.push_back(vserver->self());
+  return contacts;
+}
+
+std::unique_ptr<Vserver> Membership::remove(std::vector<std::unique_ptr<Vserver>>* from,
+                                            std::uint8_t number) {
+  const auto at = std::ranges::find_if(
+      *from, [number](const auto& vserver) { return vserver->self().vserver == number; });
+  if (at == from->end()) return nullptr;
+  std::unique_ptr<Vserver> vserver = std::move(*at);
+  from->erase(at);
+  return vserver;
+}
+
+Task<Result<void>> Membership::take_place(std::uint8_t number) {
+  if (changing_) co_return fail(ErrorCode::kBusy, "this node's places are changing");
+  const Changing changing(changing_);
+  std::vector<Contact> via = co_await find_others();
+  if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
+  std::unique_ptr<Vserver> place = remove(&idle_, number);
+  if (!place) co_return fail(ErrorCode::kConflict, "that place is not free");
+  Vserver* vserver = place.get();
+  vservers_.push_back(std::move(place));
+  const Result<void> joined = co_await vserver->join(std::move(via));
+  if (joined) {
+    vserver->start();
+  } else {
+    idle_.push_back(remove(&vservers_, number));
+  }
+  co_return joined;
+}
+
+Task<Result<void>> Membership::give_up_place(std::uint8_t number,
+                                             std::function<Task<Result<void>>(Vserver*)> hand_over) {
+  if (changing_) co_return fail(ErrorCode::kBusy, "this node's places are changing");
+  const Changing changing(changing_);
+  const auto at = std::ranges::find_if(
+      vservers_, [number](const auto& vserver) { return vserver->self().vserver == number; });
+  if (at == vservers_.end()) co_return fail(ErrorCode::kConflict, "this node does not stand there");
+  Vserver* vserver = at->get();
+  closing_ = vserver;
+  // What was taken before is on disk by then.
+  const Instant settled = environment_.clock.now() + kSettling;
+  co_await environment_.clock.sleep_until(settled);
+  const Result<void> handed_over = co_await hand_over(vserver);
+  closing_ = nullptr;
+  if (handed_over) idle_.push_back(remove(&vservers_, number));
+  routes_.clear();
+  co_return handed_over;
 }
 
 // --- splits ------------------------------------------------------------------------------------------------
@@ -144,23 +254,26 @@ Task<void> Membership::watch_for_splits() {
 // Each vserver looks for another ring through nodes known from elsewhere, and through another vserver of this
 // node: when a node was cut off alone, its vservers may be left on rings of their own.
 Task<void> Membership::check_split() {
+  if (changing_) co_return;
+  const Changing changing(changing_);
   std::vector<Contact> known = co_await find_others();
   // Several, because each may have died since it was known.
   for (std::size_t i = 0; i < std::min(kSplitContacts, known.size()); ++i)
     std::swap(known[i], known[i + rng_.below(known.size() - i)]);
   known.resize(std::min(kSplitContacts, known.size()));
   bool moved = false;
-  for (const auto& vserver : vservers_) {
-    bool went = co_await move_if_split(vserver.get(), known);
+  for (Vserver* vserver : snapshot()) {
+    bool went = co_await move_if_split(vserver, known);
     const Vserver& own = *vservers_[rng_.below(vservers_.size())];
-    if (!went && &own != vserver.get() && own.is_member()) {
-      went = co_await move_if_split(vserver.get(), {own.self()});
+    if (!went && &own != vserver && own.is_member()) {
+      went = co_await move_if_split(vserver, {own.self()});
     }
     moved = moved || went;
   }
   if (!moved) co_return;
   ++counters_.merges;
   routes_.clear();
+  secured_.clear();
   on_merged();
 }
 

@@ -17,13 +17,17 @@ class Membership {
  public:
   struct Options {
     Duration route_lifetime = std::chrono::seconds(60);  // how long an owner's answer is believed
+    // How long the owner that a secure look-up found is held against the answers of ordinary ones.
+    Duration secure_lifetime = std::chrono::hours(6);
     Duration split_check_every = std::chrono::seconds(60);
     Duration join_retry = std::chrono::seconds(2);
+    // Numbers of the vservers that join at the start; nothing: all.
+    std::optional<std::vector<std::uint8_t>> places = std::nullopt;
   };
   // Where to find members: contacts of configured nodes and of known instances. Asked anew for every try.
   using Bootstrap = std::function<Task<std::vector<Contact>>()>;
 
-  // `contacts`: one per vserver of this node, with one incarnation.
+  // `contacts`: one per possible vserver of this node, with one incarnation.
   Membership(Vserver::Environment environment, Options options, Ring ring, std::vector<Contact> contacts,
              Bootstrap bootstrap, Rng rng);
 
@@ -33,17 +37,30 @@ class Membership {
   // Ends the upkeep. The vservers stay as they are, silent.
   [[nodiscard]] Task<void> stop();
 
-  // The owner of a key: cached, or looked up.
+  // The owner of a key: cached, or looked up. With Tuning::secure_lookups, an ordinary look-up is believed
+  // only if its answer is no farther from the key than what a secure one found there in the last hours;
+  // otherwise, as at the first time, a secure one decides.
   [[nodiscard]] Task<Result<Owner>> find_owner(RingId key);
   // What find_owner said of `key` was wrong.
   void forget_route(const RingId& key) { routes_.forget(key); }
 
-  // The vserver of this node with that ID, or null.
+  // Takes one of the places that are free. kConflict if it is not; kBusy while others change; else what
+  // joining gave, which may be tried again.
+  [[nodiscard]] Task<Result<void>> take_place(std::uint8_t number);
+  // Gives up a vserver: `hand_over` brings its keys to their next owner, while nothing more is written to
+  // them here. If that fails the vserver stays.
+  [[nodiscard]] Task<Result<void>> give_up_place(std::uint8_t number,
+                                                 std::function<Task<Result<void>>(Vserver*)> hand_over);
+  // Contacts of the places that are free.
+  [[nodiscard]] std::vector<Contact> free_places() const;
+
+  // The vserver of this node with that ID, on the ring or not, or null. Lives as long as this.
   [[nodiscard]] Vserver* find(const RingId& id);
   // The vserver of this node that serves `key` now, or null.
   [[nodiscard]] Vserver* serving(const RingId& key);
   // The same, but owning suffices.
   [[nodiscard]] Vserver* owning(const RingId& key);
+  // Those that stand on the ring or are to join it. May change whenever something is awaited.
   [[nodiscard]] const std::vector<std::unique_ptr<Vserver>>& vservers() const { return vservers_; }
   [[nodiscard]] bool is_member() const;
   [[nodiscard]] Ring ring() const { return ring_; }
@@ -55,6 +72,7 @@ class Membership {
 
   struct Counters {
     std::uint64_t lookups = 0;  // that needed calls
+    std::uint64_t secure = 0;   // of them, secure ones
     std::uint64_t lookup_calls = 0;
     std::uint64_t cached = 0;  // answered from the cache or by ourselves
     std::uint64_t merges = 0;
@@ -69,6 +87,10 @@ class Membership {
   Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via);
   Task<std::vector<Contact>> find_others();
   Vserver* any_member();
+  Task<Result<Owner>> look_up(Vserver* from, RingId key, std::vector<Contact> via);
+  [[nodiscard]] bool is_believed(const Owner& owner, const RingId& key) const;
+  [[nodiscard]] std::vector<Vserver*> snapshot() const;
+  static std::unique_ptr<Vserver> remove(std::vector<std::unique_ptr<Vserver>>* from, std::uint8_t number);
 
   Vserver::Environment environment_;
   Options options_;
@@ -76,7 +98,11 @@ class Membership {
   Bootstrap bootstrap_;
   Rng rng_;
   RouteCache routes_;
+  RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
+  std::vector<std::unique_ptr<Vserver>> idle_;  // free places
+  bool changing_ = false;                       // places, or rings after a split
+  const Vserver* closing_ = nullptr;            // takes nothing more
   Counters counters_;
   TaskGroup tasks_;
 };

@@ -36,9 +36,15 @@ struct TakeOver {
   Segment segment;
 };
 
+// What do these keys cost you, all of which you own? For load balancing (balance/kchoices.hpp). Answered by
+// the node, like TakeOver.
+struct GetLoad {
+  Segment segment;
+};
+
 struct Request {
   Ring ring = Ring::kRelay;
-  std::variant<Find, GetNeighbours, Notify, Ping, Nudge, TakeOver> body;
+  std::variant<Find, GetNeighbours, Notify, Ping, Nudge, TakeOver, GetLoad> body;
 };
 
 // Answer to Find. Either the asked vserver owns the key (`owned` is its segment), or `closer` are vservers to
@@ -52,9 +58,16 @@ struct Neighbours {
   std::optional<Contact> predecessor;
   std::vector<Contact> successors;  // clockwise from the asked vserver
 };
+// Octets stored on the storage ring, octets per second sent on the relay ring.
+struct Load {
+  std::uint64_t of_segment = 0;
+  std::uint64_t of_node = 0;
+  std::uint64_t capacity = 0;  // of the node
+  bool strained = false;       // the node has been overloaded for long
+};
 struct Done {};
 
-using Reply = std::variant<FindReply, Neighbours, Done>;
+using Reply = std::variant<FindReply, Neighbours, Load, Done>;
 
 // Calls a vserver of another node (paper §5.2, verify_node_id).
 //

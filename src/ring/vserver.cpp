@@ -294,6 +294,11 @@ FindReply Vserver::answer_find(const RingId& key) const {
     return reply;
   }
   reply.closer = closest_preceding(key, 4);
+  // Whom the list has for the owner: the closest ones that precede it may be dead, or lie.
+  const auto contacts = successors_.contacts();
+  const auto owner = std::ranges::find_if(
+      contacts, [&](const Contact& contact) { return in_half_open(self_.id, key, contact.id); });
+  if (owner != contacts.end()) reply.closer.push_back(*owner);
   if (reply.closer.empty() && predecessor_) reply.closer.push_back(*predecessor_);
   return reply;
 }

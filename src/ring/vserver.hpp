@@ -36,6 +36,10 @@ struct Tuning {
   Duration call_timeout = std::chrono::seconds(3);
   Duration retry_when_busy = std::chrono::milliseconds(100);
   std::size_t lookup_calls_max = 64;  // a lookup gives up after that many calls
+  std::size_t secure_calls = 64;      // a secure look-up makes at most that many
+  // Whether a member makes secure look-ups: for owners (Membership::find_owner), and for fingers it has not
+  // known.
+  bool secure_lookups = false;
 };
 
 // An owner and what it owns: every key in `segment` has the same answer.
@@ -43,6 +47,11 @@ struct Owner {
   Contact contact;
   Segment segment;
 };
+
+// Is `a` at least as close behind the key as `b`? The owner is the closest member there is.
+inline bool is_as_close(const Owner& a, const Owner& b, const RingId& key) {
+  return clockwise_distance(key, a.contact.id) <= clockwise_distance(key, b.contact.id);
+}
 
 struct LookupCost {
   unsigned calls = 0;   // all calls made
@@ -86,10 +95,16 @@ class Vserver {
   [[nodiscard]] Task<Result<Reply>> answer(Request request);
 
   // --- lookup (paper §5.4) ----------------------------------------------------------------------------
-  // The owner of `key`, found iteratively and confirmed by itself. `via`, if given, is asked first instead of
-  // this vserver's own table: for joining, and to look into another ring.
+  // The owner of `key`, found iteratively and confirmed by itself. Of the segment that it claims only what
+  // lies behind everybody who was asked: nobody's word makes members disappear. `via`, if given, is asked
+  // first instead of this vserver's own table: for joining, and to look into another ring.
   [[nodiscard]] Task<Result<Owner>> lookup(RingId key, std::vector<Contact> via = {},
                                            LookupCost* cost = nullptr);
+  // The same among liars, with many times the calls: along paths that share nobody, one from each contact in
+  // the table (or in `via`), up to secure_calls in all. Of all who claim the key and answered, the closest to
+  // it is the owner, as long as one path was honest.
+  [[nodiscard]] Task<Result<Owner>> secure_lookup(RingId key, std::vector<Contact> via = {},
+                                                  LookupCost* cost = nullptr);
   // For a look-up of self().id through another ring that ended at `other`: true if that is indeed another
   // ring and the one to keep, so that this vserver should move there.
   [[nodiscard]] Task<bool> should_move_to(Owner other);
@@ -136,6 +151,13 @@ class Vserver {
   Task<void> rectify(Contact candidate);
   void set_predecessor(std::optional<Contact> predecessor);
   void forget(const Contact& contact);
+  Task<Result<Owner>> find_finger(RingId target, std::optional<Contact> known);
+  struct SecureLookup;
+  struct Path;
+  Task<Result<std::vector<Contact>>> ask_on_path(SecureLookup* search, Contact contact);
+  Task<void> walk_path(SecureLookup* search, Contact first);
+  Task<bool> walk_paths(SecureLookup* search);
+  std::vector<Contact> first_hops(const RingId& key) const;
   Task<void> stabilise_for_ever();
   Task<void> fix_fingers_for_ever();
   Task<void> stabilise_soon();

@@ -61,6 +61,15 @@ Principals principals(const RingView& view) {
   return result;
 }
 
+Principals with_live_head(const RingView& view, const Principals& among) {
+  Principals result;
+  for (const auto& [id, incarnation] : among) {
+    const auto contacts = view.at(id)->successors().contacts();
+    if (!contacts.empty() && is_live(view, contacts.front())) result.emplace(id, incarnation);
+  }
+  return result;
+}
+
 std::optional<std::string> broken_shape(const RingView& view) {
   if (view.size() < 2) return std::nullopt;
   std::map<RingId, RingId> next;
@@ -99,7 +108,8 @@ std::optional<std::string> broken_shape(const RingView& view) {
 }
 
 std::optional<std::string> broken_history(const RingView& view, std::size_t successors,
-                                          const Principals& established, const Principals& now) {
+                                          const Principals& established, const Principals& announced,
+                                          const Principals& now) {
   for (const auto& [id, incarnation] : established) {
     const auto it = view.find(id);
     const bool lives = it != view.end() && it->second->self().incarnation == incarnation;
@@ -113,7 +123,7 @@ std::optional<std::string> broken_history(const RingView& view, std::size_t succ
     const std::optional<Segment> owned = vserver->owned();
     if (!owned || !established.contains({id, vserver->self().incarnation})) continue;
     for_each_between(view, owned->from, id, [&](const ring::Vserver& other) {
-      if (established.contains({other.self().id, other.self().incarnation}))
+      if (announced.contains({other.self().id, other.self().incarnation}))
         broken = fmt::format("{} owns keys of {}", id.short_hex(), other.self().id.short_hex());
     });
   }

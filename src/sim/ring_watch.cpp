@@ -19,7 +19,21 @@ std::uint64_t hash_of_pointers(const ring::Membership& membership) {
   return hash;
 }
 
+// Keeps who still is, with the time since when, and adds who has become so.
+void update(std::map<Principals::value_type, Instant>* since, const Principals& present, Instant now) {
+  std::erase_if(*since, [&](const auto& entry) { return !present.contains(entry.first); });
+  for (const auto& principal : present) since->emplace(principal, now);
+}
+
 }  // namespace
+
+Principals RingWatch::settled(const Since& since, Instant now) const {
+  Principals result;
+  for (const auto& [principal, start] : since) {
+    if (now - start > operation_) result.insert(principal);
+  }
+  return result;
+}
 
 void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, Instant now,
                             const std::function<RingView()>& view) {
@@ -35,14 +49,13 @@ void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, I
   ++checks_;
   const RingView all = view();
   const Principals present = principals(all);
-  Principals established;
-  for (const auto& [principal, since] : principal_since_) {
-    if (now - since > operation_) established.insert(principal);
-  }
   broken_ = broken_shape(all);
-  if (!broken_) broken_ = broken_history(all, successors_, established, present);
-  std::erase_if(principal_since_, [&](const auto& entry) { return !present.contains(entry.first); });
-  for (const auto& principal : present) principal_since_.emplace(principal, now);
+  if (!broken_) {
+    broken_ = broken_history(all, successors_, settled(principal_since_, now), settled(announced_since_, now),
+                             present);
+  }
+  update(&principal_since_, present, now);
+  update(&announced_since_, with_live_head(all, present), now);
 }
 
 bool may_crash(RingView view, const std::vector<RingId>& gone, std::size_t successors) {

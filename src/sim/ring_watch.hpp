@@ -31,10 +31,16 @@ class RingWatch {
   [[nodiscard]] std::uint64_t checks() const { return checks_; }
 
  private:
+  using Since = std::map<Principals::value_type, Instant>;
+
+  // Those who have been so for longer than an operation takes.
+  [[nodiscard]] Principals settled(const Since& since, Instant now) const;
+
   std::size_t successors_;
   Duration operation_;
   std::map<OwnerId, std::uint64_t> pointers_;  // a hash of all of them
-  std::map<Principals::value_type, Instant> principal_since_;
+  Since principal_since_;
+  Since announced_since_;
   std::optional<std::string> broken_;
   std::uint64_t checks_ = 0;
   bool crashed_ = false;

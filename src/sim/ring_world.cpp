@@ -56,6 +56,10 @@ class RingWorld::SimPeers final : public ring::Peers {
       return reply(world, world.host_of_.at(to.id), from, box,
                    fail(ErrorCode::kNotFound, "another incarnation"));
     }
+    if (world.misbehave) {
+      if (auto lie = world.misbehave(from, to, request))
+        return reply(world, world.host_of_.at(to.id), from, box, std::move(*lie));
+    }
     boost::asio::co_spawn(world.loop.executor(member->owner),
                           serve(&world, world.host_of_.at(to.id), from, vserver, request, std::move(box)),
                           Detached{});
@@ -98,8 +102,10 @@ std::vector<ring::Contact> RingWorld::make_contacts(std::size_t host) {
   ring::Contact contact;
   contact.host = fmt::format("n{}.example", host);
   contact.address.bytes = {0x20, 0x01, 0x0D, 0xB8};
+  const std::size_t network = std::min(host, options_.first_of_hoster);
   for (int i = 0; i < 4; ++i)
-    contact.address.bytes[4 + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(host >> (24 - 8 * i));
+    contact.address.bytes[4 + static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>(network >> (24 - 8 * i));
   contact.incarnation = ++incarnations_[host];
   std::vector<ring::Contact> contacts;
   for (std::uint8_t i = 0; i < options_.vservers; ++i) {
@@ -133,6 +139,7 @@ void RingWorld::start(std::size_t host) { add(host).membership.start(true); }
 
 // Some that are members, at random; in a large ring nobody knows everybody.
 Task<std::vector<ring::Contact>> RingWorld::find_bootstrap() {
+  if (bootstrap) co_return bootstrap();
   std::vector<ring::Contact> known;
   std::vector<std::size_t> hosts;
   for (const auto& [host, member] : members_) hosts.push_back(host);
@@ -168,7 +175,9 @@ void RingWorld::build(std::size_t hosts) {
   const std::size_t n = order.size();
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<ring::Contact> successors;
-    for (std::size_t step = 1; step < std::min(n, 4 * tuning_.successors); ++step)
+    const std::size_t listed =
+        options_.built_successors > 0 ? options_.built_successors + 1 : 4 * tuning_.successors;
+    for (std::size_t step = 1; step < std::min(n, listed); ++step)
       successors.push_back(order[(i + step) % n]->self());
     std::map<unsigned, ring::Contact> fingers;
     if (n > tuning_.successors + 1) {

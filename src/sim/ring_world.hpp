@@ -5,6 +5,7 @@
 // live host.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,9 @@ struct NetworkFaults {
 
 struct RingOptions {
   std::uint8_t vservers = 1;  // per host
+  // Entries that build() puts into a successor list, at most; zero: as many as the protocol keeps.
+  std::size_t built_successors = 0;
+  std::size_t first_of_hoster = SIZE_MAX;  // from this host on they all stand in one /64
   ring::Membership::Options membership;
 };
 
@@ -78,6 +82,13 @@ class RingWorld {
   // True if `host` may crash without leaving the assumptions: nobody loses its last live successor, and
   // enough principals remain.
   [[nodiscard]] bool may_crash(std::size_t host) const;
+
+  // Answers in the place of a vserver that does not follow the protocol, to that host. Nothing: it does.
+  std::function<std::optional<Result<ring::Reply>>(std::size_t from, const ring::Contact& asked,
+                                                   const ring::Request&)>
+      misbehave;
+  // Whom hosts know beforehand; by default some members at random.
+  std::function<std::vector<ring::Contact>()> bootstrap;
 
   Loop loop;
   NetworkFaults faults;

@@ -25,10 +25,10 @@ struct Detached {
   }
 };
 
-IpAddress address_of(std::size_t i, bool is_node) {
+IpAddress address_of(std::size_t i, HostKind kind) {
   IpAddress address;
   address.bytes = {0x20, 0x01, 0x0D, 0xB8};
-  address.bytes[4] = is_node ? 1 : 2;
+  address.bytes[4] = static_cast<std::uint8_t>(static_cast<int>(kind) + 1);
   address.bytes[6] = static_cast<std::uint8_t>(i >> 8U);
   address.bytes[7] = static_cast<std::uint8_t>(i);
   address.bytes[15] = 1;
@@ -75,16 +75,16 @@ struct World::Origin {
 
 class World::SimHttp final : public HttpClient {
  public:
-  SimHttp(World& world, std::size_t number, bool is_node, OwnerId owner)
-      : world_(world), number_(number), is_node_(is_node), owner_(owner) {}
+  SimHttp(World& world, std::size_t number, HostKind kind, OwnerId owner)
+      : world_(world), number_(number), kind_(kind), owner_(owner) {}
 
   Task<Result<HttpResponse>> send(HttpCall call) override {
     ++world_.messages;
     const auto name = world_.names_.find(call.url.host);
     if (name == world_.names_.end()) co_return fail(ErrorCode::kUnavailable, "no such host");
-    const auto [target, to_node] = name->second;
+    const auto [target, target_kind] = name->second;
     // The certificate is of the host by construction; the address must be in the prefix asked for.
-    const IpAddress address = address_of(target, to_node);
+    const IpAddress address = address_of(target, target_kind);
     if (call.required_prefix && *call.required_prefix != address.prefix64()) {
       co_return fail(ErrorCode::kDenied, "the host has no address in the claimed prefix");
     }
@@ -98,12 +98,11 @@ class World::SimHttp final : public HttpClient {
       request.headers = std::move(call.headers);
       request.headers.set("Host", call.url.authority());
       request.body = std::move(call.body);
-      request.peer = address_of(number_, is_node_);
+      request.peer = address_of(number_, kind_);
       world_.loop.at(
           world_.loop.now() + world_.delay(), kWorld,
-          [world = &world_, from = number_, target, to_node, request = std::move(request), box]() mutable {
-            arrive(*world, from, target, to_node, std::move(request), std::move(box));
-          });
+          [world = &world_, from = number_, target, kind = target_kind, request = std::move(request),
+           box]() mutable { arrive(*world, from, target, kind, std::move(request), std::move(box)); });
     }
     co_await world_.loop.wait(owner_, box->token, deadline);
     if (!box->value) co_return fail(ErrorCode::kTimedOut, "no answer");
@@ -113,9 +112,12 @@ class World::SimHttp final : public HttpClient {
  private:
   using Answer = std::shared_ptr<Box<Result<HttpResponse>>>;
 
-  static void arrive(World& world, std::size_t from, std::size_t target, bool to_node, HttpRequest request,
+  static void arrive(World& world, std::size_t from, std::size_t target, HostKind kind, HttpRequest request,
                      Answer box) {
-    if (!to_node) {
+    if (kind == HostKind::kSubscriber) {
+      return reply(world, target, from, box, world.endpoints_.at(target).answer(request, world.loop.now()));
+    }
+    if (kind == HostKind::kInstance) {
       boost::asio::co_spawn(world.loop.executor(kWorld),
                             serve(&world, target, from, world.origin_answer(target, std::move(request)), box),
                             Detached{});
@@ -146,7 +148,7 @@ class World::SimHttp final : public HttpClient {
 
   World& world_;
   std::size_t number_;
-  bool is_node_;
+  HostKind kind_;
   OwnerId owner_;
 };
 
@@ -176,11 +178,20 @@ node::Config World::config_of(std::size_t i) const {
   node::Config config;
   config.host = node_host(i);
   config.port = kPort;
-  config.address = address_of(i, true);
+  config.address = address_of(i, HostKind::kNode);
   config.vservers = options_.vservers;
+  config.balance = options_.balance;
+  config.kappa = std::max(config.vservers, options_.kappa);
+  config.balance_every = options_.balance_every;
+  config.balance_patience = options_.balance_every;
+  config.storage_capacity = options_.storage_capacity(i);
   config.relay_replicas = options_.relay_replicas;
   config.storage_replicas = options_.storage_replicas;
   config.stabilise = options_.stabilise;
+  config.reconcile = options_.reconcile;
+  config.deliveries_per_second = options_.deliveries_per_second;
+  config.cooldown_seconds = options_.cooldown_seconds;
+  config.posts_an_hour = options_.posts_an_hour;
   config.create = i == 0;
   config.instances = {origin_host(i)};
   // Everybody knows a few others from the start.
@@ -191,8 +202,8 @@ node::Config World::config_of(std::size_t i) const {
 }
 
 void World::start_node(std::size_t i) {
-  names_[node_host(i)] = {i, true};
-  names_[origin_host(i)] = {i, false};
+  names_[node_host(i)] = {i, HostKind::kNode};
+  names_[origin_host(i)] = {i, HostKind::kInstance};
   if (!hosts_.contains(i)) {
     const std::string seed = fmt::format("{:032}", i + 1);
     hosts_[i] =
@@ -205,7 +216,7 @@ void World::start_node(std::size_t i) {
   run.owner = ++last_owner_;
   host_of_owner_[run.owner] = i;
   run.clock = std::make_unique<LoopClock>(loop, run.owner);
-  run.http = std::make_unique<SimHttp>(*this, i, true, run.owner);
+  run.http = std::make_unique<SimHttp>(*this, i, HostKind::kNode, run.owner);
   boost::asio::co_spawn(loop.executor(run.owner), boot(i), Detached{});
 }
 
@@ -222,12 +233,23 @@ Task<void> World::boot(std::size_t i) {
   run.stores = std::move(*stores);
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
   TR_ASSERT(incarnation);
-  node::Environment environment{*run.clock,          loop.executor(run.owner),
-                                *run.http,           workers_,
-                                run.stores->relay,   run.stores->instances,
-                                run.stores->blocks,  run.stores->replays,
-                                run.stores->fasp,    run.stores->history, log_,
+  node::Environment environment{*run.clock,
+                                loop.executor(run.owner),
+                                *run.http,
+                                workers_,
+                                run.stores->relay,
+                                run.stores->instances,
+                                run.stores->blocks,
+                                run.stores->replays,
+                                run.stores->fasp,
+                                run.stores->history,
+                                log_,
                                 rng_.next()};
+  db::SqliteMeta* const meta = &run.stores->meta;
+  const auto places = co_await meta->get("places");
+  TR_ASSERT(places);
+  environment.places = *places;
+  environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.
   if (*incarnation > 1) config.create = false;
@@ -329,36 +351,43 @@ bool World::may_crash(std::size_t i) const {
   });
 }
 
-bool World::is_settled() {
+std::string World::unsettled() {
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     std::map<RingId, Segment> segments;
     for (const std::size_t i : up()) {
-      if (!hosts_.at(i)->run->node) return false;
+      if (!hosts_.at(i)->run->node) return fmt::format("node {} is starting", i);
       for (const auto& vserver : node(i).rings().of(ring).vservers()) {
         const auto serving = vserver->serving();
-        if (!serving || vserver->missing()) return false;
+        if (!serving || vserver->missing())
+          return fmt::format("node {} does not serve all its part of the {} ring", i, ring::to_string(ring));
         segments[vserver->self().id] = *serving;
       }
     }
+    if (segments.empty()) return fmt::format("the {} ring has no member", ring::to_string(ring));
     // Each begins where the one before it ends.
-    if (segments.empty()) return false;
     RingId before = segments.rbegin()->first;
     for (const auto& [id, segment] : segments) {
-      if (segments.size() > 1 && segment.from != before) return false;
+      if (segments.size() > 1 && segment.from != before)
+        return fmt::format("parts of the {} ring do not meet at {}", ring::to_string(ring),
+                           before.short_hex());
       before = id;
     }
   }
-  return true;
+  return {};
 }
 
-bool World::is_quiet() {
-  return is_settled() &&
-         std::ranges::all_of(
-             up(),
-             [this](std::size_t i) { return node(i).is_idle() && node(i).subscriber().is_settled(); }) &&
-         std::ranges::all_of(posts_, [](const Post& post) {
-           return post.acknowledged && (!post.deletion_sent || post.deleted);
-         });
+std::string World::unrest() {
+  if (std::string reason = unsettled(); !reason.empty()) return reason;
+  for (const std::size_t i : up()) {
+    if (!node(i).is_idle())
+      return fmt::format("node {} has something to send: {}", i, json::serialize(node(i).status()));
+    if (!node(i).subscriber().is_settled()) return fmt::format("node {} is not subscribed everywhere", i);
+  }
+  for (const Post& post : posts_) {
+    if (!post.acknowledged || (post.deletion_sent && !post.deleted))
+      return fmt::format("{} is not acknowledged", post.uri);
+  }
+  return {};
 }
 
 // --- instances ---------------------------------------------------------------------------------------------
@@ -368,7 +397,7 @@ World::Origin& World::origin(std::size_t i) {
   if (!slot) {
     const std::string seed = fmt::format("{:032}", 1'000'000 + i);
     slot = std::make_unique<Origin>(Origin{crypto::PrivateKey::ed25519_from_seed(seed),
-                                           std::make_unique<SimHttp>(*this, i, false, kWorld),
+                                           std::make_unique<SimHttp>(*this, i, HostKind::kInstance, kWorld),
                                            std::make_unique<LoopClock>(loop, kWorld),
                                            {},
                                            {}});
@@ -381,6 +410,7 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
   response.headers.add("Content-Type", "application/activity+json");
   const std::string base = "https://" + origin_host(i);
   Origin& server = origin(i);
+  if (request.method == "GET") on_fetch(i);
   if (request.target == "/users/alice") {
     const std::string id = base + "/users/alice";
     response.body = json::serialize(json::object{
@@ -425,6 +455,7 @@ std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
                                {"to", "https://www.w3.org/ns/activitystreams#Public"},
                                {"object", note}};
   posts_.push_back({i, uri, std::move(tags)});
+  posts_.back().published = loop.now();
   detail::spawn_for_world(loop, deliver_post(i, number, json::serialize(create), false));
   return number;
 }
@@ -472,9 +503,28 @@ bool World::forge(std::size_t from, std::size_t to, std::string body) {
   call.body = std::move(body);
   fediverse::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
                        loop.wall_now());
-  SimHttp http(*this, from, true, kWorld);
+  SimHttp http(*this, from, HostKind::kNode, kWorld);
   const auto response = await(http.send(std::move(call)), std::chrono::seconds(30));
   return response && *response && (*response)->status >= 200 && (*response)->status < 300;
+}
+
+// --- subscribers without nodes -----------------------------------------------------------------------------
+
+std::size_t World::add_endpoint() {
+  const std::size_t number = kFirstEndpoint + endpoints_.size();
+  const std::string host = fmt::format("tags.s{}.example", number);
+  names_[host] = {number, HostKind::kSubscriber};
+  const std::string seed = fmt::format("{:032}", 2'000'000 + number);
+  endpoints_.emplace(number, Endpoint("https://" + host, crypto::PrivateKey::ed25519_from_seed(seed)));
+  return number;
+}
+
+Task<bool> World::follow(std::size_t endpoint, std::size_t owner, std::string tag) {
+  Endpoint& subscriber = endpoints_.at(endpoint);
+  SimHttp http(*this, endpoint, HostKind::kSubscriber, kWorld);
+  HttpCall call = subscriber.follow("https://" + node_host(owner), tag, loop.now(), loop.wall_now());
+  const Result<HttpResponse> response = co_await http.send(std::move(call));
+  co_return response && response->status == 200 && response->body.contains("\"refused\":[]");
 }
 
 // --- reading -----------------------------------------------------------------------------------------------
@@ -491,6 +541,8 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
     cursor = (*page)->next;
   }
 }
+
+storage::HistoryStore& World::history_store(std::size_t i) { return hosts_.at(i)->run->stores->history; }
 
 std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
   std::multiset<std::string> live;

@@ -17,6 +17,7 @@
 #include "db/stores.hpp"
 #include "node/node.hpp"
 #include "sim/disk.hpp"
+#include "sim/endpoint.hpp"
 #include "sim/loop.hpp"
 #include "sim/ring_world.hpp"
 
@@ -27,8 +28,22 @@ struct WorldOptions {
   unsigned relay_replicas = 2;
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(2);
+  Duration reconcile = std::chrono::minutes(30);
+  std::uint32_t deliveries_per_second = 400'000;  // that a relay may send
+  std::uint32_t cooldown_seconds = 60;            // before a set of relays is halved
+  std::uint32_t posts_an_hour = 60;               // of one author under one hashtag
+  // Nodes choose and change their places on the rings.
+  bool balance = false;
+  unsigned kappa = 8;
+  Duration balance_every = std::chrono::seconds(60);
+  std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
+    return std::uint64_t{1} << 30U;
+  };
   bool log = false;  // to stderr
 };
+
+// What runs on a machine: a node, the instance whose posts it takes, or an Endpoint.
+enum class HostKind : std::uint8_t { kNode, kInstance, kSubscriber };
 
 class World {
  public:
@@ -56,9 +71,12 @@ class World {
   [[nodiscard]] std::uint64_t checks() const;
   [[nodiscard]] bool may_crash(std::size_t i) const;
   // Every node is a member of both rings and serves all it owns; every key has exactly one serving owner.
-  [[nodiscard]] bool is_settled();
+  [[nodiscard]] bool is_settled() { return unsettled().empty(); }
   // Settled, and nothing waits to be sent anywhere.
-  [[nodiscard]] bool is_quiet();
+  [[nodiscard]] bool is_quiet() { return unrest().empty(); }
+  // The first thing that stands against it, for people; empty: nothing.
+  [[nodiscard]] std::string unsettled();
+  [[nodiscard]] std::string unrest();
 
   // --- people -----------------------------------------------------------------------------------------
   struct Post {
@@ -68,6 +86,7 @@ class World {
     bool acknowledged = false;
     bool deleted = false;  // and the deletion acknowledged
     bool deletion_sent = false;
+    Instant published{};
   };
   // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for
   // ever, as servers do.
@@ -75,16 +94,34 @@ class World {
   void remove(std::size_t post);
   [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
 
+  // Called when somebody fetches a document from the instance of a node.
+  std::function<void(std::size_t i)> on_fetch = [](std::size_t) {};
+
+  // Another subscriber that is no node. Its number is its own.
+  std::size_t add_endpoint();
+  // It follows a hashtag at that node. True if the node has taken it.
+  [[nodiscard]] Task<bool> follow(std::size_t endpoint, std::size_t owner, std::string tag);
+  [[nodiscard]] const std::map<std::size_t, Endpoint>& endpoints() const { return endpoints_; }
+
   // Delivers an activity in the name of node `from`, of which that node knows nothing: afterwards the two
   // disagree, as they do when one of them has restored a backup. False unless it was taken.
   bool forge(std::size_t from, std::size_t to, std::string body);
 
+  // Lets time pass until `done`, at most `limit`. Whether it was.
+  template <class Done>
+  bool run_until(Duration limit, Done done) {
+    const Instant end = loop.now() + limit;
+    while (loop.now() < end && !done()) loop.run_for(std::chrono::milliseconds(500));
+    return done();
+  }
   // Runs a coroutine on behalf of the world and waits for it, letting time pass; nothing after `limit`.
   template <class T>
   std::optional<T> await(Task<T> task, Duration limit);
   // The tag's whole history read page by page through node i; nothing if a page failed.
   std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
                                                             std::size_t page_size);
+  // What is on the disk of node i, to look at and to tamper with.
+  [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
 
@@ -113,7 +150,9 @@ class World {
   OwnerId last_owner_ = 0;
   std::map<std::size_t, std::unique_ptr<Host>> hosts_;
   std::map<std::size_t, std::unique_ptr<Origin>> origins_;
-  std::map<std::string, std::pair<std::size_t, bool>> names_;  // host name -> (number, is a node)
+  static constexpr std::size_t kFirstEndpoint = 10'000;
+  std::map<std::size_t, Endpoint> endpoints_;
+  std::map<std::string, std::pair<std::size_t, HostKind>> names_;  // by host name
   std::vector<Post> posts_;
   std::map<std::size_t, int> parts_;
   std::map<OwnerId, std::size_t> host_of_owner_;

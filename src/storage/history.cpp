@@ -53,6 +53,10 @@ bool HistoryCursor::before(const HistoryEntry& entry) const {
   return entry.published < published || (entry.published == published && entry.uri < uri);
 }
 
+std::int64_t hour_of(WallTime time) {
+  return std::chrono::floor<std::chrono::hours>(time).time_since_epoch().count();
+}
+
 bool newer(const HistoryEntry& a, const HistoryEntry& b) { return HistoryCursor::of(a).before(b); }
 
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed) {

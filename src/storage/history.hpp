@@ -50,6 +50,35 @@ struct HistoryPage {
   std::optional<HistoryCursor> next;
 };
 
+// The posts of a hashtag in one hour, found by place: in the order of keys, then of hours since 1970. It is
+// what replicas compare (reconcile.hpp).
+struct HourPlace {
+  RingId key;
+  std::int64_t hour = 0;
+
+  friend auto operator<=>(const HourPlace&, const HourPlace&) = default;
+};
+
+// Both ends belong to it; it does not wrap.
+struct HourRange {
+  HourPlace first;
+  HourPlace last;
+
+  friend bool operator==(const HourRange&, const HourRange&) = default;
+};
+
+// What there is in a range: equal in two stores if, and but for a chance of 2^-62 only if, these have the
+// same posts and tombstones there. The digest is a sum of hashes modulo 2^62, so that order does not matter
+// and an entry is added or replaced by adding.
+struct HourDigest {
+  HourRange range;
+  std::uint64_t posts = 0;  // tombstones included
+  std::uint64_t digest = 0;
+
+  friend bool operator==(const HourDigest&, const HourDigest&) = default;
+};
+
+std::int64_t hour_of(WallTime time);
 // How much a hashtag was used on a day (UTC).
 struct HistoryDay {
   std::chrono::sys_days day;
@@ -99,9 +128,27 @@ class HistoryStore {
   virtual Task<Result<std::vector<HistoryEntry>>> segment(Segment segment, std::string after_tag,
                                                           std::optional<HistoryCursor> after,
                                                           std::size_t limit) = 0;
+  // Of each range the digest, hours before `since` left out.
+  virtual Task<Result<std::vector<HourDigest>>> digests(std::vector<HourRange> ranges,
+                                                        std::int64_t since) = 0;
+  // The range cut into at most that many, with about as many hours that have posts in each. Together they are
+  // the range, without gaps.
+  virtual Task<Result<std::vector<HourDigest>>> split(HourRange range, std::int64_t since,
+                                                      std::size_t parts) = 0;
+  // Entries of the range, tombstones included: hour after hour, in each newest first and after that place.
+  virtual Task<Result<std::vector<HistoryEntry>>> entries(HourRange range, std::int64_t since,
+                                                          std::optional<HistoryCursor> after,
+                                                          std::size_t limit) = 0;
+  // How many entries each hashtag has, by key, from the first after that key on: what its keys weigh.
+  struct Weight {
+    RingId key;
+    std::uint64_t entries = 0;
+  };
+  virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
+    std::uint64_t octets = 0;  // of the whole database, if that is one
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

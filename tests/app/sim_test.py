@@ -36,6 +36,16 @@ def main():
     check("look-ups find the owner in few calls", scale["lookups_failed"] == 0 and 1 <= scale["calls_mean"] < scale["calls_bound"], scale)
     check("the ring heals", "healed_s" in scale, scale)
 
+    plain = json.loads(run("attack", "--nodes", "200", "--strategy", "plain", "--lookups", "2000").stdout)
+    check("plain look-ups do as theory says", abs(plain["success_rate"] - plain["closed_form"]) < 0.04, plain)
+    attack = json.loads(run("attack", "--nodes", "200", "--malicious", "0.2", "--queries", "64", "--lookups", "300", "--seed", "2", "--json", "-").stdout)
+    check("secure look-ups find the owner", attack["true_owner_rate"] >= 0.98 and attack["lookups"] == 300, attack)
+    check("an honest owner is rarer", attack["success_rate"] < attack["true_owner_rate"], attack)
+    check("an unknown strategy is bad input", run("attack", "--strategy", "none").returncode == 2)
+    targeting = json.loads(run("targeting", "--nodes", "100").stdout)["rows"]
+    wrong = [row for row in targeting if abs(row["success_simulated"] - row["success_computed"]) > 0.15]
+    check("what targeting costs is what it takes", not wrong and len(targeting) == 48, wrong)
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "nodes.tsv").write_text("domain\taddress\tweight\na.example\t2001:db8:1::1\t3\nb.example\t2001:db8:2::1\t1\n")
@@ -51,6 +61,16 @@ def main():
         check("the bound is no worse than what it starts from",
               table["bound"]["bytes_over_ratio"] <= table["paper"]["bytes_over_ratio"] + 1e-9)
         check("the report is a page", (path / "out.html").read_text().startswith("<!DOCTYPE html>"))
+        (path / "outages.tsv").write_text("rank\tdown\tup\n1\t2\t5\n")
+        (path / "stream.tsv").write_text("rank_before\tposts\nall\t" + " ".join(f"{hour}:9" for hour in range(48)) + "\n0\t0:40\n")
+        moving = run("dynamic", "--nodes", "30", "--outages-file", str(path / "outages.tsv"), "--stream-file", str(path / "stream.tsv"),
+                     "--json", "-", "--report", str(path / "dynamic.html"))
+        figures = json.loads(moving.stdout)
+        check("dynamic runs on other tables", figures["hours"] == 48 and figures["recommended"]["outages"] == 1, moving.stderr)
+        check("dynamic reports", "Bytes above capacity" in (path / "dynamic.html").read_text())
+        (path / "bad_stream.tsv").write_text("rank_before\tposts\n1\t0:1\n")
+        bad = run("dynamic", "--stream-file", str(path / "bad_stream.tsv"))
+        check("a stream without its hours is bad input", bad.returncode == 2 and "no line 'all'" in bad.stderr, bad.stderr)
         (path / "bad.tsv").write_text("domain\taddress\tweight\na.example\tnowhere\t3\n")
         bad = run("table1", "--nodes-file", str(path / "bad.tsv"))
         check("a bad table is bad input", bad.returncode == 2 and "line 2: 'nowhere' is no address" in bad.stderr, bad.stderr)
@@ -59,7 +79,7 @@ def main():
         check("what cannot be written is said", unwritable.returncode == 1 and "cannot be written" in unwritable.stderr)
     check("an unknown study is bad input", run("tabel1").returncode == 2)
     check("no study at all is bad input", run().returncode == 2)
-    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "table1", "parameters"})
+    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "targeting", "dynamic", "table1", "parameters"})
     print(f"{checks - failures} passed, {failures} failed")
     return 1 if failures else 0
 

@@ -55,10 +55,48 @@ TEST(KChoices, TheCheapestPlaceIsChosen) {
 
 TEST(KChoices, AMoveMustGainWhatItsCarryingCosts) {
   const Bearer self{.load = 50, .capacity = 100};
-  EXPECT_TRUE(is_worth({}, self, -0.01, 1'000));
-  EXPECT_FALSE(is_worth({}, self, 0, 0));
-  EXPECT_TRUE(is_worth({.epsilon = 0.1}, self, -0.11, 100));
-  EXPECT_FALSE(is_worth({.epsilon = 0.1}, self, -0.09, 100));
+  EXPECT_TRUE(is_worth({}, self, {.cost = -0.01, .carried = 1'000}));
+  EXPECT_FALSE(is_worth({}, self, {.cost = 0, .carried = 0}));
+  EXPECT_TRUE(is_worth({.epsilon = 0.1}, self, {.cost = -0.11, .carried = 100}));
+  EXPECT_FALSE(is_worth({.epsilon = 0.1}, self, {.cost = -0.09, .carried = 100}));
+}
+
+Surroundings beside(Bearer successor) {
+  Surroundings around;
+  around.self = {10, 100};
+  Place place;
+  place.index = 5;
+  place.load = 50;
+  place.successor = successor;
+  place.successor_node = 1;
+  around.free = {place};
+  return around;
+}
+
+TEST(BestMove, WithReliefOnlyWhoIsOverloadedForLongIsRelieved) {
+  const Parameters restless{.overload = 10};
+  const Parameters calm{.overload = 10, .relief = 0.5};
+  const Bearer busy{90, 100};
+  const Bearer overloaded{140, 100};
+  EXPECT_EQ(best_move(restless, beside({94, 100}), true).to, 5U);
+  EXPECT_EQ(best_move(calm, beside(busy), true).to, std::nullopt);
+  EXPECT_EQ(best_move(calm, beside(overloaded), true).to, 5U);
+  EXPECT_EQ(best_move(calm, beside({140, 100, false}), true).to, std::nullopt) << "since a moment ago";
+}
+
+TEST(BestMove, WhatIsCarriedMustRelieveEnough) {
+  // 5 above U, for 50 carried.
+  const Bearer hardly{100, 100};
+  EXPECT_EQ(best_move({.overload = 100, .relief = 0.05}, beside(hardly), true).to, 5U);
+  EXPECT_EQ(best_move({.overload = 100, .relief = 0.2}, beside(hardly), true).to, std::nullopt);
+}
+
+TEST(BestMove, OfEqualPlacesTheNodeStays) {
+  Surroundings around = beside({50, 100});
+  around.self = {65, 100};
+  around.active = around.free;
+  around.active[0].index = 1;
+  EXPECT_EQ(best_move({}, around, false).to, std::nullopt);
 }
 
 }  // namespace

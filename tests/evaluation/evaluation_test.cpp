@@ -137,6 +137,38 @@ TEST(Balancing, TheSameSeedGivesTheSamePlacement) {
   EXPECT_NE(balance_network(network, options).fit.mean_abs_gib, first);
 }
 
+// What a move is said to gain, on the figures of the neighbours alone, is what it gains.
+TEST(Balancing, AMoveGainsWhatItIsSaidTo) {
+  Placing placing;
+  placing.scheme = ring::IdScheme::kSpread;
+  const Network network = small_network(placing, 60);
+  Placement placement(network);
+  Rng rng(4);
+  for (std::uint32_t site = 0; site < network.sites.size(); ++site) {
+    if (rng.chance(0.3)) placement.activate(site);
+  }
+  balance::Parameters parameters;
+  parameters.normalised = false;
+  const auto mismatch = [&] {
+    double sum = 0;
+    for (std::uint32_t node = 0; node < network.capacity.size(); ++node)
+      sum += std::abs(parameters.target() * network.capacity[node] - placement.load(node));
+    return sum;
+  };
+  unsigned relocations = 0;
+  for (std::uint32_t step = 0; step < 600; ++step) {
+    const std::uint32_t node = step % 60;
+    const balance::Move move = balance::best_move(parameters, look_around(placement, node), step % 2 == 0);
+    if (move.cost >= 0) continue;
+    const double before = mismatch();
+    if (move.from) placement.deactivate(static_cast<std::uint32_t>(*move.from));
+    if (move.to) placement.activate(static_cast<std::uint32_t>(*move.to));
+    EXPECT_NEAR(mismatch() - before, move.cost, 1e-6);
+    if (move.from && move.to) ++relocations;
+  }
+  EXPECT_GT(relocations, 20U);
+}
+
 TEST(Balancing, AHighEpsilonMovesLess) {
   const Network network = small_network({});
   BalancingOptions options;

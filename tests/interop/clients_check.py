@@ -17,7 +17,7 @@ from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
 
 HERE = Path(__file__).parent
 PORT = 9445
-SECRET = "only the administrator knows"
+SECRET = "only-the-administrator-knows"
 POSTS = 25
 
 # toot lives in the network of the test: names and certificates of its own.

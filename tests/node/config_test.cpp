@@ -121,6 +121,8 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->relay_replicas, 4U);
   EXPECT_EQ(config->storage_replicas, 8U);
   EXPECT_EQ(config->stabilise, std::chrono::seconds(1));
+  EXPECT_EQ(config->deliveries_per_second, 40'000U);
+  EXPECT_EQ(config->cooldown_seconds, 120U);
   EXPECT_EQ(config->instances, (std::vector<std::string>{"oak.example", "birch.example"}));
   EXPECT_TRUE(config->open);
   EXPECT_TRUE(config->people);
@@ -236,6 +238,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"ring", "storage_replicas", "-4", "ring.storage_replicas: " + kReplicas},
         BadValue{"ring", "stabilise_ms", "99", "ring.stabilise_ms: must be a number from 100 to 600000"},
         BadValue{"ring", "stabilise_ms", "600001", "ring.stabilise_ms: must be a number from 100 to 600000"},
+        BadValue{"relay", "deliveries_per_second", "9",
+                 "relay.deliveries_per_second: must be a number from 10 to 100000000"},
+        BadValue{"relay", "cooldown_seconds", "3601",
+                 "relay.cooldown_seconds: must be a number from 10 to 3600"},
         BadValue{"publish", "mastodon_database", "{ host = \"a.example\" }",
                  "publish.mastodon_database: " + kDatabase},
         BadValue{"publish", "mastodon_database", "{ host = \"a.example\", port = \"1\" }",

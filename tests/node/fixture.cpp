@@ -144,6 +144,7 @@ Config NodeTest::config() {
   config.host = "tags.home.example";
   config.address = *IpAddress::parse("2001:db8:1::1");
   config.vservers = 1;
+  config.balance = false;
   config.create = true;
   config.stabilise = std::chrono::seconds(2);
   config.instances = {"home.example"};

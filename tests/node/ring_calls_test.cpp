@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <functional>
 
+#include "node/anti_entropy.hpp"
 #include "node/fixture.hpp"
 #include "ring/codec.hpp"
 
@@ -226,6 +227,59 @@ class TransferCalls : public RingCalls {
 
 TEST_F(TransferCalls, AStrangerInOrderIsToldToWaitUntilItIsKnownInTheRing) {
   expect_refused(transfer(asked(), peer), 503, "busy", "your place in the ring is not known here yet");
+}
+
+// Who may ask is checked as for every transfer, before what is asked.
+TEST_F(TransferCalls, AQuestionAboutHoursIsReadWithSuspicion) {
+  const auto read = [](const char* text) { return comparisons_from_json(*json::parse_object(text)); };
+  const std::string zero(64, '0');
+  const auto range = [&](const std::string& first, const std::string& last, const std::string& rest) {
+    return R"({"ranges":[{"first":")" + first + R"(","last":")" + last + R"(",)" + rest + "}]}";
+  };
+  const std::string digest = R"("posts":1,"digest":"0f")";
+  EXPECT_TRUE(read(range(zero + "~5", zero + "~5", digest).c_str()));
+  EXPECT_FALSE(read("{}"));
+  EXPECT_FALSE(read(R"({"ranges":[7]})"));
+  EXPECT_FALSE(read(range(zero + "~5", zero + "~4", digest).c_str()));
+  EXPECT_FALSE(read(range("00~5", zero + "~5", digest).c_str()));
+  EXPECT_FALSE(read(range(zero, zero + "~5", digest).c_str()));
+  EXPECT_FALSE(read(range(zero + "~5x", zero + "~6", digest).c_str()));
+  EXPECT_FALSE(read(range(zero + "~5", zero + "~99999999999999", digest).c_str()));
+  EXPECT_FALSE(read(range(zero + "~5", zero + "~5", R"("posts":-1,"digest":"0f")").c_str()));
+  EXPECT_FALSE(read(range(zero + "~5", zero + "~5", R"("posts":1,"digest":"xyz")").c_str()));
+  EXPECT_FALSE(read(range(zero + "~5", zero + "~5", R"("posts":1,"digest":"")").c_str()));
+  EXPECT_FALSE(read(range(zero + "~5", zero + "~5", digest + R"(,"after":"nowhere")").c_str()));
+}
+
+TEST_F(TransferCalls, QuestionsAndAnswersAboutHoursAreReadAsTheyWereWritten) {
+  const storage::HourPlace first{RingId::power_of_two(9), -3};
+  const storage::HourPlace last{RingId::power_of_two(200), 490'000};
+  const storage::HistoryCursor after{WallTime(Duration(1'763'691'840'000)), "https://a.example/1"};
+  const std::vector<storage::Comparison> asked = {{{{first, last}, 7, 0xABCDEF}, std::nullopt},
+                                                  {{{last, last}, 900, 1}, after}};
+  const auto read = comparisons_from_json(to_json(asked, 0));
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 2U);
+  EXPECT_EQ((*read)[0].own, asked[0].own);
+  EXPECT_FALSE((*read)[0].after);
+  ASSERT_TRUE((*read)[1].after);
+  EXPECT_EQ((*read)[1].after->text(), after.text());
+
+  std::vector<storage::Difference> differences(3);
+  differences[0].parts = {{{first, {first.key, 5}}, 3, 4}, {{{first.key, 6}, last}, 5, 6}};
+  differences[1].index = 1;
+  differences[1].entries = {{"cats", "https://a.example/2", "https://a.example/u", after.published, true}};
+  differences[1].next = after;
+  differences[2].later = true;
+  const auto answer = differences_from_json(to_json(differences), asked);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->size(), 3U);
+  EXPECT_EQ((*answer)[0].parts, differences[0].parts);
+  EXPECT_EQ((*answer)[1].index, 1U);
+  EXPECT_EQ((*answer)[1].entries, differences[1].entries);
+  EXPECT_EQ((*answer)[1].next->text(), after.text());
+  EXPECT_TRUE((*answer)[2].later);
+  EXPECT_FALSE(differences_from_json(to_json(differences), {asked[0]}));
 }
 
 TEST_F(TransferCalls, UnsignedIsRefused) {

@@ -161,6 +161,15 @@ TEST_F(LanesTest, WaitsLongerAfterEachFailureAndStartsAnewAfterASuccess) {
   EXPECT_GE(sent.size(), before + 2);
 }
 
+TEST_F(LanesTest, ADestinationThatTakesPartsOfABatchIsNotWaitedForLongerEachTime) {
+  failing = {"d"};
+  taken_of_failed = 1;
+  Lanes<int>& queue = open();
+  for (int i = 0; i < 20; ++i) queue.push("d", i);
+  loop.run_for(std::chrono::seconds(40));  // 20 waits of 1.5 s at most
+  EXPECT_TRUE(queue.idle());
+}
+
 TEST_F(LanesTest, NewItemsDoNotShortenABackoff) {
   failing = {"a"};
   takes = Duration(0);

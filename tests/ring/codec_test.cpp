@@ -313,5 +313,17 @@ TEST(RingCodec, WithoutACodeTheStatusCounts) {
   }
 }
 
+TEST(RingCodec, LoadsAreAskedForBySegmentAndArriveWhole) {
+  EXPECT_EQ(arrived<GetLoad>(GetLoad{{place(1), place(2)}}).segment, (Segment{place(1), place(2)}));
+  EXPECT_TRUE(refuses_without(request(GetLoad{}), "segment"));
+  const Load load = arrived_reply<Load>(Load{1, 2, 3, true});
+  EXPECT_EQ(load.of_segment, 1U);
+  EXPECT_EQ(load.of_node, 2U);
+  EXPECT_EQ(load.capacity, 3U);
+  EXPECT_TRUE(load.strained);
+  EXPECT_FALSE(decode_reply(R"({"load": -1, "node_load": 2, "capacity": 3})"));
+  EXPECT_FALSE(decode_reply(R"({"load": 1, "node_load": 2})"));
+}
+
 }  // namespace
 }  // namespace tagring::ring

@@ -69,9 +69,10 @@ struct ScriptedPeer {
 // One node, and others that say what the test wants them to.
 class NodeAmongScripts : public Peers {
  public:
-  explicit NodeAmongScripts(std::vector<Contact> contacts, Membership::Options options = {})
+  explicit NodeAmongScripts(std::vector<Contact> contacts, Membership::Options options = {},
+                            Tuning tuning = {})
       : membership(
-            {clock, *this, loop.executor(kOwner), {}}, options, Ring::kRelay, std::move(contacts),
+            {clock, *this, loop.executor(kOwner), tuning}, options, Ring::kRelay, std::move(contacts),
             [this] { return bootstrap(); }, Rng(1)) {}
   ~NodeAmongScripts() override { loop.drop(kOwner); }
   NodeAmongScripts(const NodeAmongScripts&) = delete;

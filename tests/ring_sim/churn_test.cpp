@@ -44,6 +44,16 @@ TEST(RingChurn, KeepsTheInvariantsWhileWatchingForSplits) {
   expect_correct(setting, 15);
 }
 
+// Whose successor has died tells the next one when it stabilises, and not before (seed of a long run).
+TEST(RingChurn, MayOwnKeysOfAMemberThatHasNotToldItsLiveSuccessor) {
+  RingChurn setting;
+  setting.duration = std::chrono::hours(24);
+  setting.events = 500'000;
+  const RingChurnResult outcome = run_ring_churn(356, setting);
+  EXPECT_FALSE(outcome.broken) << *outcome.broken;
+  EXPECT_GT(outcome.crashes, 100U);
+}
+
 TEST(RingChurn, SameSeedGivesTheSameTrace) {
   RingChurn setting;
   setting.duration = std::chrono::minutes(1);

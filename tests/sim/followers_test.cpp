@@ -18,18 +18,11 @@ constexpr Duration kRepair = node::FollowerSync::kDelayMax + std::chrono::second
 
 std::string origin_of_node(std::size_t i) { return fmt::format("https://tags.n{}.example", i); }
 
-template <class Done>
-bool run_until(World& world, Duration limit, Done done) {
-  const Instant end = world.loop.now() + limit;
-  while (world.loop.now() < end && !done()) world.loop.run_for(std::chrono::milliseconds(500));
-  return done();
-}
-
 struct Repair {
   explicit Repair(std::uint64_t seed, unsigned replicas = 1) : world(seed, options(replicas)) {
     for (int i = 0; i < 28; ++i) tags.push_back(fmt::format("tag{}", i));
     for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
-    EXPECT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
+    EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
     for (const std::size_t i : subscribers) {
       const auto wanted =
           world.await(world.node(i).subscriber().want(tags, "admin"), std::chrono::seconds(30));
@@ -46,7 +39,8 @@ struct Repair {
     return options;
   }
   void quiet() {
-    EXPECT_TRUE(run_until(world, std::chrono::minutes(30), [&] { return world.is_quiet(); }));
+    EXPECT_TRUE(world.run_until(std::chrono::minutes(30), [&] { return world.is_quiet(); }))
+        << world.unrest();
   }
   // One post under all hashtags, and the time to repair what its headers show. The messages of all that.
   std::uint64_t post() {

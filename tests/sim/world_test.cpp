@@ -12,16 +12,6 @@ namespace tagring::sim {
 namespace {
 
 // Lets time pass until `done`, at most `limit`.
-template <class Done>
-bool run_until(World& world, Duration limit, Done done) {
-  const Instant end = world.loop.now() + limit;
-  while (world.loop.now() < end) {
-    if (done()) return true;
-    world.loop.run_for(std::chrono::milliseconds(500));
-  }
-  return done();
-}
-
 void subscribe(World& world, std::size_t i, std::vector<std::string> tags) {
   const auto wanted =
       world.await(world.node(i).subscriber().want(std::move(tags), "admin"), std::chrono::seconds(10));
@@ -45,23 +35,23 @@ std::multiset<std::string> uris_of(const std::vector<storage::HistoryEntry>& ent
 TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   World world(1, WorldOptions{});
   for (std::size_t i = 0; i < 8; ++i) world.start_node(i);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
   subscribe(world, 3, {"caturday"});
   subscribe(world, 5, {"caturday", "dogs"});
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(1), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); })) << world.unrest();
 
   for (std::size_t n = 0; n < 30; ++n) {
     world.publish(n % 8, n % 3 == 0 ? std::vector<std::string>{"caturday", "dogs"}
                                     : std::vector<std::string>{"caturday"});
     world.loop.run_for(std::chrono::milliseconds(200));
   }
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(1), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); })) << world.unrest();
   EXPECT_EQ(world.feed(3, "caturday"), live_posts(world, "caturday"));
   EXPECT_EQ(world.feed(5, "dogs"), live_posts(world, "dogs"));
 
   world.remove(0);
   world.remove(7);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(1), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); })) << world.unrest();
   EXPECT_EQ(world.feed(5, "caturday"), live_posts(world, "caturday"));
   for (std::size_t i = 0; i < 8; ++i) {
     const auto history = world.history(i, "caturday", 7);
@@ -71,7 +61,7 @@ TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   }
 
   world.start_node(8);  // joined yesterday
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
   const auto late = world.history(8, "caturday", 10);
   ASSERT_TRUE(late);
   EXPECT_EQ(uris_of(*late), live_posts(world, "caturday"));
@@ -86,18 +76,19 @@ TEST(World, ALeavingNodeHandsOverItsFollowersAndItsHistory) {
   const std::vector<std::string> tags = {"caturday",  "dogs", "music", "haiku",
                                          "fediverse", "art",  "books", "moss"};
   for (std::size_t i = 0; i < 7; ++i) world.start_node(i);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   subscribe(world, 0, tags);
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_quiet(); })) << world.unrest();
   for (std::size_t n = 0; n < 24; ++n) world.publish(n % 2, {tags[n % 8]});
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(2), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_quiet(); })) << world.unrest();
 
   for (const std::size_t leaver : {4, 5, 6}) {
     EXPECT_TRUE(world.leave_node(leaver));
-    ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_quiet(); }));
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); }))
+        << world.unrest();
   }
   for (std::size_t n = 0; n < 24; ++n) world.publish(n % 2, {tags[n % 8]});
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
   world.loop.run_for(std::chrono::minutes(1));  // the subscriber looks who owns its tags now
   for (const std::string& tag : tags) {
     EXPECT_EQ(world.feed(0, tag), live_posts(world, tag)) << "#" << tag;
@@ -105,6 +96,52 @@ TEST(World, ALeavingNodeHandsOverItsFollowersAndItsHistory) {
     ASSERT_TRUE(history);
     EXPECT_EQ(uris_of(*history), live_posts(world, tag)) << "#" << tag;
   }
+}
+
+// How many of the nodes have the post, removed or not.
+std::size_t holders(World& world, const storage::HistoryEntry& wanted) {
+  std::size_t count = 0;
+  for (const std::size_t i : world.up()) {
+    auto page =
+        world.await(world.history_store(i).page(wanted.tag, std::nullopt, 100), std::chrono::seconds(10));
+    if (page && *page) count += static_cast<std::size_t>(std::ranges::count((*page)->entries, wanted));
+  }
+  return count;
+}
+
+// As when the others were restored from backups: nobody owes them anything any more.
+TEST(World, WhatOneOwnerOfAHistoryHasTheOthersGetInTheEnd) {
+  WorldOptions options;
+  options.reconcile = std::chrono::seconds(30);
+  World world(11, options);
+  for (std::size_t i = 0; i < 6; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  for (std::size_t n = 0; n < 12; ++n) world.publish(n % 6, {"caturday"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_quiet(); })) << world.unrest();
+  const auto known = world.history(0, "caturday", 20);
+  ASSERT_TRUE(known && known->size() == 12);
+  const std::size_t owners = holders(world, known->front());
+  ASSERT_GE(owners, 2U);
+
+  std::size_t owner = 0;
+  while (holders(world, known->front()) > 0) {
+    const auto page =
+        world.await(world.history_store(owner).page("caturday", std::nullopt, 1), std::chrono::seconds(10));
+    if (page && *page && !(*page)->entries.empty()) break;
+    ++owner;
+  }
+  const storage::HistoryEntry lone{"caturday", "https://n0.example/posts/lone", "https://n0.example/users/a",
+                                   known->front().published, false};
+  storage::HistoryEntry tombstone = known->back();
+  tombstone.removed = true;
+  const auto written =
+      world.await(world.history_store(owner).put({lone, tombstone}), std::chrono::seconds(10));
+  ASSERT_TRUE(written && *written);
+  EXPECT_EQ(holders(world, lone), 1U);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] {
+    return holders(world, lone) == owners && holders(world, tombstone) == owners;
+  }));
+  EXPECT_EQ(holders(world, known->back()), 0U);
 }
 
 struct Chaos {
@@ -130,12 +167,12 @@ std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
     world.start_node(i);
     world.loop.run_for(std::chrono::milliseconds(300));
   }
-  EXPECT_TRUE(run_until(world, std::chrono::minutes(5), [&] { return world.is_settled(); }))
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }))
       << "seed " << seed;
   const std::vector<std::size_t> subscribers = {1, chaos.nodes / 2, chaos.nodes - 1};
   for (const std::size_t i : subscribers) subscribe(world, i, {chaos.tags[i % 5], chaos.tags[(i + 1) % 5]});
-  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); }))
-      << "seed " << seed;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(20), [&] { return world.is_quiet(); }))
+      << world.unrest() << ", seed " << seed;
 
   world.faults.loss = chaos.loss;
   world.faults.delay_max = Duration(200);
@@ -165,11 +202,11 @@ std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
   world.partition({});
   world.faults = NetworkFaults{};
   for (const std::size_t i : down) world.start_node(i);
-  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); }))
-      << "seed " << seed;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(20), [&] { return world.is_quiet(); }))
+      << world.unrest() << ", seed " << seed;
   world.loop.run_for(std::chrono::minutes(1));  // renewals of subscriptions, last hand-overs
-  EXPECT_TRUE(run_until(world, std::chrono::minutes(20), [&] { return world.is_quiet(); }))
-      << "seed " << seed;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(20), [&] { return world.is_quiet(); }))
+      << world.unrest() << ", seed " << seed;
 
   for (const std::size_t i : subscribers) {
     for (const std::string& tag : {chaos.tags[i % 5], chaos.tags[(i + 1) % 5]}) {
@@ -227,7 +264,7 @@ void keep_invariants(std::uint64_t seed, std::size_t nodes, unsigned vservers, D
     world.start_node(i);
     world.loop.run_for(std::chrono::milliseconds(200));
   }
-  ASSERT_TRUE(run_until(world, std::chrono::minutes(10), [&] { return world.is_settled(); }))
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_settled(); }))
       << "seed " << seed;
   world.loop.run_for(std::chrono::seconds(30));  // until everybody is principal
   world.watch();

@@ -1,0 +1,143 @@
+// tagring sim flash-crowd: a real burst of posts, and sets of relays that grow and shrink.
+#include <algorithm>
+#include <fmt/core.h>
+#include <memory>
+
+#include "app/sim.hpp"
+#include "base/json.hpp"
+#include "evaluation/bursts.hpp"
+#include "evaluation/report.hpp"
+#include "sim/flash_crowd.hpp"
+
+namespace tagring::app {
+namespace {
+
+struct Options {
+  std::string burst = "40o20";
+  double scale = 1;
+  double speed = 4;
+  sim::FlashCrowdOptions crowd;
+  std::string json;
+  std::string report;
+};
+
+json::object to_json(const sim::FlashCrowdResult& result, const Options& options) {
+  return {{"scenario", "flash-crowd"},
+          {"burst", options.burst},
+          {"scale", options.scale},
+          {"speed", options.speed},
+          {"seed", options.crowd.seed},
+          {"nodes", options.crowd.nodes},
+          {"subscribers", options.crowd.subscribers},
+          {"subscribed_nodes", options.crowd.subscribed_nodes},
+          {"capacity", options.crowd.capacity},
+          {"posts", result.posts},
+          {"acknowledged", result.acknowledged},
+          {"lost", result.lost},
+          {"delay_max_s", result.delay_max},
+          {"r_max", result.relays_max},
+          {"r_end", result.relays_end},
+          {"fetch_peak_per_s", result.fetch_peak},
+          {"over_capacity_s", result.over_capacity},
+          {"busiest_minute", result.busiest_minute},
+          {"deliveries", result.deliveries},
+          {"messages", result.messages},
+          {"trace", fmt::format("{:016x}", result.trace)}};
+}
+
+evaluation::Report report_of(const sim::FlashCrowdResult& result, const Options& options) {
+  evaluation::Report report("A flash crowd");
+  report.paragraph(
+      fmt::format("The burst {} ({} times the posts, {} times as fast): {} posts under one hashtag with {} "
+                  "subscribers. {} "
+                  "nodes, each able to send {} deliveries a second, run the protocol that ships on a virtual "
+                  "network; {} of the "
+                  "subscribers are such nodes too, the others only follow the relays at rest and take what "
+                  "comes. Seed {}.",
+                  options.burst, options.scale, options.speed, result.posts, options.crowd.subscribers,
+                  options.crowd.nodes, options.crowd.capacity,
+                  std::min(options.crowd.subscribed_nodes, options.crowd.nodes), options.crowd.seed));
+  report.table(
+      {"figure", "value"},
+      {{"posts acknowledged", std::to_string(result.acknowledged)},
+       {"of them not at every subscriber", std::to_string(result.lost)},
+       {"longest delay, s", fmt::format("{:.1f}", result.delay_max)},
+       {"relays at most, at the end", fmt::format("{}, {}", result.relays_max, result.relays_end)},
+       {"longest time above the capacity, s", fmt::format("{:.0f}", result.over_capacity)},
+       {"busiest minute of a node, of its capacity", fmt::format("{:.2f}", result.busiest_minute)},
+       {"fetches a second from an author's server, at most", fmt::format("{:.0f}", result.fetch_peak)}});
+  evaluation::Plot relays{"Relays of the hashtag", "seconds", "relays", {{"R", {}}}};
+  evaluation::Plot rate{"Posts", "seconds", "posts/s", {{"published", {}}}};
+  evaluation::Plot load{
+      "Deliveries", "seconds", "deliveries/s", {{"busiest node", {}}, {"capacity of a node", {}}}};
+  evaluation::Plot queue{
+      "Queues", "seconds", "number", {{"posts not placed yet", {}}, {"deliveries waiting at relays", {}}}};
+  evaluation::Plot delay{"Delay until the last subscriber had a post", "seconds", "seconds", {{"delay", {}}}};
+  for (const auto& sample : result.samples) {
+    const double x = sample.second;
+    relays.series[0].points.emplace_back(x, sample.relays);
+    rate.series[0].points.emplace_back(x, sample.posts);
+    load.series[0].points.emplace_back(x, sample.busiest);
+    load.series[1].points.emplace_back(x, options.crowd.capacity);
+    queue.series[0].points.emplace_back(x, static_cast<double>(sample.owed));
+    queue.series[1].points.emplace_back(x, static_cast<double>(sample.queued));
+    if (sample.delay > 0) delay.series[0].points.emplace_back(x, sample.delay);
+  }
+  for (const evaluation::Plot& plot : {rate, relays, load, queue, delay}) report.plot(plot);
+  return report;
+}
+
+int run(Options options) {
+  auto arrivals = evaluation::burst_arrivals(evaluation::built_in_bursts(), options.burst, options.scale,
+                                             options.speed, options.crowd.seed);
+  if (!arrivals) return report(arrivals.error());
+  options.crowd.arrivals = std::move(*arrivals);
+  const Progress progress;
+  options.crowd.on_progress = [&](double done) { progress.show(options.burst, done); };
+  const sim::FlashCrowdResult result = sim::run_flash_crowd(options.crowd);
+  progress.show("done", 1);
+  const std::string json = options.json.empty() && options.report.empty() ? "-" : options.json;
+  if (!json.empty()) {
+    const Result<void> written = write_result(json, json::serialize(to_json(result, options)));
+    if (!written) return report(written.error());
+  }
+  if (!options.report.empty()) {
+    const Result<void> written = write_result(options.report, report_of(result, options).html());
+    if (!written) return report(written.error());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_sim_flash_crowd(CLI::App& sim, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = sim.add_subcommand("flash-crowd", std::string(kFlashCrowdSummary));
+  command->add_option("--burst", options->burst, "Which burst of real posts")
+      ->check(CLI::IsMember(evaluation::burst_names(evaluation::built_in_bursts())))
+      ->capture_default_str();
+  command->add_option("--scale", options->scale, "So many times the posts (the bursts are a sample of 1 %)")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str();
+  command->add_option("--speed", options->speed, "So many times as fast")
+      ->check(CLI::Range(0.1, 100.0))
+      ->capture_default_str();
+  command->add_option("--nodes", options->crowd.nodes, "Nodes of the network")
+      ->check(CLI::Range(std::size_t{4}, std::size_t{1000}))
+      ->capture_default_str();
+  command->add_option("--subscribers", options->crowd.subscribers, "Subscribers of the hashtag")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+      ->capture_default_str();
+  command->add_option("--subscribed-nodes", options->crowd.subscribed_nodes, "Of them, whole nodes")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1000}))
+      ->capture_default_str();
+  command->add_option("--capacity", options->crowd.capacity, "What a node may send, deliveries a second")
+      ->check(CLI::Range(10U, 100'000'000U))
+      ->capture_default_str();
+  command->add_option("--seed", options->crowd.seed, "Another seed, another run")->capture_default_str();
+  command->add_option("--json", options->json, "Write the figures to that file; - is standard output");
+  command->add_option("--report", options->report, "Write a report with plots, one HTML page, to that file");
+  command->callback([options, &status] { status = run(*options); });
+}
+
+}  // namespace tagring::app

@@ -1,0 +1,23 @@
+// Answers that browsers read are sent compressed (RFC 9110 §8.4.1.3) if they ask for it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/http.hpp"
+
+namespace tagring::net {
+
+// The text in the format of RFC 1952. Takes about 20 ms for each megabyte.
+std::string gzip(std::string_view text);
+
+// "gzip" is among the codings of an Accept-Encoding, and not with q=0.
+bool accepts_gzip(std::string_view accept_encoding);
+
+// Whether it is worth while: a text of some size, whole, and not compressed yet.
+bool is_compressible(const HttpResponse& response);
+
+// Compresses the body, and says so.
+void compress(HttpResponse& response);
+
+}  // namespace tagring::net

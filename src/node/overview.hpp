@@ -1,0 +1,61 @@
+// What the administrator's page shows and the numbers of /status do not: lists, longest or worst first, each
+// with its head only.
+//
+//   GET /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
+//   GET /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
+//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures"}]}
+//   GET /storage         {"hashtags", "entries", "octets"}
+//   GET /settings        {"settings": [node/settings.hpp]}
+#pragma once
+
+#include "base/http.hpp"
+#include "node/announcer.hpp"
+#include "node/config.hpp"
+#include "node/mailbox.hpp"
+#include "node/outbox.hpp"
+#include "node/subscriber.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::node {
+
+class Overview {
+ public:
+  Overview(const Config& config, relay::Store& store, storage::HistoryStore& history,
+           const relay::Followers& followers, const Subscriber& subscriber, const Outbox& outbox,
+           const Announcer& announcer, const Mailbox& mailbox, Clock& clock)
+      : config_(config),
+        store_(store),
+        history_(history),
+        followers_(followers),
+        subscriber_(subscriber),
+        outbox_(outbox),
+        announcer_(announcer),
+        mailbox_(mailbox),
+        clock_(clock) {}
+
+  static constexpr std::size_t kListMax = 500;
+  // Posts are counted over that long, as far as so many entries of the feed reach.
+  static constexpr std::chrono::hours kCounted{24};
+  static constexpr std::size_t kCountedMax = 50'000;
+
+  // Nothing if it is none of the paths above.
+  [[nodiscard]] Task<std::optional<Result<json::object>>> answer(std::string path);
+
+ private:
+  Task<Result<json::object>> subscriptions();
+  Task<Result<json::object>> storage();
+  [[nodiscard]] json::object followers() const;
+  [[nodiscard]] json::object queues() const;
+
+  const Config& config_;
+  relay::Store& store_;
+  storage::HistoryStore& history_;
+  const relay::Followers& followers_;
+  const Subscriber& subscriber_;
+  const Outbox& outbox_;
+  const Announcer& announcer_;
+  const Mailbox& mailbox_;
+  Clock& clock_;
+};
+
+}  // namespace tagring::node

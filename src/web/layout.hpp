@@ -1,0 +1,27 @@
+// The frame of every page: head, banner, main part.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/http.hpp"
+
+namespace tagring::web {
+
+struct PageParts {
+  int status = 200;
+  std::string title = {};               // plain text
+  std::string head = {};                // HTML: more links
+  std::string main = {};                // HTML
+  std::string_view script = "page.js";  // the asset that brings the page to life
+  std::string search = {};              // plain text: what stands in the search field
+};
+
+// Nothing but this node's own scripts and styles, and no inline ones; images of other servers, which the
+// script asks for only when the reader wishes to see them.
+HttpResponse make_page(const PageParts& parts, std::string_view authority);
+
+// What every answer that browsers show should carry.
+void add_security_headers(Headers& headers);
+
+}  // namespace tagring::web

@@ -1,0 +1,263 @@
+#include "web/site.hpp"
+
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "base/counted.hpp"
+#include "base/json.hpp"
+#include "base/url.hpp"
+#include "web/assets.hpp"
+#include "web/html.hpp"
+#include "web/layout.hpp"
+#include "web/posts.hpp"
+#include "web/tag_page.hpp"
+
+namespace tagring::web {
+namespace {
+
+constexpr std::string_view kAssets = "/assets/";
+constexpr std::string_view kTags = "/tags/";
+constexpr std::string_view kSubscribe = "http://ostatus.org/schema/1.0/subscribe";
+constexpr std::chrono::seconds kFollowTimeout{8};
+constexpr std::size_t kListMax = 20;
+
+HttpResponse asset(std::string_view name) {
+  HttpResponse response;
+  const Asset* found = find_asset(name);
+  if (found == nullptr) {
+    response.status = 404;
+    return response;
+  }
+  response.headers.add("Content-Type", std::string(found->type));
+  // The address has the hash of the content in it (asset_url).
+  response.headers.add("Cache-Control", "public, max-age=31536000, immutable");
+  add_security_headers(response.headers);
+  response.body = std::string(found->body);
+  return response;
+}
+
+HttpResponse redirect(int status, std::string target) {
+  HttpResponse response;
+  response.status = status;
+  response.headers.add("Location", std::move(target));
+  return response;
+}
+
+// Why the API did not answer, in its own words if it has some.
+Error error_of(const HttpResponse& response) {
+  std::string message = fmt::format("status {}", response.status);
+  if (const auto body = json::parse_object(response.body)) {
+    for (const char* key : {"message", "error_description", "error"}) {
+      if (const auto text = json::get_string(*body, key)) {
+        message = *text;
+        break;
+      }
+    }
+  }
+  return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable, std::move(message)};
+}
+
+std::string tag_items(const json::value* list) {
+  std::string items;
+  std::size_t count = 0;
+  json::for_each(list, [&](const json::value& element) {
+    if (!element.is_object() || ++count > kListMax) return;
+    const std::string name = json::get_string(element.get_object(), "name").value_or("");
+    if (!name.empty()) items += "<li>" + tag_link(name) + "</li>";
+  });
+  return items.empty() ? items : "<ul class=\"tag-list\">" + items + "</ul>";
+}
+
+// "@me@social.example", "me@social.example" or just the server. Empty if it is none of these.
+std::string server_of(std::string_view account) {
+  const std::string server = ascii_lower(account.substr(account.rfind('@') + 1));  // npos + 1 is 0
+  const Result<Url> url = Url::parse("https://" + server + "/");
+  return url && url->target == "/" && is_host_name(url->host) ? url->authority() : std::string();
+}
+
+// Of the page after this one, in a Link header: <…?max_id=7>; rel="next".
+std::string next_max_id(std::string_view link) {
+  const std::size_t end = link.find(">; rel=\"next\"");
+  if (end == std::string_view::npos) return {};
+  const std::size_t start = link.rfind('<', end);
+  if (start == std::string_view::npos) return {};
+  const Result<Url> url = Url::parse(link.substr(start + 1, end - start - 1));
+  return url ? query_value(url->query(), "max_id") : std::string();
+}
+
+// Where an account's server wants to be told what to follow; without the placeholder it is of no use.
+std::string template_in(std::string_view body) {
+  const Result<json::object> document = json::parse_object(body);
+  std::string found;
+  if (!document) return found;
+  json::for_each(json::find(*document, "links"), [&](const json::value& element) {
+    if (!element.is_object() || json::get_string(element.get_object(), "rel") != kSubscribe) return;
+    found = json::get_string(element.get_object(), "template").value_or("");
+  });
+  return found.starts_with("https://") && found.contains("{uri}") ? found : std::string();
+}
+
+std::string fill_in(std::string text, std::string_view uri) {
+  constexpr std::string_view kPlace = "{uri}";
+  text.replace(text.find(kPlace), kPlace.size(), percent_encode(uri));
+  return text;
+}
+
+}  // namespace
+
+bool Site::is_path(std::string_view path) {
+  return path == "/" || path == "/search" || path == "/admin" || path.starts_with(kTags) ||
+         path.starts_with(kAssets);
+}
+
+Task<HttpResponse> Site::answer(HttpRequest request) {
+  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
+  const std::string path = request.target.substr(0, mark);
+  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  if (path.starts_with(kAssets)) co_return asset(std::string_view(path).substr(kAssets.size()));
+  if (path == "/") co_return co_await home(request.peer);
+  if (path == "/search") co_return co_await search(query, request.peer);
+  if (path == "/admin") {
+    PageParts parts{.title = "Administration of " + options_.authority, .script = "admin.js"};
+    parts.main =
+        "<div id=\"app\" class=\"admin\"><h1>Administration</h1><noscript><p class=\"notice\">This page "
+        "needs "
+        "JavaScript. The command line does not: <code>tagring --help</code>.</p></noscript></div>";
+    co_return make_page(parts, options_.authority);
+  }
+  const std::string rest = path.substr(kTags.size());
+  if (rest.ends_with("/follow")) {
+    const Result<Tag> found = Tag::parse(percent_decode(rest.substr(0, rest.size() - 7)).value_or(""));
+    if (!found) co_return page("No such hashtag", "<h1>No such hashtag</h1>", 404);
+    const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
+    co_return co_await follow(*found, query_value(query, "account"), as_json);
+  }
+  co_return co_await tag(rest, query, request.peer);
+}
+
+HttpResponse Site::page(std::string title, std::string main, int status) const {
+  PageParts parts{.status = status, .title = std::move(title), .main = std::move(main)};
+  return make_page(parts, options_.authority);
+}
+
+Task<Result<HttpResponse>> Site::ask_api(std::string target, IpAddress reader) {
+  HttpRequest request;
+  request.peer = reader;
+  request.target = std::move(target);
+  HttpResponse response = co_await api_(std::move(request));
+  if (response.status != 200) co_return std::unexpected(error_of(response));
+  co_return response;
+}
+
+Task<HttpResponse> Site::home(IpAddress reader) {
+  const Result<HttpResponse> answer = co_await ask_api("/api/v1/trends/tags?limit=20", reader);
+  std::string trends;
+  if (const auto list = answer ? json::parse(answer->body) : json::parse("")) trends = tag_items(&*list);
+  std::string main =
+      "<div id=\"app\" data-home>\n<h1>Hashtags of the whole fediverse</h1>\n"
+      "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
+      "or follow it from your own server.</p>\n";
+  if (!trends.empty()) main += "<h2>Used now</h2>\n" + trends + "\n";
+  co_return page(options_.authority, main + "</div>\n");
+}
+
+Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
+  const std::string text = query_value(query, "q").substr(0, 200);
+  const Result<HttpResponse> answer =
+      co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
+  std::string found;
+  if (const auto result = answer ? json::parse_object(answer->body) : json::parse_object("")) {
+    found = tag_items(json::find(*result, "hashtags"));
+    json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
+      if (status.is_object()) found += render_post(status.get_object());
+    });
+  }
+  // A hashtag need not be known here to have a timeline.
+  if (const Result<Tag> tag = Tag::parse(text); tag && !found.contains(tag_link(tag->canonical())))
+    found = "<ul class=\"tag-list\"><li>" + tag_link(tag->canonical()) + "</li></ul>" + found;
+  if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
+  PageParts parts{.title = text + " – " + options_.authority, .search = text};
+  parts.main =
+      fmt::format("<div id=\"app\">\n<h1>Search for <bdi>{}</bdi></h1>\n{}</div>\n", escape(text), found);
+  co_return make_page(parts, options_.authority);
+}
+
+Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
+  const std::string name = percent_decode(rest).value_or("");
+  const Result<Tag> tag = Tag::parse(name);
+  if (!tag || rest.contains('/'))
+    co_return page("No such hashtag",
+                   "<h1>No such hashtag</h1><p>" + escape(tag ? name : tag.error().message), 404);
+  const std::string own = std::string(kTags) + percent_encode(tag->canonical());
+  if (name != tag->canonical()) co_return redirect(301, query.empty() ? own : own + "?" + query);
+  const TagView view = TagView::parse(query);
+  Result<HttpResponse> answer = co_await ask_api(view.api_target(*tag), reader);
+  Result<json::array> statuses = json::array();
+  std::string older;
+  if (!answer) {
+    statuses = std::unexpected(answer.error());
+  } else {
+    Result<json::value> list = json::parse(answer->body);
+    if (list && list->is_array()) statuses = std::move(list->get_array());
+    older = next_max_id(answer->headers.find("Link").value_or(""));
+  }
+  PageParts parts{.title = "#" + tag->canonical() + " – " + options_.authority};
+  if (!statuses) parts.status = statuses.error().code == ErrorCode::kNotFound ? 404 : 503;
+  parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
+  co_return make_page(parts, options_.authority);
+}
+
+// Remote interaction as elsewhere in the fediverse: the reader's server says by WebFinger where it asks its
+// users whether they want to follow. A link and not a redirect, so that nobody is sent to where they did not
+// expect by an address that begins with this node's.
+Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
+  const std::string server = server_of(account);
+  Result<std::string> found = fail(ErrorCode::kInvalid, "that is no account, such as @me@social.example");
+  if (!server.empty()) found = co_await subscribe_template(server, std::move(account));
+  const std::string address = fmt::format("{}@{}", tag.actor_name(), options_.authority);
+  const std::string url = found ? fill_in(*found, address) : std::string();
+  if (as_json) {
+    HttpResponse response;
+    response.status = found ? 200 : 422;
+    response.headers.add("Content-Type", "application/json");
+    response.body =
+        json::serialize(found ? json::object{{"url", url}} : json::object{{"error", found.error().message}});
+    co_return response;
+  }
+  const std::string back = fmt::format("<p><a href=\"{}{}\">Back to #{}</a></p>", kTags,
+                                       percent_encode(tag.canonical()), escape(tag.canonical()));
+  if (!found) {
+    co_return page("Follow",
+                   fmt::format("<h1>Follow from your server</h1><p class=\"notice\">It did not work: {}.</p>"
+                               "<p>Search for <code>@{}</code> at your server instead.</p>{}",
+                               escape(found.error().message), escape(address), back),
+                   422);
+  }
+  co_return page(
+      "Follow",
+      fmt::format("<h1>Follow from your server</h1><p><a class=\"button\" rel=\"nofollow noreferrer\" "
+                  "href=\"{}\">Go on at {}</a></p>{}",
+                  escape(url), escape(server), back));
+}
+
+Task<Result<std::string>> Site::subscribe_template(std::string server, std::string account) {
+  if (follows_ >= kFollowsAtOnceMax) co_return fail(ErrorCode::kBusy, "too many readers ask at once");
+  const std::size_t at = account.rfind('@');
+  std::string user = at == std::string::npos ? std::string() : account.substr(0, at);
+  if (user.starts_with('@')) user.erase(0, 1);
+  const std::string resource =
+      user.empty() ? "https://" + server + "/" : fmt::format("acct:{}@{}", user, server);
+  CO_TRY(Url url, Url::parse(fmt::format("https://{}/.well-known/webfinger?resource={}", server,
+                                         percent_encode(resource))));
+  HttpCall call("GET", std::move(url), clock_.now() + kFollowTimeout);
+  call.headers.add("Accept", "application/jrd+json, application/json");
+  call.response_size_max = 64U << 10U;
+  const Counted counted(follows_);
+  const Result<HttpResponse> answer = co_await http_.send(std::move(call));
+  if (!answer) co_return fail(answer.error().code, server + " does not answer");
+  const std::string text = answer->status == 200 ? template_in(answer->body) : std::string();
+  if (text.empty()) co_return fail(ErrorCode::kNotFound, server + " does not say how to follow from there");
+  co_return text;
+}
+
+}  // namespace tagring::web

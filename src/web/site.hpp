@@ -1,0 +1,46 @@
+// The pages for people: start, search, hashtags, and the administrator's. They stand on what the node answers
+// to other clients (Mastodon's API), and are whole without JavaScript, except for the administrator's.
+#pragma once
+
+#include <string>
+
+#include "base/http.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::web {
+
+class Site {
+ public:
+  struct Options {
+    std::string authority;  // "tags.example.org"
+    std::string origin;     // "https://tags.example.org"
+  };
+  // `api` answers GETs below /api/. `http` and `clock` are for the servers of readers.
+  Site(Options options, HttpHandler api, HttpClient& http, Clock& clock)
+      : options_(std::move(options)), api_(std::move(api)), http_(http), clock_(clock) {}
+
+  // Strangers have this node ask servers of their choice: no more than that many at a time.
+  static constexpr std::size_t kFollowsAtOnceMax = 16;
+
+  [[nodiscard]] static bool is_path(std::string_view path);
+  // Answers a GET of such a path.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+ private:
+  [[nodiscard]] HttpResponse page(std::string title, std::string main, int status = 200) const;
+  Task<HttpResponse> home(IpAddress reader);
+  Task<HttpResponse> search(std::string query, IpAddress reader);
+  Task<HttpResponse> tag(std::string rest, std::string query, IpAddress reader);
+  Task<HttpResponse> follow(Tag tag, std::string account, bool as_json);
+  Task<Result<std::string>> subscribe_template(std::string server, std::string account);
+  // On behalf of the reader, who may ask only so much.
+  Task<Result<HttpResponse>> ask_api(std::string target, IpAddress reader);
+
+  Options options_;
+  HttpHandler api_;
+  HttpClient& http_;
+  Clock& clock_;
+  std::size_t follows_ = 0;
+};
+
+}  // namespace tagring::web

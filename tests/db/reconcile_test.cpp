@@ -1,0 +1,195 @@
+// Two stores of history that were apart become alike.
+#include "storage/reconcile.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/rng.hpp"
+#include "db/keys.hpp"
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using storage::CompareLimits;
+using storage::Comparison;
+using storage::Difference;
+using storage::HistoryEntry;
+using storage::HourDigest;
+using storage::HourRange;
+
+const RingId kOne = RingId::power_of_two(0);
+const HourRange kEverything{{RingId(), 0}, {RingId() - kOne, 1'000'000}};
+
+HistoryEntry post(std::uint64_t number, std::uint64_t tags, bool removed = false) {
+  const std::int64_t hour = 480'000 + static_cast<std::int64_t>(number * 7919 % 2000);
+  return {fmt::format("tag{}", number % tags), fmt::format("https://a.example/users/u/statuses/{}", number),
+          "https://a.example/users/u", WallTime(std::chrono::hours(hour) + Duration(number % 1000)), removed};
+}
+
+class Reconcile : public StoresTest {
+ protected:
+  Reconcile() {
+    auto opened = open_stores({.path = directory.file("other"), .vfs = {}, .mode = Mode::kInline}, clock);
+    if (!opened) throw std::runtime_error(opened.error().message);
+    other_ = std::move(*opened);
+  }
+
+  storage::HistoryStore& here() { return stores->history; }
+  storage::HistoryStore& there() { return other_->history; }
+  void put(storage::HistoryStore& store, std::vector<HistoryEntry> entries) {
+    must(store.put(std::move(entries)));
+  }
+  // Takes over what `replica` has more.
+  Result<storage::Reconciled> take(storage::HistoryStore& store, storage::HistoryStore& replica,
+                                   CompareLimits limits = {}) {
+    return run(storage::reconcile(
+        store, kEverything, 0,
+        [&](std::vector<Comparison> asked) { return storage::compare(replica, std::move(asked), 0, limits); },
+        limits));
+  }
+  HourDigest digest(storage::HistoryStore& store) { return must(store.digests({kEverything}, 0)).front(); }
+  std::vector<HistoryEntry> all(storage::HistoryStore& store) {
+    return must(store.entries(kEverything, 0, std::nullopt, 1'000'000));
+  }
+
+ private:
+  std::unique_ptr<Stores> other_;
+};
+
+TEST_F(Reconcile, ADigestDependsOnWhatThereIsAndNotOnHowItCame) {
+  std::vector<HistoryEntry> entries;
+  for (std::uint64_t i = 0; i < 200; ++i) entries.push_back(post(i, 5));
+  entries[17].removed = true;
+  put(here(), entries);
+  put(here(), entries);  // again
+  std::ranges::reverse(entries);
+  HistoryEntry& removed = entries[200 - 1 - 17];
+  ASSERT_TRUE(std::exchange(removed.removed, false));
+  put(there(), entries);
+  removed.removed = true;
+  put(there(), {removed});
+  EXPECT_EQ(digest(here()), digest(there()));
+  EXPECT_EQ(digest(here()).posts, 200U);
+  put(there(), {post(3, 5, true)});
+  EXPECT_NE(digest(here()), digest(there()));
+  EXPECT_EQ(digest(there()).posts, 200U);
+}
+
+TEST_F(Reconcile, PartsFollowEachOtherAndAddUpToTheWhole) {
+  std::vector<HistoryEntry> entries;
+  for (std::uint64_t i = 0; i < 300; ++i) entries.push_back(post(i, 7));
+  put(here(), std::move(entries));
+  const std::vector<HourDigest> parts = must(here().split(kEverything, 0, 16));
+  ASSERT_EQ(parts.size(), 16U);
+  EXPECT_EQ(parts.front().range.first, kEverything.first);
+  EXPECT_EQ(parts.back().range.last, kEverything.last);
+  HourDigest sum{kEverything, 0, 0};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) {
+      EXPECT_EQ(parts[i].range.first.key, parts[i - 1].range.last.key);
+      EXPECT_EQ(parts[i].range.first.hour, parts[i - 1].range.last.hour + 1);
+    }
+    EXPECT_EQ(must(here().digests({parts[i].range}, 0)).front(), parts[i]);
+    sum.posts += parts[i].posts;
+    sum.digest = (sum.digest + parts[i].digest) % (std::uint64_t{1} << 62U);
+  }
+  EXPECT_EQ(sum, digest(here()));
+}
+
+TEST_F(Reconcile, HoursBeforeThatTimeDoNotCount) {
+  put(here(), {post(1, 1), post(2, 1), post(3, 1)});
+  std::vector<std::int64_t> hours;
+  for (const HistoryEntry& entry : all(here())) hours.push_back(storage::hour_of(entry.published));
+  std::ranges::sort(hours);
+  EXPECT_EQ(must(here().digests({kEverything}, hours[1])).front().posts, 2U);
+  EXPECT_EQ(must(here().entries(kEverything, hours[2], std::nullopt, 10)).size(), 1U);
+}
+
+TEST_F(Reconcile, BothEndWithTheUnionInWhichTombstonesWin) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Rng rng(seed);
+    std::vector<HistoryEntry> mine;
+    std::vector<HistoryEntry> theirs;
+    for (std::uint64_t i = 0; i < 400; ++i) {
+      const HistoryEntry entry = post(seed * 1000 + i, 6);
+      HistoryEntry removed = entry;
+      removed.removed = true;
+      if (!rng.chance(0.1)) mine.push_back(rng.chance(0.1) ? removed : entry);
+      if (!rng.chance(0.1)) theirs.push_back(rng.chance(0.1) ? removed : entry);
+    }
+    put(here(), std::move(mine));
+    put(there(), std::move(theirs));
+    ASSERT_TRUE(take(here(), there()));
+    ASSERT_TRUE(take(there(), here()));
+    EXPECT_EQ(digest(here()), digest(there()));
+    EXPECT_EQ(all(here()), all(there()));
+    const auto again = take(here(), there());
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->questions, 1U);
+    EXPECT_EQ(again->entries, 0U);
+  }
+}
+
+TEST_F(Reconcile, CostsWhatIsDifferentAndNotWhatThereIs) {
+  std::vector<HistoryEntry> entries;
+  for (std::uint64_t i = 0; i < 20'000; ++i) entries.push_back(post(i, 50));
+  put(there(), entries);
+  std::erase_if(entries, [](const HistoryEntry& entry) { return entry.uri.ends_with("777"); });
+  put(here(), entries);
+  const auto done = take(here(), there());
+  ASSERT_TRUE(done);
+  EXPECT_EQ(digest(here()), digest(there()));
+  EXPECT_LE(done->questions, 6U);
+  EXPECT_LE(done->entries, 20U * CompareLimits{}.leaf);
+}
+
+TEST_F(Reconcile, AnHourThatIsTooLargeForOneAnswerComesInSeveral) {
+  std::vector<HistoryEntry> entries = {post(1, 1)};
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    entries.push_back({"cats", fmt::format("https://a.example/{}", i), "https://a.example/u",
+                       WallTime(std::chrono::hours(480'000) + Duration(i / 3)), i % 10 == 0});
+  }
+  put(there(), std::move(entries));
+  const auto done = take(here(), there());
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->entries, 1001U);
+  EXPECT_EQ(all(here()), all(there()));
+}
+
+TEST_F(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
+  put(here(), {post(1, 1)});
+  const auto before = all(here());
+  const auto answered = [&](std::function<Difference(const Comparison&)> answer) {
+    return run(storage::reconcile(
+        here(), kEverything, 0,
+        [&](std::vector<Comparison> asked) -> Task<Result<std::vector<Difference>>> {
+          std::vector<Difference> differences;
+          differences.push_back(answer(asked.front()));
+          return [](std::vector<Difference> given) -> Task<Result<std::vector<Difference>>> {
+            co_return given;
+          }(std::move(differences));
+        },
+        CompareLimits{}));
+  };
+  const auto refused = [&](std::function<Difference(const Comparison&)> answer) {
+    const auto result = answered(std::move(answer));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(all(here()), before);
+  };
+  refused([](const Comparison&) { return Difference{.index = 1, .parts = {}, .entries = {}, .next = {}}; });
+  refused([](const Comparison& asked) {  // the whole as its own part, for ever
+    return Difference{.index = 0, .parts = {{asked.own.range, 5, 5}}, .entries = {}, .next = {}};
+  });
+  refused([](const Comparison& asked) {  // parts that overlap
+    return Difference{
+        .index = 0, .parts = {{asked.own.range, 5, 5}, {asked.own.range, 6, 6}}, .entries = {}, .next = {}};
+  });
+  refused([](const Comparison&) {
+    return Difference{.index = 0, .parts = {}, .entries = {}, .next = {}, .later = true};
+  });
+}
+
+}  // namespace
+}  // namespace tagring::db

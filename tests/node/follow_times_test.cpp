@@ -1,0 +1,29 @@
+#include "node/follow_times.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/loop.hpp"
+
+namespace tagring::node {
+namespace {
+
+TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
+  sim::Loop loop(1);
+  sim::LoopClock clock(loop, 0);
+  FollowTimes times(clock);
+  times.note("caturday", "a", {clock.wall_now(), true});
+  EXPECT_TRUE(times.last("caturday", "a").follows);
+  EXPECT_TRUE(times.gone("caturday").empty());
+  loop.run_for(std::chrono::seconds(1));
+  times.note("caturday", "a", {clock.wall_now(), false});
+  times.note("caturdays", "b", {clock.wall_now(), false});
+  ASSERT_EQ(times.gone("caturday").size(), 1U);
+  EXPECT_EQ(times.gone("caturday").front().second, clock.wall_now());
+  EXPECT_EQ(times.last("dogs", "a").at, WallTime{});
+  loop.run_for(FollowTimes::kRemembered + Duration(1));
+  EXPECT_TRUE(times.gone("caturday").empty());
+  EXPECT_EQ(times.last("caturday", "a").at, WallTime{});
+}
+
+}  // namespace
+}  // namespace tagring::node

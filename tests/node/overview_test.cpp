@@ -1,0 +1,134 @@
+// What the administrator's page asks, and who may ask it.
+#include <algorithm>
+
+#include "node/fixture.hpp"
+#include "node/logins.hpp"
+#include "node/settings.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::HasSubstr;
+
+class OverviewTest : public NodeTest {
+ protected:
+  json::object as_admin(const std::string& path) {
+    const HttpResponse response = control(path);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse_object(response.body).value_or(json::object());
+  }
+  // GET /admin/status with that secret.
+  int status_with(const std::string& secret) {
+    HttpRequest request;
+    request.target = "/admin/status";
+    request.headers.add("Authorization", "Bearer " + secret);
+    return ask(std::move(request)).status;
+  }
+  std::string log_in() {
+    const HttpResponse response = control("/login", "{}");
+    const std::string url = json::get_string(*json::parse_object(response.body), "url").value_or("");
+    EXPECT_THAT(url, testing::StartsWith(origin + "/admin#"));
+    return url.substr(url.find('#') + 1);
+  }
+};
+
+TEST_F(OverviewTest, ALoginLastsTwelveHours) {
+  const std::string secret = log_in();
+  EXPECT_EQ(status_with(secret), 200);
+  EXPECT_EQ(status_with(secret.substr(1) + "0"), 401);
+  EXPECT_EQ(status_with(""), 401);
+  settle(Logins::kLifetime);
+  EXPECT_EQ(status_with(secret), 401);
+}
+
+TEST_F(OverviewTest, LoggingOutEndsEverySession) {
+  const std::string first = log_in();
+  const std::string second = log_in();
+  EXPECT_NE(first, second);
+  control("/logout", "{}");
+  EXPECT_EQ(status_with(first), 401);
+  EXPECT_EQ(status_with(second), 401);
+}
+
+TEST_F(OverviewTest, TheOldestLoginMakesRoom) {
+  const std::string first = log_in();
+  for (std::size_t i = 1; i < Logins::kMax; ++i) static_cast<void>(log_in());
+  EXPECT_EQ(status_with(first), 200);
+  static_cast<void>(log_in());
+  EXPECT_EQ(status_with(first), 401);
+}
+
+TEST_F(OverviewTest, SubscriptionsTellTheirPostsOfADay) {
+  const Author alice = make_author("https://home.example/users/alice");
+  control("/subscribe", R"({"tags":["cats","dogs"]})");
+  settle();
+  EXPECT_EQ(
+      post_signed(create_text({.uri = alice.id + "/1", .author = alice.id, .tags = {"cats"}}), alice).status,
+      202);
+  settle();
+  const json::object answer = as_admin("/subscriptions");
+  EXPECT_EQ(answer.at("complete"), true);
+  const json::array& tags = answer.at("hashtags").as_array();
+  ASSERT_EQ(tags.size(), 2U);
+  EXPECT_EQ(tags[0].at("tag"), "cats");
+  EXPECT_EQ(tags[0].at("posts"), 1);
+  EXPECT_EQ(tags[1].at("posts"), 0);
+  settle(std::chrono::hours(25));
+  EXPECT_EQ(as_admin("/subscriptions").at("hashtags").as_array()[0].at("posts"), 0);
+}
+
+TEST_F(OverviewTest, FollowersAreCountedByHashtag) {
+  const Author fan = make_author("https://far.example/users/fan");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  settle();
+  const json::object answer = as_admin("/followers");
+  EXPECT_THAT(json::serialize(answer.at("hashtags")), HasSubstr(R"("tag":"cats","boosts":1)"));
+}
+
+TEST_F(OverviewTest, QueuesNameHostsThatFail) {
+  const Author fan = make_author("https://far.example/users/fan");
+  const Author alice = make_author("https://home.example/users/alice");
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  settle();
+  internet.answers[fan.inbox] = [](const HttpCall&) -> Result<HttpResponse> {
+    return fail(ErrorCode::kUnavailable, "down");
+  };
+  post_signed(create_text({.uri = alice.id + "/1", .author = alice.id, .tags = {"cats"}}), alice);
+  settle(std::chrono::seconds(30));
+  const std::string queues = json::serialize(as_admin("/queues").at("queues"));
+  EXPECT_THAT(queues, HasSubstr(R"({"kind":"announcements","destination":")" + fan.inbox +
+                                R"(","waiting":1,"failures":)"));
+  EXPECT_GT(as_admin("/storage").at("octets").to_number<std::uint64_t>(), 0U);
+}
+
+TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {
+  HttpRequest request;
+  request.target = "/tag/xn--z7x";
+  EXPECT_EQ(ask(request).status, 200);
+  request.headers.add("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+  const HttpResponse response = ask(request);
+  EXPECT_EQ(response.status, 303);
+  EXPECT_EQ(response.headers.find("Location"), "/tags/%E7%8C%AB");
+}
+
+TEST(Settings, DescribeEveryKeyAndHideSecrets) {
+  Config config;
+  config.host = "tags.example.org";
+  config.admin_token = "very secret indeed";
+  config.mastodon_database_dsn = "password=hidden";
+  const json::array settings = describe_settings(config);
+  std::vector<std::string> keys;
+  for (const json::value& setting : settings) {
+    keys.emplace_back(setting.at("key").as_string());
+    EXPECT_FALSE(setting.at("meaning").as_string().empty()) << keys.back();
+    EXPECT_FALSE(setting.at("default").as_string().empty()) << keys.back();
+  }
+  std::ranges::sort(keys);
+  EXPECT_EQ(keys, config_keys());
+  EXPECT_THAT(json::serialize(settings), HasSubstr(R"("key":"node.host","value":"tags.example.org")"));
+  EXPECT_THAT(json::serialize(settings), testing::Not(HasSubstr("secret indeed")));
+  EXPECT_THAT(json::serialize(settings), testing::Not(HasSubstr("hidden")));
+}
+
+}  // namespace
+}  // namespace tagring::node

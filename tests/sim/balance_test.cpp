@@ -1,0 +1,142 @@
+// Nodes that choose their places on the rings while posts go through them: loads even out, and no post is
+// lost or told twice.
+#include <algorithm>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "sim/world.hpp"
+
+namespace tagring::sim {
+namespace {
+
+std::multiset<std::string> live_posts(const World& world, const std::string& tag) {
+  std::multiset<std::string> uris;
+  for (const World::Post& post : world.posts()) {
+    if (!post.deleted && std::ranges::find(post.tags, tag) != post.tags.end()) uris.insert(post.uri);
+  }
+  return uris;
+}
+
+std::multiset<std::string> uris_of(const std::vector<storage::HistoryEntry>& entries) {
+  std::multiset<std::string> uris;
+  for (const auto& entry : entries) uris.insert(entry.uri);
+  return uris;
+}
+
+struct Storage {
+  double over = 0;  // octets above capacity
+  std::uint64_t moves = 0;
+};
+
+Storage storage_of(World& world) {
+  Storage sum;
+  for (const std::size_t i : world.up()) {
+    const json::object status = world.node(i).status();
+    const json::object& ring = status.at("rings").at("storage").as_object();
+    const double excess = ring.at("load").to_number<double>() - ring.at("capacity").to_number<double>();
+    sum.over += std::max(0.0, excess);
+    sum.moves += ring.at("moves").to_number<std::uint64_t>();
+  }
+  return sum;
+}
+
+constexpr std::size_t kNodes = 8;
+constexpr std::uint64_t kSmall = 3'000;
+
+WorldOptions skewed() {
+  WorldOptions options;
+  options.vservers = 2;
+  options.storage_replicas = 2;
+  options.balance = true;
+  options.balance_every = std::chrono::seconds(40);
+  // Two nodes can bear everything, the others next to nothing.
+  options.storage_capacity = [](std::size_t node) { return node < 2 ? 1'000'000 : kSmall; };
+  return options;
+}
+
+std::vector<std::string> many_tags() {
+  std::vector<std::string> tags;
+  for (int n = 0; n < 12; ++n) tags.push_back(fmt::format("tag{}", n));
+  return tags;
+}
+
+void publish(World& world, const std::vector<std::string>& tags, std::size_t count) {
+  for (std::size_t n = 0; n < count; ++n) {
+    world.publish(n % kNodes, {tags[n % tags.size()]});
+    world.loop.run_for(std::chrono::milliseconds(50));
+  }
+}
+
+void expect_nothing_lost(World& world, const std::vector<std::string>& tags, std::size_t subscriber,
+                         std::size_t reader) {
+  for (const std::string& tag : tags) {
+    EXPECT_EQ(world.feed(subscriber, tag), live_posts(world, tag)) << "#" << tag;
+    const auto history = world.history(reader, tag, 20);
+    ASSERT_TRUE(history) << "#" << tag;
+    EXPECT_EQ(uris_of(*history), live_posts(world, tag)) << "#" << tag;
+  }
+}
+
+// Octets above capacity in the end, when posts arrive before and while nodes move.
+double run(std::uint64_t seed, bool balanced) {
+  WorldOptions options = skewed();
+  options.balance = balanced;
+  World world(seed, options);
+  const std::vector<std::string> tags = many_tags();
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
+  EXPECT_TRUE(wanted && *wanted);
+  publish(world, tags, 400);
+  for (int round = 0; round < 8; ++round) {
+    world.loop.run_for(std::chrono::seconds(90));
+    publish(world, tags, 20);  // in the middle of moves
+  }
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
+  world.loop.run_for(std::chrono::minutes(3));
+  const Storage after = storage_of(world);
+  EXPECT_EQ(after.moves > 0, balanced);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
+  expect_nothing_lost(world, tags, 7, 2);
+  return after.over;
+}
+
+// In a world of eight nodes there may be no place left that would help; over several worlds there are.
+TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
+  double resting = 0;
+  double balanced = 0;
+  for (std::uint64_t seed = 11; seed < 15; ++seed) {
+    SCOPED_TRACE(seed);
+    resting += run(seed, /*balanced=*/false);
+    balanced += run(seed, /*balanced=*/true);
+  }
+  EXPECT_GT(resting, 0);
+  EXPECT_LT(balanced, resting / 2) << "octets above capacity, of " << resting;
+}
+
+TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
+  World world(12, skewed());
+  const std::vector<std::string> tags = many_tags();
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
+  ASSERT_TRUE(wanted && *wanted);
+  publish(world, tags, 300);
+  for (std::size_t round = 0; round < 6; ++round) {
+    world.loop.run_for(std::chrono::seconds(45));
+    const std::size_t victim = round % 7;
+    world.crash_node(victim);
+    world.loop.run_for(std::chrono::seconds(5));
+    world.start_node(victim);
+    publish(world, tags, 12);
+  }
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(15), [&] { return world.is_quiet(); })) << world.unrest();
+  world.loop.run_for(std::chrono::minutes(2));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
+  expect_nothing_lost(world, tags, 7, 2);
+  for (const std::size_t i : world.up()) EXPECT_TRUE(world.node(i).rings().of(Ring::kStorage).is_member());
+}
+
+}  // namespace
+}  // namespace tagring::sim

@@ -1,0 +1,128 @@
+// Sets of relays that grow and shrink with the load, with whole nodes: whatever the number of relays is or
+// becomes, nothing acknowledged is lost.
+
+#include <algorithm>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "sim/flash_crowd.hpp"
+#include "sim/world.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr const char* kTag = "caturday";
+
+// The most that a node knows of. Of nodes that have had time to start.
+unsigned relays(World& world) {
+  unsigned most = 0;
+  for (const std::size_t i : world.up()) {
+    for (const json::value& set : world.node(i).status().at("relay_sets").get_array())
+      most = std::max(most, set.at("relays").to_number<unsigned>());
+  }
+  return most;
+}
+
+void subscribe(World& world, std::size_t i) {
+  const auto wanted = world.await(world.node(i).subscriber().want({kTag}, "admin"), std::chrono::seconds(10));
+  ASSERT_TRUE(wanted && *wanted);
+}
+
+std::multiset<std::string> live_posts(const World& world) {
+  std::multiset<std::string> uris;
+  for (const World::Post& post : world.posts()) {
+    if (!post.deleted) uris.insert(post.uri);
+  }
+  return uris;
+}
+
+struct Crowd {
+  std::size_t nodes = 16;
+  unsigned at_rest = 2;
+  int seconds = 60;
+  int posts_per_second = 8;
+  double loss = 0;
+  bool crashes = false;
+};
+
+// A burst of posts, of which a relay can send a quarter; then silence. Returns the most relays that there
+// were.
+unsigned survive(std::uint64_t seed, const Crowd& crowd) {
+  WorldOptions options;
+  options.relay_replicas = crowd.at_rest;
+  options.posts_an_hour = 1'000'000;
+  options.cooldown_seconds = 20;
+  options.stabilise = std::chrono::seconds(5);
+  options.deliveries_per_second = 10;
+  options.log = std::getenv("TAGRING_LOG") != nullptr;
+  World world(seed, options);
+  Rng rng(seed * 17 + 3);
+  for (std::size_t i = 0; i < crowd.nodes; ++i) world.start_node(i);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  const std::vector<std::size_t> subscribers = {1, 4, 7, 10, 13};
+  for (const std::size_t i : subscribers) subscribe(world, i);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+
+  world.faults.loss = crowd.loss;
+  unsigned most = 0;
+  std::set<std::size_t> down;
+  for (int second = 0; second < crowd.seconds; ++second) {
+    for (int n = 0; n < crowd.posts_per_second; ++n) {
+      world.publish(rng.below(crowd.nodes), {kTag});
+      world.loop.run_for(Duration(1000 / crowd.posts_per_second));
+    }
+    if (second % 10 == 9) world.remove(rng.below(world.posts().size()));
+    if (crowd.crashes && second % 12 == 6) {
+      const std::size_t i = rng.below(crowd.nodes);
+      if (world.is_up(i) && down.empty()) {
+        world.crash_node(i);
+        down.insert(i);
+      }
+    }
+    if (!down.empty() && second % 12 == 11) {
+      world.start_node(*down.begin());
+      down.clear();
+      world.loop.run_for(std::chrono::seconds(1));
+    }
+    most = std::max(most, relays(world));
+  }
+  world.faults = NetworkFaults{};
+  for (const std::size_t i : down) world.start_node(i);
+  world.loop.run_for(std::chrono::seconds(1));
+  const auto sent = [&] {
+    most = std::max(most, relays(world));
+    return world.is_quiet();
+  };
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(30), sent)) << world.unrest() << ", seed " << seed;
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(60), [&] { return relays(world) <= crowd.at_rest; }))
+      << "seed " << seed << ": still " << relays(world) << " relays";
+  world.loop.run_for(std::chrono::minutes(12));  // what is known of more relays is forgotten
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }))
+      << world.unrest() << ", seed " << seed;
+  for (const std::size_t i : subscribers) {
+    EXPECT_EQ(world.feed(i, kTag), live_posts(world)) << "seed " << seed << ", node " << i;
+    EXPECT_LE(world.node(i).subscriber().subscriptions(), crowd.at_rest) << "seed " << seed << ", node " << i;
+  }
+  return most;
+}
+
+TEST(RelaySets, GrowUnderLoadAndShrinkAgainAndNothingAcknowledgedIsLost) {
+  for (const std::uint64_t seed : {1, 2}) EXPECT_GE(survive(seed, Crowd{}), 8U) << "seed " << seed;
+}
+
+TEST(RelaySets, OfNetworksWithOneRelayAtRestGrowToo) {
+  Crowd crowd;
+  crowd.at_rest = 1;
+  EXPECT_GE(survive(3, crowd), 4U);
+}
+
+TEST(RelaySets, LoseNothingWhenMachinesCrashAndMessagesGetLostWhileTheyChange) {
+  Crowd crowd;
+  crowd.loss = 0.01;
+  crowd.crashes = true;
+  for (const std::uint64_t seed : {10, 11}) EXPECT_GE(survive(seed, crowd), 4U) << "seed " << seed;
+}
+
+}  // namespace
+}  // namespace tagring::sim

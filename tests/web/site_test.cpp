@@ -1,0 +1,168 @@
+#include "web/site.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.hpp"
+#include "web/tag_page.hpp"
+
+namespace tagring::web {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class FixedClock final : public Clock {
+ public:
+  [[nodiscard]] Instant now() const override { return {}; }
+  [[nodiscard]] WallTime wall_now() const override { return {}; }
+  [[nodiscard]] boost::asio::awaitable<void> sleep_until(Instant) override { co_return; }
+};
+
+class OneAnswer final : public HttpClient {
+ public:
+  [[nodiscard]] Task<Result<HttpResponse>> send(HttpCall call) override {
+    asked.push_back(call.url.text());
+    co_return answer;
+  }
+  std::vector<std::string> asked;
+  Result<HttpResponse> answer;
+};
+
+struct SiteTest : ::testing::Test {
+  HttpResponse get(const std::string& target, Headers headers = {}) {
+    boost::asio::io_context loop;
+    HttpResponse response;
+    boost::asio::co_spawn(
+        loop,
+        site.answer(HttpRequest{.target = target, .headers = std::move(headers), .body = {}, .peer = {}}),
+        [&](std::exception_ptr error, HttpResponse result) {
+          ASSERT_FALSE(error);
+          response = std::move(result);
+        });
+    loop.run();
+    return response;
+  }
+  Task<HttpResponse> api(HttpRequest request) {
+    asked.push_back(request.target);
+    co_return api_answer;
+  }
+
+  std::vector<std::string> asked;
+  HttpResponse api_answer{.status = 200, .headers = {}, .body = "[]"};
+  FixedClock clock;
+  OneAnswer http;
+  Site site{{"tags.example.org", "https://tags.example.org"},
+            [this](HttpRequest request) { return api(std::move(request)); },
+            http,
+            clock};
+};
+
+TEST_F(SiteTest, PagesAllowNoScriptsAndStylesButTheirOwn) {
+  for (const char* target : {"/", "/admin", "/tags/cats", "/search?q=cats"}) {
+    const HttpResponse response = get(target);
+    EXPECT_EQ(response.status, 200) << target;
+    const std::string policy = response.headers.find("Content-Security-Policy").value_or("");
+    EXPECT_THAT(policy, HasSubstr("default-src 'none'; script-src 'self'; style-src 'self'"));
+    EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+    EXPECT_THAT(response.body, Not(HasSubstr("<style")));
+    EXPECT_THAT(response.body, Not(HasSubstr(" style=")));
+    EXPECT_THAT(response.body, Not(HasSubstr(" onclick")));
+  }
+}
+
+TEST_F(SiteTest, AssetsThatPagesNameAreThereForEver) {
+  const std::string page = get("/").body;
+  const std::size_t start = page.find("/assets/page.js?v=");
+  ASSERT_NE(start, std::string::npos);
+  const HttpResponse script = get(page.substr(start, page.find('"', start) - start));
+  EXPECT_EQ(script.status, 200);
+  EXPECT_EQ(script.headers.find("Content-Type"), "text/javascript; charset=utf-8");
+  EXPECT_THAT(script.headers.find("Cache-Control").value_or(""), HasSubstr("immutable"));
+  EXPECT_EQ(get("/assets/../page.js").status, 404);
+}
+
+TEST_F(SiteTest, TheTagPageShowsTheTimelineAndTheWayOn) {
+  api_answer.body = R"([{"id":"9","content":"<p>first</p>"},{"id":"7","content":"<p>last</p>"}])";
+  api_answer.headers.add("Link",
+                         R"(<https://tags.example.org/api/v1/timelines/tag/cats?max_id=7>; rel="next")");
+  const HttpResponse response = get("/tags/cats?any=dogs+birds&none=ai&until=2026-05-01");
+  EXPECT_EQ(asked.back(),
+            "/api/v1/timelines/tag/cats?any[]=dogs&any[]=birds&none[]=ai&"
+            "until=2026-05-01T23%3A59%3A59.999Z&limit=20");
+  EXPECT_THAT(response.body, HasSubstr("<p>first</p>"));
+  EXPECT_THAT(
+      response.body,
+      HasSubstr(
+          R"(rel="next" href="/tags/cats?any=dogs%20birds&amp;none=ai&amp;until=2026-05-01&amp;max_id=7")"));
+  EXPECT_THAT(response.body, Not(HasSubstr("Newer posts")));
+}
+
+TEST_F(SiteTest, OlderPagesLeadBack) {
+  api_answer.body = R"([{"id":"9"},{"id":"7"}])";
+  const HttpResponse response = get("/tags/cats?max_id=10");
+  EXPECT_THAT(asked.back(), HasSubstr("max_id=10"));
+  EXPECT_THAT(response.body, HasSubstr("/tags/cats?min_id=9"));
+  EXPECT_THAT(response.body, Not(HasSubstr("Older posts")));
+}
+
+TEST_F(SiteTest, OtherSpellingsLeadToTheOneOfTheHashtag) {
+  const HttpResponse response = get("/tags/Caf%C3%A9?any=Tea");
+  EXPECT_EQ(response.status, 301);
+  EXPECT_EQ(response.headers.find("Location"), "/tags/cafe?any=Tea");
+  EXPECT_EQ(get("/tags/%F0%9F%8E%89").status, 404);
+  EXPECT_EQ(get("/tags/cats/nonsense").status, 404);
+}
+
+TEST_F(SiteTest, SaysWhyAHashtagIsNotShown) {
+  api_answer = {.status = 404, .headers = {}, .body = R"({"error":"<not> offered"})"};
+  const HttpResponse response = get("/tags/cats");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_THAT(response.body, HasSubstr("&lt;not&gt; offered"));
+}
+
+TEST_F(SiteTest, SearchFindsAHashtagThatNobodyHasUsedYet) {
+  api_answer.body = R"({"hashtags":[],"statuses":[]})";
+  EXPECT_THAT(get("/search?q=%23Neu").body, HasSubstr(R"(<a href="/tags/neu")"));
+  EXPECT_THAT(get("/search?q=%22%3E%3Cscript%3E").body, Not(HasSubstr("<script>")));
+}
+
+TEST_F(SiteTest, FollowingGoesThroughTheReadersServer) {
+  http.answer =
+      HttpResponse{.status = 200,
+                   .headers = {},
+                   .body = R"({"links":[{"rel":"http://ostatus.org/schema/1.0/subscribe",)"
+                           R"("template":"https://social.example/authorize_interaction?uri={uri}"}]})"};
+  const HttpResponse response = get("/tags/%E7%8C%AB/follow?account=%40me%40Social.example");
+  EXPECT_THAT(http.asked.back(),
+              StartsWith("https://social.example/.well-known/webfinger?resource=acct%3Ame%40social.example"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_THAT(response.body,
+              HasSubstr("https://social.example/authorize_interaction?uri=xn--z7x%40tags.example.org"));
+  const HttpResponse answer =
+      get("/tags/cats/follow?account=social.example", {{"Accept", "application/json"}});
+  EXPECT_EQ(answer.body,
+            R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org"})");
+}
+
+TEST_F(SiteTest, FollowingRefusesServersThatDoNotSayHow) {
+  http.answer = HttpResponse{.status = 200,
+                             .headers = {},
+                             .body = R"({"links":[{"rel":"http://ostatus.org/schema/1.0/subscribe",)"
+                                     R"("template":"javascript:x={uri}"}]})"};
+  EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
+  http.answer = std::unexpected(Error{ErrorCode::kTimedOut, "x"});
+  EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
+  const std::size_t before = http.asked.size();
+  for (const char* account : {"", "me@", "me@social.example%2Fx", "me@127.0.0.1", "me@a%20b"}) {
+    EXPECT_EQ(get(std::string("/tags/cats/follow?account=") + account).status, 422) << account;
+  }
+  EXPECT_EQ(http.asked.size(), before);
+}
+
+}  // namespace
+}  // namespace tagring::web

@@ -1,0 +1,126 @@
+// What the page asks its node: Mastodon's API, as far as it is used here.
+
+export interface Account {
+  acct: string;
+  username: string;
+  display_name: string;
+  url: string;
+  avatar?: string;
+}
+
+export interface Media {
+  id: string;
+  type: string;
+  url: string | null;
+  preview_url?: string | null;
+  description?: string | null;
+}
+
+export interface Status {
+  id: string;
+  uri: string;
+  url: string | null;
+  created_at: string;
+  edited_at?: string | null;
+  account: Account;
+  content: string;
+  spoiler_text: string;
+  sensitive: boolean;
+  language: string | null;
+  media_attachments: Media[];
+  tags: { name: string }[];
+  poll?: { options: { title: string }[] } | null;
+}
+
+export interface TagHistory {
+  name: string;
+  history: { day: string; uses: string; accounts: string }[];
+}
+
+export interface Day {
+  day: string;
+  posts: number;
+}
+
+export interface Page {
+  posts: Status[];
+  older: string | null;
+}
+
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export async function request(target: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(target, { credentials: "omit", redirect: "error", ...init });
+  if (response.ok) return response;
+  const body: unknown = await response.json().catch(() => null);
+  const { message, error } = (body ?? {}) as { message?: unknown; error?: unknown };
+  const reason = typeof message === "string" ? message : typeof error === "string" ? error : `status ${response.status}`;
+  throw new Refused(response.status, reason);
+}
+
+export async function getJson<T>(target: string, init?: RequestInit): Promise<T> {
+  const response = await request(target, init);
+  return (await response.json()) as T;
+}
+
+/** The target with rel="next" of a Link header; only on this node. */
+export function nextLink(header: string | null): string | null {
+  const found = /<([^>]+)>\s*;\s*rel="?next"?/.exec(header ?? "");
+  if (!found?.[1]) return null;
+  const url = new URL(found[1], location.origin);
+  return url.pathname.startsWith("/api/") ? url.pathname + url.search : null;
+}
+
+export async function getPage(target: string): Promise<Page> {
+  const response = await request(target);
+  const posts = (await response.json()) as Status[];
+  return { posts, older: nextLink(response.headers.get("Link")) };
+}
+
+/** What the address of a hashtag's page asks for. */
+export class View {
+  readonly any: string[];
+  readonly all: string[];
+  readonly none: string[];
+  readonly until: string;
+
+  constructor(
+    readonly tag: string,
+    search: string,
+  ) {
+    const query = new URLSearchParams(search);
+    const words = (name: string) => (query.get(name) ?? "").split(/[\s,#]+/).filter(Boolean).slice(0, 4);
+    this.any = words("any");
+    this.all = words("all");
+    this.none = words("none");
+    const until = (query.get("until") ?? "").slice(0, 10);
+    this.until = /^\d{4}-\d\d-\d\d$/.test(until) ? until : "";
+  }
+
+  get isCombined(): boolean {
+    return this.any.length + this.all.length + this.none.length > 0;
+  }
+
+  timeline(more: Record<string, string>): string {
+    const query = new URLSearchParams();
+    for (const name of ["any", "all", "none"] as const) for (const word of this[name]) query.append(`${name}[]`, word);
+    if (this.until) query.set("until", `${this.until}T23:59:59.999Z`);
+    for (const [name, value] of Object.entries(more)) query.set(name, value);
+    return `/api/v1/timelines/tag/${encodeURIComponent(this.tag)}?${query}`;
+  }
+
+  /** The same page, to be read from another day on. */
+  page(until: string): string {
+    const query = new URLSearchParams(location.search);
+    for (const name of ["max_id", "min_id"]) query.delete(name);
+    query.set("until", until);
+    return `/tags/${encodeURIComponent(this.tag)}?${query}`;
+  }
+}

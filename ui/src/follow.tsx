@@ -1,0 +1,51 @@
+// Following from elsewhere: the address to copy, and the way through the reader's own server.
+
+import { useState } from "preact/hooks";
+import { getJson } from "./api.ts";
+import { recall, remember } from "./settings.ts";
+
+export function Follow({ tag, address }: { tag: string; address: string }) {
+  const [copied, setCopied] = useState(false);
+  const [problem, setProblem] = useState("");
+  const copy = async () => {
+    await navigator.clipboard.writeText(address);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 3000);
+  };
+  const go = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const account = String(new FormData(event.currentTarget as HTMLFormElement).get("account"));
+    setProblem("");
+    try {
+      const target = `/tags/${encodeURIComponent(tag)}/follow?account=${encodeURIComponent(account)}`;
+      const { url } = await getJson<{ url: string }>(target, { headers: { Accept: "application/json" } });
+      remember("account", account);
+      if (url.startsWith("https://")) location.assign(url);
+    } catch (error) {
+      setProblem(`${(error as Error).message}. Search for ${address} at your server instead.`);
+    }
+  };
+  return (
+    <section class="follow" aria-label="Follow">
+      <p>
+        Follow <code class="address">{address}</code>{" "}
+        <button type="button" class="quiet" onClick={copy}>
+          {copied ? "Copied" : "Copy"}
+        </button>
+      </p>
+      <details>
+        <summary>Follow from your server</summary>
+      <form action={`/tags/${encodeURIComponent(tag)}/follow`} onSubmit={go}>
+        <label>
+          Your account
+          <input name="account" placeholder="@me@social.example" defaultValue={recall("account")} autocapitalize="none" autocomplete="off" maxLength={300} required />
+        </label>
+        <button>Go on</button>
+      </form>
+      </details>
+      <p class="problem" role="status">
+        {problem}
+      </p>
+    </section>
+  );
+}

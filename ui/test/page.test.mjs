@@ -1,0 +1,299 @@
+// What people see of a node. Started by tests/page/page_test.py, which brings up the nodes and writes the posts.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { launch, open, shoot } from "./browser.mjs";
+
+const world = JSON.parse(process.env.PAGE_WORLD);
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
+
+let browser;
+before(async () => {
+  browser = await launch(world.hosts);
+});
+after(() => browser.close());
+
+const tagPage = (tag) => `/tags/${encodeURIComponent(tag)}`;
+const posts = (page) => page.locator("article.post");
+const picture = (page, name, options) => shoot(page, world.screenshots, name, options);
+
+async function control(route, body) {
+  const response = await fetch(world.origins + route, { method: "POST", body: JSON.stringify(body) });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.json();
+}
+
+/** `use(page)` on a fresh page, which must have had no errors and must have asked nobody but the node. */
+async function visit(options, use) {
+  const page = await open(browser, world.node, options);
+  await use(page);
+  assert.deepEqual(page.problems, []);
+  assert.deepEqual([...page.foreign], []);
+  await page.context().close();
+}
+
+async function live(page, tag) {
+  await page.goto(tagPage(tag));
+  await page.getByRole("feed").waitFor();
+}
+
+/** What axe finds, over everything that it can decide by itself. */
+async function violations(page) {
+  // Not subject to the page's policy, which permits no script but its own.
+  await page.evaluate(AXE);
+  const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`);
+}
+
+function loginAddress() {
+  return JSON.parse(execFileSync(world.login[0], world.login.slice(1), { encoding: "utf8" })).url;
+}
+
+async function fits(page) {
+  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  assert.ok(content <= window, `${content} px of content in a window of ${window} px`);
+}
+
+test("a reader sees posts of five servers, newest first", () =>
+  visit({ viewport: { width: 1100, height: 1200 } }, async (page) => {
+    await live(page, "caturday");
+    const times = await posts(page).locator("time").evaluateAll((list) => list.map((time) => time.dateTime));
+    assert.ok(times.length >= 20);
+    assert.deepEqual(times, times.toSorted().reverse());
+    const servers = await posts(page).evaluateAll((list) => list.map((post) => new URL(post.dataset.uri).hostname));
+    assert.equal(new Set(servers).size, 5);
+    await page.locator(".bars .bar").last().waitFor();
+    await picture(page, "tag");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await picture(page, "tag-dark");
+  }));
+
+test("scrolling goes on to the oldest post", () =>
+  visit({}, async (page) => {
+    await live(page, "caturday");
+    const seen = new Set();
+    const end = page.getByText("That is all there is.");
+    for (let i = 0; i < 100 && !(await end.isVisible()); ++i) {
+      for (const uri of await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri))) seen.add(uri);
+      await page.mouse.wheel(0, 3000);
+      await page.waitForTimeout(100);
+    }
+    for (const uri of await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri))) seen.add(uri);
+    assert.ok(await end.isVisible());
+    assert.ok(seen.size >= world.posts, `${seen.size} of ${world.posts} posts`);
+    await page.keyboard.press("Home");
+  }));
+
+test("posts that arrive are offered, and shown when wished", () =>
+  visit({}, async (page) => {
+    await live(page, "caturday");
+    const before = await posts(page).first().getAttribute("data-uri");
+    const text = `Fresh from the mat ${Date.now()}`;
+    await control("/post", { domain: "ash.example", text: `${text} #caturday` });
+    const button = page.getByRole("button", { name: "1 new post" });
+    await button.waitFor({ timeout: 45_000 });
+    assert.equal(await posts(page).first().getAttribute("data-uri"), before);
+    await picture(page, "new-posts");
+    await button.click();
+    await posts(page).first().getByText(text).waitFor();
+  }));
+
+for (const [script, tag, text] of [
+  ["Latin", "caturday", "cat on a mat"],
+  ["Chinese characters", "猫", "とても眠そう"],
+  ["Arabic", "قطط", "قطتي الجميلة"],
+]) {
+  test(`search finds a hashtag in ${script}`, () =>
+    visit({}, async (page) => {
+      await page.goto("/");
+      await page.getByRole("searchbox").fill(`#${tag}`);
+      await page.getByRole("searchbox").press("Enter");
+      await page.locator("main").getByRole("link", { name: `#${tag}` }).first().click();
+      await page.getByRole("heading", { level: 1, name: `#${tag}` }).waitFor();
+      await page.getByText(text).first().waitFor();
+      await picture(page, `search-${script.split(" ")[0].toLowerCase()}`);
+    }));
+}
+
+test("hashtags are combined, and the timeline begins at a day", () =>
+  visit({}, async (page) => {
+    await live(page, "silentsunday");
+    await page.getByText("Combine hashtags").click();
+    await page.getByLabel("and all of").fill("bird");
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await page.getByRole("feed").waitFor();
+    await page.getByText("last summer").waitFor();
+    assert.equal(await posts(page).count(), 1);
+    await page.goto(`${tagPage("silentsunday")}?none=bird&until=2026-07-31`);
+    await page.getByRole("feed").waitFor();
+    await page.getByText("last spring").waitFor();
+    assert.equal(await posts(page).count(), 1);
+  }));
+
+test("warnings hide posts, and images come only when wished", async () => {
+  const page = await open(browser, world.node);
+  await live(page, "silentsunday");
+  const hidden = page.getByText("What I found under the bed");
+  assert.equal(await hidden.isVisible(), false);
+  await page.getByText("Spiders").click();
+  assert.equal(await hidden.isVisible(), true);
+  assert.deepEqual([...page.foreign], []);
+  await picture(page, "warning-and-image");
+  await page.getByRole("button", { name: "Show image: A black cat" }).click();
+  await page.waitForTimeout(500);
+  assert.deepEqual([...page.foreign], [`yew.example:${new URL(world.node).port}`]);
+  await page.context().close();
+});
+
+test("what a post smuggles in does not get into the page", async () => {
+  const page = await open(browser, world.node);
+  const content =
+    '<p>safe<script>window.hacked = 1</script><img src="https://evil.example/x.png" onerror="window.hacked = 1">' +
+    '<a href="javascript:window.hacked = 1">link</a><b style="position:fixed">bold</b><iframe src="https://evil.example"></iframe></p>';
+  const account = { acct: "mallory@evil.example", username: "mallory", display_name: "<b>Mallory", url: "javascript:window.hacked = 1" };
+  const status = { id: "1", uri: "https://evil.example/1", url: "javascript:window.hacked = 1", created_at: "2026-11-21T02:24:00Z", account, content };
+  const rest = { spoiler_text: "", sensitive: false, language: null, media_attachments: [], tags: [] };
+  await page.route("**/api/v1/timelines/tag/**", (route) => route.fulfill({ json: [{ ...status, ...rest }] }));
+  await live(page, "caturday");
+  const shown = posts(page).first().locator(".content");
+  assert.equal(await shown.innerHTML(), '<p>safe<a rel="nofollow noopener noreferrer">link</a><b>bold</b></p>');
+  for (const link of await posts(page).getByRole("link").all()) assert.doesNotMatch((await link.getAttribute("href")) ?? "", /^javascript/);
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+  assert.deepEqual([...page.foreign], []);
+  await page.context().close();
+});
+
+test("without JavaScript, pages follow one another", () =>
+  visit({ javaScriptEnabled: false, viewport: { width: 800, height: 1000 } }, async (page) => {
+    await page.goto(tagPage("caturday"));
+    const first = await posts(page).allInnerTexts();
+    assert.equal(first.length, 20);
+    await picture(page, "no-javascript");
+    await page.getByRole("link", { name: "Older posts" }).click();
+    const second = await posts(page).allInnerTexts();
+    assert.equal(second.length, 20);
+    assert.equal(new Set([...first, ...second]).size, 40);
+    await page.getByRole("link", { name: "Newer posts" }).click();
+    assert.deepEqual((await posts(page).allInnerTexts())[0], first[0]);
+    await page.goto(tagPage("قطط"));
+    await page.getByText("قطتي الجميلة").waitFor();
+  }));
+
+test("a phone of 320 pixels has room for everything", async () => {
+  await visit(PHONE, async (page) => {
+    await live(page, "قطط");
+    await fits(page);
+    await picture(page, "phone-rtl");
+    await live(page, "caturday");
+    await page.locator(".bars").first().waitFor();
+    await fits(page);
+    await picture(page, "phone");
+    await page.goto("/");
+    await page.getByText("Just arrived").waitFor();
+    await fits(page);
+    await picture(page, "phone-home");
+  });
+  await visit({ ...PHONE, javaScriptEnabled: false }, async (page) => {
+    await page.goto(tagPage("caturday"));
+    await fits(page);
+  });
+});
+
+test("the keyboard goes from post to post", () =>
+  visit({}, async (page) => {
+    await live(page, "caturday");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-posinset")), "2");
+    await page.keyboard.press("k");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-posinset")), "1");
+  }));
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing wrong (${colorScheme})`, () =>
+    visit({ colorScheme, viewport: { width: 1000, height: 900 } }, async (page) => {
+      await page.goto("/");
+      await page.getByText("Just arrived").waitFor();
+      await picture(page, `home-${colorScheme}`);
+      assert.deepEqual(await violations(page), []);
+      for (const tag of ["caturday", "قطط", "猫"]) {
+        await live(page, tag);
+        assert.deepEqual(await violations(page), [], tag);
+      }
+      await page.goto(`${tagPage("silentsunday")}?none=bird`);
+      await page.getByRole("feed").waitFor();
+      assert.deepEqual(await violations(page), []);
+      await page.goto("/search?q=cat");
+      assert.deepEqual(await violations(page), []);
+      await page.goto("/admin");
+      await page.getByLabel("Secret").waitFor();
+      assert.deepEqual(await violations(page), []);
+      await page.goto(loginAddress());
+      for (const tab of ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Settings"]) {
+        await page.getByRole("link", { name: tab, exact: true }).click();
+        await page.getByRole("heading", { level: 1, name: tab }).waitFor();
+        await page.waitForTimeout(400);
+        await picture(page, `admin-${tab.toLowerCase()}${colorScheme === "dark" ? "-dark" : ""}`, { fullPage: tab !== "Settings" });
+        assert.deepEqual(await violations(page), [], tab);
+      }
+    }));
+}
+
+test("without JavaScript, axe finds nothing wrong either", async () => {
+  const page = await open(browser, world.node);
+  await page.route("**/assets/*.js*", (route) => route.abort());
+  await page.goto(tagPage("caturday"));
+  assert.deepEqual(await violations(page), []);
+  await page.context().close();
+});
+
+test("who is not logged in administers nothing", () =>
+  visit({}, async (page) => {
+    await page.goto("/admin");
+    await page.getByLabel("Secret").fill("0".repeat(64));
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("not known here").waitFor();
+    assert.equal(await page.getByRole("navigation").count(), 0);
+  }));
+
+test("a hashtag that the administrator blocks is not shown any more", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const reader = await open(browser, world.node);
+    assert.equal((await reader.goto(tagPage("silentsunday"))).status(), 200);
+    const address = loginAddress();
+    await page.goto(address);
+    await page.getByRole("link", { name: "Blocks" }).click();
+    assert.ok(!page.url().includes(new URL(address).hash));
+    await page.getByLabel("What").selectOption("tag");
+    await page.getByLabel("Name", { exact: true }).fill("#SilentSunday");
+    await page.getByLabel("Reason").fill("a test");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByRole("cell", { name: "silentsunday", exact: true }).waitFor();
+    await picture(page, "admin-block");
+    const blocked = await reader.goto(tagPage("silentsunday"));
+    assert.equal(blocked.status(), 404);
+    assert.equal(await posts(reader).count(), 0);
+    await page.getByRole("button", { name: "Lift the block of silentsunday" }).click();
+    await page.getByText("Nothing is blocked.").waitFor();
+    assert.equal((await reader.goto(tagPage("silentsunday"))).status(), 200);
+    await reader.context().close();
+  }));
+
+test("the ring shows this node among its neighbours", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    await page.goto(loginAddress());
+    await page.getByRole("link", { name: "Ring", exact: true }).click();
+    for (const name of ["relay", "storage"]) {
+      const ring = page.getByRole("img", { name: new RegExp(`^The ${name} ring: 2 vservers`) });
+      await ring.waitFor();
+      assert.equal(await ring.locator(".serving").count(), 2);
+      assert.ok((await ring.locator(".other").count()) >= 4);
+    }
+  }));
