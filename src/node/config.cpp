@@ -270,9 +270,13 @@ Result<std::string> read_token(const std::filesystem::path& file) {
   constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
   std::ifstream stream(file);
   std::string token;
-  if (unreadable || !(stream >> token)) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
+  if (unreadable || !std::getline(stream, token)) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
   if ((mode & kOthers) != std::filesystem::perms::none)
     return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file.string()));
+  if (token.ends_with('\r')) token.pop_back();
+  // It travels in a header (RFC 6750).
+  if (!std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; }))
+    return fail(ErrorCode::kInvalid, "the token may have neither spaces nor characters beyond ASCII");
   if (token.size() < 16) return fail(ErrorCode::kInvalid, "the token needs 16 characters or more");
   return token;
 }

@@ -94,7 +94,7 @@ await check("the instance, both versions", async () => {
 
 await check("an error is one of masto's", async () => {
   await assert.rejects(masto.v1.tags.$select("!").fetch(), (error) => error.statusCode === 422);
-  await assert.rejects(masto.v1.followedTags.list(), (error) => error.statusCode === 401);
+  await assert.rejects(async () => await masto.v1.followedTags.list(), (error) => error.statusCode === 401);
 });
 
 const redirectUri = "https://app.example/back";
