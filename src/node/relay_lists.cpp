@@ -244,8 +244,9 @@ Task<void> RelaySets::tend(Tag tag) {
 Task<Result<json::object>> RelaySets::call(std::string origin, Tag tag, unsigned of, json::object body) {
   const std::vector<unsigned> places = own_places(tag, of);
   if (places.empty()) co_return fail(ErrorCode::kNotOwner, "no place of the set is here");
+  const auto at_rest = std::ranges::find_if(places, [&](unsigned place) { return is_at_rest(place, of); });
   body["tag"] = tag.canonical();
-  body["index"] = places.front();
+  body["index"] = at_rest != places.end() ? *at_rest : places.front();
   body["of"] = of;
   body["nonce"] = ++nonce_;
   const Result<HttpResponse> response =
@@ -318,6 +319,11 @@ Task<Result<json::object>> RelaySets::act(json::object request, std::string orig
     // Followers are nobody's business but the relays', and the spares'.
     if (!is_relay(tag) || *of > relays_of(name) * 2)
       co_return fail(ErrorCode::kNotOwner, "neither relay nor spare of the hashtag, as far as is known here");
+    // Both at rest, and the other did not go along with the last halving: it waits for this one to ask again.
+    const bool is_behind =
+        is_base(tag) && is_at_rest(static_cast<unsigned>(*index), static_cast<unsigned>(*of));
+    if (is_behind && *of > relays_of(name) && !has_just_shrunk(name))
+      set_relays(name, static_cast<unsigned>(*of));
     json::object page = list_page(name, json::get_string(request, "after").value_or(""));
     page["relays"] = relays_of(name);
     co_return page;
