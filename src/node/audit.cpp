@@ -255,12 +255,16 @@ void Audit::judge_relays(const std::string& uri, const Post& post, std::size_t a
     if (!held.receipt.item.indexable || !late) continue;
     const std::string taken =
         fmt::format("{} signed at {} that it took {}", relay, to_rfc3339(held.receipt.batch.at), uri);
-    const bool shows_nothing = report->answered.contains(relay) && !post.holders.contains(relay);
+    // One that stores the hashtag alone had nobody to ask for a receipt.
+    const bool had_others =
+        std::ranges::any_of(post.states, [&](const auto& at) { return at.first != relay; });
+    const bool shows_nothing =
+        had_others && report->answered.contains(relay) && !post.holders.contains(relay);
     json::object* finding = nullptr;
     if (nowhere && post.of_storage.empty()) {
       finding = report->find("not_passed_on", relay, uri,
                              taken + "; no storage owner has it, and nobody shows that one ever took it");
-    } else if (shows_nothing && !post.states.contains(relay)) {
+    } else if (shows_nothing) {
       finding = report->find(
           "no_trace", relay, uri,
           taken + "; it shows no receipt of a storage owner for it, although others passed it on");
