@@ -15,6 +15,7 @@
 #include "node/pages.hpp"
 #include "node/proxy.hpp"
 #include "node/results.hpp"
+#include "node/retention.hpp"
 #include "node/version.hpp"
 #include "web/site.hpp"
 
@@ -108,6 +109,13 @@ relay::LaneOptions lane_options() {
   return options;
 }
 
+Retention::Options retention_options(const Config& config) {
+  Retention::Options options;
+  options.octets_max = config.history_octets == 0 ? config.storage_capacity : config.history_octets;
+  options.keep = std::chrono::days(config.keep_days);
+  return options;
+}
+
 fediverse::FaspProvider fasp_provider(const Config& config) {
   fediverse::FaspProvider provider;
   provider.name = "tagring on " + config.host;
@@ -184,6 +192,7 @@ struct Node::Parts {
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
                      world.clock, world.executor, rng.fork(), world.log),
+        retention(retention_options(config), world.history, world.clock, world.executor, world.log),
         loads({config.relay_replicas, config.storage_replicas}, world.history, world.clock),
         balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
                  world.clock, world.executor, rng.fork(), world.log),
@@ -264,6 +273,7 @@ struct Node::Parts {
   Inbox inbox;
   Transfer transfer;
   AntiEntropy anti_entropy;
+  Retention retention;
   Loads loads;
   Balancer balancer;
   HistoryService history;
@@ -428,12 +438,14 @@ Task<Result<void>> Node::start() {
   parts_->subscriber.start();
   parts_->streams.start();
   parts_->anti_entropy.start();
+  parts_->retention.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
   co_await parts_->streams.stop();
   co_await parts_->anti_entropy.stop();
+  co_await parts_->retention.stop();
   co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
@@ -562,6 +574,11 @@ json::object Node::status() const {
       {"replaying", parts_->replayer.active()},
       {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
                             {"waiting", parts_->fasp_sharing.waiting()}}},
+      {"retention", json::object{{"posts", parts_->retention.state().posts},
+                                 {"octets_max", parts_->retention.options().octets_max},
+                                 {"keep_days", parts_->config.keep_days},
+                                 {"let_go", parts_->retention.state().let_go},
+                                 {"let_go_early", parts_->retention.state().too_early}}},
       {"receipts", json::object{{"issued", parts_->receipts.counters().issued},
                                 {"kept", parts_->receipts.counters().kept},
                                 {"absent", parts_->receipts.counters().absent},

@@ -176,6 +176,7 @@ class HistoryStore {
     std::uint64_t entries = 0;
   };
   virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
+  static constexpr std::uint64_t kOctetsOfEntry = 60;  // about, on the disk (db/history_store.hpp)
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
