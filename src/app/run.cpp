@@ -102,6 +102,7 @@ Task<Result<void>> Daemon::open() {
                                 stores->replays,
                                 stores->fasp,
                                 stores->history,
+                                stores->receipts,
                                 log,
                                 seed,
                                 {},

@@ -17,15 +17,18 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "crypto/hash.hpp"
 #include "db/history_codec.hpp"
+#include "db/history_rows.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
 
 namespace tagring::db {
 namespace {
 
+using namespace history_rows;
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 using storage::HistoryPage;
@@ -33,22 +36,19 @@ using storage::HourDigest;
 using storage::HourRange;
 
 constexpr const char* kTagTotal = "history_tags";
-constexpr const char* kEntryTotal = "history_entries";
 
-struct TagRow {
-  std::int64_t id = 0;
-  std::string tag;
-  RingId key;
-};
+}  // namespace
 
 // --- dictionaries --------------------------------------------------------------------------------------
 
-Result<std::optional<TagRow>> find_tag(Connection& db, const std::string& tag) {
-  Statement row = db.query("SELECT id FROM history_tags WHERE tag = ?", tag);
+Result<std::optional<TagRow>> history_rows::find_tag(Connection& db, const std::string& tag) {
+  Statement row = db.query("SELECT id, kept_from FROM history_tags WHERE tag = ?", tag);
   TRY(const bool found, row.step());
   if (!found) return std::nullopt;
-  return TagRow{row.integer(0), tag, tag_key(tag)};
+  return TagRow{row.integer(0), tag, tag_key(tag), row.time(1)};
 }
+
+namespace {
 
 // The first integer column of a statement's only row.
 Result<std::int64_t> only_integer(Statement row) {
@@ -59,12 +59,15 @@ Result<std::int64_t> only_integer(Statement row) {
   return value;
 }
 
-Result<std::int64_t> tag_id(Connection& db, const std::string& tag) {
+Result<TagRow> make_tag(Connection& db, const std::string& tag) {
   TRY(const auto known, find_tag(db, tag));
-  if (known) return known->id;
+  if (known) return *known;
   TRY_VOID(reserve_numbers(db, kTagTotal, 1));
-  return only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
-                               Blob{key_octets(tag_key(tag))}));
+  const RingId key = tag_key(tag);
+  TRY(const std::int64_t id,
+      only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
+                            Blob{key_octets(key)})));
+  return TagRow{id, tag, key, {}};
 }
 
 Result<std::int64_t> string_id(Connection& db, const std::string& text) {
@@ -91,14 +94,11 @@ Result<std::int64_t> author_id(Connection& db, const std::string& author) {
 
 // --- rows ----------------------------------------------------------------------------------------------
 
-// Columns: published, removed, tie, author prefix, author name, form, tail.
-#define TR_HISTORY_ROWS                                                                            \
-  "SELECT h.published, h.removed, h.tie, p.text, a.name, f.text, h.tail FROM history h"            \
-  " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
-  " LEFT JOIN history_strings f ON f.id = h.form "
+}  // namespace
 
-HistoryEntry entry_at(const Statement& row, const std::string& tag) {
-  HistoryEntry entry{tag, row.text(2), row.text(3) + row.text(4), row.time(0), row.integer(1) != 0};
+HistoryEntry history_rows::entry_at(const Statement& row, const std::string& tag) {
+  HistoryEntry entry{tag,         row.text(2),         row.text(3) + row.text(4),
+                     row.time(0), row.integer(1) == 1, row.integer(1) == kTakenDown};
   if (!entry.uri.empty()) return entry;
   Tail tail = row.text(6);
   if (row.type(6) == Type::kInteger) tail = row.integer(6);
@@ -107,16 +107,7 @@ HistoryEntry entry_at(const Statement& row, const std::string& tag) {
   return entry;
 }
 
-// The hash of a post, and what is taken of it.
-struct PostHash {
-  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six octets
-  std::uint64_t live = 0;     // what the post adds to the digest of its hour,
-  std::uint64_t removed = 0;  // and what its tombstone does
-};
-
-constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 62U) - 1;  // sums of two fit SQLite's integers
-
-PostHash hash_post(const std::string& tag, const std::string& uri) {
+PostHash history_rows::hash_post(const std::string& tag, const std::string& uri) {
   const auto hash = crypto::sha3_256(tag + ' ' + uri);
   const auto number = [&](std::size_t at) {
     std::uint64_t value = 0;
@@ -126,6 +117,8 @@ PostHash hash_post(const std::string& tag, const std::string& uri) {
   return {static_cast<std::int64_t>(number(0) & ~std::uint64_t{0xffff}) >> 16, number(8) & kDigestMask,
           number(16) & kDigestMask};
 }
+
+namespace {
 
 // What a job changes in the digests: by tag and hour.
 struct HourChange {
@@ -148,13 +141,6 @@ Result<void> write_changes(Connection& db, const HourChanges& changes) {
   return {};
 }
 
-// Where a post is.
-struct Place {
-  WallTime published;
-  std::string tie;
-  bool removed = false;
-};
-
 Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime published,
                                      const std::string& uri) {
   Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? AND h.tie IN ('', ?)", tag,
@@ -163,12 +149,14 @@ Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime 
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;
     const HistoryEntry entry = entry_at(row, {});
-    if (entry.uri == uri) return Place{published, row.text(2), entry.removed};
+    if (entry.uri == uri) return Place{published, row.text(2), entry.removed, entry.taken_down, entry.author};
   }
 }
 
-Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const std::string& uri,
-                                       std::int64_t digest) {
+}  // namespace
+
+Result<std::optional<Place>> history_rows::find_post(Connection& db, std::int64_t tag, const std::string& uri,
+                                                     std::int64_t digest) {
   Statement row = db.query("SELECT published FROM history_uris WHERE digest = ?", digest);
   for (;;) {
     TRY(const bool candidate, row.step());
@@ -177,6 +165,8 @@ Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const s
     if (place) return place;
   }
 }
+
+namespace {
 
 // Makes room at a time that is taken: the post that was alone there gets its URI as tie. True if there are
 // posts.
@@ -246,23 +236,28 @@ Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& ent
   return false;
 }
 
+Result<void> count_posts(Connection& db, std::int64_t tag, std::uint64_t fresh) {
+  if (fresh == 0) return {};
+  TRY_VOID(db.run("UPDATE history_tags SET posts = posts + ? WHERE id = ?", fresh, tag));
+  TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
+  return {};
+}
+
 Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
   std::uint64_t fresh = 0;
   HourChanges changes;
-  std::string last_tag;
-  std::int64_t id = 0;
+  TagRow tag;
   for (const HistoryEntry& entry : entries) {
     if (entry.tag.empty() || entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without tag or uri");
-    if (entry.tag != last_tag) {
-      TRY(id, tag_id(db, entry.tag));
-      last_tag = entry.tag;
+    if (entry.tag != tag.tag) {
+      TRY_VOID(count_posts(db, tag.id, std::exchange(fresh, 0)));
+      TRY(tag, make_tag(db, entry.tag));
     }
-    TRY(const bool added, put_entry(db, id, entry, &changes));
+    if (entry.published < tag.kept_from) continue;  // was let go, or would be at once
+    TRY(const bool added, put_entry(db, tag.id, entry, &changes));
     fresh += added ? 1 : 0;
   }
-  if (fresh > 0) {
-    TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
-  }
+  TRY_VOID(count_posts(db, tag.id, fresh));
   return write_changes(db, changes);
 }
 
@@ -282,7 +277,7 @@ Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::opti
     TRY(const bool found, row.step());
     if (!found) return page;
     HistoryEntry entry = entry_at(row, tag.tag);
-    if (cursor && !cursor->before(entry)) continue;
+    if (entry.taken_down || (cursor && !cursor->before(entry))) continue;
     if (page.entries.size() == limit) {
       page.more = true;
       if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
@@ -302,7 +297,7 @@ Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const His
     TRY(const bool found, row.step());
     if (!found) break;
     HistoryEntry entry = entry_at(row, tag.tag);
-    if (!storage::newer(entry, place)) continue;
+    if (entry.taken_down || !storage::newer(entry, place)) continue;
     if (page.entries.size() == limit) {
       page.more = true;
       if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
@@ -338,7 +333,7 @@ Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return tags;
-    tags.push_back({row.integer(0), row.text(1), {}});
+    tags.push_back({row.integer(0), row.text(1), {}, {}});
   }
 }
 
@@ -397,7 +392,7 @@ Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t 
     if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
     const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
-    if (!visit(HourRow{{row.integer(0), row.text(1), key},
+    if (!visit(HourRow{{row.integer(0), row.text(1), key, {}},
                        row.integer(3),
                        static_cast<std::uint64_t>(row.integer(4)),
                        static_cast<std::uint64_t>(row.integer(5))}))
@@ -458,7 +453,7 @@ Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& ra
       TRY(const bool found, row.step());
       if (!found) break;
       HistoryEntry entry = entry_at(row, hour.tag.tag);
-      if (after && !after->before(entry)) continue;
+      if (entry.taken_down || (after && !after->before(entry))) continue;
       entries.push_back(std::move(entry));
       if (entries.size() == limit) return entries;
     }
@@ -534,10 +529,8 @@ Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::wei
     std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
     std::vector<Weight> weights;
-    Statement row = db.query(
-        "SELECT t.tag, (SELECT count(*) FROM history h WHERE h.tag = t.id) FROM history_tags t"
-        " WHERE t.key > ? ORDER BY t.key LIMIT ?",
-        Blob{after ? key_octets(*after) : std::string()}, limit);
+    Statement row = db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
+                             Blob{after ? key_octets(*after) : std::string()}, limit);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return weights;
@@ -552,7 +545,8 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
     TRY(const std::int64_t octets,
         only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
-    return Totals{tags, entries, static_cast<std::uint64_t>(octets)};
+    TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
+    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go};
   });
 }
 

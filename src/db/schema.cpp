@@ -149,7 +149,27 @@ CREATE TABLE history_hours(
 ) WITHOUT ROWID, STRICT;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1};
+constexpr const char* kVersion2 = R"sql(
+-- What owners signed that they took (storage/receipt_store.hpp). An id is that of the one before and what
+-- this one takes in octets, so that a number of octets is a range of ids.
+CREATE TABLE receipt_keys(id INTEGER PRIMARY KEY, pem TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE receipts(
+  id INTEGER PRIMARY KEY, kept INTEGER NOT NULL, key INTEGER NOT NULL, receipt TEXT NOT NULL, items TEXT NOT NULL
+) STRICT;
+CREATE TABLE receipt_tags(tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY(tag, id)) WITHOUT ROWID, STRICT;
+CREATE INDEX receipt_tags_by_id ON receipt_tags(id);
+
+-- Posts with removed = 2 in the history are taken down here. `post` is the SHA-256 of the URI.
+CREATE TABLE take_downs(
+  tag TEXT NOT NULL, post BLOB NOT NULL, notice TEXT NOT NULL, PRIMARY KEY(tag, post)
+) WITHOUT ROWID, STRICT;
+-- Older posts of the tag were let go. Their hours stay in the digests, those before kept_from as one.
+ALTER TABLE history_tags ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE history_tags ADD COLUMN posts INTEGER NOT NULL DEFAULT 0;
+UPDATE history_tags SET posts = (SELECT count(*) FROM history h WHERE h.tag = history_tags.id);
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -6,7 +6,7 @@
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // Applies the missing migrations, each in one transaction. kInvalid if the database is of a newer version.
 Result<void> migrate(Connection& connection);

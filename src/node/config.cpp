@@ -171,6 +171,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"balance.every_ms", milliseconds(config.balance_every, 1000, 86'400'000)},
       {"balance.patience_ms", milliseconds(config.balance_patience, 0, 604'800'000)},
       {"balance.octets_per_second", number(config.balance_rate, 1, kCapacityMax)},
+      {"storage.keep_days", number(config.keep_days, 365, 36'500)},
+      {"storage.max_octets", number(config.history_octets, 1, kCapacityMax)},
       {"publish.instances", texts(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},

@@ -63,6 +63,10 @@ struct Config {
   Duration balance_patience = std::chrono::hours(6);
   std::uint64_t balance_rate = 1 << 20;  // octets a second that moves carry, over time
 
+  // [storage]
+  std::uint32_t keep_days = 365;     // younger posts go only if nothing else makes room
+  std::uint64_t history_octets = 0;  // 0: as storage_capacity
+
   // [publish]
   std::vector<std::string>
       instances;  // hosts that may use the node as a relay; default: the registrable domain and what is below

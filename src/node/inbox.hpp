@@ -11,6 +11,7 @@
 #include "node/authenticator.hpp"
 #include "node/follower_sync.hpp"
 #include "node/publisher.hpp"
+#include "node/receipts.hpp"
 
 namespace tagring::node {
 
@@ -18,7 +19,7 @@ class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
         Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, RelaySets& sets,
-        RelayCounts& counts, Mailbox& mailbox, const Identity& identity, Clock& clock)
+        RelayCounts& counts, Mailbox& mailbox, Receipts& receipts, const Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
@@ -29,6 +30,7 @@ class Inbox {
         sets_(sets),
         counts_(counts),
         mailbox_(mailbox),
+        receipts_(receipts),
         identity_(identity),
         clock_(clock) {}
 
@@ -61,6 +63,8 @@ class Inbox {
                                  std::string sender, std::string body);
   Task<HttpResponse> take_announced(std::vector<relay::TagEvent> events, std::string sender,
                                     RelayClaims claims);
+  Task<HttpResponse> take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
+                                     RelayClaims claims);
   Task<HttpResponse> take_as_relay(std::vector<relay::TagEvent> events, std::string sender, RelayNews news);
 
   Authenticator& authenticator_;
@@ -73,6 +77,7 @@ class Inbox {
   RelaySets& sets_;
   RelayCounts& counts_;
   Mailbox& mailbox_;
+  Receipts& receipts_;
   const Identity& identity_;
   Clock& clock_;
   Counters counters_;

@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
 #include "node/anti_entropy.hpp"
+#include "node/audit.hpp"
 #include "node/balancer.hpp"
 #include "node/catch_up.hpp"
 #include "node/client_api.hpp"
@@ -14,6 +15,7 @@
 #include "node/pages.hpp"
 #include "node/proxy.hpp"
 #include "node/results.hpp"
+#include "node/retention.hpp"
 #include "node/version.hpp"
 #include "web/site.hpp"
 
@@ -107,6 +109,13 @@ relay::LaneOptions lane_options() {
   return options;
 }
 
+Retention::Options retention_options(const Config& config) {
+  Retention::Options options;
+  options.octets_max = config.history_octets == 0 ? config.storage_capacity : config.history_octets;
+  options.keep = std::chrono::days(config.keep_days);
+  return options;
+}
+
 fediverse::FaspProvider fasp_provider(const Config& config) {
   fediverse::FaspProvider provider;
   provider.name = "tagring on " + config.host;
@@ -173,17 +182,23 @@ struct Node::Parts {
               {}},
              subscriber, instances, courier, identity, world.clock, world.workers, world.log, world.executor,
              rng.fork()),
+        notary(config.network, identity, world.clock, world.workers),
+        receipts({}, world.receipts, world.history, notary, actors, world.clock, world.workers, world.log,
+                 world.executor),
+        heads(world.history, roles, notary, world.workers),
         inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, sets, counts,
-              mailbox, identity, world.clock),
+              mailbox, receipts, identity, world.clock),
         transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
                  rings, courier, authenticator, followers, announcer, world.clock, world.executor),
         anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
                      world.clock, world.executor, rng.fork(), world.log),
+        retention(retention_options(config), world.history, world.clock, world.executor, world.log),
         loads({config.relay_replicas, config.storage_replicas}, world.history, world.clock),
         balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
                  world.clock, world.executor, rng.fork(), world.log),
         history(world.history, rings, world.http, world.clock, config.relay_replicas,
                 config.storage_replicas),
+        audit(receipts, history, world.store, actors, world.http, notary, world.clock),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
                  instances, history, courier, blocks, identity, world.clock, world.executor, rng.fork(),
                  world.log),
@@ -214,7 +229,7 @@ struct Node::Parts {
                  world.clock),
         logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
-                overview, logins, world.store, identity, world.log),
+                audit, heads, overview, logins, world.store, identity, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -252,12 +267,17 @@ struct Node::Parts {
   Moderation moderation;
   Publisher publisher;
   FollowerSync sync;
+  Notary notary;
+  Receipts receipts;
+  Heads heads;
   Inbox inbox;
   Transfer transfer;
   AntiEntropy anti_entropy;
+  Retention retention;
   Loads loads;
   Balancer balancer;
   HistoryService history;
+  Audit audit;
   Replayer replayer;
   TagSources tag_sources;
   Proxy proxy;
@@ -288,6 +308,7 @@ void Node::Parts::connect() {
     if (subscriber.wants(tag)) subscriber.renew_soon();
   };
   outbox.relay_claim = announcer.relay_claim = [this](const std::string& tag) { return sets.claim(tag); };
+  outbox.on_answer = [this](const auto&... answered) { receipts.note(answered...); };
   history.is_shown = [this](const storage::HistoryEntry& entry) {
     return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
            blocks.of_tag(entry.tag) == nullptr;
@@ -417,12 +438,14 @@ Task<Result<void>> Node::start() {
   parts_->subscriber.start();
   parts_->streams.start();
   parts_->anti_entropy.start();
+  parts_->retention.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
   co_await parts_->streams.stop();
   co_await parts_->anti_entropy.stop();
+  co_await parts_->retention.stop();
   co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
@@ -435,6 +458,7 @@ Task<void> Node::stop() {
   co_await parts_->subscriber.stop();
   co_await parts_->hand_out.stop();
   co_await parts_->outbox.stop();
+  co_await parts_->receipts.stop();
   co_await parts_->publisher.stop();
   co_await parts_->hashtag_followers.stop();
   co_await parts_->mailbox.stop();
@@ -473,6 +497,8 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   }
   if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kDaysPath) co_return co_await parts_->history.answer_days(std::move(request));
+  if (path == Heads::kPath) co_return co_await parts_->heads.answer(std::move(request));
+  if (path == Receipts::kPath) co_return co_await parts_->receipts.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
   if (web::Site::is_path(path)) co_return co_await parts_->site.answer(std::move(request));
@@ -485,6 +511,7 @@ RingService& Node::rings() { return parts_->rings; }
 HistoryService& Node::history() { return parts_->history; }
 Subscriber& Node::subscriber() { return parts_->subscriber; }
 Roles& Node::roles() { return parts_->roles; }
+Receipts& Node::receipts() { return parts_->receipts; }
 
 bool Node::is_idle() const {
   return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle() &&
@@ -547,6 +574,15 @@ json::object Node::status() const {
       {"replaying", parts_->replayer.active()},
       {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
                             {"waiting", parts_->fasp_sharing.waiting()}}},
+      {"retention", json::object{{"posts", parts_->retention.state().posts},
+                                 {"octets_max", parts_->retention.options().octets_max},
+                                 {"keep_days", parts_->config.keep_days},
+                                 {"let_go", parts_->retention.state().let_go},
+                                 {"let_go_early", parts_->retention.state().too_early}}},
+      {"receipts", json::object{{"issued", parts_->receipts.counters().issued},
+                                {"kept", parts_->receipts.counters().kept},
+                                {"absent", parts_->receipts.counters().absent},
+                                {"bad", parts_->receipts.counters().bad}}},
       {"transferred", parts_->transfer.fetched()},
       {"reconciled", json::object{{"rounds", parts_->anti_entropy.counters().rounds},
                                   {"questions", parts_->anti_entropy.counters().questions},

@@ -205,6 +205,7 @@ Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring 
   if (refusals && ring == Ring::kRelay) {
     if (const auto answer = json::parse_object(response->body)) relays_.read_answer(*answer, tags);
   }
+  if (refusals) on_answer(origin, ring, events, *refusals, response->body);
   co_return refusals;
 }
 

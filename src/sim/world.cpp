@@ -54,6 +54,8 @@ struct World::Host {
     std::unique_ptr<LoopClock> clock;
     std::unique_ptr<HttpClient> http;
     std::unique_ptr<db::Stores> stores;
+    std::unique_ptr<DroppingHistory> history;
+    std::unique_ptr<DroppingRelayStore> relay;
     std::unique_ptr<node::Node> node;
   };
   crypto::PrivateKey key;
@@ -231,18 +233,25 @@ Task<void> World::boot(std::size_t i) {
   if (!stores) std::fprintf(stderr, "simulation: %s\n", stores.error().message.c_str());
   TR_ASSERT(stores);
   run.stores = std::move(*stores);
+  if (options_.drops_stored)
+    run.history =
+        std::make_unique<DroppingHistory>(*run.stores->database, drops_of(options_.drops_stored, i));
+  if (options_.drops_relayed)
+    run.relay = std::make_unique<DroppingRelayStore>(*run.stores->database, *run.clock,
+                                                     drops_of(options_.drops_relayed, i));
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
   TR_ASSERT(incarnation);
   node::Environment environment{*run.clock,
                                 loop.executor(run.owner),
                                 *run.http,
                                 workers_,
-                                run.stores->relay,
+                                run.relay ? *run.relay : run.stores->relay,
                                 run.stores->instances,
                                 run.stores->blocks,
                                 run.stores->replays,
                                 run.stores->fasp,
-                                run.stores->history,
+                                run.history ? *run.history : run.stores->history,
+                                run.stores->receipts,
                                 log_,
                                 rng_.next()};
   db::SqliteMeta* const meta = &run.stores->meta;

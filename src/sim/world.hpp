@@ -17,6 +17,7 @@
 #include "db/stores.hpp"
 #include "node/node.hpp"
 #include "sim/disk.hpp"
+#include "sim/droppers.hpp"
 #include "sim/endpoint.hpp"
 #include "sim/loop.hpp"
 #include "sim/ring_world.hpp"
@@ -39,6 +40,9 @@ struct WorldOptions {
   std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
     return std::uint64_t{1} << 30U;
   };
+  // Posts that a node acknowledges and drops: as an owner of storage, and as a relay.
+  Drops drops_stored = nullptr;
+  Drops drops_relayed = nullptr;
   bool log = false;  // to stderr
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/rng.hpp"
+#include "db/schema.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
@@ -66,14 +67,14 @@ TEST_P(DatabaseTest, ANewerSchemaIsRefusedWithAMessageThatHelps) {
   {
     const Opened database = open();
     must(database->write([](Connection& db) -> Result<void> {
-      TRY_VOID(db.run("INSERT INTO migrations(version) VALUES(2)"));
+      TRY_VOID(db.run("INSERT INTO migrations(version) VALUES(?)", kSchemaVersion + 1));
       return {};
     }));
   }
   const auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
-  EXPECT_NE(opened.error().message.find("version 2"), std::string::npos);
+  EXPECT_NE(opened.error().message.find("version " + std::to_string(kSchemaVersion + 1)), std::string::npos);
 }
 
 TEST_P(DatabaseTest, AFileThatIsNoDatabaseIsRefused) {

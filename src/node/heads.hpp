@@ -1,0 +1,53 @@
+// What this node, as a storage owner, says of the history of a hashtag in an hour, signed: a head, and where
+// in it posts stand or do not (docs/audit.md). And what its administrator takes down, which shows there with
+// the reason.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/notary.hpp"
+#include "node/roles.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::node {
+
+class Heads {
+ public:
+  Heads(storage::HistoryStore& history, const Roles& roles, Notary& notary, Workers& workers)
+      : history_(history), roles_(roles), notary_(notary), workers_(workers) {}
+
+  static constexpr std::string_view kPath = "/tagring/v1/history/proof";
+  static constexpr std::size_t kIdsMax = 16;
+
+  // Answers GET kPath?tag=…&hour=…&id=…[,…]: the head, a proof for each id, and the notices of those that
+  // were taken down. kNotOwner or kBusy unless this node serves the tag.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // Shows the post under that hashtag to nobody any more; readers find the reason here.
+  [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
+
+ private:
+  struct Bucket {
+    storage::HourDigest digest;  // of the time when it was read
+    WallTime kept_from;
+    std::vector<storage::HeadLeaf> leaves;
+    std::vector<crypto::Hash256> hashes;
+    crypto::Hash256 root{};
+  };
+  using BucketPtr = std::shared_ptr<const Bucket>;
+  Task<Result<BucketPtr>> bucket(Tag tag, std::int64_t hour);
+  Task<Result<BucketPtr>> read(Tag tag, std::int64_t hour, storage::HourDigest digest);
+  Task<Result<json::object>> prove(Tag tag, std::int64_t hour, std::vector<crypto::Hash256> ids);
+
+  storage::HistoryStore& history_;
+  const Roles& roles_;
+  Notary& notary_;
+  Workers& workers_;
+  std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by tag and hour
+  std::size_t cached_ = 0;                                             // leaves
+  std::size_t answering_ = 0;
+};
+
+}  // namespace tagring::node
