@@ -53,13 +53,12 @@ def ip(namespace, text):
 
 
 class NamespaceNetwork(Network):
-    """`far`: the nodes on the second bridge. `small_disks`: their data is on file systems of `disk_mib` MiB. `clocks`: nodes whose wall
-    clock can be set wrong."""
+    """`far`: the nodes on the second bridge. Every node has a disk of its own, of `disk_mib` MiB. `clocks`: nodes whose wall clock can be set
+    wrong."""
 
-    def __init__(self, directory, nodes, far, small_disks=(), disk_mib=48, clocks=(), **options):
+    def __init__(self, directory, nodes, far, clocks=(), disk_mib=48, **options):
         super().__init__(directory, nodes, **options)
         self.far = set(far)
-        self.small_disks = small_disks
         self.disk_mib = disk_mib
         self.clocks = clocks if FAKETIME else ()
 
@@ -68,7 +67,6 @@ class NamespaceNetwork(Network):
         self._make_switch()
         for i in range(self.count):
             self._make_namespace(i)
-        for i in self.small_disks:
             self.data(i).mkdir()
             run("mount", "-t", "tmpfs", "-o", f"size={self.disk_mib}m", "tmpfs", self.data(i))
         for i in self.clocks:
@@ -79,7 +77,7 @@ class NamespaceNetwork(Network):
         for process in self.processes.values():
             process.send_signal(signal.SIGCONT)
         super().__exit__()
-        for i in self.small_disks:
+        for i in range(self.count):
             run("umount", "--lazy", self.data(i))
 
     # --- what Network asks for -----------------------------------------------------------------------------

@@ -203,7 +203,7 @@ def main():
         print("skipped: clocks: there is no libfaketime")
         names.remove("clocks")
     started = time.monotonic()
-    with NamespaceNetwork(ROOT / "run" / "namespaces_test", NODES, FAR, FULL, clocks=[AHEAD, BEHIND, CORRECTED]) as network:
+    with NamespaceNetwork(ROOT / "run" / "namespaces_test", NODES, FAR, clocks=[AHEAD, BEHIND, CORRECTED]) as network:
         bring_up(network)
         print(f"{NODES} nodes on both rings after {time.monotonic() - started:.0f} s", flush=True)
         flow = Flow(network)
