@@ -5,10 +5,13 @@ and far, in one more namespace. The instances are in the namespace of the test, 
 however it ends, and nothing of it is seen outside. Where user namespaces are allowed it needs not be root.
 """
 
+import http.client
 import os
 import signal
+import ssl
 import subprocess
 import sys
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,6 +161,19 @@ class NamespaceNetwork(Network):
         new = self._clock(i).with_suffix(".new")
         new.write_text(f"{seconds:+d}\n")
         new.rename(self._clock(i))
+
+    def clock(self, i):
+        """What time it is for node i, by its answers: seconds since 1970."""
+        context = ssl.create_default_context(cafile=self.directory / "certs" / "ca.pem")
+        context.check_hostname = False  # called by its address
+        connection = http.client.HTTPSConnection(self.node_address(i), self.port, timeout=10, context=context)
+        try:
+            connection.request("GET", "/.well-known/nodeinfo")
+            return parsedate_to_datetime(connection.getresponse().headers["Date"]).timestamp()
+        except OSError as error:
+            raise Failure(f"{NAMES[i]}: {error}") from error
+        finally:
+            connection.close()
 
     # --- the network ---------------------------------------------------------------------------------------
 
