@@ -176,8 +176,8 @@ class Phases:
             raise Failure(f"a node with a full disk acknowledged {taken} of 10 posts")
         for i in FULL:
             self.network.free_disk(i)
-        for i in FULL:
-            if False and "disk is full" not in (self.network.directory / f"{NAMES[i]}.log").read_text():
+        for i in FULL[:2]:  # who had something to write for certain
+            if "disk is full" not in (self.network.directory / f"{NAMES[i]}.log").read_text():
                 raise Failure(f"the log of {NAMES[i]} does not say that the disk is full")
         return f"the disks of {len(FULL)} nodes, {len(self.flow.refused[1]) - before} posts refused there"
 
