@@ -111,10 +111,11 @@ void Database::run_batch(std::vector<Job>& batch) {
     if (job.kind == Kind::kWrite) writes.push_back(&job);
   }
   if (!writes.empty()) {
+    const std::int64_t changes = connection_.changes();
     if (auto committed = run_writes(writes); !committed) {
       for (Job* job : writes) job->outcome = committed;
     }
-    tell_of_trouble(writes);
+    tell_of_trouble(writes, connection_.changes() != changes);
     for (Job* job : writes) finish(*job);
   }
   // After the commit, so that no reader sees what may yet be rolled back.
@@ -127,13 +128,15 @@ void Database::run_batch(std::vector<Job>& batch) {
   connection_.set_read_only(false);
 }
 
-// Single jobs may fail for reasons of their own; the disk's are these two.
-void Database::tell_of_trouble(const std::vector<Job*>& writes) {
+// Single jobs may fail for reasons of their own; the disk's are these two. A commit that changes nothing
+// succeeds on a full disk too.
+void Database::tell_of_trouble(const std::vector<Job*>& writes, bool changed) {
   const auto failed = std::ranges::find_if(writes, [](const Job* job) {
     return !job->outcome && (job->outcome.error().code == ErrorCode::kUnavailable ||
                              job->outcome.error().code == ErrorCode::kCorrupt);
   });
   const bool trouble = failed != writes.end();
+  if (!trouble && !changed) return;
   if (trouble != std::exchange(in_trouble_, trouble))
     on_trouble_(trouble ? &(*failed)->outcome.error() : nullptr);
 }

@@ -90,7 +90,7 @@ class Database {
   void run_batch(std::vector<Job>& batch);
   Result<void> run_writes(std::vector<Job*>& writes);
   Result<void> run_in_savepoint(Job& job);
-  void tell_of_trouble(const std::vector<Job*>& writes);
+  void tell_of_trouble(const std::vector<Job*>& writes, bool changed);
 
   Connection connection_;
   std::function<void(const Error*)> on_trouble_;
