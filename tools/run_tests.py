@@ -42,7 +42,7 @@ def gtest(binary, filter_=None):
 
 
 def script(command):
-    """A program that is one test, or that ends with a line "N passed, N failed"."""
+    """A program that is one test, or that ends with a line "N passed, N failed". Lines that begin with "skipped: " are shown."""
     done = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
     passed, failed = map(int, totals[-1]) if totals else (0, 0)
@@ -50,7 +50,7 @@ def script(command):
         failed = 1
     elif done.returncode == 0 and passed + failed == 0:
         passed = 1
-    return passed, failed, done.stdout if failed else ""
+    return passed, failed, done.stdout if failed else "\n".join(re.findall(r"^skipped: .*", done.stdout, re.M))
 
 
 def suites(which):

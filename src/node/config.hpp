@@ -65,7 +65,7 @@ struct Config {
 
   // [storage]
   std::uint32_t keep_days = 365;     // younger posts go only if nothing else makes room
-  std::uint64_t history_octets = 0;  // 0: as storage_capacity
+  std::uint64_t history_octets = 0;  // 0: twice storage_capacity
 
   // [publish]
   std::vector<std::string>
@@ -99,6 +99,9 @@ struct Config {
   std::filesystem::path ca_file;                        // trusted besides the system's
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 
+  [[nodiscard]] std::uint64_t room_for_history() const {  // octets
+    return history_octets == 0 ? 2 * storage_capacity : history_octets;
+  }
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
   // Others are named to find the network through.
   [[nodiscard]] bool has_bootstrap() const { return !bootstrap.empty() || !bootstrap_srv.empty(); }

@@ -95,11 +95,9 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   return options;
 }
 
-fediverse::SignaturePolicy signature_policy(const Identity& identity, const Clock& clock) {
+fediverse::SignaturePolicy signature_policy(const Identity& identity) {
   fediverse::SignaturePolicy policy;
   policy.authorities = {identity.authority()};
-  // What the replay cache has forgotten by a restart stays out. Dates on the wire have whole seconds.
-  policy.not_before = std::chrono::floor<std::chrono::seconds>(clock.wall_now());
   return policy;
 }
 
@@ -111,7 +109,7 @@ relay::LaneOptions lane_options() {
 
 Retention::Options retention_options(const Config& config) {
   Retention::Options options;
-  options.octets_max = config.history_octets == 0 ? config.storage_capacity : config.history_octets;
+  options.octets_max = config.room_for_history();
   options.keep = std::chrono::days(config.keep_days);
   return options;
 }
@@ -146,7 +144,7 @@ struct Node::Parts {
         identity(config.origin(), std::move(key)),
         courier(identity, world.http, world.clock, world.workers),
         actors(courier, world.clock, world.workers),
-        authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
+        authenticator(signature_policy(identity), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
         counts(config.relay_replicas, world.clock),
         roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
@@ -205,8 +203,8 @@ struct Node::Parts {
         tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
                     world.clock, world.executor, rng.fork(), world.log),
         proxy(identity, history, blocks),
-        fasp_servers(signature_policy(identity, world.clock), world.fasp, blocks, identity, world.http,
-                     world.clock, world.workers),
+        fasp_servers(signature_policy(identity), world.fasp, blocks, identity, world.http, world.clock,
+                     world.workers),
         fasp_sharing(fasp_servers, world.fasp, publisher, instances, blocks, world.clock, world.executor,
                      rng.fork(), world.log),
         fasp_hashtags(config.tags_per_instance, fasp_servers, hashtag_followers, history, instances, blocks,

@@ -118,6 +118,7 @@ class LoopClock final : public Clock {
       : loop_(loop), owner_(owner), skew_(skew) {}
   [[nodiscard]] Instant now() const override { return loop_.now(); }
   [[nodiscard]] WallTime wall_now() const override { return loop_.wall_now() + skew_; }
+  void set_skew(Duration skew) { skew_ = skew; }
   [[nodiscard]] Task<void> sleep_until(Instant deadline) override {
     return loop_.wait(owner_, loop_.new_token(), deadline);
   }

@@ -33,10 +33,15 @@ struct WorldOptions {
   std::uint32_t deliveries_per_second = 400'000;  // that a relay may send
   std::uint32_t cooldown_seconds = 60;            // before a set of relays is halved
   std::uint32_t posts_an_hour = 60;               // of one author under one hashtag
+  std::size_t first_of_hoster = SIZE_MAX;         // from this node on they all stand in one /64
+  // From this node on they begin a network of their own unless the others answer, of whom each knows node 0.
+  // The others know this node.
+  std::size_t first_of_second_network = SIZE_MAX;
   // Nodes choose and change their places on the rings.
   bool balance = false;
   unsigned kappa = 8;
   Duration balance_every = std::chrono::seconds(60);
+  std::uint64_t history_octets = 1ULL << 40U;
   std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
     return std::uint64_t{1} << 30U;
   };
@@ -79,7 +84,9 @@ class World {
   // Settled, and nothing waits to be sent anywhere.
   [[nodiscard]] bool is_quiet() { return unrest().empty(); }
   // The first thing that stands against it, for people; empty: nothing.
-  [[nodiscard]] std::string unsettled();
+  [[nodiscard]] std::string unsettled() { return unsettled(up()); }
+  // As if there were only those nodes.
+  [[nodiscard]] std::string unsettled(const std::vector<std::size_t>& among);
   [[nodiscard]] std::string unrest();
 
   // --- people -----------------------------------------------------------------------------------------
@@ -124,7 +131,11 @@ class World {
   // The tag's whole history read page by page through node i; nothing if a page failed.
   std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
                                                             std::size_t page_size);
-  // What is on the disk of node i, to look at and to tamper with.
+  // The disk of node i.
+  [[nodiscard]] Disk& disk(std::size_t i);
+  // The node's wall clock is wrong by that much, from now on and after a restart.
+  void set_clock(std::size_t i, Duration skew);
+  // The history on the disk of node i, to look at and to tamper with.
   [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
@@ -138,6 +149,7 @@ class World {
   struct Host;
   struct Origin;
   node::Config config_of(std::size_t i) const;
+  [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
   Task<void> boot(std::size_t i);
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);

@@ -229,6 +229,21 @@ TEST_F(Meta, ValuesAreKeptAndReplaced) {
   EXPECT_EQ(must(stores->meta.get("key")), std::string("t\0o", 3));
 }
 
+TEST_F(Meta, IncarnationsGrowEvenIfTheDatabaseIsLostOrTheClockIsSetBack) {
+  const std::uint64_t first = must(stores->meta.next_incarnation(clock));
+  EXPECT_GT(must(stores->meta.next_incarnation(clock)), first);
+  clock.wall += std::chrono::hours(1);
+  const std::uint64_t later = must(stores->meta.next_incarnation(clock));
+  clock.wall -= std::chrono::minutes(30);
+  reopen();
+  EXPECT_GT(must(stores->meta.next_incarnation(clock)), later);
+  const TemporaryDirectory elsewhere;
+  clock.wall += std::chrono::hours(1);
+  auto fresh = open_stores({.path = elsewhere.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
+  ASSERT_TRUE(fresh);
+  EXPECT_GT(must((*fresh)->meta.next_incarnation(clock)), later + 1);
+}
+
 TEST_F(Meta, CountersNeverGiveTheSameNumberTwice) {
   EXPECT_EQ(must(stores->meta.next_counter("feed")), 1U);
   EXPECT_EQ(must(stores->meta.next_counter("feed")), 2U);

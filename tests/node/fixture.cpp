@@ -158,7 +158,7 @@ void NodeTest::start(Config config) {
   auto opened = db::open_stores({.path = directory / "node.db", .vfs = {}, .mode = db::Mode::kInline}, clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
-  const std::uint64_t incarnation = run(stores->meta.next_counter("incarnation")).value();
+  const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();
   Environment environment{clock,
                           loop.executor(kOwner),
                           internet,

@@ -164,7 +164,9 @@ TEST_F(ReceiptsTest, AProofIsAskedForInForm) {
   EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=x&id=" + id).status, 400);
   EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=-1&id=" + id).status, 400);
   EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=5&id=" + id + "0").status, 400);
-  EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=5").status, 400);
+  EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=5").status, 200);  // the head alone
+  EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=5&id=").status, 200);
+  EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=5&id=aa").status, 400);
   std::string many = id;
   for (int i = 0; i < 16; ++i) many += "," + id;
   EXPECT_EQ(get("/tagring/v1/history/proof?tag=cats&hour=5&id=" + many).status, 400);
