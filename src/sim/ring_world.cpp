@@ -266,7 +266,7 @@ bool RingWorld::may_crash(std::size_t host) const {
   if (it == members_.end()) return false;
   std::vector<RingId> gone;
   for (const auto& vserver : it->second->membership.vservers()) gone.push_back(vserver->self().id);
-  return sim::may_crash(view(), gone, tuning_.successors);
+  return watch_.may_crash(view(), gone, loop.now());
 }
 
 }  // namespace tagring::sim

@@ -364,7 +364,7 @@ bool World::may_crash(std::size_t i) const {
     std::vector<RingId> gone;
     for (const auto& vserver : hosts_.at(i)->run->node->rings().of(ring).vservers())
       gone.push_back(vserver->self().id);
-    return sim::may_crash(view(ring), gone, ring::Tuning{}.successors);
+    return watches_.at(ring).may_crash(view(ring), gone, loop.now());
   });
 }
 

@@ -78,6 +78,7 @@ class World {
   [[nodiscard]] std::optional<std::string> broken() const;
   // How often a ring was checked.
   [[nodiscard]] std::uint64_t checks() const;
+  // Inside the assumptions of RingWatch; only after watch().
   [[nodiscard]] bool may_crash(std::size_t i) const;
   // Every node is a member of both rings and serves all it owns; every key has exactly one serving owner.
   [[nodiscard]] bool is_settled() { return unsettled().empty(); }
