@@ -81,6 +81,7 @@ struct LoneNode {
     config.instances = {kInstance};
     config.balance = false;
     config.posts_an_hour = 1'000'000;
+    config.deliveries_per_second = 1'000'000'000;  // what it can do is to be measured, not kept to
     node::Environment environment{clock,
                                   loop.get_executor(),
                                   http,

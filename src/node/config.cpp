@@ -272,7 +272,8 @@ Result<std::string> read_token(const std::filesystem::path& file) {
   constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
   std::ifstream stream(file);
   std::string token;
-  if (unreadable || !std::getline(stream, token)) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
+  if (unreadable || !std::getline(stream, token))
+    return fail(ErrorCode::kInvalid, "cannot read " + file.string());
   if ((mode & kOthers) != std::filesystem::perms::none)
     return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file.string()));
   if (token.ends_with('\r')) token.pop_back();

@@ -2,6 +2,7 @@
 // lost or told twice.
 #include <fmt/format.h>
 
+#include "sim/world.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {

@@ -5,6 +5,8 @@
 
 #include "tests/sim/fixture.hpp"
 
+#include "tests/sim/fixture.hpp"
+
 namespace tagring::sim {
 namespace {
 
