@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -62,6 +63,8 @@ class Network:
         return self
 
     def __exit__(self, *_):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGCONT)
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
         for process in self.processes.values():
@@ -145,6 +148,19 @@ ca_file = "{certs}/ca.pem"
         process = self.processes.pop(NAMES[i])
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+    def pause(self, i):
+        self.processes[NAMES[i]].send_signal(signal.SIGSTOP)
+
+    def resume(self, i):
+        self.processes[NAMES[i]].send_signal(signal.SIGCONT)
+
+    def is_listening(self, i):
+        try:
+            socket.create_connection((self.node_address(i), self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
 
     def is_running(self, i):
         return NAMES[i] in self.processes

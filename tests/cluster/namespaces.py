@@ -77,8 +77,6 @@ class NamespaceNetwork(Network):
         return self
 
     def __exit__(self, *_):
-        for process in self.processes.values():
-            process.send_signal(signal.SIGCONT)
         super().__exit__()
         for i in range(self.count):
             run("umount", "--lazy", self.data(i))
@@ -106,12 +104,6 @@ class NamespaceNetwork(Network):
 
     def data(self, i):
         return self.node_directory(i) / "data"
-
-    def pause(self, i):
-        self.processes[NAMES[i]].send_signal(signal.SIGSTOP)
-
-    def resume(self, i):
-        self.processes[NAMES[i]].send_signal(signal.SIGCONT)
 
     def cut(self, is_cut):
         """The far bridge from the near one."""
