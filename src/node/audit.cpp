@@ -25,7 +25,7 @@ struct Audit::Report {
   std::map<std::string, std::uint64_t> counts;  // of the owner at hand, by state
 
   json::object* find(const char* kind, const std::string& owner, const std::string& uri, std::string words) {
-    ++counts[kind];
+    if (kind != to_string(PostState::kTakenDown)) ++counts[kind];  // that is counted as a state
     if (findings.size() >= kFindingsMax) return nullptr;
     findings.push_back(
         json::object{{"kind", kind}, {"owner", owner}, {"uri", uri}, {"words", std::move(words)}});
@@ -295,9 +295,14 @@ Task<Result<json::object>> Audit::of(Tag tag) {
     owners.push_back(std::move(line));
   }
   for (const auto& [uri, post] : posts) judge_relays(uri, post, asked, &report);
-  co_return json::object{{"tag", tag.canonical()},      {"at", to_rfc3339(clock_.wall_now())},
-                         {"posts", posts.size()},       {"receipts", report.receipts},
-                         {"owners", std::move(owners)}, {"findings", std::move(report.findings)}};
+  last_.push_front({{"tag", tag.canonical()},
+                    {"at", to_rfc3339(clock_.wall_now())},
+                    {"posts", posts.size()},
+                    {"receipts", report.receipts},
+                    {"owners", std::move(owners)},
+                    {"findings", std::move(report.findings)}});
+  if (last_.size() > kRememberedMax) last_.pop_back();
+  co_return last_.front();
 }
 
 }  // namespace tagring::node
