@@ -17,15 +17,6 @@ constexpr const char* kTag = "caturday";
 
 constexpr unsigned kAtRest = 2;
 
-unsigned relays(sim::World& world) {
-  unsigned most = kAtRest;  // which is not told of
-  for (const std::size_t i : world.up()) {
-    for (const json::value& set : world.node(i).status().at("relay_sets").get_array())
-      most = std::max(most, set.at("relays").to_number<unsigned>());
-  }
-  return most;
-}
-
 std::vector<double> delivered(sim::World& world) {
   std::vector<double> all;
   for (const std::size_t i : world.up())
@@ -41,8 +32,8 @@ double load(sim::World& world, unsigned expected) {
     world.loop.run_for(std::chrono::milliseconds(1000));
   }
   const bool quiet = world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); });
-  if (!quiet || relays(world) != expected) {
-    fmt::print(stderr, "the network did not keep to {} relays: {}, {}\n", expected, relays(world),
+  if (!quiet || world.relays() != expected) {
+    fmt::print(stderr, "the network did not keep to {} relays: {}, {}\n", expected, world.relays(),
                world.unrest());
     std::exit(1);
   }
@@ -66,7 +57,7 @@ void measure() {
     world.await(world.node(i).subscriber().want({kTag}, "admin"), std::chrono::seconds(10));
   world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); });
   const double two = load(world, kAtRest);
-  for (int n = 0; relays(world) < 2 * kAtRest && n < 10'000; ++n) {
+  for (int n = 0; world.relays() < 2 * kAtRest && n < 10'000; ++n) {
     world.publish(static_cast<std::size_t>(n) % kNodes, {kTag});
     world.loop.run_for(std::chrono::milliseconds(200));
   }
