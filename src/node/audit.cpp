@@ -84,6 +84,7 @@ Task<Result<void>> Audit::gather_from(ring::Contact relay, Tag tag, Posts* posts
 }
 
 Task<void> Audit::gather(Tag tag, Posts* posts, Report* report) {
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) history_.forget_owners(ring, tag);
   Result<std::vector<Held>> own = co_await receipts_.held(tag.canonical());
   if (own) {
     for (Held& held : *own) add(posts, std::move(held));

@@ -64,6 +64,11 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   co_return contacts;
 }
 
+void HistoryService::forget_owners(Ring ring, const Tag& tag) {
+  const unsigned count = replicas(ring);
+  for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
+}
+
 Task<HistoryService::Page> HistoryService::read_here(Tag tag, Wish wish) {
   if (wish.newer && wish.cursor)
     return store_.page_after(tag.canonical(), *std::move(wish.cursor), wish.limit);

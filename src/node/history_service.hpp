@@ -51,6 +51,8 @@ class HistoryService {
   // One contact of each node that owns a replica of the tag on that ring; those that are not found, or are
   // blocked, are left out.
   [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
+  // Has the next look-ups ask the ring, for who must not take former owners for those of today.
+  void forget_owners(Ring ring, const Tag& tag);
   // How many replicas of a tag the network keeps on a ring.
   [[nodiscard]] unsigned replicas(Ring ring) const {
     return ring == Ring::kRelay ? relay_replicas_ : replicas_;
