@@ -22,6 +22,7 @@
 #include "db/history_codec.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
+#include "storage/shelf.hpp"
 
 namespace tagring::db {
 namespace {
@@ -41,13 +42,19 @@ struct TagRow {
   RingId key;
 };
 
+// Of a shelf's name (storage/shelf.hpp).
+RingId key_of(const std::string& name) {
+  const auto shelf = storage::Shelf::parse(name);
+  return shelf ? storage::shelf_key(tag_key(shelf->tag), shelf->slot) : tag_key(name);
+}
+
 // --- dictionaries --------------------------------------------------------------------------------------
 
 Result<std::optional<TagRow>> find_tag(Connection& db, const std::string& tag) {
   Statement row = db.query("SELECT id FROM history_tags WHERE tag = ?", tag);
   TRY(const bool found, row.step());
   if (!found) return std::nullopt;
-  return TagRow{row.integer(0), tag, tag_key(tag)};
+  return TagRow{row.integer(0), tag, key_of(tag)};
 }
 
 // The first integer column of a statement's only row.
@@ -64,7 +71,7 @@ Result<std::int64_t> tag_id(Connection& db, const std::string& tag) {
   if (known) return known->id;
   TRY_VOID(reserve_numbers(db, kTagTotal, 1));
   return only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
-                               Blob{key_octets(tag_key(tag))}));
+                               Blob{key_octets(key_of(tag))}));
 }
 
 Result<std::int64_t> string_id(Connection& db, const std::string& text) {
@@ -266,6 +273,37 @@ Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entrie
   return write_changes(db, changes);
 }
 
+// Drops the oldest entries. The last of the dictionaries' words stay: others may use them.
+Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::size_t limit) {
+  TRY(const auto known, find_tag(db, tag));
+  if (!known) return 0;
+  std::vector<HistoryEntry> oldest;
+  {
+    Statement row =
+        db.query(TR_HISTORY_ROWS "WHERE h.tag = ? ORDER BY h.published, h.tie LIMIT ?", known->id, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      oldest.push_back(entry_at(row, tag));
+    }
+  }
+  HourChanges changes;
+  for (const HistoryEntry& entry : oldest) {
+    const PostHash hash = hash_post(tag, entry.uri);
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie IN ('', ?)", known->id,
+                    entry.published, entry.uri));
+    TRY_VOID(
+        db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?", hash.index, entry.published));
+    HourChange& change = changes[{known->id, storage::hour_of(entry.published)}];
+    --change.posts;
+    change.take(entry.removed ? hash.removed : hash.live);
+  }
+  TRY_VOID(write_changes(db, changes));
+  TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", known->id));
+  TRY_VOID(db.run("UPDATE counters SET value = value - ? WHERE name = ?", oldest.size(), kEntryTotal));
+  return oldest.size();
+}
+
 // --- reading -------------------------------------------------------------------------------------------
 
 Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::optional<HistoryCursor>& cursor,
@@ -353,7 +391,7 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
   };
   std::optional<RingId> place;
   if (!after_tag.empty()) {
-    place = tag_key(after_tag);
+    place = key_of(after_tag);
     if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
     TRY(const auto started, find_tag(db, after_tag));
     if (started && after) {
@@ -535,13 +573,44 @@ Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::wei
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
     std::vector<Weight> weights;
     Statement row = db.query(
-        "SELECT t.tag, (SELECT count(*) FROM history h WHERE h.tag = t.id) FROM history_tags t"
+        "SELECT t.tag, (SELECT coalesce(sum(posts), 0) FROM history_hours h WHERE h.tag = t.id) FROM "
+        "history_tags t"
         " WHERE t.key > ? ORDER BY t.key LIMIT ?",
         Blob{after ? key_octets(*after) : std::string()}, limit);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return weights;
-      weights.push_back({tag_key(row.text(0)), row.number(1)});
+      weights.push_back({key_of(row.text(0)), row.number(1)});
+    }
+  });
+}
+
+Task<Result<std::size_t>> SqliteHistoryStore::forget(std::string tag, std::size_t limit) {
+  return database_.write(
+      [tag = std::move(tag), limit](Connection& db) { return forget_entries(db, tag, limit); });
+}
+
+Task<Result<void>> SqliteHistoryStore::save_set(storage::StorageSet set) {
+  return database_.write([set = std::move(set)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run(
+        "INSERT INTO history_sets(tag, version, replicas, reach, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO"
+        " UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
+        " at = excluded.at WHERE (excluded.version, excluded.reach, excluded.replicas) >"
+        " (version, reach, replicas)",
+        set.tag, set.version, set.replicas, set.reach, set.at));
+    return {};
+  });
+}
+
+Task<Result<std::vector<storage::StorageSet>>> SqliteHistoryStore::sets() {
+  return database_.read([](Connection& db) -> Result<std::vector<storage::StorageSet>> {
+    std::vector<storage::StorageSet> sets;
+    Statement row = db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag");
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return sets;
+      sets.push_back({row.text(0), row.number(1), static_cast<unsigned>(row.integer(2)),
+                      static_cast<unsigned>(row.integer(3)), row.time(4)});
     }
   });
 }

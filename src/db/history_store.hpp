@@ -29,6 +29,9 @@ class SqliteHistoryStore final : public storage::HistoryStore {
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;
   Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
+  Task<Result<std::size_t>> forget(std::string tag, std::size_t limit) override;
+  Task<Result<void>> save_set(storage::StorageSet set) override;
+  Task<Result<std::vector<storage::StorageSet>>> sets() override;
   Task<Result<Totals>> totals() override;
 
  private:

@@ -147,6 +147,10 @@ CREATE TABLE history_hours(
   tag INTEGER NOT NULL, hour INTEGER NOT NULL, posts INTEGER NOT NULL, digest INTEGER NOT NULL,
   PRIMARY KEY(tag, hour)
 ) WITHOUT ROWID, STRICT;
+CREATE TABLE history_sets(
+  tag TEXT PRIMARY KEY, version INTEGER NOT NULL, replicas INTEGER NOT NULL, reach INTEGER NOT NULL,
+  at INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
 )sql";
 
 constexpr std::array kMigrations = {kVersion1};

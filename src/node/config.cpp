@@ -164,6 +164,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"balance.kappa", number(config.kappa, 1, 64)},
       {"balance.relay_capacity", number(config.relay_capacity, 0, kCapacityMax)},
       {"balance.storage_capacity", number(config.storage_capacity, 1, kCapacityMax)},
+      {"balance.hashtag_percent", number(config.hashtag_share, 1, 100)},
+      {"balance.cooldown_seconds", number(config.storage_cooldown_seconds, 60, 31'536'000)},
       {"balance.upper_percent", number(config.balance_upper, 1, 100)},
       {"balance.lower_percent", number(config.balance_lower, 0, 100)},
       {"balance.epsilon_percent", number(config.balance_epsilon, 0, 1000)},

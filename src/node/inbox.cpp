@@ -251,9 +251,12 @@ Task<HttpResponse> Inbox::take_events(std::string target, relay::Op op, std::vec
   if (target == identity_.relay())
     co_return co_await take_as_relay(std::move(events), std::move(sender), std::move(news));
   if (target == identity_.storage()) {
+    std::set<std::string> tags;
+    for (const relay::TagEvent& event : events) tags.insert(event.tag);
     const Batch refusals =
         co_await roles_.archive(std::move(events), std::move(sender), std::move(news.claims));
-    co_return refusals ? results_response(asked, *refusals) : error_response(refusals.error());
+    if (!refusals) co_return error_response(refusals.error());
+    co_return results_response(asked, *refusals, stores_.news(tags));
   }
   co_return error_response({ErrorCode::kInvalid, "`target` is neither this node's relay nor its storage"});
 }

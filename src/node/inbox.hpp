@@ -18,7 +18,8 @@ class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
         Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, RelaySets& sets,
-        RelayCounts& counts, Mailbox& mailbox, const Identity& identity, Clock& clock)
+        RelayCounts& counts, const StorageSets& stores, Mailbox& mailbox, const Identity& identity,
+        Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
@@ -28,6 +29,7 @@ class Inbox {
         sync_(sync),
         sets_(sets),
         counts_(counts),
+        stores_(stores),
         mailbox_(mailbox),
         identity_(identity),
         clock_(clock) {}
@@ -72,6 +74,7 @@ class Inbox {
   FollowerSync& sync_;
   RelaySets& sets_;
   RelayCounts& counts_;
+  const StorageSets& stores_;
   Mailbox& mailbox_;
   const Identity& identity_;
   Clock& clock_;

@@ -10,8 +10,7 @@ namespace tagring::node {
 namespace {
 
 constexpr std::size_t kPage = 1'000;
-constexpr double kOctetsOfEntry = 60;  // db/history_store.hpp
-constexpr double kDust = 1;            // octets
+constexpr double kDust = 1;  // octets
 
 }  // namespace
 

@@ -59,7 +59,7 @@ Balancer::Options balancer_options(const Config& config) {
   options.relay_capacity = static_cast<double>(config.relay_capacity);
   options.storage_capacity = static_cast<double>(config.storage_capacity);
   options.relay_replicas = config.relay_replicas;
-  options.storage_replicas = config.storage_replicas;
+  options.storage_replicas = copies_in_storage(config.storage_replicas);
   options.parameters.upper = config.balance_upper / 100.0;
   options.parameters.lower = config.balance_lower / 100.0;
   options.parameters.overload = 10;
@@ -68,6 +68,16 @@ Balancer::Options balancer_options(const Config& config) {
   options.every = config.balance_every;
   options.patience = config.balance_patience;
   options.octets_per_second = static_cast<double>(config.balance_rate);
+  return options;
+}
+
+StorageSets::Options storage_options(const Config& config) {
+  StorageSets::Options options;
+  options.at_rest = config.storage_replicas;
+  options.bearable = std::min(StorageSets::kPartMax,
+                              static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
+  options.settle = std::min<Duration>(options.settle, std::chrono::seconds(config.storage_cooldown_seconds));
+  options.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);
   return options;
 }
 
@@ -140,10 +150,12 @@ struct Node::Parts {
         authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
         counts(config.relay_replicas, world.clock),
-        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
-              courier, identity, world.clock, world.log, world.executor, rng.fork()),
-        outbox({config.storage_replicas, lane_options()}, world.store, rings, counts, courier, identity,
-               world.clock, world.executor, rng.fork(),
+        stores(storage_options(config), world.history, rings, courier, authenticator, identity, world.http,
+               world.clock, world.executor, world.log),
+        roles({config.relay_replicas}, world.store, world.history, rings, stores, blocks, courier, identity,
+              world.clock, world.log, world.executor, rng.fork()),
+        outbox({lane_options()}, world.store, rings, counts, stores, courier, identity, world.clock,
+               world.executor, rng.fork(),
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
@@ -174,16 +186,15 @@ struct Node::Parts {
              subscriber, instances, courier, identity, world.clock, world.workers, world.log, world.executor,
              rng.fork()),
         inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, sets, counts,
-              mailbox, identity, world.clock),
-        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
-                 rings, courier, authenticator, followers, announcer, world.clock, world.executor),
-        anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
-                     world.clock, world.executor, rng.fork(), world.log),
-        loads({config.relay_replicas, config.storage_replicas}, world.history, world.clock),
+              stores, mailbox, identity, world.clock),
+        transfer({config.network, config.relay_replicas}, world.store, world.history, rings, stores, courier,
+                 authenticator, followers, announcer, world.clock, world.executor),
+        anti_entropy({config.reconcile, {}}, world.history, rings, stores, transfer, world.clock,
+                     world.executor, rng.fork(), world.log),
+        loads({config.relay_replicas, stores.copies()}, world.history, world.clock),
         balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
                  world.clock, world.executor, rng.fork(), world.log),
-        history(world.history, rings, world.http, world.clock, config.relay_replicas,
-                config.storage_replicas),
+        history(world.history, rings, stores, world.http, world.clock, config.relay_replicas),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
                  instances, history, courier, blocks, identity, world.clock, world.executor, rng.fork(),
                  world.log),
@@ -235,6 +246,7 @@ struct Node::Parts {
   Authenticator authenticator;
   RingService rings;
   RelayCounts counts;
+  StorageSets stores;
   Roles roles;
   Outbox outbox;
   HandOut hand_out;
@@ -281,6 +293,11 @@ void Node::Parts::connect() {
   roles.connect(outbox, announcer, subscriber, sets);
   counts.on_more = [this](const std::string& tag) {
     if (subscriber.wants(tag)) subscriber.renew_soon();
+  };
+  stores.fetch_shelf = [this](std::string origin, ring::Contact requester, storage::Shelf from,
+                              storage::Shelf to, std::uint64_t version) {
+    return transfer.fetch_shelf(std::move(origin), std::move(requester), std::move(from), std::move(to),
+                                version);
   };
   outbox.relay_claim = announcer.relay_claim = [this](const std::string& tag) { return sets.claim(tag); };
   history.is_shown = [this](const storage::HistoryEntry& entry) {
@@ -365,6 +382,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await tag_sources.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
+  CO_TRY_VOID(co_await stores.load());
   CO_TRY_VOID(co_await outbox.load());
   CO_TRY_VOID(co_await fasp_sharing.load());
   co_return Result<void>();
@@ -410,6 +428,7 @@ Task<Result<void>> Node::start() {
   parts_->fasp_sharing.start();
   parts_->subscriber.start();
   parts_->anti_entropy.start();
+  parts_->stores.start();
   co_return Result<void>();
 }
 
@@ -423,6 +442,7 @@ Task<void> Node::stop() {
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
   co_await parts_->sets.stop();
+  co_await parts_->stores.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->hand_out.stop();
@@ -452,6 +472,8 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     co_return co_await parts_->transfer.answer(std::move(request));
   if (path == RelaySets::kPath && (request.method == "POST" || request.method == "GET"))
     co_return co_await parts_->sets.answer(std::move(request));
+  if (path == StorageSets::kPath && (request.method == "POST" || request.method == "GET"))
+    co_return co_await parts_->stores.answer(std::move(request));
   if (request.method == "POST" && path == CatchUp::kPath) {
     co_return co_await parts_->catch_up.answer(std::move(request));
   }
@@ -533,6 +555,7 @@ json::object Node::status() const {
       {"subscriptions_settled", parts_->subscriber.is_settled()},
       {"subscription_messages", parts_->subscriber.messages()},
       {"relay_sets", parts_->sets.status()},
+      {"storage_sets", parts_->stores.status()},
       {"owed", parts_->outbox.size()},
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},

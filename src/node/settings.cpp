@@ -54,6 +54,8 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"balance.kappa", config.kappa},
       {"balance.relay_capacity", config.relay_capacity},
       {"balance.storage_capacity", config.storage_capacity},
+      {"balance.hashtag_percent", config.hashtag_share},
+      {"balance.cooldown_seconds", config.storage_cooldown_seconds},
       {"balance.upper_percent", config.balance_upper},
       {"balance.lower_percent", config.balance_lower},
       {"balance.epsilon_percent", config.balance_epsilon},

@@ -29,9 +29,11 @@ struct WorldOptions {
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(2);
   Duration reconcile = std::chrono::minutes(30);
-  std::uint32_t deliveries_per_second = 400'000;  // that a relay may send
-  std::uint32_t cooldown_seconds = 60;            // before a set of relays is halved
-  std::uint32_t posts_an_hour = 60;               // of one author under one hashtag
+  std::uint32_t deliveries_per_second = 400'000;    // that a relay may send
+  std::uint32_t cooldown_seconds = 60;              // before a set of relays is halved
+  std::uint32_t storage_cooldown_seconds = 86'400;  // the same of storage owners
+  unsigned hashtag_share = 10;                      // percent of a node's storage_capacity
+  std::uint32_t posts_an_hour = 60;                 // of one author under one hashtag
   // Nodes choose and change their places on the rings.
   bool balance = false;
   unsigned kappa = 8;

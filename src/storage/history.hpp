@@ -18,7 +18,7 @@
 namespace tagring::storage {
 
 struct HistoryEntry {
-  std::string tag;  // canonical
+  std::string tag;  // canonical; in a store and between owners the name of a shelf (shelf.hpp)
   std::string uri;
   std::string author;
   WallTime published;
@@ -92,6 +92,24 @@ struct HistoryDay {
 // Ascending; days without posts are absent.
 std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& replicas);
 
+// The same of the parts that a history is divided into: posts are in one part each. (Authors are counted once
+// for each part in which they have posts.)
+std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& parts);
+
+// How many storage owners a hashtag has, where that ever was another number than at rest (paper §7.2;
+// docs/protocol.md, "Storage sets").
+struct StorageSet {
+  std::string tag;            // canonical
+  std::uint64_t version = 0;  // larger after every change; 0: never changed
+  unsigned replicas = 0;      // for new posts
+  unsigned reach = 0;         // as many have to be asked for all posts; at least `replicas`
+  WallTime at;                // of the change
+
+  friend bool operator==(const StorageSet&, const StorageSet&) = default;
+};
+// `a` is what counts, of two that say something else.
+bool supersedes(const StorageSet& a, const StorageSet& b);
+
 // Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
 // it and none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every
 // replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At most
@@ -145,6 +163,11 @@ class HistoryStore {
     std::uint64_t entries = 0;
   };
   virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
+  // Drops up to that many of the oldest entries of a shelf, tombstones included. How many there were.
+  virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit) = 0;
+  // Keeps a set in place of one that it supersedes; otherwise nothing changes.
+  virtual Task<Result<void>> save_set(StorageSet set) = 0;
+  virtual Task<Result<std::vector<StorageSet>>> sets() = 0;
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;

@@ -220,5 +220,59 @@ TEST_F(HistoryStore, ABatchWithABadEntryChangesNothing) {
   EXPECT_EQ(must(stores->history.totals()).tags, 0U);
 }
 
+TEST_F(HistoryStore, KeepsTheShelvesOfAHashtagApartAndAtTheirKeys) {
+  put({entry("cats", 10, "https://a.example/1"), entry("cats/32", 10, "https://a.example/1"),
+       entry("cats/32", 20, "https://a.example/2"), entry("cats/32", 20, "https://a.example/2", true)});
+  EXPECT_EQ(all("cats").size(), 1U);
+  EXPECT_EQ(all("cats/32").size(), 2U);
+  const RingId key = replica_key(tag_key("cats"), 32, 256);
+  const auto part = must(stores->history.segment({key - RingId::power_of_two(0), key}, "", std::nullopt, 10));
+  ASSERT_EQ(part.size(), 2U);
+  EXPECT_EQ(part.front().tag, "cats/32");
+  const auto weights = must(stores->history.weights(key - RingId::power_of_two(0), 1));
+  ASSERT_EQ(weights.size(), 1U);
+  EXPECT_EQ(weights.front().key, key);
+  EXPECT_EQ(weights.front().entries, 2U);
+}
+
+TEST_F(HistoryStore, ForgetsTheOldestOfAShelfAndKeepsItsCountsTrue) {
+  put({entry("cats", 10, "https://a.example/1"), entry("cats", 20, "https://a.example/2"),
+       entry("cats", 20, "https://a.example/3"), entry("cats", 7'200'000, "https://a.example/4", true),
+       entry("dogs", 5, "https://a.example/1")});
+  EXPECT_EQ(must(stores->history.forget("cats", 2)), 2U);
+  ASSERT_EQ(all("cats").size(), 2U);
+  EXPECT_EQ(all("cats").back().uri, "https://a.example/3");
+  EXPECT_EQ(all("dogs").size(), 1U);
+  EXPECT_EQ(must(stores->history.totals()).entries, 3U);
+  // As if it had never had them.
+  put({entry("birds", 20, "https://a.example/3"), entry("birds", 7'200'000, "https://a.example/4", true)});
+  const auto posts_of = [&](const std::string& tag) {
+    const storage::HourPlace first{tag_key(tag), 0};
+    return must(stores->history.digests({{first, {tag_key(tag), 100}}}, 0)).front().posts;
+  };
+  EXPECT_EQ(posts_of("cats"), posts_of("birds"));
+  put({entry("cats", 10, "https://a.example/1")});
+  EXPECT_EQ(all("cats").size(), 3U);
+  EXPECT_EQ(must(stores->history.forget("cats", 100)), 3U);
+  EXPECT_EQ(must(stores->history.forget("cats", 100)), 0U);
+  EXPECT_TRUE(all("cats").empty());
+}
+
+TEST_F(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
+  const auto save = [&](std::uint64_t version, unsigned replicas, unsigned reach) {
+    must(
+        stores->history.save_set({"cats", version, replicas, reach, at(static_cast<std::int64_t>(version))}));
+  };
+  save(2, 8, 8);
+  save(1, 16, 16);
+  save(2, 8, 16);
+  save(2, 4, 8);
+  const auto sets = must(stores->history.sets());
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_EQ(sets.front(), (storage::StorageSet{"cats", 2, 8, 16, at(2)}));
+  save(3, 4, 4);
+  EXPECT_EQ(must(stores->history.sets()).front().version, 3U);
+}
+
 }  // namespace
 }  // namespace tagring::db
