@@ -53,7 +53,7 @@ ui-deps: demo-deps ui/node_modules/.package-lock.json ; @:
 
 demo-deps: demo/node_modules/.package-lock.json ; @:
 
-interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors/node_modules/.package-lock.json ; @:
+interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors/node_modules/.package-lock.json tests/interop/clients/node_modules/.package-lock.json ; @:
 
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json

@@ -2,9 +2,12 @@
 //
 // Two stores with the same posts but for ten. What one says to the other, in octets of JSON and round trips,
 // until it has the ten, against sending it everything.
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
+#include <span>
+#include <tuple>
 
 #include "base/rng.hpp"
 #include "db/stores.hpp"
@@ -56,12 +59,10 @@ std::vector<storage::HistoryEntry> make_posts(std::uint64_t count) {
   return posts;
 }
 
-void fill(storage::HistoryStore& store, const std::vector<storage::HistoryEntry>& posts, bool whole) {
-  const std::uint64_t every = posts.size() / kMissing;
-  std::vector<storage::HistoryEntry> batch;
-  for (std::uint64_t i = 0; i < posts.size(); ++i) {
-    if (whole || i % every != every / 2) batch.push_back(posts[i]);
-    if (batch.size() == kBatch || i + 1 == posts.size()) must(store.put(std::exchange(batch, {})));
+void fill(storage::HistoryStore& store, std::span<const storage::HistoryEntry> posts) {
+  for (; !posts.empty(); posts = posts.subspan(std::min(posts.size(), kBatch))) {
+    const auto batch = posts.first(std::min(posts.size(), kBatch));
+    must(store.put({batch.begin(), batch.end()}));
   }
 }
 
@@ -90,11 +91,14 @@ void measure(const std::filesystem::path& directory, std::uint64_t count) {
   std::filesystem::remove_all(directory);
   std::filesystem::create_directories(directory);
   const NoClock clock;
+  std::vector<storage::HistoryEntry> posts = make_posts(count);
+  const auto both = std::span(posts).first(posts.size() - kMissing);
+  std::ranges::sort(both, {}, [](const auto& post) { return std::tie(post.tag, post.published); });
+  fill(open(directory / "here.db", clock)->history, both);
+  std::filesystem::copy_file(directory / "here.db", directory / "there.db");
   const auto here = open(directory / "here.db", clock);
   const auto there = open(directory / "there.db", clock);
-  const std::vector<storage::HistoryEntry> posts = make_posts(count);
-  fill(here->history, posts, false);
-  fill(there->history, posts, true);
+  fill(there->history, std::span(posts).last(kMissing));
   const auto everything = static_cast<double>(json::serialize(node::to_json(posts, true)).size());
   Talk talk{there->history};
   const Stopwatch watch;

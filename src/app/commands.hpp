@@ -26,6 +26,8 @@
   X(feed)              \
   X(ring)              \
   X(owners)            \
+  X(audit)             \
+  X(takedown)          \
   X(leave)             \
   X(key)               \
   X(id)                \

@@ -50,7 +50,8 @@ struct Daemon {
 
   Task<Result<void>> open();
   Task<Result<void>> serve();
-  Task<Result<crypto::PrivateKey>> load_key();
+  Task<Result<std::optional<crypto::PrivateKey>>> load_key();
+  Task<Result<crypto::PrivateKey>> make_key();
 
   node::Config config;
   bool json;
@@ -65,9 +66,15 @@ struct Daemon {
   std::unique_ptr<node::Node> node;
 };
 
-Task<Result<crypto::PrivateKey>> Daemon::load_key() {
+// None at the very first start.
+Task<Result<std::optional<crypto::PrivateKey>>> Daemon::load_key() {
   CO_TRY(const std::optional<std::string> pem, co_await stores->meta.get("key"));
-  if (pem) co_return crypto::PrivateKey::from_pem(*pem);
+  if (!pem) co_return std::nullopt;
+  CO_TRY(crypto::PrivateKey key, crypto::PrivateKey::from_pem(*pem));
+  co_return key;
+}
+
+Task<Result<crypto::PrivateKey>> Daemon::make_key() {
   crypto::PrivateKey key = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
   CO_TRY_VOID(co_await stores->meta.set("key", key.pem()));
   co_return key;
@@ -81,9 +88,20 @@ Task<Result<void>> Daemon::open() {
                    fmt::format("cannot create {}: {}", config.data.string(), error.message()));
   db::DatabaseOptions database;
   database.path = config.data / "tagring.db";
+  database.on_trouble = [this](const Error* error) {
+    if (error != nullptr) {
+      log.error("cannot_write", {{"because", error->message}, {"until_then", "nothing is acknowledged"}});
+    } else {
+      log.warn("can_write_again");
+    }
+  };
   CO_TRY(stores, db::open_stores(std::move(database), clock));
-  CO_TRY(crypto::PrivateKey key, co_await load_key());
-  CO_TRY(const std::uint64_t incarnation, co_await stores->meta.next_counter("incarnation"));
+  CO_TRY(std::optional<crypto::PrivateKey> key, co_await load_key());
+  const bool is_first_start = !key;
+  if (!key) {
+    CO_TRY(key, co_await make_key());
+  }
+  CO_TRY(const std::uint64_t incarnation, co_await stores->meta.next_incarnation(clock));
   net::HttpClientOptions client;
   client.ca_file = config.ca_file;
   client.allow_private_addresses = config.allow_private_addresses;
@@ -102,6 +120,7 @@ Task<Result<void>> Daemon::open() {
                                 stores->replays,
                                 stores->fasp,
                                 stores->history,
+                                stores->receipts,
                                 log,
                                 seed,
                                 {},
@@ -121,8 +140,8 @@ Task<Result<void>> Daemon::open() {
     const std::uintmax_t used = std::filesystem::file_size(config.data / "tagring.db", error);
     node_config.storage_capacity = error ? 0 : used + disk.available / 2;
   }
-  if (incarnation > 1 && config.has_bootstrap()) node_config.create = false;
-  node = std::make_unique<node::Node>(std::move(node_config), std::move(key), incarnation, environment);
+  if (!is_first_start && config.has_bootstrap()) node_config.create = false;
+  node = std::make_unique<node::Node>(std::move(node_config), *std::move(key), incarnation, environment);
   co_return Result<void>();
 }
 

@@ -93,11 +93,10 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 }
 
 int list_scenarios(bool as_json) {
-  std::vector<std::pair<std::string_view, std::string_view>> all = {
-      {"ring", kRingSummary},
-      {"scale", kScaleSummary},
-      {"attack", kAttackSummary},
-      {"flash-crowd", kFlashCrowdSummary}};
+  std::vector<std::pair<std::string_view, std::string_view>> all = {{"ring", kRingSummary},
+                                                                    {"scale", kScaleSummary},
+                                                                    {"attack", kAttackSummary},
+                                                                    {"flash-crowd", kFlashCrowdSummary}};
   for (const evaluation::Scenario& scenario : evaluation::scenarios())
     all.emplace_back(scenario.name, scenario.summary);
   json::array list;

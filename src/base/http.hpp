@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,10 +49,25 @@ struct HttpRequest {
   IpAddress peer;  // received only: who sent it
 };
 
+// A body that is written as it comes to be, or the node's side of a WebSocket. Used on the node's executor.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  // The next piece of the body, or message of the WebSocket; nothing at the end. Throws operation_aborted if
+  // the reader's connection is cut off by the server.
+  [[nodiscard]] virtual Task<std::optional<std::string>> next() = 0;
+  // A text message of the WebSocket came.
+  virtual void receive(std::string message) { (void)message; }
+  // The reader has gone, was too slow, or must go: next() ends soon.
+  virtual void close() = 0;
+};
+
 struct HttpResponse {
   int status = 200;
   Headers headers;
   std::string body;
+  // Instead of `body`. With status 101, in answer to a request for a WebSocket, its pieces are messages.
+  std::shared_ptr<HttpStream> stream = nullptr;
 };
 
 // A request to make.

@@ -1,5 +1,6 @@
 #include "db/database.hpp"
 
+#include <algorithm>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
@@ -32,14 +33,15 @@ struct Database::Queue {
   std::thread thread;
 };
 
-Database::Database(Connection connection) : connection_(std::move(connection)) {}
+Database::Database(Connection connection, std::function<void(const Error*)> on_trouble)
+    : connection_(std::move(connection)), on_trouble_(std::move(on_trouble)) {}
 
 Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options) {
   TRY(Connection connection, Connection::open(options.path, options.vfs));
   if (auto migrated = migrate(connection); !migrated) {
     return fail(migrated.error().code, options.path + ": " + migrated.error().message);
   }
-  std::unique_ptr<Database> database(new Database(std::move(connection)));
+  std::unique_ptr<Database> database(new Database(std::move(connection), std::move(options.on_trouble)));
   if (options.mode == Mode::kThread) {
     database->queue_ = std::make_unique<Queue>();
     database->queue_->thread = std::thread([self = database.get()] { self->serve(); });
@@ -109,9 +111,11 @@ void Database::run_batch(std::vector<Job>& batch) {
     if (job.kind == Kind::kWrite) writes.push_back(&job);
   }
   if (!writes.empty()) {
+    const std::int64_t changes = connection_.changes();
     if (auto committed = run_writes(writes); !committed) {
       for (Job* job : writes) job->outcome = committed;
     }
+    tell_of_trouble(writes, connection_.changes() != changes);
     for (Job* job : writes) finish(*job);
   }
   // After the commit, so that no reader sees what may yet be rolled back.
@@ -122,6 +126,19 @@ void Database::run_batch(std::vector<Job>& batch) {
     finish(job);
   }
   connection_.set_read_only(false);
+}
+
+// Single jobs may fail for reasons of their own; the disk's are these two. A commit that changes nothing
+// succeeds on a full disk too.
+void Database::tell_of_trouble(const std::vector<Job*>& writes, bool changed) {
+  const auto failed = std::ranges::find_if(writes, [](const Job* job) {
+    return !job->outcome && (job->outcome.error().code == ErrorCode::kUnavailable ||
+                             job->outcome.error().code == ErrorCode::kCorrupt);
+  });
+  const bool trouble = failed != writes.end();
+  if (!trouble && !changed) return;
+  if (trouble != std::exchange(in_trouble_, trouble))
+    on_trouble_(trouble ? &(*failed)->outcome.error() : nullptr);
 }
 
 // An error is one of the whole transaction; those of single jobs are in their outcomes.

@@ -28,6 +28,9 @@ struct DatabaseOptions {
   std::string path;
   std::string vfs;  // empty: the system's
   Mode mode = Mode::kThread;
+  // Told when nothing can be written any more, with the reason (a full disk, say), and with null when it can
+  // be again; not of every write. On the thread of the jobs.
+  std::function<void(const Error*)> on_trouble = [](const Error*) {};
 };
 
 // Thread-safe in Mode::kThread, except for the destructor.
@@ -67,7 +70,7 @@ class Database {
   };
   struct Queue;
 
-  explicit Database(Connection connection);
+  Database(Connection connection, std::function<void(const Error*)> on_trouble);
 
   template <class F>
   Task<std::invoke_result_t<F&, Connection&>> submit(Kind kind, F job) {
@@ -87,8 +90,11 @@ class Database {
   void run_batch(std::vector<Job>& batch);
   Result<void> run_writes(std::vector<Job*>& writes);
   Result<void> run_in_savepoint(Job& job);
+  void tell_of_trouble(const std::vector<Job*>& writes, bool changed);
 
   Connection connection_;
+  std::function<void(const Error*)> on_trouble_;
+  bool in_trouble_ = false;
   bool dead_ = false;             // a transaction could be neither committed nor rolled back
   std::unique_ptr<Queue> queue_;  // none in Mode::kInline
 };

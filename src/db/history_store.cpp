@@ -17,9 +17,11 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "crypto/hash.hpp"
 #include "db/history_codec.hpp"
+#include "db/history_rows.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
 #include "storage/shelf.hpp"
@@ -27,6 +29,7 @@
 namespace tagring::db {
 namespace {
 
+using namespace history_rows;
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 using storage::HistoryPage;
@@ -34,28 +37,24 @@ using storage::HourDigest;
 using storage::HourRange;
 
 constexpr const char* kTagTotal = "history_tags";
-constexpr const char* kEntryTotal = "history_entries";
 
-struct TagRow {
-  std::int64_t id = 0;
-  std::string tag;
-  RingId key;
-};
+}  // namespace
 
-// Of a shelf's name (storage/shelf.hpp).
-RingId key_of(const std::string& name) {
+RingId history_rows::key_of(const std::string& name) {
   const auto shelf = storage::Shelf::parse(name);
   return shelf ? storage::shelf_key(tag_key(shelf->tag), shelf->slot) : tag_key(name);
 }
 
 // --- dictionaries --------------------------------------------------------------------------------------
 
-Result<std::optional<TagRow>> find_tag(Connection& db, const std::string& tag) {
-  Statement row = db.query("SELECT id FROM history_tags WHERE tag = ?", tag);
+Result<std::optional<TagRow>> history_rows::find_tag(Connection& db, const std::string& tag) {
+  Statement row = db.query("SELECT id, kept_from, begun FROM history_tags WHERE tag = ?", tag);
   TRY(const bool found, row.step());
   if (!found) return std::nullopt;
-  return TagRow{row.integer(0), tag, key_of(tag)};
+  return TagRow{row.integer(0), tag, key_of(tag), row.time(1), row.time(2)};
 }
+
+namespace {
 
 // The first integer column of a statement's only row.
 Result<std::int64_t> only_integer(Statement row) {
@@ -66,12 +65,15 @@ Result<std::int64_t> only_integer(Statement row) {
   return value;
 }
 
-Result<std::int64_t> tag_id(Connection& db, const std::string& tag) {
+Result<TagRow> make_tag(Connection& db, const std::string& tag) {
   TRY(const auto known, find_tag(db, tag));
-  if (known) return known->id;
+  if (known) return *known;
   TRY_VOID(reserve_numbers(db, kTagTotal, 1));
-  return only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
-                               Blob{key_octets(key_of(tag))}));
+  const RingId key = key_of(tag);
+  TRY(const std::int64_t id,
+      only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
+                            Blob{key_octets(key)})));
+  return TagRow{id, tag, key, {}, {}};
 }
 
 Result<std::int64_t> string_id(Connection& db, const std::string& text) {
@@ -98,14 +100,11 @@ Result<std::int64_t> author_id(Connection& db, const std::string& author) {
 
 // --- rows ----------------------------------------------------------------------------------------------
 
-// Columns: published, removed, tie, author prefix, author name, form, tail.
-#define TR_HISTORY_ROWS                                                                            \
-  "SELECT h.published, h.removed, h.tie, p.text, a.name, f.text, h.tail FROM history h"            \
-  " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
-  " LEFT JOIN history_strings f ON f.id = h.form "
+}  // namespace
 
-HistoryEntry entry_at(const Statement& row, const std::string& tag) {
-  HistoryEntry entry{tag, row.text(2), row.text(3) + row.text(4), row.time(0), row.integer(1) != 0};
+HistoryEntry history_rows::entry_at(const Statement& row, const std::string& tag) {
+  HistoryEntry entry{tag,         row.text(2),         row.text(3) + row.text(4),
+                     row.time(0), row.integer(1) == 1, row.integer(1) == kTakenDown};
   if (!entry.uri.empty()) return entry;
   Tail tail = row.text(6);
   if (row.type(6) == Type::kInteger) tail = row.integer(6);
@@ -114,16 +113,7 @@ HistoryEntry entry_at(const Statement& row, const std::string& tag) {
   return entry;
 }
 
-// The hash of a post, and what is taken of it.
-struct PostHash {
-  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six octets
-  std::uint64_t live = 0;     // what the post adds to the digest of its hour,
-  std::uint64_t removed = 0;  // and what its tombstone does
-};
-
-constexpr std::uint64_t kDigestMask = (std::uint64_t{1} << 62U) - 1;  // sums of two fit SQLite's integers
-
-PostHash hash_post(const std::string& tag, const std::string& uri) {
+PostHash history_rows::hash_post(const std::string& tag, const std::string& uri) {
   const auto hash = crypto::sha3_256(tag + ' ' + uri);
   const auto number = [&](std::size_t at) {
     std::uint64_t value = 0;
@@ -134,17 +124,7 @@ PostHash hash_post(const std::string& tag, const std::string& uri) {
           number(16) & kDigestMask};
 }
 
-// What a job changes in the digests: by tag and hour.
-struct HourChange {
-  std::int64_t posts = 0;
-  std::uint64_t digest = 0;
-
-  void add(std::uint64_t value) { digest = (digest + value) & kDigestMask; }
-  void take(std::uint64_t value) { add(kDigestMask + 1 - value); }
-};
-using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
-
-Result<void> write_changes(Connection& db, const HourChanges& changes) {
+Result<void> history_rows::write_changes(Connection& db, const HourChanges& changes) {
   for (const auto& [place, change] : changes) {
     TRY_VOID(
         db.run("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO"
@@ -155,12 +135,7 @@ Result<void> write_changes(Connection& db, const HourChanges& changes) {
   return {};
 }
 
-// Where a post is.
-struct Place {
-  WallTime published;
-  std::string tie;
-  bool removed = false;
-};
+namespace {
 
 Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime published,
                                      const std::string& uri) {
@@ -170,12 +145,14 @@ Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime 
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;
     const HistoryEntry entry = entry_at(row, {});
-    if (entry.uri == uri) return Place{published, row.text(2), entry.removed};
+    if (entry.uri == uri) return Place{published, row.text(2), entry.removed, entry.taken_down, entry.author};
   }
 }
 
-Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const std::string& uri,
-                                       std::int64_t digest) {
+}  // namespace
+
+Result<std::optional<Place>> history_rows::find_post(Connection& db, std::int64_t tag, const std::string& uri,
+                                                     std::int64_t digest) {
   Statement row = db.query("SELECT published FROM history_uris WHERE digest = ?", digest);
   for (;;) {
     TRY(const bool candidate, row.step());
@@ -184,6 +161,8 @@ Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const s
     if (place) return place;
   }
 }
+
+namespace {
 
 // Makes room at a time that is taken: the post that was alone there gets its URI as tie. True if there are
 // posts.
@@ -203,7 +182,9 @@ Result<bool> share_time(Connection& db, std::int64_t tag, WallTime published) {
   return true;
 }
 
-Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest) {
+// `removed`: of that column.
+Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest,
+                         int removed) {
   TRY(const std::int64_t author, author_id(db, entry.author));
   TRY(const bool shared, share_time(db, tag, entry.published));
   TRY_VOID(
@@ -212,7 +193,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
     TRY_VOID(
         db.run("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
                "NULL, ?)",
-               tag, entry.published, entry.uri, author, entry.removed));
+               tag, entry.published, entry.uri, author, removed));
     return {};
   }
   const SplitUri split = split_uri(entry.uri, entry.author);
@@ -220,7 +201,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   const auto insert = [&](const auto& tail) {
     return db.run(
         "INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, '', ?, ?, ?, ?)",
-        tag, entry.published, author, form, tail, entry.removed);
+        tag, entry.published, author, form, tail, removed);
   };
   if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
     TRY_VOID(insert(*number));
@@ -232,12 +213,16 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   return {};
 }
 
-// True if the post is new.
-Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry, HourChanges* changes) {
+// True if the post is new. `hidden`: those taken down under the hashtag.
+Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry,
+                       const std::set<std::string>& hidden, HourChanges* changes) {
   const PostHash hash = hash_post(entry.tag, entry.uri);
   TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
   if (!known) {
-    TRY_VOID(insert_post(db, tag, entry, hash.index));
+    const bool is_hidden =
+        !entry.removed && !hidden.empty() && hidden.contains(octets_of(storage::post_id(entry.uri)));
+    TRY_VOID(
+        insert_post(db, tag, entry, hash.index, is_hidden ? kTakenDown : static_cast<int>(entry.removed)));
     HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
     ++change.posts;
     change.add(entry.removed ? hash.removed : hash.live);
@@ -253,55 +238,31 @@ Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& ent
   return false;
 }
 
+Result<void> count_posts(Connection& db, std::int64_t tag, std::uint64_t fresh) {
+  if (fresh == 0) return {};
+  TRY_VOID(db.run("UPDATE history_tags SET posts = posts + ? WHERE id = ?", fresh, tag));
+  TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
+  return {};
+}
+
 Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
   std::uint64_t fresh = 0;
   HourChanges changes;
-  std::string last_tag;
-  std::int64_t id = 0;
+  TagRow tag;
+  std::set<std::string> hidden;
   for (const HistoryEntry& entry : entries) {
     if (entry.tag.empty() || entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without tag or uri");
-    if (entry.tag != last_tag) {
-      TRY(id, tag_id(db, entry.tag));
-      last_tag = entry.tag;
+    if (entry.tag != tag.tag) {
+      TRY_VOID(count_posts(db, tag.id, std::exchange(fresh, 0)));
+      TRY(tag, make_tag(db, entry.tag));
+      TRY(hidden, taken_down(db, entry.tag));
     }
-    TRY(const bool added, put_entry(db, id, entry, &changes));
+    if (entry.published < tag.kept_from) continue;  // was let go, or would be at once
+    TRY(const bool added, put_entry(db, tag.id, entry, hidden, &changes));
     fresh += added ? 1 : 0;
   }
-  if (fresh > 0) {
-    TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
-  }
+  TRY_VOID(count_posts(db, tag.id, fresh));
   return write_changes(db, changes);
-}
-
-// Drops the oldest entries. The last of the dictionaries' words stay: others may use them.
-Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::size_t limit) {
-  TRY(const auto known, find_tag(db, tag));
-  if (!known) return 0;
-  std::vector<HistoryEntry> oldest;
-  {
-    Statement row =
-        db.query(TR_HISTORY_ROWS "WHERE h.tag = ? ORDER BY h.published, h.tie LIMIT ?", known->id, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) break;
-      oldest.push_back(entry_at(row, tag));
-    }
-  }
-  HourChanges changes;
-  for (const HistoryEntry& entry : oldest) {
-    const PostHash hash = hash_post(tag, entry.uri);
-    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie IN ('', ?)", known->id,
-                    entry.published, entry.uri));
-    TRY_VOID(
-        db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?", hash.index, entry.published));
-    HourChange& change = changes[{known->id, storage::hour_of(entry.published)}];
-    --change.posts;
-    change.take(entry.removed ? hash.removed : hash.live);
-  }
-  TRY_VOID(write_changes(db, changes));
-  TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", known->id));
-  TRY_VOID(db.run("UPDATE counters SET value = value - ? WHERE name = ?", oldest.size(), kEntryTotal));
-  return oldest.size();
 }
 
 // --- reading -------------------------------------------------------------------------------------------
@@ -320,7 +281,7 @@ Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::opti
     TRY(const bool found, row.step());
     if (!found) return page;
     HistoryEntry entry = entry_at(row, tag.tag);
-    if (cursor && !cursor->before(entry)) continue;
+    if (entry.taken_down || (cursor && !cursor->before(entry))) continue;
     if (page.entries.size() == limit) {
       page.more = true;
       if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
@@ -340,7 +301,7 @@ Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const His
     TRY(const bool found, row.step());
     if (!found) break;
     HistoryEntry entry = entry_at(row, tag.tag);
-    if (!storage::newer(entry, place)) continue;
+    if (entry.taken_down || !storage::newer(entry, place)) continue;
     if (page.entries.size() == limit) {
       page.more = true;
       if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
@@ -376,7 +337,7 @@ Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return tags;
-    tags.push_back({row.integer(0), row.text(1), {}});
+    tags.push_back({row.integer(0), row.text(1), {}, {}, {}});
   }
 }
 
@@ -403,102 +364,6 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
     for (const TagRow& tag : tags) {
       if (entries.size() == limit) return entries;
       TRY_VOID(append(tag, std::nullopt));
-    }
-  }
-  return entries;
-}
-
-// --- hours ---------------------------------------------------------------------------------------------
-
-struct HourRow {
-  TagRow tag;
-  std::int64_t hour = 0;
-  std::uint64_t posts = 0;
-  std::uint64_t digest = 0;
-
-  [[nodiscard]] storage::HourPlace place() const { return {tag.key, hour}; }
-};
-
-// Calls `visit` with each hour of the range that has posts, in order, until it says false.
-template <class Visit>
-Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
-  Statement row = db.query(
-      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
-      " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
-      " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
-      Blob{key_octets(range.first.key)}, Blob{key_octets(range.last.key)}, since, range.first.hour,
-      range.last.hour);
-  for (;;) {
-    TRY(const bool found, row.step());
-    if (!found) return {};
-    const std::string_view octets = row.view(2);
-    if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
-    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
-    if (!visit(HourRow{{row.integer(0), row.text(1), key},
-                       row.integer(3),
-                       static_cast<std::uint64_t>(row.integer(4)),
-                       static_cast<std::uint64_t>(row.integer(5))}))
-      return {};
-  }
-}
-
-void add(HourDigest* sum, const HourRow& hour) {
-  sum->posts += hour.posts;
-  sum->digest = (sum->digest + hour.digest) & kDigestMask;
-}
-
-Result<HourDigest> digest_of(Connection& db, const HourRange& range, std::int64_t since) {
-  HourDigest sum{range, 0, 0};
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    add(&sum, hour);
-    return true;
-  }));
-  return sum;
-}
-
-Result<std::vector<HourDigest>> split_range(Connection& db, const HourRange& range, std::int64_t since,
-                                            std::size_t parts) {
-  std::size_t hours = 0;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow&) { return ++hours > 0; }));
-  const std::size_t size = std::max<std::size_t>(1, (hours + parts - 1) / parts);
-  std::vector<HourDigest> result{{range, 0, 0}};
-  std::size_t count = 0;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    if (count > 0 && count % size == 0) {
-      const HourRange rest{hour.place(), range.last};
-      result.back().range.last = {hour.tag.key, hour.hour - 1};
-      result.push_back({rest, 0, 0});
-    }
-    add(&result.back(), hour);
-    ++count;
-    return true;
-  }));
-  return result;
-}
-
-Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& range, std::int64_t since,
-                                             const std::optional<HistoryCursor>& after, std::size_t limit) {
-  std::vector<HourRow> hours;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    hours.push_back(hour);
-    return hours.size() < limit;
-  }));
-  std::vector<HistoryEntry> entries;
-  for (const HourRow& hour : hours) {
-    const WallTime begin{std::chrono::hours(hour.hour)};
-    const WallTime end = begin + std::chrono::hours(1);
-    Statement row = db.query(TR_HISTORY_ROWS
-                             "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
-                             " ORDER BY h.published DESC, h.tie DESC",
-                             hour.tag.id, begin, end);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) break;
-      HistoryEntry entry = entry_at(row, hour.tag.tag);
-      if (after && !after->before(entry)) continue;
-      entries.push_back(std::move(entry));
-      if (entries.size() == limit) return entries;
     }
   }
   return entries;
@@ -544,73 +409,16 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segm
   return database_.read([=](Connection& db) { return read_segment(db, segment, after_tag, after, limit); });
 }
 
-Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::digests(std::vector<HourRange> ranges,
-                                                                  std::int64_t since) {
-  return database_.read(
-      [ranges = std::move(ranges), since](Connection& db) -> Result<std::vector<HourDigest>> {
-        std::vector<HourDigest> sums;
-        for (const HourRange& range : ranges) {
-          TRY(const HourDigest sum, digest_of(db, range, since));
-          sums.push_back(sum);
-        }
-        return sums;
-      });
-}
-
-Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::split(HourRange range, std::int64_t since,
-                                                                std::size_t parts) {
-  return database_.read([=](Connection& db) { return split_range(db, range, since, parts); });
-}
-
-Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange range, std::int64_t since,
-                                                                    std::optional<HistoryCursor> after,
-                                                                    std::size_t limit) {
-  return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
-}
-
 Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
     std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
     std::vector<Weight> weights;
-    Statement row = db.query(
-        "SELECT t.tag, (SELECT coalesce(sum(posts), 0) FROM history_hours h WHERE h.tag = t.id) FROM "
-        "history_tags t"
-        " WHERE t.key > ? ORDER BY t.key LIMIT ?",
-        Blob{after ? key_octets(*after) : std::string()}, limit);
+    Statement row = db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
+                             Blob{after ? key_octets(*after) : std::string()}, limit);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return weights;
       weights.push_back({key_of(row.text(0)), row.number(1)});
-    }
-  });
-}
-
-Task<Result<std::size_t>> SqliteHistoryStore::forget(std::string tag, std::size_t limit) {
-  return database_.write(
-      [tag = std::move(tag), limit](Connection& db) { return forget_entries(db, tag, limit); });
-}
-
-Task<Result<void>> SqliteHistoryStore::save_set(storage::StorageSet set) {
-  return database_.write([set = std::move(set)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run(
-        "INSERT INTO history_sets(tag, version, replicas, reach, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO"
-        " UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
-        " at = excluded.at WHERE (excluded.version, excluded.reach, excluded.replicas) >"
-        " (version, reach, replicas)",
-        set.tag, set.version, set.replicas, set.reach, set.at));
-    return {};
-  });
-}
-
-Task<Result<std::vector<storage::StorageSet>>> SqliteHistoryStore::sets() {
-  return database_.read([](Connection& db) -> Result<std::vector<storage::StorageSet>> {
-    std::vector<storage::StorageSet> sets;
-    Statement row = db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag");
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return sets;
-      sets.push_back({row.text(0), row.number(1), static_cast<unsigned>(row.integer(2)),
-                      static_cast<unsigned>(row.integer(3)), row.time(4)});
     }
   });
 }
@@ -621,7 +429,8 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
     TRY(const std::int64_t octets,
         only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
-    return Totals{tags, entries, static_cast<std::uint64_t>(octets)};
+    TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
+    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go};
   });
 }
 

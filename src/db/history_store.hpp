@@ -6,7 +6,7 @@
 
 namespace tagring::db {
 
-class SqliteHistoryStore final : public storage::HistoryStore {
+class SqliteHistoryStore : public storage::HistoryStore {
  public:
   // `database` must outlive it.
   explicit SqliteHistoryStore(Database& database) : database_(database) {}
@@ -28,8 +28,16 @@ class SqliteHistoryStore final : public storage::HistoryStore {
   Task<Result<std::vector<storage::HistoryEntry>>> entries(storage::HourRange range, std::int64_t since,
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;
+  Task<Result<std::vector<std::optional<storage::HistoryEntry>>>> find(
+      std::vector<std::pair<std::string, std::string>> posts) override;
+  Task<Result<Bucket>> bucket(std::string tag, std::int64_t hour, std::optional<storage::HistoryCursor> after,
+                              std::size_t limit) override;
+  Task<Result<void>> take_down(storage::TakeDown notice) override;
+  Task<Result<std::optional<storage::TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) override;
+  Task<Result<std::vector<Span>>> spans(std::optional<RingId> after, std::size_t limit) override;
+  Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) override;
   Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
-  Task<Result<std::size_t>> forget(std::string tag, std::size_t limit) override;
+  Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) override;
   Task<Result<void>> save_set(storage::StorageSet set) override;
   Task<Result<std::vector<storage::StorageSet>>> sets() override;
   Task<Result<Totals>> totals() override;

@@ -1,5 +1,7 @@
 #include "db/meta.hpp"
 
+#include <algorithm>
+
 namespace tagring::db {
 
 Task<Result<std::optional<std::string>>> SqliteMeta::get(std::string name) {
@@ -23,6 +25,16 @@ Task<Result<void>> SqliteMeta::set(std::string name, std::string value) {
 Task<Result<std::uint64_t>> SqliteMeta::next_counter(std::string name) {
   // A prefix of its own: a caller's name cannot be that of a sequence.
   return database_.write([name = "node:" + name](Connection& db) { return reserve_numbers(db, name, 1); });
+}
+
+Task<Result<std::uint64_t>> SqliteMeta::next_incarnation(const Clock& clock) {
+  const auto now = static_cast<std::uint64_t>(clock.wall_now().time_since_epoch().count());
+  return database_.write([now](Connection& db) -> Result<std::uint64_t> {
+    TRY(const std::uint64_t last, last_number(db, "node:incarnation"));
+    const std::uint64_t next = std::max(last + 1, now);
+    TRY_VOID(reserve_numbers(db, "node:incarnation", next - last));
+    return next;
+  });
 }
 
 Result<std::uint64_t> reserve_numbers(Connection& connection, const std::string& counter,

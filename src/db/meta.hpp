@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/time.hpp"
 #include "db/database.hpp"
 
 namespace tagring::db {
@@ -18,6 +19,10 @@ class SqliteMeta {
   [[nodiscard]] Task<Result<void>> set(std::string name, std::string value);
   // 1, 2, 3, …: never the same twice, even after a crash.
   [[nodiscard]] Task<Result<std::uint64_t>> next_counter(std::string name);
+  // Larger at each call than ever before, on a clock that is right even if the database is lost, or older
+  // than the last call, having been restored from a backup: milliseconds since 1970, or one more than the
+  // last.
+  [[nodiscard]] Task<Result<std::uint64_t>> next_incarnation(const Clock& clock);
 
  private:
   Database& database_;

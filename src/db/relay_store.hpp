@@ -7,7 +7,7 @@
 
 namespace tagring::db {
 
-class SqliteRelayStore final : public relay::Store {
+class SqliteRelayStore : public relay::Store {
  public:
   // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a
   // late Add does not undo a removal. In the feed it is remembered longer if need be.

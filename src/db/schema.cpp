@@ -147,13 +147,40 @@ CREATE TABLE history_hours(
   tag INTEGER NOT NULL, hour INTEGER NOT NULL, posts INTEGER NOT NULL, digest INTEGER NOT NULL,
   PRIMARY KEY(tag, hour)
 ) WITHOUT ROWID, STRICT;
+)sql";
+
+constexpr const char* kVersion2 = R"sql(
+-- What owners signed that they took (storage/receipt_store.hpp). An id is that of the one before and what
+-- this one takes in octets, so that a number of octets is a range of ids.
+CREATE TABLE receipt_keys(id INTEGER PRIMARY KEY, pem TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE receipts(
+  id INTEGER PRIMARY KEY, kept INTEGER NOT NULL, key INTEGER NOT NULL, receipt TEXT NOT NULL, items TEXT NOT NULL
+) STRICT;
+CREATE TABLE receipt_tags(tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY(tag, id)) WITHOUT ROWID, STRICT;
+CREATE INDEX receipt_tags_by_id ON receipt_tags(id);
+
+-- Posts with removed = 2 in the history are taken down here. `post` is the SHA-256 of the URI.
+CREATE TABLE take_downs(
+  tag TEXT NOT NULL, post BLOB NOT NULL, notice TEXT NOT NULL, PRIMARY KEY(tag, post)
+) WITHOUT ROWID, STRICT;
+-- Older posts of the tag were let go. Their hours stay in the digests, those before kept_from as one.
+ALTER TABLE history_tags ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE history_tags ADD COLUMN posts INTEGER NOT NULL DEFAULT 0;
+UPDATE history_tags SET posts = (SELECT count(*) FROM history h WHERE h.tag = history_tags.id);
+)sql";
+
+constexpr const char* kVersion3 = R"sql(
+-- Among how many owners histories are divided (storage/history.hpp).
 CREATE TABLE history_sets(
   tag TEXT PRIMARY KEY, version INTEGER NOT NULL, replicas INTEGER NOT NULL, reach INTEGER NOT NULL,
   at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
+-- A row of history_tags is a shelf (storage/shelf.hpp). What was on it before that time was dropped, since
+-- owners of another shelf have it.
+ALTER TABLE history_tags ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1};
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {
@@ -171,7 +198,7 @@ Result<void> apply(Connection& connection, int version) {
 
 }  // namespace
 
-Result<void> migrate(Connection& connection) {
+Result<void> migrate(Connection& connection, int to) {
   TRY_VOID(connection.execute("CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT"));
   int version = 0;
   {
@@ -184,7 +211,7 @@ Result<void> migrate(Connection& connection) {
                                                  "install the newer program again, or restore a backup",
                                                  version, kSchemaVersion));
   }
-  while (version < kSchemaVersion) {
+  while (version < to) {
     ++version;
     TRY_VOID(apply(connection, version));
   }

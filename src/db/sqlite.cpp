@@ -162,6 +162,8 @@ Result<void> Connection::execute(const char* script) {
   return {};
 }
 
+std::int64_t Connection::changes() const { return sqlite3_total_changes64(handle_); }
+
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
 }  // namespace tagring::db

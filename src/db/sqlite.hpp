@@ -109,6 +109,8 @@ class Connection {
   // Runs one or more statements without parameters, uncached.
   Result<void> execute(const char* script);
 
+  // Rows inserted, updated and deleted since it was opened.
+  [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] bool in_transaction() const;
   // While set, preparing a statement that writes is a programming error.
   void set_read_only(bool on) { read_only_ = on; }

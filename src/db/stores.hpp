@@ -9,6 +9,7 @@
 #include "db/history_store.hpp"
 #include "db/instance_store.hpp"
 #include "db/meta.hpp"
+#include "db/receipt_store.hpp"
 #include "db/relay_store.hpp"
 #include "db/replay_store.hpp"
 
@@ -23,6 +24,7 @@ struct Stores {
         replays(*database),
         fasp(*database),
         history(*database),
+        receipts(*database),
         meta(*database) {}
 
   std::unique_ptr<Database> database;
@@ -32,6 +34,7 @@ struct Stores {
   SqliteReplayStore replays;
   SqliteFaspStore fasp;
   SqliteHistoryStore history;
+  SqliteReceiptStore receipts;
   SqliteMeta meta;
 };
 

@@ -15,6 +15,7 @@
 #include "net/exchange.hpp"
 #include "net/gzip.hpp"
 #include "net/hop.hpp"
+#include "net/stream_writer.hpp"
 
 namespace tagring::net {
 namespace asio = boost::asio;
@@ -46,6 +47,7 @@ Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request)
 // A request, or the status that refuses it; nothing if the connection just ends.
 struct Incoming {
   std::optional<HttpRequest> request;
+  Upgrade upgrade;  // as it was read, if it asks for a WebSocket
   int refusal = 0;
   Version version = Version::kHttp11;
   bool keep_alive = false;
@@ -71,6 +73,7 @@ class SessionOn final : public Session {
   Task<void> run(std::shared_ptr<Session> self) override;
   void close_if_idle() override {
     if (is_idle_) lowest().close();
+    if (streaming_) close_stream(service_->node, streaming_);
   }
 
  private:
@@ -80,17 +83,19 @@ class SessionOn final : public Session {
   Task<bool> wait_for_request();
   Task<Incoming> read_request();
   // Whether another request may follow.
-  Task<bool> serve_one();
+  Task<bool> serve_one(std::shared_ptr<Session> self);
+  Task<void> serve_stream(std::shared_ptr<Session> self, HttpResponse response, Incoming incoming);
   Task<void> say_goodbye(bool drain);
 
   Stream stream_;
   beast::flat_buffer buffer_;
   bool is_idle_ = true;
   bool has_unread_ = false;  // a refused request still arrives
+  std::shared_ptr<HttpStream> streaming_;
 };
 
 template <class Stream>
-Task<void> SessionOn<Stream>::run(std::shared_ptr<Session> /*self*/) {
+Task<void> SessionOn<Stream>::run(std::shared_ptr<Session> self) {
   if constexpr (kIsTls) {
     lowest().expires_after(kHandshakeTimeout);
     const auto [error] = co_await stream_.async_handshake(asio::ssl::stream_base::server, kTuple);
@@ -99,7 +104,7 @@ Task<void> SessionOn<Stream>::run(std::shared_ptr<Session> /*self*/) {
   for (bool more = true; more;) {
     const bool has_request = co_await wait_for_request();
     if (!has_request) break;
-    more = co_await serve_one();
+    more = co_await serve_one(self);
   }
   co_await say_goodbye(has_unread_);
 }
@@ -155,12 +160,14 @@ Task<Incoming> SessionOn<Stream>::read_request() {
   }
   incoming.keep_alive = parser.keep_alive();
   request.body = std::move(parser.get().body());
+  if (beast::websocket::is_upgrade(parser.get()))
+    incoming.upgrade = std::make_shared<const UpgradeRequest>(parser.get().base());
   incoming.request = std::move(request);
   co_return incoming;
 }
 
 template <class Stream>
-Task<bool> SessionOn<Stream>::serve_one() {
+Task<bool> SessionOn<Stream>::serve_one(std::shared_ptr<Session> self) {
   Incoming incoming = co_await read_request();
   if (!incoming.request && incoming.refusal == 0) co_return false;
   HttpResponse response{.status = incoming.refusal, .headers = {}, .body = {}};
@@ -174,6 +181,10 @@ Task<bool> SessionOn<Stream>::serve_one() {
   } else {
     has_unread_ = true;
   }
+  if (response.stream && !to_head) {
+    co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
+    co_return false;
+  }
   if (may_compress && is_compressible(response)) compress(response);
   const bool more = incoming.keep_alive && !service_->is_stopping;
   auto message = std::make_shared<const OutgoingMessage>(
@@ -185,6 +196,23 @@ Task<bool> SessionOn<Stream>::serve_one() {
     co_return false;
   }
   co_return more;
+}
+
+template <class Stream>
+Task<void> SessionOn<Stream>::serve_stream(std::shared_ptr<Session> self, HttpResponse response,
+                                           Incoming incoming) {
+  streaming_ = response.stream;
+  const StreamReader reader{service_->node, response.stream, service_->options.stream_timeout,
+                            service_->options.message_size_max};
+  const StreamCloser closer(reader);
+  if (response.status == 101 && incoming.upgrade) {
+    // Nothing may follow the request before it is answered.
+    if (buffer_.size() == 0) co_await write_websocket(std::move(self), &stream_, incoming.upgrade, reader);
+  } else {
+    std::string head = write_stream_head(response, incoming.version);
+    co_await write_stream(&stream_, std::move(head), incoming.version, reader);
+  }
+  streaming_.reset();
 }
 
 // Closing a socket with unread input resets the connection, and the peer may lose the answer: so first read a

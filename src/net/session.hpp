@@ -43,7 +43,8 @@ class Session {
 
   // Serves requests until either side ends the connection.
   virtual Task<void> run(std::shared_ptr<Session> self) = 0;
-  // On the strand, as the next two: closes unless a request is being read or answered.
+  // On the strand, as the next two: closes unless a request is being read or answered. A stream is told to
+  // end.
   virtual void close_if_idle() = 0;
   // Ends run() wherever it is.
   void abort() {

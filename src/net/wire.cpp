@@ -41,6 +41,21 @@ void add_field(std::string& head, std::string_view name, std::string_view value)
   head.append(name).append(": ").append(value).append("\r\n");
 }
 
+int checked_status(int status) { return status >= 200 && status <= 999 ? status : 500; }
+
+std::string begin_head(int status, const Headers& headers, std::size_t body_size) {
+  std::string head;
+  head.reserve(512 + body_size);
+  const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
+  head.append(fmt::format("HTTP/1.1 {} ", status)).append(reason.data(), reason.size()).append("\r\n");
+  add_field(head, "Date", to_http_date(system_wall_now()));
+  for (const auto& [name, value] : headers) {
+    if (!is_token(name) || !is_value(value) || is_framing(name) || ascii_iequals(name, "Date")) continue;
+    add_field(head, name, value);
+  }
+  return head;
+}
+
 OutgoingMessage join(std::string head, std::string body) {
   if (body.size() > kJoinSize) return {.head = std::move(head), .body = std::move(body)};
   head += body;
@@ -69,17 +84,9 @@ Result<OutgoingMessage> write_request(std::string_view authority, HttpRequest re
 }
 
 OutgoingMessage write_response(HttpResponse response, Version version, Keep keep, bool to_head) {
-  const int status = response.status >= 200 && response.status <= 999 ? response.status : 500;
+  const int status = checked_status(response.status);
   const bool may_have_body = status != 204 && status != 304;
-  std::string head;
-  head.reserve(512 + std::min(response.body.size(), kJoinSize));
-  const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
-  head.append(fmt::format("HTTP/1.1 {} ", status)).append(reason.data(), reason.size()).append("\r\n");
-  add_field(head, "Date", to_http_date(system_wall_now()));
-  for (const auto& [name, value] : response.headers) {
-    if (!is_token(name) || !is_value(value) || is_framing(name) || ascii_iequals(name, "Date")) continue;
-    add_field(head, name, value);
-  }
+  std::string head = begin_head(status, response.headers, std::min(response.body.size(), kJoinSize));
   if (may_have_body) add_field(head, "Content-Length", fmt::to_string(response.body.size()));
   if (keep == Keep::kClose) {
     add_field(head, "Connection", "close");
@@ -89,6 +96,18 @@ OutgoingMessage write_response(HttpResponse response, Version version, Keep keep
   head.append("\r\n");
   if (to_head || !may_have_body) response.body.clear();
   return join(std::move(head), std::move(response.body));
+}
+
+std::string write_stream_head(const HttpResponse& response, Version version) {
+  std::string head = begin_head(checked_status(response.status), response.headers, 0);
+  if (version == Version::kHttp11) add_field(head, "Transfer-Encoding", "chunked");
+  add_field(head, "Connection", "close");
+  return head + "\r\n";
+}
+
+std::string write_chunk(std::string piece, Version version) {
+  if (version == Version::kHttp10) return piece;
+  return fmt::format("{:x}\r\n{}\r\n", piece.size(), piece);
 }
 
 Headers to_headers(const http::fields& fields) {

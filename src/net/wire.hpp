@@ -32,6 +32,11 @@ enum class Keep : std::uint8_t { kAlive, kClose };
 // Header fields that are not well-formed are left out. `to_head`: the answer to HEAD, which has no body.
 [[nodiscard]] OutgoingMessage write_response(HttpResponse response, Version version, Keep keep, bool to_head);
 
+// The beginning of a response whose body is a stream: in chunks, or for HTTP/1.0 until the connection ends.
+[[nodiscard]] std::string write_stream_head(const HttpResponse& response, Version version);
+// A piece of such a body as it goes over the wire. Empty: the end.
+[[nodiscard]] std::string write_chunk(std::string piece, Version version);
+
 [[nodiscard]] Headers to_headers(const boost::beast::http::fields& fields);
 
 // Maps errors of sockets, Beast and OpenSSL to what HttpClient promises.

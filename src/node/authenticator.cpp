@@ -26,6 +26,7 @@ Task<Result<Authentic>> Authenticator::signer(fediverse::SignatureClaim claim) {
 }
 
 Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request) {
+  policy_.not_before = start_by_wall_clock(clock_, started_);
   CO_TRY(const std::vector<fediverse::SignatureClaim> claims,
          fediverse::read_signatures(request, clock_.wall_now(), policy_));
   Result<Authentic> sender = co_await signer(claims.front());

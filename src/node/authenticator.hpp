@@ -8,6 +8,13 @@
 
 namespace tagring::node {
 
+// For SignaturePolicy::not_before: when this process started, by the wall clock as it goes now. It may have
+// been set since, and by what it said then a node would refuse everything until that hour comes. Dates on the
+// wire have whole seconds.
+inline WallTime start_by_wall_clock(const Clock& clock, Instant started) {
+  return std::chrono::floor<std::chrono::seconds>(clock.wall_now() - (clock.now() - started));
+}
+
 struct Authentic {
   fediverse::RemoteActor actor;
   bool covers_synchronization = false;  // its header Collection-Synchronization is signed
@@ -19,6 +26,7 @@ class Authenticator {
       : policy_(std::move(policy)),
         actors_(actors),
         clock_(clock),
+        started_(clock.now()),
         workers_(workers),
         replays_(policy_.age_max) {}
 
@@ -34,6 +42,7 @@ class Authenticator {
   fediverse::SignaturePolicy policy_;
   Actors& actors_;
   Clock& clock_;
+  const Instant started_;
   Workers& workers_;
   fediverse::ReplayCache replays_;
 };

@@ -13,6 +13,8 @@ namespace tagring::node {
 namespace {
 
 constexpr std::string_view kTimelinePath = "/api/v1/timelines/tag/";
+constexpr std::string_view kStreamingPath = "/api/v1/streaming";
+constexpr std::string_view kFeedPath = "/tags/";
 constexpr std::string_view kTagPath = "/api/v1/tags/";
 constexpr std::string_view kDaysPrefix = "/api/tagring/tags/";
 constexpr std::string_view kDaysSuffix = "/days";
@@ -26,17 +28,16 @@ constexpr std::string_view kPixel =
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c636060606000000005"
     "000109a2d5b60000000049454e44ae426082";
 
-HttpResponse respond(const json::value& value) {
-  HttpResponse response;
-  response.headers.add("Content-Type", "application/json; charset=utf-8");
-  response.body = json::serialize(value);
-  return response;
-}
-
-HttpResponse api_error(const Error& error) {
-  // What cannot be read is "unprocessable" in Mastodon.
-  const int status = error.code == ErrorCode::kInvalid ? 422 : ring::http_status(error.code);
-  return node::api_error(status, error.message);
+// "/tags/caturday.rss": of which hashtag, and in which form. The name is not decoded.
+std::optional<std::pair<std::string_view, home::FeedFormat>> feed_of(std::string_view path) {
+  if (!path.starts_with(kFeedPath)) return std::nullopt;
+  path.remove_prefix(kFeedPath.size());
+  for (const auto& [ending, format] : {std::pair(std::string_view(".rss"), home::FeedFormat::kRss),
+                                       std::pair(std::string_view(".atom"), home::FeedFormat::kAtom)}) {
+    if (path.ends_with(ending) && path.size() > ending.size())
+      return std::pair(path.substr(0, path.size() - ending.size()), format);
+  }
+  return std::nullopt;
 }
 
 void allow_any_origin(HttpResponse& response) {
@@ -78,20 +79,27 @@ std::string link_of(const std::string& base, const Timeline::Page& page, bool fo
 
 }  // namespace
 
+HttpResponse api_response(const json::value& value) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json; charset=utf-8");
+  response.body = json::serialize(value);
+  return response;
+}
+
+HttpResponse api_error(const Error& error) {
+  // What cannot be read is "unprocessable" in Mastodon.
+  return api_error(error.code == ErrorCode::kInvalid ? 422 : ring::http_status(error.code), error.message);
+}
+
 HttpResponse api_error(int status, std::string_view message) {
-  HttpResponse response = respond(json::object{{"error", message}});
+  HttpResponse response = api_response(json::object{{"error", message}});
   response.status = status;
   return response;
 }
 
-struct ClientApi::Request {
-  std::string path;
-  std::string query;
-  std::string method;
-  IpAddress peer;
-};
-
-bool ClientApi::is_path(std::string_view path) { return path.starts_with("/api/") || path == kMissingImage; }
+bool ClientApi::is_path(std::string_view path) {
+  return path.starts_with("/api/") || OAuth::is_path(path) || path == kMissingImage || feed_of(path);
+}
 
 Task<HttpResponse> ClientApi::answer(HttpRequest request) {
   const std::size_t mark = std::min(request.target.find('?'), request.target.size());
@@ -99,12 +107,14 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
                request.target.substr(std::min(mark + 1, request.target.size())), request.method,
                request.peer};
   if (wish.method == "OPTIONS") co_return preflight();
+  wish.wants_socket = ascii_iequals(request.headers.find("Upgrade").value_or(""), "websocket");
+  if (const OAuth::Grant* grant = oauth_.grant_of(request)) wish.grant = *grant;
   const RateLimit::Verdict verdict = rate_.count(wish.peer);
   HttpResponse response;
   if (verdict.allowed) {
-    response = co_await route(std::move(wish));
+    response = OAuth::is_path(wish.path) ? oauth_.answer(request) : co_await route(std::move(wish));
   } else {
-    response = node::api_error(429, "Too many requests");
+    response = api_error(429, "Too many requests");
   }
   allow_any_origin(response);
   response.headers.set("X-RateLimit-Limit", std::to_string(verdict.limit));
@@ -114,9 +124,15 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
 }
 
 Task<HttpResponse> ClientApi::route(Request request) {
+  std::optional<HttpResponse> answer = co_await as_admin(request);
+  if (answer) co_return *std::move(answer);
+  co_return co_await read_public(std::move(request));
+}
+
+Task<HttpResponse> ClientApi::read_public(Request request) {
   const std::string path = request.path;
   if (request.method != "GET" && request.method != "HEAD")
-    co_return node::api_error(405, "only reading is possible here");
+    co_return api_error(405, "only reading is possible here");
   if (path == kMissingImage) {
     HttpResponse response;
     response.headers.add("Content-Type", "image/png");
@@ -127,13 +143,16 @@ Task<HttpResponse> ClientApi::route(Request request) {
   if (path == "/api/v2/instance") co_return co_await instance(false);
   if (path == "/api/v1/trends/tags" || path == "/api/v1/trends") co_return co_await trending(request);
   if (path == "/api/v2/search") co_return co_await search(request);
+  if (path.starts_with(kStreamingPath)) co_return stream(request);
+  if (const auto wanted = feed_of(path))
+    co_return co_await feed(percent_decode(wanted->first).value_or(""), wanted->second);
   const auto named = [&](std::string_view prefix, std::string_view suffix) {
     std::string_view name = std::string_view(path).substr(prefix.size());
     name.remove_suffix(suffix.size());
     return percent_decode(name).value_or("");
   };
   if (path.starts_with(kTimelinePath)) co_return co_await tag_timeline(request, named(kTimelinePath, ""));
-  if (path.starts_with(kTagPath)) co_return co_await tag(named(kTagPath, ""));
+  if (path.starts_with(kTagPath)) co_return co_await tag(request, named(kTagPath, ""));
   if (path.starts_with(kDaysPrefix) && path.ends_with(kDaysSuffix) &&
       path.size() > kDaysPrefix.size() + kDaysSuffix.size()) {
     co_return co_await days(request, named(kDaysPrefix, kDaysSuffix));
@@ -142,8 +161,8 @@ Task<HttpResponse> ClientApi::route(Request request) {
   constexpr std::array<std::string_view, 5> kEmptyLists = {"/api/v1/custom_emojis", "/api/v1/instance/rules",
                                                            "/api/v1/trends/statuses", "/api/v1/trends/links",
                                                            "/api/v1/instance/peers"};
-  if (std::ranges::find(kEmptyLists, path) != kEmptyLists.end()) co_return respond(json::array());
-  co_return node::api_error(404, "Record not found");
+  if (std::ranges::find(kEmptyLists, path) != kEmptyLists.end()) co_return api_response(json::array());
+  co_return api_error(404, "Record not found");
 }
 
 Result<Tag> ClientApi::offered(std::string_view name) const {
@@ -165,9 +184,23 @@ Task<HttpResponse> ClientApi::tag_timeline(Request request, std::string name) {
   const bool forwards = query->min_id.has_value();
   Result<Timeline::Page> page = co_await timeline_.read(*std::move(query));
   if (!page) co_return api_error(page.error());
-  HttpResponse response = respond(page->statuses);
+  HttpResponse response = api_response(page->statuses);
   if (const std::string link = link_of(base, *page, forwards); !link.empty())
     response.headers.add("Link", link);
+  co_return response;
+}
+
+Task<HttpResponse> ClientApi::feed(std::string name, home::FeedFormat format) {
+  const Result<Tag> tag = offered(name);
+  if (!tag) co_return api_error(tag.error());
+  Result<home::TimelineQuery> query = home::TimelineQuery::parse(name, "");
+  if (!query) co_return api_error(query.error());
+  const Result<Timeline::Page> page = co_await timeline_.read(*std::move(query));
+  if (!page) co_return api_error(page.error());
+  HttpResponse response;
+  response.headers.add("Content-Type", home::media_type(format));
+  response.headers.add("Cache-Control", "public, max-age=60");
+  response.body = home::make_feed(format, *tag, page->statuses, site_, clock_.wall_now());
   co_return response;
 }
 
@@ -195,10 +228,15 @@ Task<json::object> ClientApi::describe(Tag tag) {
   co_return home::make_tag(tag, site_, days, today);
 }
 
-Task<HttpResponse> ClientApi::tag(std::string name) {
+Task<HttpResponse> ClientApi::tag(Request request, std::string name) {
   const Result<Tag> tag = offered(name);
   if (!tag) co_return api_error(tag.error());
-  co_return respond(co_await describe(*tag));
+  json::object entity = co_await describe(*tag);
+  if (request.grant && request.grant->is_admin) {
+    entity["following"] = subscriber_.wants(tag->canonical());
+    entity["featuring"] = false;
+  }
+  co_return api_response(entity);
 }
 
 Task<HttpResponse> ClientApi::trending(Request request) {
@@ -210,7 +248,7 @@ Task<HttpResponse> ClientApi::trending(Request request) {
     if (!tag) continue;
     list.push_back(co_await describe(*tag));
   }
-  co_return respond(list);
+  co_return api_response(list);
 }
 
 Task<HttpResponse> ClientApi::days(Request request, std::string name) {
@@ -223,12 +261,12 @@ Task<HttpResponse> ClientApi::days(Request request, std::string name) {
   const auto from =
       from_text.empty() && to ? std::optional(*to - std::chrono::days(29)) : home::parse_date(from_text);
   if (!from || !to || *to < *from || *to - *from >= HistoryService::kDaysMax)
-    co_return node::api_error(422, "from and to must be days (2026-11-21), at most ten years apart");
+    co_return api_error(422, "from and to must be days (2026-11-21), at most ten years apart");
   json::array list;
   for (const storage::HistoryDay& day : co_await days_of(*tag, *from, *to + std::chrono::days(1)))
     list.push_back(
         json::object{{"day", home::date(day.day)}, {"posts", day.posts}, {"authors", day.authors}});
-  co_return respond(list);
+  co_return api_response(list);
 }
 
 // --- search ------------------------------------------------------------------------------------------------
@@ -237,8 +275,8 @@ Task<HttpResponse> ClientApi::search(Request request) {
   const std::string text = query_value(request.query, "q");
   const std::string type = query_value(request.query, "type");
   const std::size_t limit = number_in(request.query, "limit", kTagsFoundMax, home::TimelineQuery::kLimitMax);
-  if (text.empty()) co_return node::api_error(400, "param is missing or the value is empty: q");
-  if (text.size() > kQueryMax) co_return node::api_error(422, "the search is too long");
+  if (text.empty()) co_return api_error(400, "param is missing or the value is empty: q");
+  if (text.size() > kQueryMax) co_return api_error(422, "the search is too long");
   json::object found = {
       {"accounts", json::array()}, {"statuses", json::array()}, {"hashtags", json::array()}};
   const bool is_first_page = number_in(request.query, "offset", 0, 1) == 0;
@@ -248,7 +286,7 @@ Task<HttpResponse> ClientApi::search(Request request) {
   } else if (is_first_page && (type.empty() || type == "hashtags")) {
     found["hashtags"] = co_await find_tags(text, std::min(limit, kTagsFoundMax));
   }
-  co_return respond(found);
+  co_return api_response(found);
 }
 
 // The hashtag itself, which there need not have been any post under, then those that begin so.
@@ -282,13 +320,47 @@ Task<json::array> ClientApi::find_post(std::string uri, IpAddress peer) {
   co_return list;
 }
 
+// --- streams -----------------------------------------------------------------------------------------------
+
+HttpResponse ClientApi::stream(const Request& request) {
+  HttpResponse response;
+  if (request.path == "/api/v1/streaming/health") {
+    response.headers.add("Content-Type", "text/plain");
+    response.body = "OK";
+    return response;
+  }
+  const bool is_events = request.path == "/api/v1/streaming/hashtag";
+  const bool is_socket =
+      request.wants_socket && (request.path == kStreamingPath || request.path == "/api/v1/streaming/");
+  if (!is_events && !is_socket) return api_error(404, "Not found");
+  const std::string name = query_value(request.query, "tag");
+  const std::string kind = query_value(request.query, "stream");
+  std::optional<Tag> tag;
+  if (is_events || !kind.empty()) {
+    if (!is_events && kind != "hashtag") return api_error(404, "Unknown stream type");
+    Result<Tag> parsed = offered(name);
+    if (!parsed) return api_error(parsed.error());
+    tag = *std::move(parsed);
+  }
+  response.stream = is_events ? streams_.open_events(*tag, request.peer)
+                              : streams_.open_socket(std::move(tag), name, request.peer);
+  if (!response.stream) return api_error(429, "Too many streams");
+  response.status = is_socket ? 101 : 200;
+  if (is_events) {
+    response.headers.add("Content-Type", "text/event-stream");
+    response.headers.add("Cache-Control", "private, no-store");
+    response.headers.add("X-Accel-Buffering", "no");
+  }
+  return response;
+}
+
 // --- the node ----------------------------------------------------------------------------------------------
 
 Task<HttpResponse> ClientApi::instance(bool v1) {
   home::InstanceFacts facts{
       .site = site_, .version = std::string(kVersion), .domains = domains(), .email = options_.email};
   if (const auto totals = co_await store_.totals()) facts.posts = totals->entries;
-  co_return respond(v1 ? home::make_instance_v1(facts) : home::make_instance(facts));
+  co_return api_response(v1 ? home::make_instance_v1(facts) : home::make_instance(facts));
 }
 
 }  // namespace tagring::node

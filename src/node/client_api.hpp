@@ -6,9 +6,12 @@
 #include <map>
 #include <string>
 
+#include "home/feed.hpp"
 #include "home/instance.hpp"
 #include "node/identity.hpp"
+#include "node/oauth.hpp"
 #include "node/rate_limit.hpp"
+#include "node/streams.hpp"
 #include "node/timeline.hpp"
 #include "node/trends.hpp"
 #include "relay/blocks.hpp"
@@ -27,7 +30,8 @@ class ClientApi {
   };
 
   ClientApi(Options options, const Identity& identity, HistoryService& history, storage::HistoryStore& store,
-            Posts& posts, Timeline& timeline, Trends& trends, const relay::Blocks& blocks, Clock& clock)
+            Posts& posts, Timeline& timeline, Trends& trends, Streams& streams, OAuth& oauth,
+            Subscriber& subscriber, const relay::Blocks& blocks, Clock& clock)
       : options_(std::move(options)),
         site_{identity.origin()},
         history_(history),
@@ -35,6 +39,9 @@ class ClientApi {
         posts_(posts),
         timeline_(timeline),
         trends_(trends),
+        streams_(streams),
+        oauth_(oauth),
+        subscriber_(subscriber),
         blocks_(blocks),
         clock_(clock),
         rate_(options_.rate, clock),
@@ -48,14 +55,29 @@ class ClientApi {
   std::function<std::uint64_t()> domains = [] { return std::uint64_t{0}; };
 
  private:
-  struct Request;
+  struct Request {
+    std::string path;
+    std::string query;
+    std::string method;
+    IpAddress peer;
+    bool wants_socket = false;
+    std::optional<OAuth::Grant> grant = {};  // of its token
+  };
   Task<HttpResponse> route(Request request);
+  Task<HttpResponse> read_public(Request request);
+  // What needs a token (node/account_api.cpp). Nothing if the path is none of these.
+  Task<std::optional<HttpResponse>> as_admin(Request request);
+  Task<HttpResponse> followed_tags(Request request);
+  Task<HttpResponse> follow(std::string name, bool on);
+  HttpResponse account(const OAuth::Grant& grant) const;
   Task<HttpResponse> tag_timeline(Request request, std::string name);
-  Task<HttpResponse> tag(std::string name);
+  Task<HttpResponse> tag(Request request, std::string name);
   Task<HttpResponse> trending(Request request);
   Task<HttpResponse> search(Request request);
+  Task<HttpResponse> feed(std::string name, home::FeedFormat format);
   Task<HttpResponse> days(Request request, std::string name);
   Task<HttpResponse> instance(bool v1);
+  HttpResponse stream(const Request& request);
   Task<std::vector<storage::HistoryDay>> days_of(Tag tag, std::chrono::sys_days from,
                                                  std::chrono::sys_days to);
   Task<json::object> describe(Tag tag);
@@ -70,6 +92,9 @@ class ClientApi {
   Posts& posts_;
   Timeline& timeline_;
   Trends& trends_;
+  Streams& streams_;
+  OAuth& oauth_;
+  Subscriber& subscriber_;
   const relay::Blocks& blocks_;
   Clock& clock_;
   RateLimit rate_;
@@ -83,5 +108,7 @@ class ClientApi {
 
 // {"error": "…"} as Mastodon says it.
 HttpResponse api_error(int status, std::string_view message);
+HttpResponse api_error(const Error& error);
+HttpResponse api_response(const json::value& value);
 
 }  // namespace tagring::node

@@ -173,6 +173,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"balance.every_ms", milliseconds(config.balance_every, 1000, 86'400'000)},
       {"balance.patience_ms", milliseconds(config.balance_patience, 0, 604'800'000)},
       {"balance.octets_per_second", number(config.balance_rate, 1, kCapacityMax)},
+      {"storage.keep_days", number(config.keep_days, 365, 36'500)},
+      {"storage.max_octets", number(config.history_octets, 1, kCapacityMax)},
       {"publish.instances", texts(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},
@@ -272,9 +274,14 @@ Result<std::string> read_token(const std::filesystem::path& file) {
   constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
   std::ifstream stream(file);
   std::string token;
-  if (unreadable || !(stream >> token)) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
+  if (unreadable || !std::getline(stream, token))
+    return fail(ErrorCode::kInvalid, "cannot read " + file.string());
   if ((mode & kOthers) != std::filesystem::perms::none)
     return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file.string()));
+  if (token.ends_with('\r')) token.pop_back();
+  // It travels in a header (RFC 6750).
+  if (!std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; }))
+    return fail(ErrorCode::kInvalid, "the token may have neither spaces nor characters beyond ASCII");
   if (token.size() < 16) return fail(ErrorCode::kInvalid, "the token needs 16 characters or more");
   return token;
 }

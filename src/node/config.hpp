@@ -65,6 +65,10 @@ struct Config {
   Duration balance_patience = std::chrono::hours(6);
   std::uint64_t balance_rate = 1 << 20;  // octets a second that moves carry, over time
 
+  // [storage]
+  std::uint32_t keep_days = 365;     // younger posts go only if nothing else makes room
+  std::uint64_t history_octets = 0;  // 0: twice storage_capacity
+
   // [publish]
   std::vector<std::string>
       instances;  // hosts that may use the node as a relay; default: the registrable domain and what is below
@@ -97,6 +101,9 @@ struct Config {
   std::filesystem::path ca_file;                        // trusted besides the system's
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 
+  [[nodiscard]] std::uint64_t room_for_history() const {  // octets
+    return history_octets == 0 ? 2 * storage_capacity : history_octets;
+  }
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
   // Others are named to find the network through.
   [[nodiscard]] bool has_bootstrap() const { return !bootstrap.empty() || !bootstrap_srv.empty(); }

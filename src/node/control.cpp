@@ -68,6 +68,7 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/history") co_return co_await history(query);
   if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
   if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
+  if (request.method == "GET" && path == "/audit") co_return co_await audit(query);
   if (request.method == "GET" && path == "/blocks") co_return answer_json(moderation_.list());
   if (request.method == "GET" && path == "/fasp") co_return answer_json(fasp_.list());
   if (request.method == "GET" && path == "/instances")
@@ -118,6 +119,7 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
     const Result<json::object> done = co_await fasp_.change(path, std::move(request));
     co_return done ? answer_json(*done) : error_response(done.error());
   }
+  if (path == "/takedown") co_return co_await take_down(std::move(request));
   if (path == "/instances/permit") co_return co_await permit(host, std::move(request));
   if (path == "/instances/replay") co_return co_await replay(host, std::move(request));
   if (path == "/instances/cancel-replay") co_return co_await cancel_replay(host, std::move(request));
@@ -263,6 +265,21 @@ Task<HttpResponse> Control::owners(std::string query) {
     result[ring::to_string(which)] = std::move(list);
   }
   co_return answer_json(result);
+}
+
+Task<HttpResponse> Control::audit(std::string query) {
+  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+  if (!tag) co_return error_response(tag.error());
+  const Result<json::object> report = co_await audit_.of(*tag);
+  co_return report ? answer_json(*report) : error_response(report.error());
+}
+
+Task<HttpResponse> Control::take_down(json::object request) {
+  const Result<Tag> tag = Tag::parse(json::get_string(request, "tag").value_or(""));
+  if (!tag) co_return error_response(tag.error());
+  const auto notice = co_await heads_.take_down(*tag, json::get_string(request, "uri").value_or(""),
+                                                json::get_string(request, "reason").value_or(""));
+  co_return notice ? answer_json(storage::to_json(*notice)) : error_response(notice.error());
 }
 
 Task<HttpResponse> Control::subscribe(std::vector<std::string> tags, bool on) {

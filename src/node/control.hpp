@@ -22,6 +22,8 @@
 //                                order: "newest_first" (if absent) or "oldest_first"
 //   POST /instances/cancel-replay {"host", "tag"}
 //   GET  /subscriptions, /followers, /queues, /storage, /settings: node/overview.hpp
+//   GET  /audit?tag=…                   what owners signed held against what they have: node/audit.hpp
+//   POST /takedown    {"tag", "uri", "reason"}  a post that this node shall show no more
 //   POST /login                         opens a session at the web page: {"url", "seconds"}
 //   POST /logout                        ends all of them
 //   POST /leave                         hands over and leaves both rings
@@ -31,6 +33,7 @@
 
 #include <functional>
 
+#include "node/audit.hpp"
 #include "node/fasp_control.hpp"
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
@@ -46,8 +49,8 @@ class Control {
  public:
   Control(RingService& rings, HistoryService& history, Subscriber& subscriber, Instances& instances,
           Moderation& moderation, FollowerSync& sync, TagSources& tag_sources, Replayer& replayer,
-          FaspControl& fasp, Overview& overview, Logins& logins, relay::Store& store,
-          const Identity& identity, Log& log)
+          FaspControl& fasp, Audit& audit, Heads& heads, Overview& overview, Logins& logins,
+          relay::Store& store, const Identity& identity, Log& log)
       : rings_(rings),
         history_(history),
         subscriber_(subscriber),
@@ -57,6 +60,8 @@ class Control {
         tag_sources_(tag_sources),
         replayer_(replayer),
         fasp_(fasp),
+        audit_(audit),
+        heads_(heads),
         overview_(overview),
         logins_(logins),
         store_(store),
@@ -72,6 +77,8 @@ class Control {
   Task<HttpResponse> history(std::string query);
   Task<HttpResponse> feed(std::string query);
   Task<HttpResponse> owners(std::string query);
+  Task<HttpResponse> audit(std::string query);
+  Task<HttpResponse> take_down(json::object request);
   Task<HttpResponse> change(std::string path, json::object request);
   Task<HttpResponse> subscribe(std::vector<std::string> tags, bool on);
   Task<HttpResponse> subscribe_instance(std::string host, std::vector<std::string> tags, bool on);
@@ -91,6 +98,8 @@ class Control {
   TagSources& tag_sources_;
   Replayer& replayer_;
   FaspControl& fasp_;
+  Audit& audit_;
+  Heads& heads_;
   Overview& overview_;
   Logins& logins_;
   relay::Store& store_;

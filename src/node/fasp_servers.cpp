@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
 #include "fediverse/fasp_signature.hpp"
+#include "node/authenticator.hpp"
 
 namespace tagring::node {
 namespace {
@@ -50,6 +51,7 @@ FaspServers::FaspServers(fediverse::SignaturePolicy policy, relay::FaspStore& st
       identity_(identity),
       http_(http),
       clock_(clock),
+      started_(clock.now()),
       workers_(workers),
       replays_(kAgeMax) {
   policy_.age_max = kAgeMax;
@@ -190,6 +192,7 @@ Task<Result<void>> FaspServers::change(std::string host, std::function<void(rela
 // --- signed requests ---------------------------------------------------------------------------------------
 
 Task<Result<std::string>> FaspServers::authenticate(HttpRequest request) {
+  policy_.not_before = start_by_wall_clock(clock_, started_);
   CO_TRY(fediverse::SignatureClaim claim,
          fediverse::read_fasp_signature(request, clock_.wall_now(), policy_));
   const auto named =

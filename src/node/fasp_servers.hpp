@@ -64,6 +64,7 @@ class FaspServers {
   const Identity& identity_;
   HttpClient& http_;
   Clock& clock_;
+  const Instant started_;
   Workers& workers_;
   fediverse::ReplayCache replays_;
   std::map<std::string, relay::FaspServer> servers_;  // by host

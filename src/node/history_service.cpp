@@ -8,6 +8,7 @@
 
 #include "base/bytes.hpp"
 #include "home/ids.hpp"
+#include "node/ask_owner.hpp"
 #include "node/results.hpp"
 
 namespace tagring::node {
@@ -54,10 +55,23 @@ Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* 
 }
 
 Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
-  std::vector<ring::Contact> contacts;
+  std::vector<RingId> positions;
   const unsigned count = replicas(ring);
-  for (unsigned i = 0; i < count; ++i) {
-    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(replica_key(tag.key(), i, count));
+  for (unsigned i = 0; i < count; ++i) positions.push_back(replica_key(tag.key(), i, count));
+  co_return co_await owners_of(ring, std::move(positions));
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners_of_shelf(Tag tag, unsigned slot) {
+  std::vector<RingId> positions;
+  for (unsigned copy = 0; copy < sets_.copies(); ++copy)
+    positions.push_back(replica_key(storage::shelf_key(tag.key(), slot), copy, sets_.copies()));
+  return owners_of(Ring::kStorage, std::move(positions));
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners_of(Ring ring, std::vector<RingId> positions) {
+  std::vector<ring::Contact> contacts;
+  for (const RingId& position : positions) {
+    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(position);
     if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     const bool known = std::ranges::any_of(
         contacts, [&](const ring::Contact& contact) { return contact.origin() == owner->contact.origin(); });
@@ -77,15 +91,11 @@ Task<HistoryService::Page> HistoryService::read_here(std::string shelf, Wish wis
 Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, storage::Shelf shelf, Wish wish) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
     co_return co_await read_here(shelf.name(), std::move(wish));
-  std::string target = fmt::format("{}{}?tag={}&slot={}&limit={}", owner.origin(), kPath,
-                                   percent_encode(shelf.tag), shelf.slot, wish.limit);
+  std::string target =
+      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.slot, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
-  CO_TRY(Url url, Url::parse(target));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   storage::HistoryPage page;
   CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), shelf.tag));
   if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, storage::newer)) {
@@ -193,16 +203,6 @@ Task<Result<storage::HistoryPage>> HistoryService::query_newer(Tag tag, storage:
 
 // --- answering ---------------------------------------------------------------------------------------------
 
-Result<storage::Shelf> HistoryService::shelf_of(std::string_view query) const {
-  TRY(const Tag tag, Tag::parse(query_value(query, "tag")));
-  const std::string slot = query_value(query, "slot");
-  const bool is_whole = slot.empty() || slot == "0";
-  TRY(storage::Shelf shelf,
-      storage::Shelf::parse(is_whole ? tag.canonical() : fmt::format("{}/{}", tag.canonical(), slot)));
-  TRY_VOID(sets_.check_slot(tag, shelf.slot));
-  return shelf;
-}
-
 Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   const std::size_t mark = request.target.find('?');
   const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
@@ -221,7 +221,7 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
     if (error != std::errc() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
-  const Result<storage::Shelf> shelf = shelf_of(query);
+  const Result<storage::Shelf> shelf = sets_.shelf_of(query);
   if (!shelf) co_return error_response(shelf.error());
   wish.limit = std::min(limit, kLimitMax);
   const Result<storage::HistoryPage> page = co_await read_here(shelf->name(), std::move(wish));
@@ -241,15 +241,10 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, storage
                                                     std::chrono::sys_days from, std::chrono::sys_days to) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
     co_return co_await store_.days(shelf.name(), from, to);
-  const std::string target =
-      fmt::format("{}{}?tag={}&slot={}&from={}&to={}", owner.origin(), kDaysPath, percent_encode(shelf.tag),
-                  shelf.slot, home::date(from), home::date(to));
-  CO_TRY(Url url, Url::parse(target));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+  std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
+                                   shelf.slot, home::date(from), home::date(to));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   std::vector<storage::HistoryDay> days;
   bool is_valid = true;
   json::for_each(json::find(body, "days"), [&](const json::value& v) {
@@ -288,7 +283,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   const auto to = home::parse_date(query_value(pairs, "to"));
   if (!from || !to || *to <= *from || *to - *from > kDaysMax)
     co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
-  const Result<storage::Shelf> shelf = shelf_of(pairs);
+  const Result<storage::Shelf> shelf = sets_.shelf_of(pairs);
   if (!shelf) co_return error_response(shelf.error());
   const Days days = co_await store_.days(shelf->name(), *from, *to);
   if (!days) co_return error_response(days.error());

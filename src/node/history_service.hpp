@@ -52,6 +52,8 @@ class HistoryService {
   // One contact of each node that owns a replica at rest of the tag on that ring; those that are not found,
   // or are blocked, are left out.
   [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
+  // The same of a shelf of the tag.
+  [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_shelf(Tag tag, unsigned slot);
   // How many replicas of a tag the network keeps on a ring at rest.
   [[nodiscard]] unsigned replicas(Ring ring) const {
     return ring == Ring::kRelay ? relay_replicas_ : sets_.at_rest();
@@ -65,6 +67,7 @@ class HistoryService {
     bool newer = false;  // on the newer side of the cursor
     std::size_t limit = 0;
   };
+  Task<std::vector<ring::Contact>> owners_of(Ring ring, std::vector<RingId> positions);
   Task<Page> read_here(std::string shelf, Wish wish);
   Task<Page> ask(ring::Contact owner, storage::Shelf shelf, Wish wish);
   using Days = Result<std::vector<storage::HistoryDay>>;
@@ -82,8 +85,6 @@ class HistoryService {
   Task<Result<std::vector<std::vector<T>>>> ask_parts(Tag tag, Ask<T> ask);
   Task<Result<std::vector<storage::HistoryPage>>> ask_all(Tag tag, Wish wish);
   void hide(storage::HistoryPage& page) const;
-  // What is asked for: kNotOwner or kBusy unless this node has it.
-  [[nodiscard]] Result<storage::Shelf> shelf_of(std::string_view query) const;
 
   storage::HistoryStore& store_;
   RingService& rings_;

@@ -242,7 +242,6 @@ Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse:
 Task<HttpResponse> Inbox::take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
                                       std::string sender, std::string body) {
   std::vector<relay::TagEvent> events = events_of(op, posts, clock_.wall_now());
-  const std::size_t asked = events.size();
   RelayNews news = news_of(body);
   if (target.empty()) {
     if (events.empty()) co_return ignored("an Announce without hashtags");
@@ -250,14 +249,8 @@ Task<HttpResponse> Inbox::take_events(std::string target, relay::Op op, std::vec
   }
   if (target == identity_.relay())
     co_return co_await take_as_relay(std::move(events), std::move(sender), std::move(news));
-  if (target == identity_.storage()) {
-    std::set<std::string> tags;
-    for (const relay::TagEvent& event : events) tags.insert(event.tag);
-    const Batch refusals =
-        co_await roles_.archive(std::move(events), std::move(sender), std::move(news.claims));
-    if (!refusals) co_return error_response(refusals.error());
-    co_return results_response(asked, *refusals, stores_.news(tags));
-  }
+  if (target == identity_.storage())
+    co_return co_await take_as_storage(std::move(events), std::move(sender), std::move(news.claims));
   co_return error_response({ErrorCode::kInvalid, "`target` is neither this node's relay nor its storage"});
 }
 
@@ -280,9 +273,25 @@ Task<HttpResponse> Inbox::take_as_relay(std::vector<relay::TagEvent> events, std
   for (const relay::TagEvent& event : events) tags.insert(event.tag);
   std::erase_if(news.tokens, [&](const OverloadToken& token) { return !tags.contains(token.tag); });
   co_await sets_.present(std::move(news.tokens));
-  const Batch refusals = co_await roles_.relay(std::move(events), std::move(sender));
+  const Batch refusals = co_await roles_.relay(events, std::move(sender));
   if (!refusals) co_return error_response(refusals.error());
-  co_return results_response(asked, *refusals, sets_.news(tags, *refusals));
+  json::object receipt = co_await receipts_.issue(Ring::kRelay, std::move(events), *refusals);
+  json::object more = sets_.news(tags, *refusals);
+  if (!receipt.empty()) more["receipt"] = std::move(receipt);
+  co_return results_response(asked, *refusals, std::move(more));
+}
+
+Task<HttpResponse> Inbox::take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
+                                          RelayClaims claims) {
+  const std::size_t asked = events.size();
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  const Batch refusals = co_await roles_.archive(events, std::move(sender), std::move(claims));
+  if (!refusals) co_return error_response(refusals.error());
+  json::object receipt = co_await receipts_.issue(Ring::kStorage, std::move(events), *refusals);
+  json::object more = stores_.news(tags);
+  if (!receipt.empty()) more["receipt"] = std::move(receipt);
+  co_return results_response(asked, *refusals, std::move(more));
 }
 
 }  // namespace tagring::node

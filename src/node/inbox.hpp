@@ -11,6 +11,7 @@
 #include "node/authenticator.hpp"
 #include "node/follower_sync.hpp"
 #include "node/publisher.hpp"
+#include "node/receipts.hpp"
 
 namespace tagring::node {
 
@@ -18,8 +19,8 @@ class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
         Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, RelaySets& sets,
-        RelayCounts& counts, const StorageSets& stores, Mailbox& mailbox, const Identity& identity,
-        Clock& clock)
+        RelayCounts& counts, const StorageSets& stores, Mailbox& mailbox, Receipts& receipts,
+        const Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
@@ -31,6 +32,7 @@ class Inbox {
         counts_(counts),
         stores_(stores),
         mailbox_(mailbox),
+        receipts_(receipts),
         identity_(identity),
         clock_(clock) {}
 
@@ -63,6 +65,8 @@ class Inbox {
                                  std::string sender, std::string body);
   Task<HttpResponse> take_announced(std::vector<relay::TagEvent> events, std::string sender,
                                     RelayClaims claims);
+  Task<HttpResponse> take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
+                                     RelayClaims claims);
   Task<HttpResponse> take_as_relay(std::vector<relay::TagEvent> events, std::string sender, RelayNews news);
 
   Authenticator& authenticator_;
@@ -76,6 +80,7 @@ class Inbox {
   RelayCounts& counts_;
   const StorageSets& stores_;
   Mailbox& mailbox_;
+  Receipts& receipts_;
   const Identity& identity_;
   Clock& clock_;
   Counters counters_;

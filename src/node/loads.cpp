@@ -41,7 +41,8 @@ Task<Result<void>> Loads::refresh() {
   for (std::optional<RingId> after;;) {
     CO_TRY(const std::vector<storage::HistoryStore::Weight> page, co_await history_.weights(after, kPage));
     for (const auto& weight : page)
-      storage.emplace_back(weight.key, static_cast<double>(weight.entries) * kOctetsOfEntry);
+      storage.emplace_back(weight.key,
+                           static_cast<double>(weight.entries * storage::HistoryStore::kOctetsOfEntry));
     if (page.size() < kPage) break;
     after = page.back().key;
   }

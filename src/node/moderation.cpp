@@ -40,6 +40,13 @@ std::vector<std::string> Moderation::admit(const std::string& author, std::vecto
   return tags;
 }
 
+void Moderation::take_back(const std::string& author, const std::vector<std::string>& tags) {
+  for (const std::string& tag : tags) {
+    const auto times = recent_.find({author, tag});
+    if (times != recent_.end() && !times->second.empty()) times->second.pop_back();
+  }
+}
+
 Moderation::Effect Moderation::preview(const std::vector<Block>& list) const {
   Effect effect;
   for (const Block& block : list)

@@ -37,6 +37,8 @@ class Moderation {
 
   // The hashtags of a post that are within the limits, and counts them. Empty for too many.
   [[nodiscard]] std::vector<std::string> admit(const std::string& author, std::vector<std::string> tags);
+  // What was admitted last was not taken after all, and does not count.
+  void take_back(const std::string& author, const std::vector<std::string>& tags);
 
   // What a change does, or would do.
   struct Effect {

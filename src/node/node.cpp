@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
 #include "node/anti_entropy.hpp"
+#include "node/audit.hpp"
 #include "node/balancer.hpp"
 #include "node/catch_up.hpp"
 #include "node/client_api.hpp"
@@ -12,6 +13,7 @@
 #include "node/fasp.hpp"
 #include "node/hand_out.hpp"
 #include "node/pages.hpp"
+#include "node/part_options.hpp"
 #include "node/proxy.hpp"
 #include "node/results.hpp"
 #include "node/version.hpp"
@@ -21,121 +23,6 @@ namespace tagring::node {
 namespace {
 
 constexpr std::string_view kAdminPath = "/admin/";
-
-std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
-  std::vector<ring::Contact> contacts;
-  const Result<std::string> domain = ring::registrable_domain(config.host);
-  TR_ASSERT(domain);  // Config has checked it
-  const unsigned possible = config.balance ? config.kappa : config.vservers;
-  for (unsigned vserver = 0; vserver < possible; ++vserver) {
-    ring::Contact contact;
-    contact.host = config.host;
-    contact.port = config.port;
-    contact.address = config.address;
-    contact.vserver = static_cast<std::uint8_t>(vserver);
-    // Room for rejoining without a restart.
-    contact.incarnation = incarnation << 16U;
-    contact.id =
-        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
-    contacts.push_back(std::move(contact));
-  }
-  return contacts;
-}
-
-// Where the node stood, of the places that it may have.
-std::optional<Places> saved_places(const Config& config, const Environment& world) {
-  if (!config.balance || !world.places) return std::nullopt;
-  std::optional<Places> places = Places::parse(*world.places);
-  if (!places) return std::nullopt;
-  for (Places::OfRing* of_ring : {&places->relay, &places->storage})
-    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.kappa; });
-  return places;
-}
-
-Balancer::Options balancer_options(const Config& config) {
-  Balancer::Options options;
-  options.enabled = config.balance;
-  options.vservers = config.vservers;
-  options.relay_capacity = static_cast<double>(config.relay_capacity);
-  options.storage_capacity = static_cast<double>(config.storage_capacity);
-  options.relay_replicas = config.relay_replicas;
-  options.storage_replicas = copies_in_storage(config.storage_replicas);
-  options.parameters.upper = config.balance_upper / 100.0;
-  options.parameters.lower = config.balance_lower / 100.0;
-  options.parameters.overload = 10;
-  options.parameters.epsilon = config.balance_epsilon / 100.0;
-  options.parameters.relief = config.balance_relief / 100.0;
-  options.every = config.balance_every;
-  options.patience = config.balance_patience;
-  options.octets_per_second = static_cast<double>(config.balance_rate);
-  return options;
-}
-
-StorageSets::Options storage_options(const Config& config) {
-  StorageSets::Options options;
-  options.at_rest = config.storage_replicas;
-  options.bearable = std::min(StorageSets::kPartMax,
-                              static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
-  options.settle = std::min<Duration>(options.settle, std::chrono::seconds(config.storage_cooldown_seconds));
-  options.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);
-  return options;
-}
-
-RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
-  RingService::Options options;
-  options.network = config.network;
-  options.tuning.stabilise_every = config.stabilise;
-  options.tuning.fix_finger_every = config.stabilise;
-  options.tuning.secure_lookups = config.secure_lookups;
-  options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
-  options.membership.split_check_every = config.stabilise * 12;
-  options.contacts = make_contacts(config, incarnation);
-  if (config.balance) {
-    // A new node begins in one place, and looks from there for the others.
-    const std::optional<Places> places = saved_places(config, world);
-    options.relay_places = places ? places->relay.taken : std::vector<std::uint8_t>{0};
-    options.storage_places = places ? places->storage.taken : std::vector<std::uint8_t>{0};
-  }
-  options.bootstrap = config.bootstrap;
-  options.bootstrap_srv = config.bootstrap_srv;
-  options.services = world.services;
-  options.may_create = config.create;
-  return options;
-}
-
-fediverse::SignaturePolicy signature_policy(const Identity& identity, const Clock& clock) {
-  fediverse::SignaturePolicy policy;
-  policy.authorities = {identity.authority()};
-  // What the replay cache has forgotten by a restart stays out. Dates on the wire have whole seconds.
-  policy.not_before = std::chrono::floor<std::chrono::seconds>(clock.wall_now());
-  return policy;
-}
-
-relay::LaneOptions lane_options() {
-  relay::LaneOptions options;
-  options.gather = Duration(20);
-  return options;
-}
-
-fediverse::FaspProvider fasp_provider(const Config& config) {
-  fediverse::FaspProvider provider;
-  provider.name = "tagring on " + config.host;
-  provider.privacy_policy = config.fasp_privacy_policy;
-  provider.contact_email = config.fasp_contact_email;
-  provider.capabilities = {{"data_sharing", "0.1"}, {"hashtag_subscription", "0.1"}};
-  return provider;
-}
-
-TagSources::Options tag_options(const Config& config, const Environment& world) {
-  TagSources::Options options;
-  options.tags_max = config.tags_per_instance;
-  options.every = std::chrono::minutes(config.tag_poll_minutes);
-  options.tokens = world.tag_tokens;
-  if (world.read_followed_tags) options.database_host = config.mastodon_database_host;
-  options.database_dsn = config.mastodon_database_dsn;
-  options.read_database = world.read_followed_tags;
-  return options;
-}
 
 }  // namespace
 
@@ -147,7 +34,7 @@ struct Node::Parts {
         identity(config.origin(), std::move(key)),
         courier(identity, world.http, world.clock, world.workers),
         actors(courier, world.clock, world.workers),
-        authenticator(signature_policy(identity, world.clock), actors, world.clock, world.workers),
+        authenticator(signature_policy(identity), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
         counts(config.relay_replicas, world.clock),
         stores(storage_options(config), world.history, rings, courier, authenticator, identity, world.http,
@@ -185,24 +72,30 @@ struct Node::Parts {
               {}},
              subscriber, instances, courier, identity, world.clock, world.workers, world.log, world.executor,
              rng.fork()),
+        notary(config.network, identity, world.clock, world.workers),
+        receipts({}, world.receipts, world.history, stores, notary, actors, world.clock, world.workers,
+                 world.log, world.executor),
+        heads(world.history, stores, notary, world.workers),
         inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, sets, counts,
-              stores, mailbox, identity, world.clock),
+              stores, mailbox, receipts, identity, world.clock),
         transfer({config.network, config.relay_replicas}, world.store, world.history, rings, stores, courier,
                  authenticator, followers, announcer, world.clock, world.executor),
         anti_entropy({config.reconcile, {}}, world.history, rings, stores, transfer, world.clock,
                      world.executor, rng.fork(), world.log),
+        retention(retention_options(config), world.history, world.clock, world.executor, world.log),
         loads({config.relay_replicas, stores.copies()}, world.history, world.clock),
         balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
                  world.clock, world.executor, rng.fork(), world.log),
         history(world.history, rings, stores, world.http, world.clock, config.relay_replicas),
+        audit(receipts, history, stores, world.store, actors, world.http, notary, world.clock),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
                  instances, history, courier, blocks, identity, world.clock, world.executor, rng.fork(),
                  world.log),
         tag_sources(tag_options(config, world), world.instances, instances, blocks, world.http, world.workers,
                     world.clock, world.executor, rng.fork(), world.log),
         proxy(identity, history, blocks),
-        fasp_servers(signature_policy(identity, world.clock), world.fasp, blocks, identity, world.http,
-                     world.clock, world.workers),
+        fasp_servers(signature_policy(identity), world.fasp, blocks, identity, world.http, world.clock,
+                     world.workers),
         fasp_sharing(fasp_servers, world.fasp, publisher, instances, blocks, world.clock, world.executor,
                      rng.fork(), world.log),
         fasp_hashtags(config.tags_per_instance, fasp_servers, hashtag_followers, history, instances, blocks,
@@ -212,7 +105,10 @@ struct Node::Parts {
         posts({}, courier, home::Site{identity.origin()}, world.clock, world.workers, world.executor),
         timeline({}, history, posts, world.clock),
         trends({}, world.clock),
-        client_api({}, identity, history, world.history, posts, timeline, trends, blocks, world.clock),
+        streams({}, posts, subscriber, blocks, world.clock, world.executor),
+        oauth({}, config.admin_token, home::Site{identity.origin()}, rng.next(), world.clock),
+        client_api({}, identity, history, world.history, posts, timeline, trends, streams, oauth, subscriber,
+                   blocks, world.clock),
         pages(identity, rings, history, followers, blocks),
         site(
             {identity.authority(), identity.origin()},
@@ -222,7 +118,7 @@ struct Node::Parts {
                  world.clock),
         logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
-                overview, logins, world.store, identity, world.log),
+                audit, heads, overview, logins, world.store, identity, world.log),
         tasks(world.executor) {}
 
   Task<Result<std::vector<Refusal>>> apply_here(Ring ring, std::vector<relay::TagEvent> events) {
@@ -261,12 +157,17 @@ struct Node::Parts {
   Moderation moderation;
   Publisher publisher;
   FollowerSync sync;
+  Notary notary;
+  Receipts receipts;
+  Heads heads;
   Inbox inbox;
   Transfer transfer;
   AntiEntropy anti_entropy;
+  Retention retention;
   Loads loads;
   Balancer balancer;
   HistoryService history;
+  Audit audit;
   Replayer replayer;
   TagSources tag_sources;
   Proxy proxy;
@@ -278,6 +179,8 @@ struct Node::Parts {
   Posts posts;
   Timeline timeline;
   Trends trends;
+  Streams streams;
+  OAuth oauth;
   ClientApi client_api;
   Pages pages;
   web::Site site;
@@ -300,6 +203,7 @@ void Node::Parts::connect() {
                                 version);
   };
   outbox.relay_claim = announcer.relay_claim = [this](const std::string& tag) { return sets.claim(tag); };
+  outbox.on_answer = [this](const auto&... answered) { receipts.note(answered...); };
   history.is_shown = [this](const storage::HistoryEntry& entry) {
     return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
            blocks.of_tag(entry.tag) == nullptr;
@@ -334,6 +238,7 @@ void Node::Parts::connect() {
     if (entry.event.op == relay::Op::kRemove) posts.forget(entry.event.uri);
     if (entry.event.op == relay::Op::kAdd)
       trends.note(entry.event.tag, entry.event.author, environment.clock.wall_now());
+    streams.note(entry.event);
   };
   timeline.is_local = [this](const std::string& author) { return instances.may_publish(author); };
   client_api.domains = [this] { return instances.hosts().size(); };
@@ -427,13 +332,17 @@ Task<Result<void>> Node::start() {
   parts_->tag_sources.start();
   parts_->fasp_sharing.start();
   parts_->subscriber.start();
+  parts_->streams.start();
   parts_->anti_entropy.start();
   parts_->stores.start();
+  parts_->retention.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->streams.stop();
   co_await parts_->anti_entropy.stop();
+  co_await parts_->retention.stop();
   co_await parts_->posts.stop();
   co_await parts_->replayer.stop();
   co_await parts_->tag_sources.stop();
@@ -447,6 +356,7 @@ Task<void> Node::stop() {
   co_await parts_->subscriber.stop();
   co_await parts_->hand_out.stop();
   co_await parts_->outbox.stop();
+  co_await parts_->receipts.stop();
   co_await parts_->publisher.stop();
   co_await parts_->hashtag_followers.stop();
   co_await parts_->mailbox.stop();
@@ -487,6 +397,8 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   }
   if (PartialCollections::is_path(path)) co_return co_await parts_->partials.answer(std::move(request));
   if (path == HistoryService::kDaysPath) co_return co_await parts_->history.answer_days(std::move(request));
+  if (path == Heads::kPath) co_return co_await parts_->heads.answer(std::move(request));
+  if (path == Receipts::kPath) co_return co_await parts_->receipts.answer(std::move(request));
   if (path == HistoryService::kPath) co_return co_await parts_->history.answer(std::move(request));
   if (path == Proxy::kPath) co_return co_await parts_->proxy.answer(std::move(request));
   if (web::Site::is_path(path)) co_return co_await parts_->site.answer(std::move(request));
@@ -499,6 +411,7 @@ RingService& Node::rings() { return parts_->rings; }
 HistoryService& Node::history() { return parts_->history; }
 Subscriber& Node::subscriber() { return parts_->subscriber; }
 Roles& Node::roles() { return parts_->roles; }
+Receipts& Node::receipts() { return parts_->receipts; }
 
 bool Node::is_idle() const {
   return parts_->outbox.size() == 0 && parts_->announcer.idle() && parts_->mailbox.idle() &&
@@ -562,6 +475,15 @@ json::object Node::status() const {
       {"replaying", parts_->replayer.active()},
       {"fasp", json::object{{"servers", parts_->fasp_servers.all().size()},
                             {"waiting", parts_->fasp_sharing.waiting()}}},
+      {"retention", json::object{{"posts", parts_->retention.state().posts},
+                                 {"octets_max", parts_->retention.options().octets_max},
+                                 {"keep_days", parts_->config.keep_days},
+                                 {"let_go", parts_->retention.state().let_go},
+                                 {"let_go_early", parts_->retention.state().too_early}}},
+      {"receipts", json::object{{"issued", parts_->receipts.counters().issued},
+                                {"kept", parts_->receipts.counters().kept},
+                                {"absent", parts_->receipts.counters().absent},
+                                {"bad", parts_->receipts.counters().bad}}},
       {"transferred", parts_->transfer.fetched()},
       {"reconciled", json::object{{"rounds", parts_->anti_entropy.counters().rounds},
                                   {"questions", parts_->anti_entropy.counters().questions},

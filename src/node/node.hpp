@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/workers.hpp"
 #include "node/config.hpp"
+#include "node/heads.hpp"
 #include "node/history_service.hpp"
 #include "node/inbox.hpp"
 #include "node/replay.hpp"
@@ -32,6 +33,7 @@ struct Environment {
   relay::ReplayStore& replays;
   relay::FaspStore& fasp;
   storage::HistoryStore& history;
+  storage::ReceiptStore& receipts;
   Log& log;
   std::uint64_t seed = 0;
   // Where Config does not read itself: secrets, and another program's database.
@@ -66,6 +68,7 @@ class Node {
   [[nodiscard]] HistoryService& history();
   [[nodiscard]] Subscriber& subscriber();
   [[nodiscard]] Roles& roles();
+  [[nodiscard]] Receipts& receipts();
   // Nothing waits to be sent.
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] json::object status() const;

@@ -217,6 +217,7 @@ Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring 
   const auto answer = refusals ? json::parse_object(response->body) : Result<json::object>();
   if (refusals && answer && ring == Ring::kRelay) relays_.read_answer(*answer, tags);
   if (refusals && answer && ring == Ring::kStorage) stores_.read_answer(*answer, tags);
+  if (refusals) on_answer(origin, ring, events, *refusals, response->body);
   co_return refusals;
 }
 
@@ -245,6 +246,7 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
     refused[{std::move(refusal.uri), std::move(refusal.tag)}] = refusal.error.code;
   std::map<std::uint64_t, std::uint32_t> done;
   Items later;
+  Items taken;
   for (Item& item : items) {
     const relay::TagEvent& event = item.pending->entry.event;
     const auto refusal = refused.find({event.uri, event.tag});
@@ -274,6 +276,7 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
     } else {
       // Taken, or refused for good: that owner will never want it.
       done[item.pending->entry.seq] |= 1U << item.replica;
+      taken.push_back(std::move(item));
     }
   }
   find_way_later(std::move(later));
@@ -284,7 +287,11 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
     if (it != pending_.end()) bits |= ~((1U << replicas(it->second->entry.ring)) - 1);
   }
   const Result<void> saved = co_await store_.acknowledge(done);
-  if (!saved) co_return;  // comes again after a restart, and is known there
+  if (!saved) {
+    // Is sent again, and known there. Otherwise it would be owed until a restart.
+    std::ranges::move(taken, std::back_inserter(*again));
+    co_return;
+  }
   for (const auto& [seq, bits] : done) {
     const auto it = pending_.find(seq);
     if (it == pending_.end()) continue;

@@ -42,6 +42,11 @@ class Outbox {
   std::function<std::optional<RelayClaim>(const std::string& tag)> relay_claim =
       [](const std::string&) -> std::optional<RelayClaim> { return std::nullopt; };
 
+  // What an owner answered to a batch, of which it did not take `refusals`.
+  std::function<void(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
+                     const std::vector<Refusal>& refusals, const std::string& answer)>
+      on_answer = [](const auto&...) {};
+
   // Takes up what was owed when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
   void add(relay::OutboxEntry entry);

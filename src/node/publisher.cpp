@@ -51,8 +51,15 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
     if (!known && post.tags.empty()) co_return "the post has no hashtags that are relayed here";
     if (!known && is_update) admitted = moderation_.admit(note.author, post.tags);
     if (!known && admitted.empty()) co_return "too many hashtags, or too many posts under them";
-    if (!known) post.tags = std::move(admitted);
+    if (!known) post.tags = admitted;
   }
+  Outcome outcome = co_await hand_in(std::move(post), std::move(author));
+  // Or one post that comes again and again while the disk is full uses up the limit, and is passed over then.
+  if (!outcome) moderation_.take_back(note.author, admitted);
+  co_return outcome;
+}
+
+Task<Publisher::Outcome> Publisher::hand_in(relay::PublishedPost post, fediverse::RemoteActor author) {
   if (!post.tags.empty()) {
     CO_TRY(const relay::Consent consent, co_await this->consent(std::move(author)));
     if (!consent.relay) co_return "the author does not wish to be relayed";

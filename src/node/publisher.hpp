@@ -75,6 +75,7 @@ class Publisher {
   Task<Result<void>> forward(relay::PublishedPost post, std::string signed_body);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
   Task<Outcome> take(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
+  Task<Outcome> hand_in(relay::PublishedPost post, fediverse::RemoteActor author);
   Task<Result<bool>> take_shared(fediverse::Note note, bool by_sharing);
   void remember(const std::string& author, relay::Consent consent);
 

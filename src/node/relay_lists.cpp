@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "node/ask_owner.hpp"
 #include "node/relay_sets.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
@@ -244,26 +245,17 @@ Task<void> RelaySets::tend(Tag tag) {
 Task<Result<json::object>> RelaySets::call(std::string origin, Tag tag, unsigned of, json::object body) {
   const std::vector<unsigned> places = own_places(tag, of);
   if (places.empty()) co_return fail(ErrorCode::kNotOwner, "no place of the set is here");
+  const auto at_rest = std::ranges::find_if(places, [&](unsigned place) { return is_at_rest(place, of); });
   body["tag"] = tag.canonical();
-  body["index"] = places.front();
+  body["index"] = at_rest != places.end() ? *at_rest : places.front();
   body["of"] = of;
-  body["nonce"] = ++nonce_;
-  const Result<HttpResponse> response =
-      co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
-  if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200)
-    co_return std::unexpected(ring::decode_error(response->status, response->body));
-  co_return json::parse_object(response->body);
+  co_return co_await courier_.ask(origin + std::string(kPath), std::move(body));
 }
 
 Task<Result<RelaySets::Heard>> RelaySets::ask_count_at(ring::Contact owner, Tag tag) {
-  CO_TRY(Url url,
-         Url::parse(fmt::format("{}{}?tag={}", owner.origin(), kPath, percent_encode(tag.canonical()))));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+  std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   const auto relays = json::get_int(body, "relays");
   const auto lately = json::get_int(body, "lately");
   if (!relays || !lately || !is_relay_count(*relays) || !is_relay_count(*lately))
@@ -318,6 +310,11 @@ Task<Result<json::object>> RelaySets::act(json::object request, std::string orig
     // Followers are nobody's business but the relays', and the spares'.
     if (!is_relay(tag) || *of > relays_of(name) * 2)
       co_return fail(ErrorCode::kNotOwner, "neither relay nor spare of the hashtag, as far as is known here");
+    // Both at rest, and the other did not go along with the last halving: it waits for this one to ask again.
+    const bool is_behind =
+        is_base(tag) && is_at_rest(static_cast<unsigned>(*index), static_cast<unsigned>(*of));
+    if (is_behind && *of > relays_of(name) && !has_just_shrunk(name))
+      set_relays(name, static_cast<unsigned>(*of));
     json::object page = list_page(name, json::get_string(request, "after").value_or(""));
     page["relays"] = relays_of(name);
     co_return page;

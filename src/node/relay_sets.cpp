@@ -60,14 +60,17 @@ std::vector<unsigned> RelaySets::own_places(const Tag& tag, unsigned relays) con
   return places;
 }
 
+bool RelaySets::is_at_rest(unsigned place, unsigned of) const {
+  return of >= counts_.at_rest() && place % (of / counts_.at_rest()) == 0;
+}
+
 bool RelaySets::is_base(const Tag& tag) const { return !own_places(tag, counts_.at_rest()).empty(); }
 
 bool RelaySets::is_extra(const Tag& tag) const {
   const unsigned relays = relays_of(tag.canonical());
   if (relays == counts_.at_rest()) return false;
-  const unsigned step = relays / counts_.at_rest();
   const std::vector<unsigned> places = own_places(tag, relays);
-  return std::ranges::any_of(places, [step](unsigned place) { return place % step != 0; });
+  return std::ranges::any_of(places, [&](unsigned place) { return !is_at_rest(place, relays); });
 }
 
 // The nodes of relays first, first + step, … of so many, each once, without this one.
@@ -379,7 +382,9 @@ Task<void> RelaySets::count_votes(Tag tag, unsigned relays) {
     const auto vote = set.votes.find(origin);
     return vote != set.votes.end() && clock_.now() - vote->second < kSpareFor;
   });
-  const bool willing = own_places(tag, relays).empty() || meter_.is_calm(name);
+  // Whoever stays as one of the smaller set has asked the others too; else they would wait for it in vain.
+  const bool has_asked = set.asked >= set.since && clock_.now() - set.asked < kSpareFor;
+  const bool willing = own_places(tag, relays).empty() || (has_asked && meter_.is_calm(name));
   if (all && willing) set_relays(name, relays);
 }
 

@@ -136,6 +136,8 @@ class RelaySets {
   Task<void> tend(Tag tag);
   [[nodiscard]] bool has_just_shrunk(const std::string& tag) const;
   // --- the ring ---
+  // That place of a set of so many is also one of those at rest.
+  [[nodiscard]] bool is_at_rest(unsigned place, unsigned of) const;
   [[nodiscard]] bool is_base(const Tag& tag) const;
   [[nodiscard]] bool is_relay(const Tag& tag) const { return is_base(tag) || is_extra(tag); }
   [[nodiscard]] std::vector<unsigned> own_places(const Tag& tag, unsigned relays) const;
@@ -167,7 +169,6 @@ class RelaySets {
   std::set<std::string> raising_;
   std::map<std::string, Instant> doubted_;
   std::map<std::string, std::pair<OverloadToken, Instant>> signed_;  // by tag: what is given out now
-  std::uint64_t nonce_ = 0;
   unsigned turn_ = 0;
   bool keeping_up_ = false;
   TaskGroup tasks_;

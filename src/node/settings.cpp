@@ -63,6 +63,8 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"balance.every_ms", config.balance_every.count()},
       {"balance.patience_ms", config.balance_patience.count()},
       {"balance.octets_per_second", config.balance_rate},
+      {"storage.keep_days", config.keep_days},
+      {"storage.max_octets", config.room_for_history()},
       {"publish.instances", list(config.instances)},
       {"publish.hashtags_of_a_post", config.hashtags_of_a_post},
       {"publish.posts_an_hour", config.posts_an_hour},

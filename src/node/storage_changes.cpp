@@ -332,7 +332,7 @@ Task<void> StorageSets::drop_handed(std::string tag) {
   for (const std::string& name : gone) {
     handed_.erase(name);
     for (;;) {
-      const Result<std::size_t> dropped = co_await history_.forget(name, kDropPage);
+      const Result<std::size_t> dropped = co_await history_.forget(name, kDropPage, clock_.wall_now());
       if (!dropped || *dropped < kDropPage) break;
     }
   }

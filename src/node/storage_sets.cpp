@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "node/ask_owner.hpp"
 #include "node/results.hpp"
 
 namespace tagring::node {
@@ -98,6 +99,16 @@ Result<std::vector<unsigned>> StorageSets::slots_for(const Tag& tag, const std::
   return here;
 }
 
+Result<storage::Shelf> StorageSets::shelf_of(std::string_view query) const {
+  TRY(const Tag tag, Tag::parse(query_value(query, "tag")));
+  const std::string slot = query_value(query, "slot");
+  const bool is_whole = slot.empty() || slot == "0";
+  TRY(storage::Shelf shelf,
+      storage::Shelf::parse(is_whole ? tag.canonical() : fmt::format("{}/{}", tag.canonical(), slot)));
+  TRY_VOID(check_slot(tag, shelf.slot));
+  return shelf;
+}
+
 json::object StorageSets::news(const std::set<std::string>& tags) const {
   std::vector<StorageSet> sets;
   for (const std::string& tag : tags) {
@@ -188,7 +199,7 @@ std::vector<StorageSet> StorageSets::sets_at(const Segment& positions, const std
 }
 
 bool StorageSets::is_in_reach(const storage::Shelf& shelf) const {
-  return shelf.slot % (storage::kSlots / of(shelf.tag).reach) == 0;
+  return shelf.slot < storage::kSlots / copies() && shelf.slot % (storage::kSlots / of(shelf.tag).reach) == 0;
 }
 
 void StorageSets::leave_out_moved(std::vector<storage::HistoryEntry>* entries) const {
@@ -266,13 +277,9 @@ json::array StorageSets::status() const {
 
 Task<Result<StorageSets::Report>> StorageSets::ask(ring::Contact owner, Tag tag) {
   if (owner.origin() == identity_.origin()) co_return co_await report(tag);
-  CO_TRY(Url url,
-         Url::parse(fmt::format("{}{}?tag={}", owner.origin(), kPath, percent_encode(tag.canonical()))));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+  std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   Report report;
   CO_TRY(report.set, set_from(body));
   if (report.set.tag != tag.canonical()) co_return fail(ErrorCode::kInvalid, "the set of another hashtag");
@@ -293,13 +300,7 @@ Task<Result<StorageSets::Report>> StorageSets::ask(ring::Contact owner, Tag tag)
 // Signed. What the other keeps afterwards.
 Task<Result<StorageSet>> StorageSets::call(std::string origin, Tag tag, json::object body) {
   body["tag"] = tag.canonical();
-  body["nonce"] = ++nonce_;
-  const Result<HttpResponse> response =
-      co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
-  if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200)
-    co_return std::unexpected(ring::decode_error(response->status, response->body));
-  CO_TRY(const json::object answer, json::parse_object(response->body));
+  CO_TRY(const json::object answer, co_await courier_.ask(origin + std::string(kPath), std::move(body)));
   co_return set_from(answer);
 }
 

@@ -63,6 +63,10 @@ class StorageSets {
   [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
   // The same of that shelf.
   [[nodiscard]] Result<void> check_slot(const Tag& tag, unsigned slot) const;
+  // The shelf that "tag=…&slot=…" asks for, 0 if none is named: kNotOwner or kBusy unless this node has it.
+  [[nodiscard]] Result<storage::Shelf> shelf_of(std::string_view query) const;
+  // Posts of the hashtag may be there; what was there is on another shelf otherwise.
+  [[nodiscard]] bool is_in_reach(const storage::Shelf& shelf) const;
   // Posts were written to these shelves.
   void note_written(const std::string& tag, unsigned slot) { written_.emplace(tag, slot); }
   // "stores" of an answer to the sender of posts of these tags; empty if there is nothing to say.
@@ -135,7 +139,6 @@ class StorageSets {
   Task<bool> take_up(Tag tag, unsigned slot, unsigned from, std::uint64_t version);
   Task<Result<void>> copy_here(storage::Shelf from, storage::Shelf to);
   Task<void> drop_handed(std::string tag);
-  [[nodiscard]] bool is_in_reach(const storage::Shelf& shelf) const;
   Task<Result<double>> octets_of(Tag tag, unsigned slot);
   Task<Result<Report>> report(Tag tag);
   [[nodiscard]] double limit(double bearable, unsigned replicas) const;
@@ -166,7 +169,6 @@ class StorageSets {
   std::set<std::string> handed_;                                                // shelves
   std::map<std::string, std::pair<std::uint64_t, Instant>> told_;  // by tag: which version all owners have
   std::set<std::string> busy_;                                     // tags that are being changed or merged
-  std::uint64_t nonce_ = 0;
   TaskGroup tasks_;
 };
 

@@ -167,16 +167,10 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
                        {"to", request.segment.to.hex()},
                        {"kind", request.kind},
                        {"after_tag", request.after_tag},
-                       {"after", request.after},
-                       {"nonce", ++nonce_}};
+                       {"after", request.after}};
   if (!request.shelf.empty()) body["shelf"] = request.shelf;
   if (!request.question.empty()) body["question"] = std::move(request.question);
-  const Result<HttpResponse> response =
-      co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
-  if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200)
-    co_return std::unexpected(ring::decode_error(response->status, response->body));
-  co_return json::parse_object(response->body);
+  co_return co_await courier_.ask(origin + std::string(kPath), std::move(body));
 }
 
 // Writes a page and moves the request on to the next. How many items it had.

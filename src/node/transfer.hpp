@@ -82,7 +82,6 @@ class Transfer {
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;
   std::uint64_t fetched_ = 0;
-  std::uint64_t nonce_ = 0;  // no two requests are the same, so that none is taken for a replay
   TaskGroup tasks_;
 };
 

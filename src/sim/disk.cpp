@@ -348,4 +348,20 @@ void Disk::set_failures(double writes, double syncs) {
 void Disk::set_capacity(std::uint64_t octets) { state_->capacity = octets; }
 std::uint64_t Disk::size() const { return state_->size(); }
 
+Disk::Image Disk::image() const {
+  Image image;
+  for (const auto& [path, file] : state_->files) {
+    if (file->exists_durably) image.emplace(path, file->durable);
+  }
+  return image;
+}
+
+void Disk::restore(const Image& image) {
+  TR_ASSERT(state_->open_files == 0);
+  state_->files.clear();
+  state_->deleted.clear();
+  for (const auto& [path, content] : image)
+    state_->files.emplace(path, std::make_shared<File>(File{content, content, {}, true}));
+}
+
 }  // namespace tagring::sim

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -45,6 +46,11 @@ class Disk {
   // Octets of all files together; writes beyond fail as on a full disk.
   void set_capacity(std::uint64_t octets);
   [[nodiscard]] std::uint64_t size() const;
+
+  // What is on it for certain, by path; and a disk with just that in its place. Nothing may be open then.
+  using Image = std::map<std::string, std::string, std::less<>>;
+  [[nodiscard]] Image image() const;
+  void restore(const Image& image);
 
   // SQLite's side of it, in disk.cpp.
   struct State;

@@ -89,19 +89,28 @@ void Loop::run_until(Instant time) {
 
 void Loop::drop(OwnerId owner) {
   TR_ASSERT(owner != 0);
+  drop_if([owner](OwnerId of) { return of == owner; });
+}
+
+void Loop::drop_all() {
+  drop_if([](OwnerId of) { return of != 0; });
+}
+
+template <class Condition>
+void Loop::drop_if(Condition condition) {
   // Destroying a coroutine may destroy or queue others of the same owner: repeat until none is left.
   for (;;) {
     std::vector<std::move_only_function<void()>> doomed_jobs;
     std::vector<Waiter> doomed_waiters;
     for (Job& job : std::exchange(ready_, {})) {
-      if (job.owner == owner) {
+      if (condition(job.owner)) {
         doomed_jobs.push_back(std::move(job.run));
       } else {
         ready_.push_back(std::move(job));
       }
     }
     for (auto it = timed_.begin(); it != timed_.end();) {
-      if (it->second.owner == owner) {
+      if (condition(it->second.owner)) {
         doomed_jobs.push_back(std::move(it->second.run));
         it = timed_.erase(it);
       } else {
@@ -109,7 +118,7 @@ void Loop::drop(OwnerId owner) {
       }
     }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
-      if (it->second.owner == owner) {
+      if (condition(it->second.owner)) {
         doomed_waiters.push_back(std::move(it->second));
         it = waiting_.erase(it);
       } else {

@@ -51,6 +51,8 @@ class Loop : public boost::asio::execution_context {
   void run_for(Duration duration) { run_until(now_ + duration); }
   // Destroys everything that waits or is due on behalf of `owner`.
   void drop(OwnerId owner);
+  // Of every owner, in one go.
+  void drop_all();
 
   [[nodiscard]] std::uint64_t events() const { return events_; }
   // On whose behalf the latest event ran.
@@ -62,6 +64,8 @@ class Loop : public boost::asio::execution_context {
   std::function<void()> after_event = [] {};
 
  private:
+  template <class Condition>
+  void drop_if(Condition condition);
   struct Job {
     OwnerId owner;
     std::move_only_function<void()> run;
@@ -114,6 +118,7 @@ class LoopClock final : public Clock {
       : loop_(loop), owner_(owner), skew_(skew) {}
   [[nodiscard]] Instant now() const override { return loop_.now(); }
   [[nodiscard]] WallTime wall_now() const override { return loop_.wall_now() + skew_; }
+  void set_skew(Duration skew) { skew_ = skew; }
   [[nodiscard]] Task<void> sleep_until(Instant deadline) override {
     return loop_.wait(owner_, loop_.new_token(), deadline);
   }

@@ -1,5 +1,6 @@
 #include "sim/ring_watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tagring::sim {
@@ -58,9 +59,14 @@ void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, I
   update(&announced_since_, with_live_head(all, present), now);
 }
 
-bool may_crash(RingView view, const std::vector<RingId>& gone, std::size_t successors) {
+bool RingWatch::may_crash(RingView view, const std::vector<RingId>& gone, Instant now) const {
   for (const RingId& id : gone) view.erase(id);
-  return !broken_shape(view) && principals(view).size() > successors;
+  if (broken_shape(view)) return false;
+  // Who has just become principal may cease to be: somebody may still adopt a list without it.
+  const Principals lasting = settled(principal_since_, now);
+  const Principals present = principals(view);
+  const auto remain = std::ranges::count_if(present, [&](const auto& p) { return lasting.contains(p); });
+  return static_cast<std::size_t>(remain) > successors_;
 }
 
 }  // namespace tagring::sim

@@ -25,6 +25,9 @@ class RingWatch {
   // Somebody has crashed: look at the ring after the next event.
   void note_crash() { crashed_ = true; }
 
+  // Without `gone`, everybody still has a live successor, and more principals remain than a list has entries.
+  [[nodiscard]] bool may_crash(RingView view, const std::vector<RingId>& gone, Instant now) const;
+
   // The first broken invariant.
   [[nodiscard]] const std::optional<std::string>& broken() const { return broken_; }
   // How often the ring was looked at.
@@ -45,8 +48,5 @@ class RingWatch {
   std::uint64_t checks_ = 0;
   bool crashed_ = false;
 };
-
-// Without `gone`, everybody still has a live successor, and more than `successors` principals remain.
-bool may_crash(RingView view, const std::vector<RingId>& gone, std::size_t successors);
 
 }  // namespace tagring::sim

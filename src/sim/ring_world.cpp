@@ -92,7 +92,7 @@ RingWorld::RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions option
       watch_(tuning_.successors, tuning_.call_timeout) {}
 
 RingWorld::~RingWorld() {
-  while (!members_.empty()) crash(members_.begin()->first);
+  loop.drop_all();  // while what they refer to is there
 }
 
 // --- hosts -------------------------------------------------------------------------------------------------
@@ -132,6 +132,7 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
     if (const auto gap = vserver.missing()) vserver.fetched(*gap);
   };
   host_of_owner_[owner] = host;
+  up_.insert(std::ranges::lower_bound(up_, host), host);
   return *members_.emplace(host, std::move(member)).first->second;
 }
 
@@ -141,11 +142,14 @@ void RingWorld::start(std::size_t host) { add(host).membership.start(true); }
 Task<std::vector<ring::Contact>> RingWorld::find_bootstrap() {
   if (bootstrap) co_return bootstrap();
   std::vector<ring::Contact> known;
-  std::vector<std::size_t> hosts;
-  for (const auto& [host, member] : members_) hosts.push_back(host);
-  for (std::size_t i = 0; i < hosts.size() && known.size() < kBootstrapContacts; ++i) {
-    std::swap(hosts[i], hosts[i + rng_.below(hosts.size() - i)]);
-    const auto& vservers = members_.at(hosts[i])->membership.vservers();
+  // The first of a shuffled list, which is not copied: there may be many hosts, and each asks often.
+  std::map<std::size_t, std::size_t> moved;
+  const auto at = [&](std::size_t i) { return moved.contains(i) ? moved.at(i) : up_[i]; };
+  for (std::size_t i = 0; i < up_.size() && known.size() < kBootstrapContacts; ++i) {
+    const std::size_t drawn = i + rng_.below(up_.size() - i);
+    const std::size_t host = at(drawn);
+    moved[drawn] = at(i);
+    const auto& vservers = members_.at(host)->membership.vservers();
     const auto& vserver = vservers[rng_.below(vservers.size())];
     if (vserver->is_member()) known.push_back(vserver->self());
   }
@@ -158,6 +162,7 @@ void RingWorld::crash(std::size_t host) {
   loop.drop(it->second->owner);
   host_of_owner_.erase(it->second->owner);
   members_.erase(it);
+  up_.erase(std::ranges::lower_bound(up_, host));
   watch_.note_crash();
 }
 
@@ -261,7 +266,7 @@ bool RingWorld::may_crash(std::size_t host) const {
   if (it == members_.end()) return false;
   std::vector<RingId> gone;
   for (const auto& vserver : it->second->membership.vservers()) gone.push_back(vserver->self().id);
-  return sim::may_crash(view(), gone, tuning_.successors);
+  return watch_.may_crash(view(), gone, loop.now());
 }
 
 }  // namespace tagring::sim

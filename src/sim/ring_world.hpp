@@ -93,6 +93,7 @@ class RingWorld {
   Loop loop;
   NetworkFaults faults;
   std::map<std::size_t, std::unique_ptr<Member>> members_;
+  std::vector<std::size_t> up_;  // the hosts of members_, in order
   std::uint64_t messages = 0;
 
  private:

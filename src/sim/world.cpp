@@ -25,16 +25,6 @@ struct Detached {
   }
 };
 
-IpAddress address_of(std::size_t i, HostKind kind) {
-  IpAddress address;
-  address.bytes = {0x20, 0x01, 0x0D, 0xB8};
-  address.bytes[4] = static_cast<std::uint8_t>(static_cast<int>(kind) + 1);
-  address.bytes[6] = static_cast<std::uint8_t>(i >> 8U);
-  address.bytes[7] = static_cast<std::uint8_t>(i);
-  address.bytes[15] = 1;
-  return address;
-}
-
 std::string node_host(std::size_t i) { return fmt::format("tags.n{}.example", i); }
 std::string origin_host(std::size_t i) { return fmt::format("n{}.example", i); }
 
@@ -54,11 +44,13 @@ struct World::Host {
     std::unique_ptr<LoopClock> clock;
     std::unique_ptr<HttpClient> http;
     std::unique_ptr<db::Stores> stores;
+    std::unique_ptr<DroppingHistory> history;
+    std::unique_ptr<DroppingRelayStore> relay;
     std::unique_ptr<node::Node> node;
   };
   crypto::PrivateKey key;
   Disk disk;
-  std::uint64_t incarnation = 0;
+  Duration skew{};  // of its wall clock
   std::unique_ptr<Run> run;
 };
 
@@ -84,7 +76,7 @@ class World::SimHttp final : public HttpClient {
     if (name == world_.names_.end()) co_return fail(ErrorCode::kUnavailable, "no such host");
     const auto [target, target_kind] = name->second;
     // The certificate is of the host by construction; the address must be in the prefix asked for.
-    const IpAddress address = address_of(target, target_kind);
+    const IpAddress address = world_.address_of(target, target_kind);
     if (call.required_prefix && *call.required_prefix != address.prefix64()) {
       co_return fail(ErrorCode::kDenied, "the host has no address in the claimed prefix");
     }
@@ -98,7 +90,7 @@ class World::SimHttp final : public HttpClient {
       request.headers = std::move(call.headers);
       request.headers.set("Host", call.url.authority());
       request.body = std::move(call.body);
-      request.peer = address_of(number_, kind_);
+      request.peer = world_.address_of(number_, kind_);
       world_.loop.at(
           world_.loop.now() + world_.delay(), kWorld,
           [world = &world_, from = number_, target, kind = target_kind, request = std::move(request),
@@ -152,6 +144,19 @@ class World::SimHttp final : public HttpClient {
   OwnerId owner_;
 };
 
+IpAddress World::address_of(std::size_t i, HostKind kind) const {
+  const std::size_t network = kind == HostKind::kNode ? std::min(i, options_.first_of_hoster) : i;
+  IpAddress address;
+  address.bytes = {0x20, 0x01, 0x0D, 0xB8};
+  address.bytes[4] = static_cast<std::uint8_t>(static_cast<int>(kind) + 1);
+  address.bytes[6] = static_cast<std::uint8_t>(network >> 8U);
+  address.bytes[7] = static_cast<std::uint8_t>(network);
+  address.bytes[13] = static_cast<std::uint8_t>((i - network) >> 8U);
+  address.bytes[14] = static_cast<std::uint8_t>(i - network);
+  address.bytes[15] = 1;
+  return address;
+}
+
 Duration World::delay() {
   const auto spread = static_cast<std::uint64_t>((faults.delay_max - faults.delay_min).count()) + 1;
   return faults.delay_min + Duration(static_cast<Duration::rep>(rng_.below(spread)));
@@ -185,6 +190,7 @@ node::Config World::config_of(std::size_t i) const {
   config.balance_every = options_.balance_every;
   config.balance_patience = options_.balance_every;
   config.storage_capacity = options_.storage_capacity(i);
+  config.history_octets = options_.history_octets;
   config.relay_replicas = options_.relay_replicas;
   config.storage_replicas = options_.storage_replicas;
   config.stabilise = options_.stabilise;
@@ -194,10 +200,13 @@ node::Config World::config_of(std::size_t i) const {
   config.storage_cooldown_seconds = options_.storage_cooldown_seconds;
   config.hashtag_share = options_.hashtag_share;
   config.posts_an_hour = options_.posts_an_hour;
-  config.create = i == 0;
+  const std::size_t first = i >= options_.first_of_second_network ? options_.first_of_second_network : 0;
+  config.create = i == first;
   config.instances = {origin_host(i)};
   // Everybody knows a few others from the start.
-  for (const std::size_t other : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+  std::set<std::size_t> known = {first, first + 1, first + 2, 0};
+  if (options_.first_of_second_network != SIZE_MAX) known.insert(options_.first_of_second_network);
+  for (const std::size_t other : known) {
     if (other != i) config.bootstrap.push_back("https://" + node_host(other));
   }
   return config;
@@ -217,7 +226,7 @@ void World::start_node(std::size_t i) {
   Host::Run& run = *host.run;
   run.owner = ++last_owner_;
   host_of_owner_[run.owner] = i;
-  run.clock = std::make_unique<LoopClock>(loop, run.owner);
+  run.clock = std::make_unique<LoopClock>(loop, run.owner, host.skew);
   run.http = std::make_unique<SimHttp>(*this, i, HostKind::kNode, run.owner);
   boost::asio::co_spawn(loop.executor(run.owner), boot(i), Detached{});
 }
@@ -233,18 +242,26 @@ Task<void> World::boot(std::size_t i) {
   if (!stores) std::fprintf(stderr, "simulation: %s\n", stores.error().message.c_str());
   TR_ASSERT(stores);
   run.stores = std::move(*stores);
-  const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_counter("incarnation");
-  TR_ASSERT(incarnation);
+  if (options_.drops_stored)
+    run.history =
+        std::make_unique<DroppingHistory>(*run.stores->database, drops_of(options_.drops_stored, i));
+  if (options_.drops_relayed)
+    run.relay = std::make_unique<DroppingRelayStore>(*run.stores->database, *run.clock,
+                                                     drops_of(options_.drops_relayed, i));
+  const Result<std::uint64_t> starts = co_await run.stores->meta.next_counter("starts");
+  const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_incarnation(*run.clock);
+  TR_ASSERT(starts && incarnation);
   node::Environment environment{*run.clock,
                                 loop.executor(run.owner),
                                 *run.http,
                                 workers_,
-                                run.stores->relay,
+                                run.relay ? *run.relay : run.stores->relay,
                                 run.stores->instances,
                                 run.stores->blocks,
                                 run.stores->replays,
                                 run.stores->fasp,
-                                run.stores->history,
+                                run.history ? *run.history : run.stores->history,
+                                run.stores->receipts,
                                 log_,
                                 rng_.next()};
   db::SqliteMeta* const meta = &run.stores->meta;
@@ -254,7 +271,7 @@ Task<void> World::boot(std::size_t i) {
   environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
   node::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.
-  if (*incarnation > 1) config.create = false;
+  if (*starts > 1) config.create = false;
   run.node = std::make_unique<node::Node>(std::move(config), host.key, *incarnation, environment);
   const Result<void> started = co_await run.node->start();
   TR_ASSERT(started);
@@ -349,14 +366,14 @@ bool World::may_crash(std::size_t i) const {
     std::vector<RingId> gone;
     for (const auto& vserver : hosts_.at(i)->run->node->rings().of(ring).vservers())
       gone.push_back(vserver->self().id);
-    return sim::may_crash(view(ring), gone, ring::Tuning{}.successors);
+    return watches_.at(ring).may_crash(view(ring), gone, loop.now());
   });
 }
 
-std::string World::unsettled() {
+std::string World::unsettled(const std::vector<std::size_t>& among) {
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     std::map<RingId, Segment> segments;
-    for (const std::size_t i : up()) {
+    for (const std::size_t i : among) {
       if (!hosts_.at(i)->run->node) return fmt::format("node {} is starting", i);
       for (const auto& vserver : node(i).rings().of(ring).vservers()) {
         const auto serving = vserver->serving();
@@ -542,6 +559,14 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
     if (!(*page)->more) return all;
     cursor = (*page)->next;
   }
+}
+
+Disk& World::disk(std::size_t i) { return hosts_.at(i)->disk; }
+
+void World::set_clock(std::size_t i, Duration skew) {
+  Host& host = *hosts_.at(i);
+  host.skew = skew;
+  if (host.run) host.run->clock->set_skew(skew);
 }
 
 storage::HistoryStore& World::history_store(std::size_t i) { return hosts_.at(i)->run->stores->history; }

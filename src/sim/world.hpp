@@ -17,6 +17,7 @@
 #include "db/stores.hpp"
 #include "node/node.hpp"
 #include "sim/disk.hpp"
+#include "sim/droppers.hpp"
 #include "sim/endpoint.hpp"
 #include "sim/loop.hpp"
 #include "sim/ring_world.hpp"
@@ -34,13 +35,21 @@ struct WorldOptions {
   std::uint32_t storage_cooldown_seconds = 86'400;  // the same of storage owners
   unsigned hashtag_share = 10;                      // percent of a node's storage_capacity
   std::uint32_t posts_an_hour = 60;                 // of one author under one hashtag
+  std::size_t first_of_hoster = SIZE_MAX;           // from this node on they all stand in one /64
+  // From this node on they begin a network of their own unless the others answer, of whom each knows node 0.
+  // The others know this node.
+  std::size_t first_of_second_network = SIZE_MAX;
   // Nodes choose and change their places on the rings.
   bool balance = false;
   unsigned kappa = 8;
   Duration balance_every = std::chrono::seconds(60);
+  std::uint64_t history_octets = 1ULL << 40U;
   std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
     return std::uint64_t{1} << 30U;
   };
+  // Posts that a node acknowledges and drops: as an owner of storage, and as a relay.
+  Drops drops_stored = nullptr;
+  Drops drops_relayed = nullptr;
   bool log = false;  // to stderr
 };
 
@@ -71,13 +80,16 @@ class World {
   [[nodiscard]] std::optional<std::string> broken() const;
   // How often a ring was checked.
   [[nodiscard]] std::uint64_t checks() const;
+  // Inside the assumptions of RingWatch; only after watch().
   [[nodiscard]] bool may_crash(std::size_t i) const;
   // Every node is a member of both rings and serves all it owns; every key has exactly one serving owner.
   [[nodiscard]] bool is_settled() { return unsettled().empty(); }
   // Settled, and nothing waits to be sent anywhere.
   [[nodiscard]] bool is_quiet() { return unrest().empty(); }
   // The first thing that stands against it, for people; empty: nothing.
-  [[nodiscard]] std::string unsettled();
+  [[nodiscard]] std::string unsettled() { return unsettled(up()); }
+  // As if there were only those nodes.
+  [[nodiscard]] std::string unsettled(const std::vector<std::size_t>& among);
   [[nodiscard]] std::string unrest();
 
   // --- people -----------------------------------------------------------------------------------------
@@ -122,7 +134,11 @@ class World {
   // The tag's whole history read page by page through node i; nothing if a page failed.
   std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
                                                             std::size_t page_size);
-  // What is on the disk of node i, to look at and to tamper with.
+  // The disk of node i.
+  [[nodiscard]] Disk& disk(std::size_t i);
+  // The node's wall clock is wrong by that much, from now on and after a restart.
+  void set_clock(std::size_t i, Duration skew);
+  // The history on the disk of node i, to look at and to tamper with.
   [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
@@ -136,6 +152,7 @@ class World {
   struct Host;
   struct Origin;
   node::Config config_of(std::size_t i) const;
+  [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
   Task<void> boot(std::size_t i);
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);

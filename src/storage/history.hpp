@@ -14,6 +14,7 @@
 #include "base/ring_id.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "storage/statements.hpp"
 
 namespace tagring::storage {
 
@@ -23,6 +24,8 @@ struct HistoryEntry {
   std::string author;
   WallTime published;
   bool removed = false;  // a tombstone: stays, so that the post stays deleted
+  bool taken_down =
+      false;  // by this node's administrator; only find() and bucket() say so, others pass it over
 
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
@@ -157,21 +160,54 @@ class HistoryStore {
   virtual Task<Result<std::vector<HistoryEntry>>> entries(HourRange range, std::int64_t since,
                                                           std::optional<HistoryCursor> after,
                                                           std::size_t limit) = 0;
+  // What there is of these posts, each by (tag, uri).
+  virtual Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
+      std::vector<std::pair<std::string, std::string>> posts) = 0;
+  // What is published under a tag in an hour, in pages as of entries(); from when on the tag is kept here, as
+  // it is after that page was read; and when the last of it was forgotten.
+  struct Bucket {
+    WallTime kept_from;
+    WallTime begun;
+    std::vector<HistoryEntry> entries;
+  };
+  virtual Task<Result<Bucket>> bucket(std::string tag, std::int64_t hour, std::optional<HistoryCursor> after,
+                                      std::size_t limit) = 0;
+  // Keeps the notice and shows the post to nobody any more. Others keep theirs, and do not bring it back: in
+  // digests it counts as it did. That holds for all shelves of the hashtag, also for those on which it comes
+  // later. kNotFound if it is on none, or removed.
+  virtual Task<Result<void>> take_down(TakeDown notice) = 0;
+  virtual Task<Result<std::optional<TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) = 0;
+  // A hashtag, or a shelf of it, as letting go looks at it (node/retention.hpp).
+  struct Span {
+    std::string tag;
+    std::uint64_t posts = 0;
+    WallTime oldest;
+    RingId key;
+  };
+  // Of tags with posts, by key, after that one.
+  virtual Task<Result<std::vector<Span>>> spans(std::optional<RingId> after, std::size_t limit) = 0;
+  // Lets go of the oldest posts of a tag: about `count` at a time, all older than `before`. From then on
+  // nothing as old as these is taken for the tag. In digests they still count, so that nobody brings them
+  // back. What there is of the tag after that.
+  virtual Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) = 0;
   // How many entries each hashtag has, by key, from the first after that key on: what its keys weigh.
   struct Weight {
     RingId key;
     std::uint64_t entries = 0;
   };
   virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
-  // Drops up to that many of the oldest entries of a shelf, tombstones included. How many there were.
-  virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit) = 0;
+  // Drops up to that many of the oldest entries of a shelf, tombstones included, and from that time on says
+  // that it was begun at `at`. How many there were.
+  virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) = 0;
   // Keeps a set in place of one that it supersedes; otherwise nothing changes.
   virtual Task<Result<void>> save_set(StorageSet set) = 0;
   virtual Task<Result<std::vector<StorageSet>>> sets() = 0;
+  static constexpr std::uint64_t kOctetsOfEntry = 60;  // about, on the disk (db/history_store.hpp)
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
     std::uint64_t octets = 0;  // of the whole database, if that is one
+    std::uint64_t let_go = 0;  // entries, ever
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

@@ -46,6 +46,14 @@ def main():
     wrong = [row for row in targeting if abs(row["success_simulated"] - row["success_computed"]) > 0.15]
     check("what targeting costs is what it takes", not wrong and len(targeting) == 48, wrong)
 
+    # Seeds in which one relay went before it had asked the others to, or one at rest went back alone: the set never shrank.
+    for seed, nodes, capacity, speed, scale in [(2, 8, 40, 8, 0.5), (1, 8, 20, 10, 0.3)]:
+        crowd = json.loads(run("flash-crowd", "--nodes", str(nodes), "--subscribers", "6", "--subscribed-nodes", "2", "--capacity", str(capacity),
+                               "--speed", str(speed), "--scale", str(scale), "--seed", str(seed), "--json", "-").stdout)
+        check("a flash crowd loses no post", crowd["lost"] == 0 and crowd["acknowledged"] == crowd["posts"] > 300, crowd)
+        check("its relays come and go again", crowd["r_max"] >= 4 and crowd["r_end"] == 2, crowd)
+        check("nobody waits for two minutes", crowd["delay_max_s"] <= 120, crowd)
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "nodes.tsv").write_text("domain\taddress\tweight\na.example\t2001:db8:1::1\t3\nb.example\t2001:db8:2::1\t1\n")

@@ -157,6 +157,46 @@ TEST_F(Reconcile, AnHourThatIsTooLargeForOneAnswerComesInSeveral) {
   EXPECT_EQ(all(here()), all(there()));
 }
 
+TEST_F(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
+  std::vector<HistoryEntry> entries;
+  for (std::uint64_t i = 0; i < 2'000; ++i) entries.push_back(post(i, 5));
+  put(here(), entries);
+  put(there(), entries);
+  const auto left = must(here().let_go("tag3", 150, WallTime::max()));
+  EXPECT_EQ(left.posts, 250U);
+  EXPECT_EQ(all(here()).size(), 1'850U);
+  const auto bucket = must(here().bucket("tag3", storage::hour_of(left.oldest), std::nullopt, 1));
+  EXPECT_LE(bucket.kept_from, left.oldest);
+  EXPECT_GT(bucket.kept_from, WallTime());
+  for (auto* asks : {&here(), &there()}) {
+    const auto done = take(*asks, asks == &here() ? there() : here());
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->questions, 1U);
+    EXPECT_EQ(done->entries, 0U);
+  }
+  EXPECT_EQ(all(there()).size(), 2'000U);
+  EXPECT_EQ(must(here().totals()).entries, 1'850U);
+  EXPECT_EQ(must(here().totals()).let_go, 150U);
+  // A real difference beside it is found, and only that changes anything.
+  put(there(), {post(9'999, 5)});
+  ASSERT_TRUE(take(here(), there()));
+  EXPECT_EQ(all(here()).size(), 1'851U);
+}
+
+TEST_F(Reconcile, APostThatOneTookDownStaysWithTheOthers) {
+  put(here(), {post(1, 1), post(2, 1)});
+  put(there(), {post(1, 1), post(2, 1)});
+  must(here().take_down({"net", "https://a.example/actor", "tag0", post(1, 1).uri, "why", at(1), "s"}));
+  EXPECT_EQ(all(here()).size(), 1U);
+  EXPECT_EQ(must(here().take_down_of("tag0", storage::post_id(post(1, 1).uri)))->reason, "why");
+  for (auto* asks : {&here(), &there()}) {
+    const auto done = take(*asks, asks == &here() ? there() : here());
+    EXPECT_EQ(done->entries, 0U);
+  }
+  EXPECT_EQ(all(here()).size(), 1U);
+  EXPECT_EQ(all(there()).size(), 2U);
+}
+
 TEST_F(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
   put(here(), {post(1, 1)});
   const auto before = all(here());

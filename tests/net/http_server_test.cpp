@@ -366,5 +366,87 @@ TEST_F(ControlSocketTest, ReplacesAStaleSocketOnly) {
   std::filesystem::remove(path);
 }
 
+// Gives `pieces`, then ends; or waits for ever.
+class Pieces final : public HttpStream {
+ public:
+  Pieces(std::vector<std::string> pieces, bool endless) : pieces_(std::move(pieces)), endless_(endless) {}
+  Task<std::optional<std::string>> next() override {
+    if (given_ < pieces_.size()) co_return pieces_[given_++];
+    if (!endless_ || closed) co_return std::nullopt;
+    boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, std::chrono::milliseconds(20));
+    co_await timer.async_wait(boost::asio::use_awaitable);
+    co_return heard.empty() ? std::string() : std::exchange(heard, "");
+  }
+  void receive(std::string message) override { heard = "heard " + message; }
+  void close() override { closed = true; }
+  std::string heard;
+  bool closed = false;
+
+ private:
+  std::vector<std::string> pieces_;
+  bool endless_;
+  std::size_t given_ = 0;
+};
+
+HttpHandler streaming(std::shared_ptr<Pieces> pieces, int status = 200) {
+  return [pieces, status](HttpRequest) -> Task<HttpResponse> {
+    HttpResponse response;
+    response.status = status;
+    response.stream = pieces;
+    co_return response;
+  };
+}
+
+TEST_F(PlainServerTest, WritesAStreamInChunks) {
+  const auto pieces = std::make_shared<Pieces>(std::vector<std::string>{"one", "", "three"}, false);
+  serve(plain(), streaming(pieces));
+  const std::string answer = dialogue("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(answer.find("Transfer-Encoding: chunked"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n"), std::string::npos) << answer;
+}
+
+TEST_F(PlainServerTest, WritesAStreamToHttp10UntilTheEnd) {
+  serve(plain(), streaming(std::make_shared<Pieces>(std::vector<std::string>{"one", "two"}, false)));
+  const std::string answer = dialogue("GET / HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(answer.find("Transfer-Encoding"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\nonetwo")) << answer;
+}
+
+TEST_F(PlainServerTest, CutsOffAReaderWhoDoesNotRead) {
+  auto options = plain();
+  options.stream_timeout = std::chrono::milliseconds(300);
+  const auto pieces =
+      std::make_shared<Pieces>(std::vector<std::string>(200, std::string(1U << 20U, 'x')), true);
+  serve(options, streaming(pieces));
+  const bool closed = while_serving([&] {
+    const RawPeer peer(server->port());
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < 100 && !pieces->closed; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return pieces->closed;
+  });
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(PlainServerTest, SpeaksWebSocketBothWays) {
+  const auto pieces = std::make_shared<Pieces>(std::vector<std::string>{"hello"}, true);
+  serve(plain(), streaming(pieces, 101));
+  const std::string answer = while_serving([&] {
+    const RawPeer peer(server->port());
+    peer.say(
+        "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+    std::string heard = peer.hear_until("hello");
+    // A masked text frame "abc", with a mask of zeros.
+    peer.say(std::string("\x81\x83\0\0\0\0abc", 9));
+    heard += peer.hear_until("heard abc");
+    return heard;
+  });
+  EXPECT_NE(answer.find("101 Switching Protocols"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), std::string::npos) << "RFC 6455, 1.3";
+  EXPECT_NE(answer.find("\x81\x05hello"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("\x81\x09heard abc"), std::string::npos) << answer;
+}
+
 }  // namespace
 }  // namespace tagring::net

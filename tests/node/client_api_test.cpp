@@ -271,6 +271,27 @@ TEST_F(Reading, SearchFindsHashtagsAndPosts) {
   EXPECT_EQ(get("/api/v2/search").status, 400);
 }
 
+TEST_F(Reading, FeedsForFeedReaders) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z", [](json::object& note) {
+    note["content"] = "<p>a & b ]]></p>";
+    note["summary"] = "careful";
+    note["attachment"] = json::array{json::object{
+        {"type", "Image"}, {"mediaType", "image/png"}, {"url", "https://home.example/1.png?a&b"}}};
+  });
+  const HttpResponse rss = get("/tags/cats.rss");
+  EXPECT_EQ(rss.headers.find("Content-Type"), "application/rss+xml; charset=utf-8");
+  EXPECT_THAT(rss.body, HasSubstr("<guid isPermaLink=\"false\">https://home.example/notes/1</guid>"));
+  EXPECT_THAT(rss.body, HasSubstr("<pubDate>Tue, 30 Dec 2025 10:00:00 GMT</pubDate>"));
+  EXPECT_THAT(rss.body, HasSubstr("careful&lt;/p&gt;&lt;hr&gt;&lt;p&gt;a &amp;amp; b"));
+  EXPECT_THAT(rss.body, HasSubstr("https://home.example/1.png?a&amp;b"));
+  const HttpResponse atom = get("/tags/cats.atom");
+  EXPECT_EQ(atom.headers.find("Content-Type"), "application/atom+xml; charset=utf-8");
+  EXPECT_THAT(atom.body, HasSubstr("<id>https://home.example/notes/1</id>"));
+  EXPECT_THAT(atom.body, HasSubstr("<updated>2025-12-30T10:00:00.000Z</updated>"));
+  EXPECT_THAT(get("/tags/nothing.atom").body, Not(HasSubstr("<entry>")));
+  EXPECT_EQ(get("/tags/%21.rss").status, 422);
+}
+
 TEST_F(Reading, AHashtagThatIsBlockedIsNotShown) {
   publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   EXPECT_EQ(control("/blocks/add", R"({"kind":"tag","what":"cats","reason":"a brand"})").status, 200);

@@ -346,6 +346,8 @@ TEST_F(TokenFile, IsRefusedIfItIsMissingShortOrReadByOthers) {
   EXPECT_NE(load().error().message.find("cannot read"), std::string::npos);
   write("short", kOwner);
   EXPECT_NE(load().error().message.find("16 characters or more"), std::string::npos);
+  write("correct horse battery staple", kOwner);
+  EXPECT_NE(load().error().message.find("neither spaces"), std::string::npos);
   write("correct-horse-battery", kOwner | std::filesystem::perms::group_read);
   EXPECT_NE(load().error().message.find("others may read it: chmod 600"), std::string::npos);
 }

@@ -377,5 +377,38 @@ TEST_F(Keys, OwnActorsAreServedToAnybody) {
   EXPECT_THAT(internet.calls, IsEmpty());
 }
 
+// --- clocks ------------------------------------------------------------------------------------------------
+
+class WrongClock : public NodeTest {
+ protected:
+  [[nodiscard]] int status_of(WallTime signed_on) {
+    const std::string uri = author.id + "/" + std::to_string(++posts);
+    return ask(signed_at(signed_on, author, create_text({uri, author.id, {"caturday"}}))).status;
+  }
+
+  Author author = make_author("https://home.example/users/alice");
+  std::size_t posts = 0;
+};
+
+TEST_F(WrongClock, WhoStartsWithAFastOneHearsOthersAsSoonAsItIsSet) {
+  clock.set_skew(std::chrono::hours(1));
+  start(config());
+  settle();
+  EXPECT_EQ(status_of(loop.wall_now()), 401);
+  clock.set_skew(Duration::zero());
+  EXPECT_EQ(status_of(loop.wall_now()), 202);
+}
+
+TEST_F(WrongClock, WhatWasSignedBeforeTheStartStaysOutWhenASlowOneIsSet) {
+  const WallTime before = loop.wall_now();
+  settle();
+  clock.set_skew(-std::chrono::hours(1));
+  start(config());
+  clock.set_skew(Duration::zero());
+  settle();
+  EXPECT_EQ(status_of(before), 401);
+  EXPECT_EQ(status_of(loop.wall_now()), 202);
+}
+
 }  // namespace
 }  // namespace tagring::node

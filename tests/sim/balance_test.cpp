@@ -1,28 +1,12 @@
 // Nodes that choose their places on the rings while posts go through them: loads even out, and no post is
 // lost or told twice.
-#include <algorithm>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <set>
 
 #include "sim/world.hpp"
+#include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
 namespace {
-
-std::multiset<std::string> live_posts(const World& world, const std::string& tag) {
-  std::multiset<std::string> uris;
-  for (const World::Post& post : world.posts()) {
-    if (!post.deleted && std::ranges::find(post.tags, tag) != post.tags.end()) uris.insert(post.uri);
-  }
-  return uris;
-}
-
-std::multiset<std::string> uris_of(const std::vector<storage::HistoryEntry>& entries) {
-  std::multiset<std::string> uris;
-  for (const auto& entry : entries) uris.insert(entry.uri);
-  return uris;
-}
 
 struct Storage {
   double over = 0;  // octets above capacity

@@ -231,6 +231,32 @@ TEST(Disk, AFullDiskRefusesWritesAndChangesNothingUntilThereIsRoomAgain) {
   EXPECT_TRUE(dump(*pair.stores) == dump(*pair.reference));
 }
 
+TEST(Disk, IsReportedOnceWhenItIsFullAndOnceWhenItIsNot) {
+  const db::ManualClock clock;
+  Disk disk(Rng(6), clock);
+  std::vector<std::string> reports;
+  db::DatabaseOptions options;
+  options.path = "node.db";
+  options.vfs = disk.vfs();
+  options.mode = db::Mode::kInline;
+  options.on_trouble = [&](const Error* error) {
+    reports.push_back(error != nullptr ? error->message : "well");
+  };
+  auto stores = db::open_stores(std::move(options), clock);
+  ASSERT_TRUE(stores);
+  ASSERT_TRUE(random_write(**stores, 1));
+  EXPECT_TRUE(reports.empty());
+  disk.set_capacity(disk.size());
+  std::size_t refused = 0;  // there is room for some, and some change nothing
+  for (std::uint64_t seed = 2; refused < 5; ++seed) refused += random_write(**stores, seed) ? 0 : 1;
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_TRUE(reports.front().contains("disk is full")) << reports.front();
+  disk.set_capacity(1U << 30U);
+  for (std::uint64_t seed = 100; seed < 110; ++seed) EXPECT_TRUE(random_write(**stores, seed));
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports.back(), "well");
+}
+
 TEST(Disk, TheSameSeedGivesTheSameRun) {
   const auto run_once = [](std::uint64_t seed) {
     Pair pair(seed);

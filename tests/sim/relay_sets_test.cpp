@@ -8,6 +8,7 @@
 
 #include "sim/flash_crowd.hpp"
 #include "sim/world.hpp"
+#include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -22,19 +23,6 @@ unsigned relays(World& world) {
       most = std::max(most, set.at("relays").to_number<unsigned>());
   }
   return most;
-}
-
-void subscribe(World& world, std::size_t i) {
-  const auto wanted = world.await(world.node(i).subscriber().want({kTag}, "admin"), std::chrono::seconds(10));
-  ASSERT_TRUE(wanted && *wanted);
-}
-
-std::multiset<std::string> live_posts(const World& world) {
-  std::multiset<std::string> uris;
-  for (const World::Post& post : world.posts()) {
-    if (!post.deleted) uris.insert(post.uri);
-  }
-  return uris;
 }
 
 struct Crowd {
@@ -61,7 +49,7 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
   for (std::size_t i = 0; i < crowd.nodes; ++i) world.start_node(i);
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   const std::vector<std::size_t> subscribers = {1, 4, 7, 10, 13};
-  for (const std::size_t i : subscribers) subscribe(world, i);
+  for (const std::size_t i : subscribers) subscribe(world, i, {kTag});
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
 
   world.faults.loss = crowd.loss;
@@ -101,7 +89,7 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }))
       << world.unrest() << ", seed " << seed;
   for (const std::size_t i : subscribers) {
-    EXPECT_EQ(world.feed(i, kTag), live_posts(world)) << "seed " << seed << ", node " << i;
+    EXPECT_EQ(world.feed(i, kTag), live_posts(world, kTag)) << "seed " << seed << ", node " << i;
     EXPECT_LE(world.node(i).subscriber().subscriptions(), crowd.at_rest) << "seed " << seed << ", node " << i;
   }
   return most;

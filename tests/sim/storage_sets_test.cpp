@@ -1,14 +1,12 @@
 // Sets of storage owners that grow and shrink with what a hashtag's history weighs, with whole nodes: history
 // is complete and in order through every node before, during and after, and what is removed stays so.
 
-#include <algorithm>
 #include <cstdlib>
-#include <gtest/gtest.h>
 #include <map>
-#include <set>
 
 #include "node/storage_place.hpp"
-#include "sim/world.hpp"
+#include "storage/evidence.hpp"
+#include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -41,8 +39,7 @@ void expect_history(World& world, std::size_t reader, const std::set<std::string
   const auto history = world.history(reader, kTag, 40);
   ASSERT_TRUE(history) << "node " << reader << " cannot read the history";
   EXPECT_TRUE(std::ranges::is_sorted(*history, storage::newer));
-  std::multiset<std::string> seen;
-  for (const storage::HistoryEntry& entry : *history) seen.insert(entry.uri);
+  const std::multiset<std::string> seen = uris_of(*history);
   for (const std::string& uri : must) EXPECT_EQ(seen.count(uri), 1U) << uri << " through node " << reader;
   for (const std::string& uri : must_not) EXPECT_EQ(seen.count(uri), 0U) << uri << " through node " << reader;
 }
@@ -70,6 +67,7 @@ class Grown {
     unsigned at_rest = 4;
     double loss = 0;
     bool crashes = false;
+    Drops drops = nullptr;  // as storage owner
   };
 
   Grown(std::uint64_t seed, Options options) : options_(options), rng_(seed * 31 + 7) {
@@ -81,6 +79,7 @@ class Grown {
     world.storage_cooldown_seconds = 60;
     world.reconcile = std::chrono::minutes(5);
     world.storage_capacity = [this](std::size_t) { return capacity_; };
+    world.drops_stored = options.drops;
     world.log = std::getenv("TAGRING_LOG") != nullptr;
     world_.emplace(seed, world);
     for (std::size_t i = 0; i < options.nodes; ++i) world_->start_node(i);
@@ -133,10 +132,61 @@ class Grown {
     EXPECT_TRUE(world_->run_until(std::chrono::minutes(30), [&] { return world_->is_quiet(); }))
         << world_->unrest();
     for (const World::Post& post : world_->posts()) {
-      if (post.deleted) must_.erase(post.uri);
-      (post.deleted ? must_not_ : must_).insert(post.uri);
+      const bool is_gone = post.deleted || hidden_.contains(post.uri);
+      if (is_gone) must_.erase(post.uri);
+      (is_gone ? must_not_ : must_).insert(post.uri);
     }
     for (std::size_t reader = 0; reader < options_.nodes; reader += 5) check(reader);
+  }
+
+  // By the administrators of all nodes that have it. How many these are.
+  std::size_t take_down(const std::string& uri) {
+    std::size_t count = 0;
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/takedown";
+    request.body = json::serialize(json::object{{"tag", kTag}, {"uri", uri}, {"reason", "a court said so"}});
+    for (std::size_t i = 0; i < options_.nodes; ++i) {
+      const auto answer = world_->await(world_->node(i).control(request), std::chrono::seconds(30));
+      count += answer && answer->status == 200 ? 1 : 0;
+    }
+    hidden_.insert(uri);
+    return count;
+  }
+
+  struct Findings {
+    std::map<std::string, std::size_t> kinds;
+    std::set<std::string> named;              // owners
+    std::vector<storage::Evidence> evidence;  // that holds
+    std::size_t owners = 0;                   // that were asked
+    std::size_t live = 0;
+    std::set<std::string> errors;
+  };
+  Findings audit(std::size_t auditor) {
+    HttpRequest request;
+    request.target = std::string("/audit?tag=") + kTag;
+    const auto answer =
+        world_->await(world_->node(auditor).control(std::move(request)), std::chrono::minutes(5));
+    const auto report = answer ? json::parse_object(answer->body) : fail(ErrorCode::kTimedOut, "no answer");
+    Findings found;
+    EXPECT_TRUE(report);
+    if (!report) return found;
+    json::for_each(json::find(*report, "owners"), [&](const json::value& line) {
+      ++found.owners;
+      found.live += static_cast<std::size_t>(json::get_int(line.get_object(), "live").value_or(0));
+      const auto error = json::get_string(line.get_object(), "error");
+      if (error) found.errors.insert(*error);
+    });
+    json::for_each(json::find(*report, "findings"), [&](const json::value& element) {
+      const json::object& finding = element.get_object();
+      ++found.kinds[json::get_string(finding, "kind").value_or("")];
+      found.named.insert(json::get_string(finding, "owner").value_or(""));
+      const json::object* object = json::get_object(finding, "evidence");
+      const auto evidence =
+          object == nullptr ? fail(ErrorCode::kNotFound, "") : storage::evidence_from_json(*object);
+      if (evidence && storage::check(*evidence)) found.evidence.push_back(*evidence);
+    });
+    return found;
   }
 
   // All nodes are given more room, one after the other.
@@ -158,7 +208,12 @@ class Grown {
   std::optional<World> world_;
   std::set<std::string> must_;
   std::set<std::string> must_not_;
+  std::set<std::string> hidden_;  // taken down
 };
+
+unsigned slot_now(World& world, const std::string& uri) {
+  return node::slot_of_post(uri, 4, numbers(world).replicas);
+}
 
 TEST(StorageSets, DoubleWhenAHashtagOutgrowsItsOwnersAndHistoryStaysWhole) {
   Grown grown(1, {});
@@ -169,6 +224,66 @@ TEST(StorageSets, DoubleWhenAHashtagOutgrowsItsOwnersAndHistoryStaysWhole) {
   const std::vector<std::size_t> counts = held(grown.world(), 24);
   EXPECT_GT(std::ranges::count_if(counts, [](std::size_t count) { return count > 0; }), 4);
   EXPECT_LT(std::ranges::max(counts), grown.world().posts().size()) << "nobody has all of it any more";
+}
+
+TEST(StorageSets, ACursorStaysGoodWhileTheHashtagIsDivided) {
+  Grown grown(8, {});
+  World& world = grown.world();
+  grown.publish(25);
+  ASSERT_EQ(numbers(world).replicas, 0U);  // nobody keeps another set than at rest
+  const std::size_t before = world.posts().size();
+  std::vector<storage::HistoryEntry> read;
+  std::optional<storage::HistoryCursor> cursor;
+  for (std::size_t page = 0;; ++page) {
+    const auto answer = world.await(world.node(page % 24).history().query(*Tag::parse(kTag), cursor, 4),
+                                    std::chrono::seconds(30));
+    ASSERT_TRUE(answer && *answer);
+    read.insert(read.end(), (*answer)->entries.begin(), (*answer)->entries.end());
+    if (!(*answer)->more) break;
+    cursor = (*answer)->next;
+    for (int n = 0; n < 20; ++n) {
+      world.publish(static_cast<std::size_t>(n), {kTag});
+      world.loop.run_for(std::chrono::milliseconds(500));
+    }
+  }
+  EXPECT_GE(numbers(world).replicas, 8U);
+  EXPECT_TRUE(std::ranges::is_sorted(read, storage::newer));
+  std::multiset<std::string> expected;
+  for (std::size_t i = 0; i < before; ++i) {
+    if (!world.posts()[i].deleted) expected.insert(world.posts()[i].uri);
+  }
+  EXPECT_EQ(uris_of(read), expected);
+}
+
+TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
+  std::size_t dropper = SIZE_MAX;
+  Grown::Options options;
+  options.drops = [&](std::size_t node, const std::string&) { return node == dropper; };
+  Grown grown(9, options);
+  World& world = grown.world();
+  grown.publish(100);
+  ASSERT_GE(numbers(world).replicas, 8U);
+  world.loop.run_for(std::chrono::minutes(11));  // a relay has that long
+  const Grown::Findings honest = grown.audit(3);
+  EXPECT_EQ(honest.kinds, (std::map<std::string, std::size_t>()));
+  EXPECT_EQ(honest.errors, std::set<std::string>());
+  EXPECT_GE(honest.owners, 6U);
+  EXPECT_GT(honest.live, 2 * world.posts().size());
+  // From now on an owner of the part that was split off drops what it takes.
+  const unsigned slot = node::slots_of_set(4, numbers(world).replicas).back();
+  const RingId key = replica_key(storage::shelf_key(Tag::parse(kTag)->key(), slot), 1, 4);
+  for (const std::size_t i : world.up()) {
+    if (world.node(i).rings().of(Ring::kStorage).owning(key) != nullptr) dropper = i;
+  }
+  ASSERT_NE(dropper, SIZE_MAX);
+  grown.publish(20);
+  const Grown::Findings found = grown.audit((dropper + 1) % 24);
+  EXPECT_GT(found.evidence.size(), 2U);
+  EXPECT_EQ(found.kinds, (std::map<std::string, std::size_t>{{"omitted", found.evidence.size()}}));
+  EXPECT_EQ(found.named, std::set{"https://tags.n" + std::to_string(dropper) + ".example"});
+  EXPECT_TRUE(std::ranges::any_of(found.evidence, [&](const storage::Evidence& evidence) {
+    return evidence.head.slot == slot && evidence.receipt.item.slot == slot;
+  }));
 }
 
 TEST(StorageSets, ARemovalAfterADoublingReachesPostsFromBefore) {
@@ -205,6 +320,16 @@ TEST(StorageSets, HalveWhenThereIsRoomAgainAndMergeWhatWasApart) {
   Grown grown(4, {});
   grown.publish(150);
   ASSERT_GE(numbers(grown.world()).replicas, 8U);
+  // One from before, and the last one of another part.
+  const auto& posts = grown.world().posts();
+  const auto early = std::ranges::find_if(posts, [](const World::Post& post) { return !post.deletion_sent; });
+  const auto late = std::ranges::find_if(posts.rbegin(), posts.rend(), [&](const World::Post& post) {
+    return !post.deletion_sent && slot_now(grown.world(), post.uri) != 0;
+  });
+  EXPECT_EQ(grown.take_down(early->uri), 4U);
+  EXPECT_EQ(grown.take_down(late->uri), 4U);
+  grown.settle();
+  EXPECT_EQ(grown.audit(0).kinds, (std::map<std::string, std::size_t>{{"taken_down", 8}}));
   grown.give_room();
   const bool at_rest = grown.world().run_until(std::chrono::minutes(30), [&] {
     const Numbers now = numbers(grown.world());
@@ -216,7 +341,10 @@ TEST(StorageSets, HalveWhenThereIsRoomAgainAndMergeWhatWasApart) {
   const std::vector<std::size_t> counts = held(grown.world(), 24);
   EXPECT_LE(std::ranges::count_if(counts, [](std::size_t count) { return count > 0; }), 8)
       << "owners that are none any more have dropped what they had handed over";
-  EXPECT_EQ(std::ranges::max(counts), grown.world().posts().size());
+  EXPECT_EQ(std::ranges::max(counts), grown.world().posts().size() - 2) << "but what was taken down";
+  // What was signed for parts that are no more accuses nobody.
+  const auto kinds = grown.audit(0).kinds;
+  EXPECT_FALSE(kinds.contains("omitted") || kinds.contains("not_handed_over") || kinds.contains("missing"));
 }
 
 TEST(StorageSets, OfNetworksThatKeepOneOrTwoCopiesAreDividedToo) {

@@ -1,36 +1,12 @@
 // Whole nodes on a virtual internet: what is published reaches every subscriber and the history, whatever
 // breaks on the way.
 
-#include "sim/world.hpp"
-
-#include <algorithm>
 #include <cstdlib>
-#include <gtest/gtest.h>
-#include <set>
+
+#include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
 namespace {
-
-// Lets time pass until `done`, at most `limit`.
-void subscribe(World& world, std::size_t i, std::vector<std::string> tags) {
-  const auto wanted =
-      world.await(world.node(i).subscriber().want(std::move(tags), "admin"), std::chrono::seconds(10));
-  ASSERT_TRUE(wanted && *wanted);
-}
-
-std::multiset<std::string> live_posts(const World& world, const std::string& tag) {
-  std::multiset<std::string> uris;
-  for (const World::Post& post : world.posts()) {
-    if (!post.deleted && std::ranges::find(post.tags, tag) != post.tags.end()) uris.insert(post.uri);
-  }
-  return uris;
-}
-
-std::multiset<std::string> uris_of(const std::vector<storage::HistoryEntry>& entries) {
-  std::multiset<std::string> uris;
-  for (const auto& entry : entries) uris.insert(entry.uri);
-  return uris;
-}
 
 TEST(World, PostsReachSubscribersAndHistoryAndDeletionsFollow) {
   World world(1, WorldOptions{});

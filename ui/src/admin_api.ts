@@ -59,6 +59,8 @@ export interface RingStatus {
   serving: boolean;
   share: number;
   estimated_vservers: number;
+  load: number;
+  capacity: number;
 }
 
 export interface NodeStatus {

@@ -7,7 +7,8 @@ const SIZE = 360;
 const MIDDLE = SIZE / 2;
 const RADIUS = 128;
 const NAME = 16;
-const CLOSE = 0.04; // of the circle
+const LINE = 15;
+const LETTER = 7;
 
 /** Of the circle, clockwise from the top. */
 function fraction(id: string): number {
@@ -35,23 +36,53 @@ function neighbours(vservers: Vserver[]): Contact[] {
   return [...found.values()].filter((contact) => !vservers.some(({ self }) => same(self, contact))).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** How far outside of the ring each name stands, so that those of close neighbours do not cover each other. */
-function distances(contacts: Contact[]): number[] {
-  const out: number[] = [];
-  contacts.forEach((contact, i) => {
-    const before = contacts[i - 1];
-    const close = before && fraction(contact.id) - fraction(before.id) < CLOSE;
-    out.push(close && out[i - 1] === NAME ? NAME + 16 : NAME);
-  });
-  return out;
-}
-
 const label = (contact: Contact) => `${contact.host}/${contact.vserver}`;
 const short = (host: string) => host.replace(/^tags\./, "").split(".")[0] ?? host;
 
+interface Name {
+  text: string;
+  x: number;
+  y: number;
+  anchor: "start" | "middle" | "end";
+}
+
+function overlap(a: Name, b: Name): boolean {
+  const left = ({ text, x, anchor }: Name) => x - (anchor === "start" ? 0 : text.length * LETTER * (anchor === "end" ? 1 : 0.5));
+  const apart = Math.abs(a.y - b.y) >= LINE || left(a) + a.text.length * LETTER <= left(b) || left(b) + b.text.length * LETTER <= left(a);
+  return !apart;
+}
+
+/** Where the names of neighbours stand: outside of the ring, further out where they would cover another. */
+function names(contacts: Contact[]): Name[] {
+  const placed: Name[] = [];
+  for (const contact of contacts) {
+    const text = short(contact.host);
+    const at = (distance: number): Name => {
+      const [x, y] = place(fraction(contact.id), RADIUS + distance);
+      return { text, x, y: y + 4, anchor: Math.abs(x - MIDDLE) < 30 ? "middle" : x > MIDDLE ? "start" : "end" };
+    };
+    const free = [NAME, NAME + LINE, NAME + 2 * LINE].map(at).find((name) => !placed.some((other) => overlap(name, other)));
+    placed.push(free ?? at(NAME));
+  }
+  return placed;
+}
+
+/** "1.5 kB" */
+function octets(count: number): string {
+  const unit = count >= 1e9 ? 3 : count >= 1e6 ? 2 : count >= 1e3 ? 1 : 0;
+  return `${(count / 1000 ** unit).toFixed(unit && 1)} ${["B", "kB", "MB", "GB"][unit]}`;
+}
+
+/** What the node bears on a ring, of what it can. */
+function load(name: string, { load: bears, capacity }: RingStatus): string {
+  const per = name === "relay" ? "/s" : "";
+  const what = name === "relay" ? "sends" : "stores";
+  return `${what} ${octets(bears)}${per} of ${octets(capacity)}${per}`;
+}
+
 function Picture({ name, vservers, status }: { name: string; vservers: Vserver[]; status: RingStatus | undefined }) {
   const others = neighbours(vservers);
-  const names = distances(others);
+  const places = names(others);
   const share = ((status?.share ?? 0) * 100).toFixed(1);
   const healthy = vservers.every((vserver) => vserver.member && vserver.serving);
   const summary = `The ${name} ring: ${vservers.length} vservers of this node serve ${share} % of it; ${others.length} neighbours are known`;
@@ -66,14 +97,13 @@ function Picture({ name, vservers, status }: { name: string; vservers: Vserver[]
           </g>
         ))}
         {others.map((contact, i) => {
-          const at = fraction(contact.id);
-          const [x, y] = place(at, RADIUS);
-          const [tx, ty] = place(at, RADIUS + (names[i] ?? NAME));
+          const [x, y] = place(fraction(contact.id), RADIUS);
+          const name = places[i]!;
           return (
             <g key={contact.id}>
               <circle class="other" cx={x} cy={y} r={5} />
-              <text x={tx} y={ty + 4} text-anchor={Math.abs(tx - MIDDLE) < 30 ? "middle" : tx > MIDDLE ? "start" : "end"}>
-                {short(contact.host)}
+              <text x={name.x} y={name.y} text-anchor={name.anchor}>
+                {name.text}
               </text>
               <title>{label(contact)}</title>
             </g>
@@ -99,8 +129,14 @@ function Picture({ name, vservers, status }: { name: string; vservers: Vserver[]
         <b>{name} ring</b>
         <br />
         <span class="muted">
-          about {status?.estimated_vservers ?? "?"} vservers, {others.length} known here
+          about {status ? Math.round(status.estimated_vservers) : "?"} vservers, {others.length} known here
         </span>
+        {status && (
+          <>
+            <br />
+            <span class={status.load > status.capacity ? "warn" : "muted"}>{load(name, status)}</span>
+          </>
+        )}
       </figcaption>
     </figure>
   );

@@ -19,6 +19,7 @@ export async function launch(hosts) {
 export async function open(browser, node, options = {}) {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: node, locale: "en-GB", ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(90_000); // machines may be busy
   page.foreign = new Set();
   page.problems = [];
   page.on("request", (request) => request.url().startsWith(`${node}/`) || page.foreign.add(new URL(request.url()).host));

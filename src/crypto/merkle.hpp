@@ -1,0 +1,26 @@
+// Hash trees as in Certificate Transparency (RFC 6962 §2.1, RFC 9162 §2.1) on SHA-256: one hash stands for a
+// list, and a short path shows that something is at a place in it. Leaves and inner nodes are hashed
+// differently, so that neither passes for the other.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "crypto/hash.hpp"
+
+namespace tagring::crypto {
+
+// SHA-256(0x00 ‖ data).
+Hash256 leaf_hash(std::string_view data);
+
+// Of a list of leaf hashes; that of the empty list is SHA-256 of nothing.
+Hash256 tree_root(std::span<const Hash256> leaves);
+
+// The hashes beside the way from a leaf to the root, lowest first. `index` must be in the list.
+std::vector<Hash256> tree_path(std::span<const Hash256> leaves, std::size_t index);
+
+// Whether the list of that size and root has that leaf hash at that place.
+bool is_in_tree(const Hash256& leaf, std::uint64_t index, std::uint64_t size, std::span<const Hash256> path,
+                const Hash256& root);
+
+}  // namespace tagring::crypto

@@ -1,0 +1,23 @@
+// storage::ReceiptStore on SQLite.
+#pragma once
+
+#include "db/database.hpp"
+#include "storage/receipt_store.hpp"
+
+namespace tagring::db {
+
+class SqliteReceiptStore final : public storage::ReceiptStore {
+ public:
+  // The database must outlive it.
+  explicit SqliteReceiptStore(Database& database) : database_(database) {}
+
+  Task<Result<void>> keep(storage::KeptReceipt receipt, WallTime now, Limits limits) override;
+  Task<Result<std::vector<storage::KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
+                                                           std::size_t limit) override;
+  Task<Result<Totals>> totals() override;
+
+ private:
+  Database& database_;
+};
+
+}  // namespace tagring::db

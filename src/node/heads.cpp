@@ -1,0 +1,158 @@
+#include "node/heads.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ranges>
+
+#include "base/url.hpp"
+#include "node/results.hpp"
+
+namespace tagring::node {
+namespace {
+
+using storage::Head;
+using storage::HeadLeaf;
+using storage::HeadProof;
+using storage::PostState;
+
+constexpr std::size_t kPage = 1'000;
+constexpr std::size_t kCachedMax = 200'000;  // leaves of all hours that are remembered
+constexpr std::size_t kAnsweringMax = 8;     // at a time: each may read an hour, and signs
+
+PostState state_of(const storage::HistoryEntry& entry) {
+  if (entry.taken_down) return PostState::kTakenDown;
+  return entry.removed ? PostState::kRemoved : PostState::kLive;
+}
+
+struct Counted {
+  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  std::size_t& count_;
+};
+
+}  // namespace
+
+Task<HttpResponse> Heads::answer(HttpRequest request) {
+  const std::size_t mark = request.target.find('?');
+  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  const std::string hour_text = query_value(query, "hour");
+  std::int64_t hour = 0;
+  const auto [end, error] = std::from_chars(hour_text.data(), hour_text.data() + hour_text.size(), hour);
+  constexpr std::int64_t kHourMax = std::int64_t{1} << 32U;
+  if (error != std::errc() || end != hour_text.data() + hour_text.size() || hour < 0 || hour > kHourMax)
+    co_return error_response({ErrorCode::kInvalid, "'hour' must be a number of hours since 1970"});
+  std::vector<crypto::Hash256> ids;
+  const std::string list = query_value(query, "id");
+  for (const auto part : std::views::split(list, ',')) {
+    const auto id = storage::hash_from(std::string_view(part));
+    if (!id || ids.size() == kIdsMax)
+      co_return error_response(
+          {ErrorCode::kInvalid, "'id' must be up to 16 hashes of URIs, with commas between"});
+    ids.push_back(*id);
+  }
+  Result<storage::Shelf> shelf = sets_.shelf_of(query);
+  if (shelf && !sets_.is_in_reach(*shelf))
+    shelf = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
+  if (!shelf) co_return error_response(shelf.error());
+  if (answering_ >= kAnsweringMax) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
+  const Counted counted(answering_);
+  Result<json::object> proven = co_await prove(*shelf, hour, std::move(ids));
+  if (!proven) co_return error_response(proven.error());
+  for (auto& [name, value] : sets_.news({shelf->tag})) (*proven)[name] = std::move(value);
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*proven);
+  co_return response;
+}
+
+Task<Result<json::object>> Heads::prove(storage::Shelf shelf, std::int64_t hour,
+                                        std::vector<crypto::Hash256> ids) {
+  const WallTime at = notary_.now();
+  CO_TRY(const BucketPtr bucket, co_await this->bucket(shelf, hour));
+  Head head{notary_.network(),     notary_.actor(), shelf.tag, hour,       bucket->kept_from, at,
+            bucket->leaves.size(), bucket->root,    {},        shelf.slot, bucket->begun};
+  head.signature = co_await notary_.sign(head.signed_text());
+  const std::vector<HeadProof> found = co_await workers_.run([bucket, ids] {
+    std::vector<HeadProof> proofs;
+    for (const crypto::Hash256& id : ids)
+      proofs.push_back(storage::prove(bucket->leaves, bucket->hashes, id));
+    return proofs;
+  });
+  json::array proofs;
+  json::array notices;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    proofs.push_back(storage::to_json(found[i]));
+    if (!found[i].here || found[i].here->state != PostState::kTakenDown) continue;
+    CO_TRY(const auto notice, co_await history_.take_down_of(shelf.tag, ids[i]));
+    if (notice) notices.push_back(storage::to_json(*notice));
+  }
+  json::object result = {{"head", storage::to_json(head)}, {"proofs", std::move(proofs)}};
+  if (!notices.empty()) result["taken_down"] = std::move(notices);
+  co_return result;
+}
+
+// As it is now. An hour that has not changed since it was asked for is not read again.
+Task<Result<Heads::BucketPtr>> Heads::bucket(storage::Shelf shelf, std::int64_t hour) {
+  CO_TRY(const Tag tag, Tag::parse(shelf.tag));
+  const storage::HourPlace place{storage::shelf_key(tag.key(), shelf.slot), hour};
+  std::vector<storage::HourRange> range{{place, place}};
+  CO_TRY(const std::vector<storage::HourDigest> now, co_await history_.digests(std::move(range), hour));
+  CO_TRY(const storage::HistoryStore::Bucket first,
+         co_await history_.bucket(shelf.name(), hour, std::nullopt, 1));
+  const std::pair name(shelf.name(), hour);
+  const auto known = buckets_.find(name);
+  if (known != buckets_.end() && known->second->digest == now.front() &&
+      known->second->kept_from == first.kept_from && known->second->begun == first.begun)
+    co_return known->second;
+  CO_TRY(BucketPtr fresh, co_await read(shelf, hour, now.front()));
+  if (cached_ + fresh->leaves.size() + 1 > kCachedMax) {
+    buckets_.clear();
+    cached_ = 0;
+  }
+  BucketPtr& slot = buckets_[name];
+  if (slot) cached_ -= slot->leaves.size() + 1;
+  cached_ += fresh->leaves.size() + 1;
+  slot = fresh;
+  co_return fresh;
+}
+
+Task<Result<Heads::BucketPtr>> Heads::read(storage::Shelf shelf, std::int64_t hour,
+                                           storage::HourDigest digest) {
+  auto bucket = std::make_shared<Bucket>();
+  bucket->digest = digest;
+  std::optional<storage::HistoryCursor> after;
+  for (;;) {
+    CO_TRY(const storage::HistoryStore::Bucket page,
+           co_await history_.bucket(shelf.name(), hour, after, kPage));
+    // That of the last page: what was let go meanwhile is older than that.
+    bucket->kept_from = page.kept_from;
+    bucket->begun = page.begun;
+    for (const storage::HistoryEntry& entry : page.entries)
+      bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
+    if (page.entries.size() < kPage) break;
+    after = storage::HistoryCursor::of(page.entries.back());
+  }
+  co_return co_await workers_.run([bucket] {
+    std::ranges::sort(bucket->leaves);
+    bucket->hashes = storage::leaf_hashes(bucket->leaves);
+    bucket->root = crypto::tree_root(bucket->hashes);
+    return BucketPtr(bucket);
+  });
+}
+
+Task<Result<storage::TakeDown>> Heads::take_down(Tag tag, std::string uri, std::string reason) {
+  if (reason.empty() || reason.size() > storage::TakeDown::kReasonMax || reason.contains('\n'))
+    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 octets");
+  const WallTime at = notary_.now();
+  storage::TakeDown notice{
+      notary_.network(), notary_.actor(), tag.canonical(), std::move(uri), std::move(reason), at, {}};
+  notice.signature = co_await notary_.sign(notice.signed_text());
+  CO_TRY_VOID(co_await history_.take_down(notice));
+  buckets_.clear();
+  cached_ = 0;
+  co_return notice;
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,54 @@
+// What this node, as a storage owner, says of the history of a hashtag in an hour, signed: a head, and where
+// in it posts stand or do not (docs/audit.md). And what its administrator takes down, which shows there with
+// the reason.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/notary.hpp"
+#include "node/storage_sets.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::node {
+
+class Heads {
+ public:
+  Heads(storage::HistoryStore& history, const StorageSets& sets, Notary& notary, Workers& workers)
+      : history_(history), sets_(sets), notary_(notary), workers_(workers) {}
+
+  static constexpr std::string_view kPath = "/tagring/v1/history/proof";
+  static constexpr std::size_t kIdsMax = 16;
+
+  // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (storage/shelf.hpp), a proof for
+  // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // Shows the post under that hashtag to nobody any more; readers find the reason here.
+  [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
+
+ private:
+  struct Bucket {
+    storage::HourDigest digest;  // of the time when it was read
+    WallTime kept_from;
+    WallTime begun;
+    std::vector<storage::HeadLeaf> leaves;
+    std::vector<crypto::Hash256> hashes;
+    crypto::Hash256 root{};
+  };
+  using BucketPtr = std::shared_ptr<const Bucket>;
+  Task<Result<BucketPtr>> bucket(storage::Shelf shelf, std::int64_t hour);
+  Task<Result<BucketPtr>> read(storage::Shelf shelf, std::int64_t hour, storage::HourDigest digest);
+  Task<Result<json::object>> prove(storage::Shelf shelf, std::int64_t hour, std::vector<crypto::Hash256> ids);
+
+  storage::HistoryStore& history_;
+  const StorageSets& sets_;
+  Notary& notary_;
+  Workers& workers_;
+  std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by shelf and hour
+  std::size_t cached_ = 0;                                             // leaves
+  std::size_t answering_ = 0;
+};
+
+}  // namespace tagring::node

@@ -1,0 +1,71 @@
+// Owners that drop chosen posts and say that they have them: the stores of a node, made to lie. Everything
+// above them is the node that ships.
+#pragma once
+
+#include <functional>
+
+#include "db/history_store.hpp"
+#include "db/relay_store.hpp"
+
+namespace tagring::sim {
+
+// Whether a node drops a post.
+using Drops = std::function<bool(std::size_t node, const std::string& uri)>;
+using DropsHere = std::function<bool(const std::string& uri)>;
+
+inline DropsHere drops_of(Drops drops, std::size_t node) {
+  return [drops = std::move(drops), node](const std::string& uri) { return drops(node, uri); };
+}
+
+// Does not write them, and answers as if it had where a receipt is made.
+class DroppingHistory final : public db::SqliteHistoryStore {
+ public:
+  DroppingHistory(db::Database& database, DropsHere drops)
+      : SqliteHistoryStore(database), drops_(std::move(drops)) {}
+
+  Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override {
+    for (const storage::HistoryEntry& entry : entries) {
+      if (drops_(entry.uri)) pretended_.insert_or_assign({entry.tag, entry.uri}, entry);
+    }
+    std::erase_if(entries, [this](const storage::HistoryEntry& entry) { return drops_(entry.uri); });
+    return SqliteHistoryStore::put(std::move(entries));
+  }
+  Task<Result<std::vector<std::optional<storage::HistoryEntry>>>> find(
+      std::vector<std::pair<std::string, std::string>> posts) override {
+    auto found = co_await SqliteHistoryStore::find(posts);
+    for (std::size_t i = 0; found && i < posts.size(); ++i) {
+      const auto pretended = pretended_.find(posts[i]);
+      if (pretended != pretended_.end()) (*found)[i] = pretended->second;
+    }
+    co_return found;
+  }
+
+ private:
+  DropsHere drops_;
+  std::map<std::pair<std::string, std::string>, storage::HistoryEntry> pretended_;
+};
+
+// Takes them and passes them on to nobody.
+class DroppingRelayStore final : public db::SqliteRelayStore {
+ public:
+  DroppingRelayStore(db::Database& database, const Clock& clock, DropsHere drops)
+      : SqliteRelayStore(database, clock), drops_(std::move(drops)) {}
+
+  Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,
+                                             unsigned storage_replicas) override {
+    std::vector<relay::TagEvent> others = events;
+    std::erase_if(others, [this](const relay::TagEvent& event) { return drops_(event.uri); });
+    auto accepted = co_await SqliteRelayStore::accept(std::move(others), storage_replicas);
+    if (!accepted) co_return accepted;
+    std::vector<Accepted> all;
+    std::size_t next = 0;
+    for (const relay::TagEvent& event : events)
+      all.push_back(drops_(event.uri) ? Accepted() : (*accepted)[next++]);
+    co_return all;
+  }
+
+ private:
+  DropsHere drops_;
+};
+
+}  // namespace tagring::sim

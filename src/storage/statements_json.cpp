@@ -1,0 +1,244 @@
+// The JSON of statements.hpp. What is read comes from strangers.
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "base/url.hpp"
+#include "storage/shelf.hpp"
+#include "storage/statements.hpp"
+
+namespace tagring::storage {
+namespace {
+
+using crypto::Hash256;
+
+constexpr std::size_t kPathMax = 64;  // of a tree of 2^64
+constexpr std::size_t kSignatureMax = 2048;
+constexpr std::size_t kTextMax = 4096;
+
+// The members of an object, with the first that is missing or out of form remembered.
+class Reader {
+ public:
+  explicit Reader(const json::object& object) : object_(object) {}
+
+  std::string text(std::string_view name) {
+    const auto value = json::get_string(object_, name);
+    const bool good = value && !value->empty() && value->size() <= kTextMax && !value->contains('\n');
+    return good ? *value : bad<std::string>(name);
+  }
+  std::int64_t number(std::string_view name) {
+    const auto value = json::get_int(object_, name);
+    return value ? *value : bad<std::int64_t>(name);
+  }
+  std::uint64_t count(std::string_view name) {
+    const std::int64_t value = number(name);
+    return value >= 0 ? static_cast<std::uint64_t>(value) : bad<std::uint64_t>(name);
+  }
+  // 0 if there is none.
+  unsigned slot() {
+    const std::int64_t value = json::find(object_, "slot") == nullptr ? 0 : number("slot");
+    return value >= 0 && value < kSlots ? static_cast<unsigned>(value) : bad<unsigned>("slot");
+  }
+  WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
+  bool flag(std::string_view name) {
+    const json::value* value = json::find(object_, name);
+    return value != nullptr && value->is_bool() && value->get_bool();
+  }
+  std::string signature() {
+    const auto octets = from_base64(json::get_string(object_, "signature").value_or(""));
+    const bool good = octets && !octets->empty() && octets->size() <= kSignatureMax;
+    return good ? *octets : bad<std::string>("signature");
+  }
+  Hash256 hash(std::string_view name) {
+    const auto value = hash_from(json::get_string(object_, name).value_or(""));
+    return value ? *value : bad<Hash256>(name);
+  }
+  std::vector<Hash256> path() {
+    auto hashes = hashes_from_json(json::find(object_, "path"), kPathMax);
+    return hashes ? std::move(*hashes) : bad<std::vector<Hash256>>("path");
+  }
+  std::string actor() {
+    std::string id = text("actor");
+    const Result<Url> url = Url::parse(id);
+    return url && id == url->origin() + "/actor" ? id : bad<std::string>("actor");
+  }
+  template <class T>
+  T bad(std::string_view name) {
+    if (bad_.empty()) bad_ = name;
+    return T();
+  }
+  template <class T>
+  Result<T> done(T value) const {
+    if (bad_.empty()) return value;
+    return fail(ErrorCode::kInvalid, "'" + bad_ + "' is missing or not in form");
+  }
+
+ private:
+  const json::object& object_;
+  std::string bad_;
+};
+
+json::value list(const std::vector<Hash256>& hashes) {
+  json::array result;
+  for (const Hash256& hash : hashes) result.push_back(to_json(hash));
+  return result;
+}
+
+json::object to_json(const HeadPlace& place) {
+  return {{"id", storage::to_json(place.id)},
+          {"state", to_string(place.state)},
+          {"index", place.index},
+          {"path", list(place.path)}};
+}
+
+Result<std::optional<HeadPlace>> place_from(const json::object& object, std::string_view name) {
+  const json::object* found = json::get_object(object, name);
+  if (found == nullptr) return std::nullopt;
+  Reader in(*found);
+  HeadPlace place{in.hash("id"), PostState::kAbsent, in.count("index"), in.path()};
+  const std::string state = in.text("state");
+  for (const PostState known : {PostState::kLive, PostState::kRemoved, PostState::kTakenDown}) {
+    if (state == to_string(known)) place.state = known;
+  }
+  if (place.state == PostState::kAbsent) in.bad<int>("state");
+  return in.done(std::optional(std::move(place)));
+}
+
+std::int64_t ms(WallTime time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+json::value to_json(const Hash256& hash) { return json::value(to_hex(hash)); }
+
+Result<Hash256> hash_from(std::string_view hex) {
+  Hash256 hash{};
+  const auto octets = from_hex(hex);
+  if (!octets || octets->size() != hash.size())
+    return fail(ErrorCode::kInvalid, "a hash has 64 hexadecimal digits");
+  std::ranges::copy(*octets, hash.begin());
+  return hash;
+}
+
+Result<std::vector<Hash256>> hashes_from_json(const json::value* list, std::size_t most) {
+  if (list == nullptr || !list->is_array() || list->get_array().size() > most)
+    return fail(ErrorCode::kInvalid, "a list of hashes is missing or too long");
+  std::vector<Hash256> hashes;
+  for (const json::value& element : list->get_array()) {
+    if (!element.is_string()) return fail(ErrorCode::kInvalid, "a hash is a text");
+    TRY(hashes.emplace_back(), hash_from(element.get_string()));
+  }
+  return hashes;
+}
+
+json::object to_json(const Receipt& receipt) {
+  return {{"network", receipt.network},
+          {"ring", ring_name(receipt.ring)},
+          {"actor", receipt.actor},
+          {"at", ms(receipt.at)},
+          {"size", receipt.size},
+          {"root", to_json(receipt.root)},
+          {"signature", to_base64(receipt.signature)}};
+}
+
+Result<Receipt> receipt_from_json(const json::object& object) {
+  Reader in(object);
+  Receipt receipt{in.text("network"), Ring::kStorage,  in.actor(),    in.time("at"),
+                  in.count("size"),   in.hash("root"), in.signature()};
+  const std::string ring = in.text("ring");
+  if (ring == ring_name(Ring::kRelay)) {
+    receipt.ring = Ring::kRelay;
+  } else if (ring != ring_name(Ring::kStorage)) {
+    in.bad<int>("ring");
+  }
+  return in.done(std::move(receipt));
+}
+
+json::object to_json(const TakenItem& item) {
+  json::object object = {{"tag", item.tag}, {"uri", item.uri}, {"published", ms(item.published)}};
+  if (item.removal) object["removal"] = true;
+  if (item.indexable) object["indexable"] = true;
+  if (item.slot != 0) object["slot"] = item.slot;
+  return object;
+}
+
+Result<TakenItem> item_from_json(const json::object& object) {
+  Reader in(object);
+  TakenItem item{in.text("tag"),       in.text("uri"),       in.flag("removal"),
+                 in.time("published"), in.flag("indexable"), in.slot()};
+  return in.done(std::move(item));
+}
+
+json::object to_json(const ItemReceipt& receipt) {
+  json::object object = to_json(receipt.batch);
+  object["item"] = to_json(receipt.item);
+  object["index"] = receipt.index;
+  object["path"] = list(receipt.path);
+  return object;
+}
+
+Result<ItemReceipt> item_receipt_from_json(const json::object& object) {
+  TRY(Receipt batch, receipt_from_json(object));
+  const json::object* found = json::get_object(object, "item");
+  TRY(TakenItem item, item_from_json(found == nullptr ? json::object() : *found));
+  Reader in(object);
+  ItemReceipt receipt{std::move(batch), std::move(item), in.count("index"), in.path()};
+  return in.done(std::move(receipt));
+}
+
+json::object to_json(const Head& head) {
+  json::object object = {{"network", head.network},
+                         {"actor", head.actor},
+                         {"tag", head.tag},
+                         {"hour", head.hour},
+                         {"kept_from", ms(head.kept_from)},
+                         {"at", ms(head.at)},
+                         {"size", head.size},
+                         {"root", to_json(head.root)},
+                         {"signature", to_base64(head.signature)}};
+  if (head.slot != 0) object["slot"] = head.slot;
+  if (head.begun != WallTime()) object["begun"] = ms(head.begun);
+  return object;
+}
+
+Result<Head> head_from_json(const json::object& object) {
+  Reader in(object);
+  Head head{in.text("network"),   in.actor(),    in.text("tag"),   in.number("hour"),
+            in.time("kept_from"), in.time("at"), in.count("size"), in.hash("root"),
+            in.signature(),       in.slot(),     WallTime()};
+  if (json::find(object, "begun") != nullptr) head.begun = in.time("begun");
+  return in.done(std::move(head));
+}
+
+json::object to_json(const HeadProof& proof) {
+  json::object object;
+  if (proof.here) object["here"] = to_json(*proof.here);
+  if (proof.before) object["before"] = to_json(*proof.before);
+  if (proof.after) object["after"] = to_json(*proof.after);
+  return object;
+}
+
+Result<HeadProof> proof_from_json(const json::object& object) {
+  HeadProof proof;
+  TRY(proof.here, place_from(object, "here"));
+  TRY(proof.before, place_from(object, "before"));
+  TRY(proof.after, place_from(object, "after"));
+  return proof;
+}
+
+json::object to_json(const TakeDown& notice) {
+  return {{"network", notice.network},
+          {"actor", notice.actor},
+          {"tag", notice.tag},
+          {"uri", notice.uri},
+          {"at", ms(notice.at)},
+          {"reason", notice.reason},
+          {"signature", to_base64(notice.signature)}};
+}
+
+Result<TakeDown> take_down_from_json(const json::object& object) {
+  Reader in(object);
+  TakeDown notice{in.text("network"), in.actor(),    in.text("tag"), in.text("uri"),
+                  in.text("reason"),  in.time("at"), in.signature()};
+  return in.done(std::move(notice));
+}
+
+}  // namespace tagring::storage

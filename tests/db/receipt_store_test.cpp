@@ -1,0 +1,66 @@
+#include "db/receipt_store.hpp"
+
+#include <fmt/format.h>
+
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using storage::KeptReceipt;
+
+class ReceiptStoreTest : public StoresTest {
+ protected:
+  static KeptReceipt receipt(int number, const std::vector<std::string>& tags) {
+    KeptReceipt kept;
+    kept.receipt = {"net", Ring::kStorage, "https://owner.example/actor", at(number), tags.size(),
+                    {},    "signature"};
+    kept.key = "a key";
+    for (const std::string& tag : tags)
+      kept.items.push_back({tag, fmt::format("https://a.example/{}", number), false, at(number), true});
+    return kept;
+  }
+  std::vector<std::int64_t> numbers(const std::string& tag, std::uint64_t after = 0) {
+    std::vector<std::int64_t> found;
+    for (const KeptReceipt& kept : must(stores->receipts.receipts(tag, after, 1'000)))
+      found.push_back(kept.receipt.at.time_since_epoch().count());
+    return found;
+  }
+  void keep(int number, const std::vector<std::string>& tags, WallTime kept_after = {},
+            std::uint64_t octets = 1'000'000) {
+    must(stores->receipts.keep(receipt(number, tags), at(number), {kept_after, octets}));
+  }
+};
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST_F(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
+  keep(1, {"cats"});
+  keep(2, {"dogs"});
+  keep(3, {"cats", "dogs"});
+  reopen();
+  EXPECT_EQ(numbers("cats"), (Numbers{1, 3}));
+  EXPECT_EQ(numbers("dogs"), (Numbers{2, 3}));
+  EXPECT_EQ(numbers("cows"), Numbers{});
+  const auto all = must(stores->receipts.receipts("dogs", 0, 10));
+  EXPECT_EQ(all[1].items, receipt(3, {"cats", "dogs"}).items);
+  EXPECT_EQ(all[1].key, "a key");
+  EXPECT_EQ(numbers("dogs", all[0].id), Numbers{3});
+}
+
+TEST_F(ReceiptStoreTest, OldOnesAreForgottenAndMoreThanThereIsRoomFor) {
+  for (int i = 1; i <= 10; ++i) keep(i, {"cats"});
+  const auto totals = must(stores->receipts.totals());
+  EXPECT_EQ(totals.batches, 10U);
+  keep(11, {"cats"}, at(5));
+  EXPECT_EQ(numbers("cats"), (Numbers{5, 6, 7, 8, 9, 10, 11}));
+  for (int i = 12; i <= 60; ++i) keep(i, {"cats"}, {}, totals.octets / 2);
+  const Numbers left = numbers("cats");
+  EXPECT_GE(left.size(), 4U);
+  EXPECT_LE(left.size(), 6U);
+  EXPECT_EQ(left.back(), 60);
+  EXPECT_LE(must(stores->receipts.totals()).octets, totals.octets / 2 + 600);
+}
+
+}  // namespace
+}  // namespace tagring::db

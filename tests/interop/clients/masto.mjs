@@ -1,0 +1,180 @@
+// What masto, a client library of Mastodon, makes of a node. Each line is a check; the last says how many passed.
+//
+//   BASE     the node: "https://tags.oak.example:9445"
+//   SECRET   of its administrator
+//   CONTROL  where posts are written (demo/origin.mjs)
+
+import assert from "node:assert/strict";
+import { createOAuthAPIClient, createRestAPIClient, createStreamingAPIClient } from "masto";
+
+const { BASE, SECRET, CONTROL } = process.env;
+const masto = createRestAPIClient({ url: BASE });
+let passed = 0;
+let failed = 0;
+
+async function check(what, body) {
+  try {
+    await body();
+    passed += 1;
+    console.log(`ok   ${what}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`BAD  ${what}: ${error.stack}`);
+  }
+}
+
+async function write(path, body) {
+  const response = await fetch(CONTROL + path, { method: "POST", body: JSON.stringify(body) });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.json();
+}
+
+const publish = (text) => write("/post", { text });
+
+async function until(what, condition) {
+  for (let i = 0; i < 100; ++i) {
+    const value = await condition();
+    if (value) return value;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`gave up: ${what}`);
+}
+
+const all = JSON.parse(process.env.POSTS);  // URIs, oldest first
+const timeline = (params, tag = "cats") => masto.v1.timelines.tag.$select(tag).list(params);
+const uris = (statuses) => statuses.map((status) => status.uri);
+
+await check("a timeline, newest first, with the author", async () => {
+  const page = await timeline({ limit: 10 });
+  assert.equal(page.length, 10);
+  assert.equal(page[0].uri, all.at(-1));
+  assert.match(page[0].content, /class="mention hashtag"/);
+  assert.match(page[0].account.acct, /^\w+@oak\.example:\d+$/);
+  assert.ok(page.every((status, i) => i === 0 || BigInt(page[i - 1].id) > BigInt(status.id)));
+});
+
+await check("its pages, by Link, to the end", async () => {
+  const seen = [];
+  for await (const page of timeline({ limit: 7 })) seen.push(...uris(page));
+  assert.deepEqual(seen, [...all].reverse());
+});
+
+await check("what is newer than an id", async () => {
+  const page = await timeline({ limit: 10 });
+  assert.deepEqual(uris(await timeline({ minId: page[5].id, limit: 2 })), uris(page.slice(3, 5)));
+  assert.deepEqual(uris(await timeline({ sinceId: page[5].id, limit: 2 })), uris(page.slice(0, 2)));
+});
+
+await check("any, all and none", async () => {
+  assert.equal((await timeline({ any: ["dogs"], limit: 40 }, "birds")).length, 3);
+  assert.equal((await timeline({ all: ["dogs"], limit: 40 })).length, 3);
+  assert.equal((await timeline({ none: ["dogs"], limit: 40 })).length, all.length - 3);
+});
+
+await check("a hashtag with its history", async () => {
+  const tag = await masto.v1.tags.$select("Cats").fetch();
+  assert.equal(tag.name, "cats");
+  assert.equal(tag.history.length, 7);
+  assert.equal(Number(tag.history[0].uses), all.length);
+});
+
+await check("trends", async () => {
+  assert.ok((await masto.v1.trends.tags.list()).some((tag) => tag.name === "cats"));
+});
+
+await check("search for a hashtag and for a URI", async () => {
+  assert.equal((await masto.v2.search.list({ q: "#cats" })).hashtags[0].name, "cats");
+  assert.equal((await masto.v2.search.list({ q: all[0], resolve: true })).statuses[0].uri, all[0]);
+});
+
+await check("the instance, both versions", async () => {
+  assert.equal((await masto.v2.instance.fetch()).domain, new URL(BASE).host);
+  assert.equal((await masto.v1.instance.fetch()).uri, new URL(BASE).host);
+});
+
+await check("an error is one of masto's", async () => {
+  await assert.rejects(masto.v1.tags.$select("!").fetch(), (error) => error.statusCode === 422);
+  await assert.rejects(async () => await masto.v1.followedTags.list(), (error) => error.statusCode === 401);
+});
+
+const redirectUri = "https://app.example/back";
+const scopes = "read write:follows";
+let token;
+
+await check("an application, and a token with the administrator's consent", async () => {
+  const app = await masto.v1.apps.create({ clientName: "check", redirectUris: redirectUri, scopes });
+  const ask = new URLSearchParams({ response_type: "code", client_id: app.clientId, redirect_uri: redirectUri, scope: scopes });
+  const page = await fetch(`${BASE}/oauth/authorize?${ask}`);
+  assert.match(await page.text(), /<strong>check<\/strong>/);
+  const answer = await fetch(`${BASE}/oauth/authorize`, {
+    method: "POST", redirect: "manual", body: new URLSearchParams({ ...Object.fromEntries(ask), password: SECRET }),
+  });
+  const code = new URL(answer.headers.get("location")).searchParams.get("code");
+  const oauth = createOAuthAPIClient({ url: BASE });
+  const given = await oauth.token.create({
+    grantType: "authorization_code", clientId: app.clientId, clientSecret: app.clientSecret, redirectUri, code,
+  });
+  token = given.accessToken;
+  assert.equal(given.scope, scopes);
+});
+
+await check("following a hashtag, and no more", async () => {
+  const admin = createRestAPIClient({ url: BASE, accessToken: token });
+  assert.equal((await admin.v1.accounts.verifyCredentials()).acct, "admin");
+  assert.equal((await admin.v1.tags.$select("mice").follow()).following, true);
+  assert.ok((await admin.v1.followedTags.list()).some((tag) => tag.name === "mice"));
+  assert.equal((await admin.v1.tags.$select("mice").unfollow()).following, false);
+});
+
+await check("a stream by WebSocket: a post, and its deletion", async () => {
+  const { configuration } = await masto.v2.instance.fetch();
+  const streaming = createStreamingAPIClient({ streamingApiUrl: configuration.urls.streaming, accessToken: token, retry: false });
+  const events = streaming.hashtag.subscribe({ tag: "Live" })[Symbol.asyncIterator]();
+  const first = events.next();
+  await new Promise((resolve) => setTimeout(resolve, 1500));  // until the node is subscribed
+  const { id: uri } = await publish("now #live");
+  const update = (await first).value;
+  assert.equal(update.event, "update");
+  assert.equal(update.payload.uri, uri);
+  const second = events.next();
+  await write("/delete", { id: uri });
+  const removal = (await second).value;
+  assert.equal(removal.event, "delete");
+  assert.equal(removal.payload, update.payload.id);
+  streaming.close();
+});
+
+await check("a stream by server-sent events", async () => {
+  const response = await fetch(`${BASE}/api/v1/streaming/hashtag?tag=live`);
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const { id: uri } = await publish("again #live");
+  let text = "";
+  for await (const piece of response.body) {
+    text += Buffer.from(piece).toString();
+    if (/event: update\ndata: .*\n\n/.test(text)) break;
+  }
+  assert.equal(JSON.parse(text.match(/data: (.*)\n/)[1]).uri, uri);
+});
+
+await check("the request of GetMoarFediverse, which keeps to robots.txt and reads URIs", async () => {
+  const robots = await (await fetch(`${BASE}/robots.txt`, { headers: { "User-Agent": "GetMoarFediverse" } })).text();
+  const path = "/api/v1/timelines/tag/cats";
+  const barred = [...robots.matchAll(/^Disallow: (\S+)$/gm)].some(([, prefix]) => path.startsWith(prefix));
+  assert.equal(barred, false, robots);
+  const response = await fetch(`${BASE}${path}?limit=40`, { headers: { "User-Agent": "GetMoarFediverse" } });
+  assert.deepEqual((await response.json()).map(({ uri }) => uri), [...all].reverse().slice(0, 40));
+});
+
+await check("the feeds", async () => {
+  const rss = await (await fetch(`${BASE}/tags/cats.rss`)).text();
+  assert.equal(rss.match(/<item>/g).length, 20);
+  assert.match(await (await fetch(`${BASE}/tags/cats.atom`)).text(), /<entry>/);
+});
+
+await check("a deleted post is gone from the timeline", async () => {
+  await write("/delete", { id: all.at(-1) });
+  await until("it is gone", async () => !uris(await timeline({ limit: 5 })).includes(all.at(-1)));
+});
+
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,123 @@
+"""Clients of Mastodon that others wrote, on a node: masto (npm), toot (Debian), the request of GetMoarFediverse. Real processes, real TLS.
+
+    python3 tests/interop/clients_check.py        ends with "N passed, N failed"
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
+
+HERE = Path(__file__).parent
+PORT = 9445
+SECRET = "only-the-administrator-knows"
+POSTS = 25
+
+# toot lives in the network of the test: names and certificates of its own.
+TOOT = """
+import json, os, socket
+hosts = json.load(open(os.environ["WORLD"] + "/hosts.json"))
+ask = socket.getaddrinfo
+socket.getaddrinfo = lambda host, *rest, **more: ask(hosts.get(host, host), *rest, **more)
+from toot.console import main
+main()
+"""
+
+
+def toot(network, *arguments):
+    certs = network.directory / "certs"
+    environment = {**os.environ, "WORLD": str(network.directory), "REQUESTS_CA_BUNDLE": str(certs / "ca.pem"),
+                   "XDG_CONFIG_HOME": str(network.directory / "toot")}
+    command = ["/usr/bin/python3", "-c", TOOT, *arguments]
+    # It reads the password from there, if that is no terminal.
+    done = subprocess.run(command, input=SECRET, capture_output=True, text=True, env=environment, timeout=60)
+    return done.stdout + done.stderr
+
+
+def check_toot(network):
+    """(what, pattern that its output must have) of each command."""
+    base = f"{node_host(0)}:{PORT}"
+    steps = [
+        (["instance", base, "--no-color"], re.escape(f"tagring on {base}")),
+        (["login_cli", "-i", base, "-e", "admin@example.org", "--no-color"], "Successfully logged in"),
+        (["whoami", "--no-color"], "Administrator"),
+        (["timeline", "--tag", "cats", "--once", "--count", "3", "--no-color"], r"(?s)(post \d+ #cats.*){3}"),
+        (["tags_follow", "mice", "--no-color"], "You are now following #mice"),
+        (["tags_followed", "--no-color"], "mice"),
+        (["tags_unfollow", "mice", "--no-color"], "You are no longer following #mice"),
+        (["search", "#cats", "--no-color"], "#cats"),
+    ]
+    passed = failed = 0
+    for arguments, pattern in steps:
+        output = toot(network, *arguments)
+        good = re.search(pattern, output) is not None
+        print(f"{'ok  ' if good else 'BAD '} toot {arguments[0]}" + ("" if good else f": {output[-1500:]}"))
+        passed, failed = passed + good, failed + (not good)
+    return passed, failed
+
+
+def check_masto(network, posts):
+    certs = network.directory / "certs"
+    environment = {**os.environ, "NODE_EXTRA_CA_CERTS": str(certs / "ca.pem"), "WORLD": str(network.directory),
+                   "BASE": f"https://{node_host(0)}:{PORT}", "SECRET": SECRET, "CONTROL": network.controls["origins"],
+                   "POSTS": json.dumps(posts)}
+    command = [str(NODE_JS), "--import", str(HERE / "world.mjs"), str(HERE / "clients" / "masto.mjs")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
+    print(done.stdout.rsplit("\n", 2)[0])
+    totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
+    if not totals:
+        print(done.stderr[-3000:])
+        return 0, 1
+    return int(totals[-1][0]), int(totals[-1][1])
+
+
+def main():
+    with Network(ROOT / "run" / "clients_check", nodes=2, port=PORT) as network:
+        secret = network.directory / "secret"
+        secret.write_text(SECRET)
+        secret.chmod(0o600)
+        config = network.config_file(0)
+        config.write_text(config.read_text().replace("[node]\n", f'[node]\nadmin_token_file = "{secret}"\n', 1))
+        network.start_node(0)
+        network.start_node(1)
+        network.start_origins(2)
+        wait_for("ring", lambda: network.is_settled(0) and network.is_settled(1))
+        network.cli(0, "subscribe", "cats")  # trends are of what a node sees
+        wait_for("subscriptions", lambda: network.is_settled(0))
+        posts = []
+        for i in range(POSTS):
+            more = " #dogs" if i % 10 == 0 else ""
+            author = {"author": "alice"} if i % 2 else {}
+            posts.append(network.control("origins", "/post", {"text": f"post {i} #cats{more}", **author})["id"])
+        wait_for("history", lambda: len(network.history(0, "cats")) == POSTS)
+        # Posts of one second are in the order of their ids.
+        listed = [entry["uri"] for entry in network.history(0, "cats")]
+        passed, failed = check_toot(network) if shutil.which("toot") else (0, 0)
+        more_passed, more_failed = check_masto(network, ordered(network, listed))
+        print(f"{passed + more_passed} passed, {failed + more_failed} failed")
+        sys.exit(1 if failed + more_failed else 0)
+
+
+def ordered(network, listed):
+    """Oldest first, as timelines order them: by the second, then by a hash. The node itself is asked for that order."""
+    import ssl
+    import urllib.request
+
+    context = ssl.create_default_context(cafile=str(network.directory / "certs" / "ca.pem"))
+    context.check_hostname = False
+    url = f"https://{network.hosts[node_host(0)]}:{PORT}/api/v1/timelines/tag/cats?limit=40"
+    with urllib.request.urlopen(url, context=context) as answer:
+        statuses = json.load(answer)
+    assert sorted(s["uri"] for s in statuses) == sorted(listed)
+    return [s["uri"] for s in reversed(statuses)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+// Posts as they arrive, for readers who wait.
+#include <fmt/format.h>
+
+#include "home/entity_fields.hpp"
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class Streaming : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+
+  HttpResponse open(const std::string& target, bool as_socket = false) {
+    HttpRequest request;
+    request.target = target;
+    if (as_socket) request.headers.add("Upgrade", "websocket");
+    return ask(std::move(request));
+  }
+  std::string publish(const std::string& name, const std::vector<std::string>& tags,
+                      Duration ago = Duration(0)) {
+    const PostText post{.uri = "https://home.example/notes/" + name, .author = alice.id, .tags = tags};
+    json::object note = note_object(post);
+    note["published"] = to_rfc3339(loop.wall_now() - ago);
+    note["content"] = "<p>line\nbreak</p>";
+    json::object create = json::parse_object(create_text(post)).value();
+    create["object"] = note;
+    internet.serve(post.uri, json::serialize(note));
+    EXPECT_EQ(post_signed(json::serialize(create), alice).status, 202);
+    return post.uri;
+  }
+  std::string next(const HttpResponse& response) { return run(response.stream->next()).value_or("end"); }
+  json::object message(const HttpResponse& response) {
+    return json::parse_object(next(response)).value_or(json::object());
+  }
+  // The JSON behind "data: ".
+  static json::object data(const std::string& event) {
+    const std::size_t begin = event.find("data: ") + 6;
+    return json::parse_object(event.substr(begin, event.size() - begin - 2)).value_or(json::object());
+  }
+};
+
+TEST_F(Streaming, EventsOfAHashtagComeAsTheyArriveAndDeletionsToo) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=Cats");
+  ASSERT_TRUE(stream.stream);
+  EXPECT_EQ(stream.headers.find("Content-Type"), "text/event-stream");
+  EXPECT_EQ(next(stream), ":)\n\n");
+  publish("other", {"dogs"});
+  const std::string uri = publish("1", {"cats"});
+  const std::string update = next(stream);
+  EXPECT_THAT(update, StartsWith("event: update\ndata: {"));
+  const json::object status = data(update);
+  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  EXPECT_EQ(status.at("uri"), json::value(uri));
+  settle();
+  EXPECT_EQ(json::parse(get("/api/v1/timelines/tag/cats").body)->as_array().at(0).at("id"), status.at("id"));
+  EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
+  EXPECT_EQ(next(stream), fmt::format("event: delete\ndata: {}\n\n", status.at("id").as_string().c_str()));
+  EXPECT_EQ(next(stream), ":thump\n\n") << "no event, so a sign of life";
+}
+
+TEST_F(Streaming, AReaderMakesTheNodeSubscribeForAsLongAsHeReadsAndALittleLonger) {
+  HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  settle(Duration(100));
+  EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats readers"));
+  stream.stream->close();
+  EXPECT_EQ(next(stream), ":)\n\n");
+  EXPECT_EQ(next(stream), "end");
+  settle(std::chrono::minutes(5));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
+}
+
+TEST_F(Streaming, SubscriptionsOfReadersEndWithTheRunOfTheNode) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(control("/subscribe", R"({"tags":["dogs"]})").status, 200);
+  settle();
+  start(config());
+  settle();
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("dogs"));
+}
+
+TEST_F(Streaming, OldPostsThatArriveNowAreNoNews) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n\n");
+  publish("old", {"cats"}, std::chrono::hours(2));
+  const std::string uri = publish("new", {"cats"});
+  EXPECT_EQ(data(next(stream)).at("uri"), json::value(uri));
+}
+
+TEST_F(Streaming, AWebSocketMaySubscribeToSeveralHashtags) {
+  const HttpResponse socket = open("/api/v1/streaming?stream=hashtag&tag=cats", true);
+  ASSERT_TRUE(socket.stream);
+  EXPECT_EQ(socket.status, 101);
+  socket.stream->receive(R"({"type":"subscribe","stream":"hashtag","tag":"Dogs"})");
+  publish("1", {"cats"});
+  json::object event = message(socket);
+  EXPECT_EQ(event.at("stream"), json::value(json::array{"hashtag", "cats"}));
+  EXPECT_EQ(event.at("event"), "update");
+  const json::object status = json::parse_object(event.at("payload").as_string()).value();
+  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  publish("2", {"dogs"});
+  EXPECT_EQ(message(socket).at("stream"), json::value(json::array{"hashtag", "Dogs"})) << "as he spelled it";
+  socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"dogs"})");
+  publish("3", {"dogs"});
+  settle();
+  socket.stream->receive(R"({"type":"subscribe","stream":"user"})");
+  EXPECT_EQ(message(socket), (json::object{{"error", "Unknown stream type"}}));
+}
+
+TEST_F(Streaming, AReaderWhoDoesNotKeepUpIsCutOff) {
+  const HttpResponse socket = open("/api/v1/streaming?stream=hashtag&tag=cats", true);
+  for (int i = 0; i < 300; ++i) socket.stream->receive("x");
+  EXPECT_EQ(next(socket), R"({"error":"Unknown stream type"})") << "what waited is still given";
+  std::string last;
+  for (int i = 0; i < 300 && last != "end"; ++i) last = next(socket);
+  EXPECT_EQ(last, "end");
+}
+
+TEST_F(Streaming, StreamsAreLimited) {
+  std::vector<HttpResponse> streams;
+  for (int i = 0; i < 32; ++i) {
+    streams.push_back(open("/api/v1/streaming/hashtag?tag=cats"));
+    ASSERT_TRUE(streams.back().stream) << i;
+  }
+  EXPECT_EQ(open("/api/v1/streaming/hashtag?tag=cats").status, 429);
+  streams.pop_back();
+  EXPECT_EQ(open("/api/v1/streaming/hashtag?tag=cats").status, 200);
+  const HttpResponse socket = open("/api/v1/streaming", true);
+  for (int i = 0; i < 21; ++i)
+    socket.stream->receive(fmt::format(R"({{"type":"subscribe","stream":"hashtag","tag":"t{}"}})", i));
+  EXPECT_EQ(message(socket), (json::object{{"error", "Too many hashtags"}}));
+}
+
+TEST_F(Streaming, OtherStreamsAreNotThere) {
+  EXPECT_EQ(get("/api/v1/streaming/health").body, "OK");
+  EXPECT_EQ(open("/api/v1/streaming").status, 404);
+  EXPECT_EQ(open("/api/v1/streaming/user").status, 404);
+  EXPECT_EQ(open("/api/v1/streaming?stream=user", true).status, 404);
+  EXPECT_EQ(open("/api/v1/streaming/hashtag").status, 422);
+  EXPECT_EQ(control("/blocks/add", R"({"kind":"tag","what":"cats","reason":"a brand"})").status, 200);
+  EXPECT_EQ(open("/api/v1/streaming/hashtag?tag=cats").status, 404);
+}
+
+}  // namespace
+}  // namespace tagring::node

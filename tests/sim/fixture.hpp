@@ -1,0 +1,34 @@
+// What the tests of whole nodes share.
+#pragma once
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/world.hpp"
+
+namespace tagring::sim {
+
+inline void subscribe(World& world, std::size_t i, std::vector<std::string> tags) {
+  const auto wanted =
+      world.await(world.node(i).subscriber().want(std::move(tags), "admin"), std::chrono::seconds(10));
+  ASSERT_TRUE(wanted && *wanted);
+}
+
+inline std::multiset<std::string> live_posts(const World& world, const std::string& tag) {
+  std::multiset<std::string> uris;
+  for (const World::Post& post : world.posts()) {
+    if (!post.deleted && std::ranges::find(post.tags, tag) != post.tags.end()) uris.insert(post.uri);
+  }
+  return uris;
+}
+
+inline std::multiset<std::string> uris_of(const std::vector<storage::HistoryEntry>& entries) {
+  std::multiset<std::string> uris;
+  for (const auto& entry : entries) uris.insert(entry.uri);
+  return uris;
+}
+
+}  // namespace tagring::sim
