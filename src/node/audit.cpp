@@ -39,6 +39,12 @@ struct Audit::Report {
         json::object{{"kind", kind}, {"owner", owner}, {"uri", uri}, {"words", std::move(words)}});
     return &findings.back().get_object();
   }
+  void find_taken_down(const std::string& owner, const storage::TakeDown& notice) {
+    json::object* finding = find("taken_down", owner, notice.uri,
+                                 fmt::format("{} took {} down from #{} at {}: {}", owner, notice.uri,
+                                             notice.tag, to_rfc3339(notice.at), notice.reason));
+    if (finding != nullptr) (*finding)["notice"] = storage::to_json(notice);
+  }
 };
 
 Task<Result<json::object>> Audit::fetch(ring::Contact contact, std::string target) {
@@ -231,13 +237,12 @@ Task<void> Audit::judge(const Owner* owner, unsigned slot, Tag tag, std::string 
   const std::string name = "#" + tag.canonical();
   if (state == PostState::kTakenDown) {
     const auto notice = answer->notices.find(uri);
-    const bool has = notice != answer->notices.end();
-    json::object* finding =
-        report->find(has ? "taken_down" : "taken_down_unexplained", origin, uri,
-                     has ? fmt::format("{} took {} down from {} at {}: {}", origin, uri, name,
-                                       to_rfc3339(notice->second.at), notice->second.reason)
-                         : fmt::format("{} took {} down from {} and shows no reason", origin, uri, name));
-    if (has && finding != nullptr) (*finding)["notice"] = storage::to_json(notice->second);
+    if (notice != answer->notices.end()) {
+      report->find_taken_down(origin, notice->second);
+    } else {
+      report->find("taken_down_unexplained", origin, uri,
+                   fmt::format("{} took {} down from {} and shows no reason", origin, uri, name));
+    }
     co_return;
   }
   if (state == PostState::kRemoved) {
@@ -306,14 +311,24 @@ void Audit::judge_missing(const Tag& tag, const std::string& uri, const Post& po
                    fmt::format("{} does not have {} under #{}; nothing shows that it ever took it",
                                part.first, uri, tag.canonical()));
   }
-  // Who took it for a part that is with others by now has given it to them, or it would be nowhere.
-  const bool is_nowhere = post.asked > 0 && post.seen.size() == post.asked &&
-                          std::ranges::all_of(post.seen, [](const auto& entry) {
+}
+
+// Who took it for a part that is with others by now has given it to them, or taken it down; or it would be
+// nowhere.
+Task<void> Audit::judge_handed(Tag tag, std::string uri, const Post* post, Report* report) {
+  const bool is_nowhere = !post->removal && post->asked > 0 && post->seen.size() == post->asked &&
+                          std::ranges::all_of(post->seen, [](const auto& entry) {
                             return entry.second.state == PostState::kAbsent && !entry.second.is_let_go &&
                                    !entry.second.is_promised;
                           });
-  if (!is_nowhere) return;
-  for (const auto& [part, held] : post.of_storage) {
+  if (!is_nowhere) co_return;
+  for (const auto& [part, held] : post->of_storage) {
+    if (report->findings.size() >= kFindingsMax) co_return;
+    const std::optional<storage::TakeDown> notice = co_await explained(&held);
+    if (notice) {
+      report->find_taken_down(part.first, *notice);
+      continue;
+    }
     json::object* finding = report->find(
         "not_handed_over", part.first, uri,
         fmt::format("{} signed at {} that it took {} under #{}, for a part that is with other owners by now; "
@@ -321,6 +336,29 @@ void Audit::judge_missing(const Tag& tag, const std::string& uri, const Post& po
                     part.first, to_rfc3339(held.receipt.batch.at), uri, tag.canonical()));
     if (finding != nullptr) (*finding)["receipt"] = storage::to_json(held.receipt);
   }
+}
+
+// Its notice, if the owner that signed it has taken the post down.
+Task<std::optional<storage::TakeDown>> Audit::explained(const Held* held) {
+  const storage::TakenItem& item = held->receipt.item;
+  const std::string& actor = held->receipt.batch.actor;
+  const auto url = Url::parse(fmt::format("{}{}?tag={}&slot={}&hour={}&id={}", origin_of(actor), Heads::kPath,
+                                          quoted(item.tag), item.slot, storage::hour_of(item.published),
+                                          to_hex(storage::post_id(item.uri))));
+  const auto key = crypto::PublicKey::from_pem(held->key);
+  if (!url || !key) co_return std::nullopt;
+  const Result<HttpResponse> response = co_await http_.send(HttpCall("GET", *url, clock_.now() + kTimeout));
+  const auto body = response ? json::parse_object(response->body) : Result<json::object>();
+  std::optional<storage::TakeDown> found;
+  if (!body) co_return found;
+  json::for_each(json::find(*body, "taken_down"), [&](const json::value& element) {
+    const auto notice =
+        storage::take_down_from_json(element.is_object() ? element.get_object() : json::object());
+    const bool is_genuine = notice && notice->actor == actor && notice->tag == item.tag &&
+                            notice->uri == item.uri && key->verify(notice->signed_text(), notice->signature);
+    if (is_genuine) found = *notice;
+  });
+  co_return found;
 }
 
 // A relay that took a post for the archive can show what a storage owner signed for it, or the post is there.
@@ -368,6 +406,7 @@ Task<Result<json::object>> Audit::of(Tag tag) {
   }
   for (const auto& [uri, post] : posts) {
     judge_missing(tag, uri, post, &report);
+    co_await judge_handed(tag, uri, &post, &report);
     judge_relays(uri, post, &report);
   }
   json::array owners;

@@ -55,7 +55,10 @@ Task<HttpResponse> Heads::answer(HttpRequest request) {
   Result<storage::Shelf> shelf = sets_.shelf_of(query);
   if (shelf && !sets_.is_in_reach(*shelf))
     shelf = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
-  if (!shelf) co_return error_response(shelf.error());
+  if (!shelf) {
+    const std::string tag = query_value(query, "tag");
+    co_return co_await refuse(shelf.error(), tag, std::move(ids));
+  }
   if (answering_ >= kAnsweringMax) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
   const Counted counted(answering_);
   Result<json::object> proven = co_await prove(*shelf, hour, std::move(ids));
@@ -64,6 +67,22 @@ Task<HttpResponse> Heads::answer(HttpRequest request) {
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(*proven);
+  co_return response;
+}
+
+// What was taken down was handed to nobody, so the reasons are given by who is no owner any more as well.
+Task<HttpResponse> Heads::refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids) {
+  HttpResponse response = error_response(error);
+  const Result<Tag> parsed = Tag::parse(tag);
+  Result<json::object> body = json::parse_object(response.body);
+  if (!parsed || !body) co_return response;
+  json::array notices;
+  for (const crypto::Hash256& id : ids) {
+    const auto notice = co_await history_.take_down_of(parsed->canonical(), id);
+    if (notice && *notice) notices.push_back(storage::to_json(**notice));
+  }
+  if (!notices.empty()) (*body)["taken_down"] = std::move(notices);
+  response.body = json::serialize(*body);
   co_return response;
 }
 

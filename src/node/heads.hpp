@@ -23,7 +23,8 @@ class Heads {
   static constexpr std::size_t kIdsMax = 16;
 
   // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (storage/shelf.hpp), a proof for
-  // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it.
+  // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it,
+  // with these notices.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Shows the post under that hashtag to nobody any more; readers find the reason here.
   [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
@@ -41,6 +42,8 @@ class Heads {
   Task<Result<BucketPtr>> bucket(storage::Shelf shelf, std::int64_t hour);
   Task<Result<BucketPtr>> read(storage::Shelf shelf, std::int64_t hour, storage::HourDigest digest);
   Task<Result<json::object>> prove(storage::Shelf shelf, std::int64_t hour, std::vector<crypto::Hash256> ids);
+
+  Task<HttpResponse> refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids);
 
   storage::HistoryStore& history_;
   const StorageSets& sets_;

@@ -229,6 +229,9 @@ Task<void> StorageSets::upkeep() {
     for (const Tag& tag : tags) {
       const StorageSet set = of(tag.canonical());
       if (set.replicas < set.reach) co_await merge(tag);
+      const bool is_over = set.replicas == set.reach && swept_[set.tag] != set.version &&
+                           clock_.now() - kept_.at(set.tag).since > options_.cooldown;
+      if (is_over) co_await sweep(tag);
       const bool is_free = is_keeper(tag) && busy_.insert(tag.canonical()).second;
       if (is_free) tasks_.spawn("tend", tend(tag));
     }
@@ -324,18 +327,36 @@ Task<Result<void>> StorageSets::copy_here(Shelf from, Shelf to) {
 
 // Shelves that others have taken up, and that nobody asks for any more.
 Task<void> StorageSets::drop_handed(std::string tag) {
-  std::vector<std::string> gone;
+  std::vector<Shelf> gone;
   for (const std::string& name : handed_) {
-    const Result<Shelf> shelf = Shelf::parse(name);
-    if (shelf && shelf->tag == tag && !is_in_reach(*shelf)) gone.push_back(name);
+    Result<Shelf> shelf = Shelf::parse(name);
+    if (shelf && shelf->tag == tag && !is_in_reach(*shelf)) gone.push_back(std::move(*shelf));
   }
-  for (const std::string& name : gone) {
-    handed_.erase(name);
-    for (;;) {
-      const Result<std::size_t> dropped = co_await history_.forget(name, kDropPage, clock_.wall_now());
-      if (!dropped || *dropped < kDropPage) break;
-    }
+  for (const Shelf& shelf : gone) {
+    handed_.erase(shelf.name());
+    co_await drop(shelf);
   }
+}
+
+Task<void> StorageSets::drop(Shelf shelf) {
+  while (!is_in_reach(shelf)) {
+    const Result<std::size_t> dropped = co_await history_.forget(shelf.name(), kDropPage, clock_.wall_now());
+    if (!dropped || *dropped < kDropPage) break;
+  }
+}
+
+// What is beyond the reach for so long goes, also if this node did not see it fetched, or has forgotten that:
+// all owners that stay have fetched from all that went.
+Task<void> StorageSets::sweep(Tag tag) {
+  const StorageSet set = of(tag.canonical());
+  for (const unsigned slot : slots_of_set(copies(), kRelaysMax)) {
+    Shelf shelf{set.tag, slot};
+    if (is_in_reach(shelf)) continue;
+    const Result<double> octets = co_await octets_of(tag, slot);
+    if (!octets) co_return;
+    if (*octets > 0) co_await drop(std::move(shelf));
+  }
+  swept_[set.tag] = set.version;
 }
 
 }  // namespace tagring::node

@@ -139,6 +139,8 @@ class StorageSets {
   Task<bool> take_up(Tag tag, unsigned slot, unsigned from, std::uint64_t version);
   Task<Result<void>> copy_here(storage::Shelf from, storage::Shelf to);
   Task<void> drop_handed(std::string tag);
+  Task<void> drop(storage::Shelf shelf);
+  Task<void> sweep(Tag tag);
   Task<Result<double>> octets_of(Tag tag, unsigned slot);
   Task<Result<Report>> report(Tag tag);
   [[nodiscard]] double limit(double bearable, unsigned replicas) const;
@@ -167,6 +169,7 @@ class StorageSets {
   std::set<std::pair<std::string, unsigned>> written_;
   std::map<std::string, std::pair<std::uint64_t, std::set<unsigned>>> merged_;  // by tag: version, shelves
   std::set<std::string> handed_;                                                // shelves
+  std::map<std::string, std::uint64_t> swept_;  // by tag: the version for which that is done
   std::map<std::string, std::pair<std::uint64_t, Instant>> told_;  // by tag: which version all owners have
   std::set<std::string> busy_;                                     // tags that are being changed or merged
   TaskGroup tasks_;
