@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
-    tools/bench.py [part]...      parts: lookups history antientropy ingest fanout followers latency subscriptions page; default all
+    tools/bench.py [part]...      parts: lookups relays history antientropy ingest fanout followers latency subscriptions page; default all
 """
 
 import json
@@ -38,6 +38,10 @@ def program(name, *arguments):
 
 def lookups():
     yield from program("lookup_bench", 100, 1000, 10000)
+
+
+def relays():
+    yield from program("relay_load_bench")
 
 
 def history():
@@ -85,6 +89,7 @@ def page():
 
 PARTS = {
     "lookups": lookups,
+    "relays": relays,
     "history": history,
     "antientropy": antientropy,
     "ingest": ingest,

@@ -41,7 +41,7 @@ class FlashCrowd {
       options_.on_progress(static_cast<double>(next) / static_cast<double>(options_.arrivals.size() + 1));
     }
     const Instant end = world_.loop.now() + kCalmMax;
-    while (world_.loop.now() < end && !(world_.is_quiet() && relays() <= 2)) {
+    while (world_.loop.now() < end && !(world_.is_quiet() && world_.relays() <= 2)) {
       world_.loop.run_for(kSecond);
       sample(0);
     }
@@ -104,19 +104,10 @@ class FlashCrowd {
     return world_.node(i).status().at("announced").to_number<std::uint64_t>();
   }
 
-  unsigned relays() {
-    unsigned most = 2;
-    for (const std::size_t i : world_.up()) {
-      for (const json::value& set : world_.node(i).status().at("relay_sets").get_array())
-        most = std::max(most, set.at("relays").to_number<unsigned>());
-    }
-    return most;
-  }
-
   void sample(double posts) {
     FlashCrowdResult::Sample now;
     now.second = seconds(world_.loop.now() - begin_);
-    now.relays = relays();
+    now.relays = world_.relays();
     now.posts = posts;
     for (const std::size_t i : world_.up()) {
       const std::uint64_t total = announced(i);

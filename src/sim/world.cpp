@@ -411,6 +411,15 @@ std::string World::unrest() {
 
 // --- instances ---------------------------------------------------------------------------------------------
 
+unsigned World::relays() {
+  unsigned most = options_.relay_replicas;
+  for (const std::size_t i : up()) {
+    for (const json::value& set : node(i).status().at("relay_sets").get_array())
+      most = std::max(most, set.at("relays").to_number<unsigned>());
+  }
+  return most;
+}
+
 World::Origin& World::origin(std::size_t i) {
   auto& slot = origins_[i];
   if (!slot) {

@@ -91,6 +91,8 @@ class World {
   // As if there were only those nodes.
   [[nodiscard]] std::string unsettled(const std::vector<std::size_t>& among);
   [[nodiscard]] std::string unrest();
+  // The most relays of any hashtag, as far as any node knows; not fewer than there are at rest.
+  [[nodiscard]] unsigned relays();
 
   // --- people -----------------------------------------------------------------------------------------
   struct Post {

@@ -15,16 +15,6 @@ namespace {
 
 constexpr const char* kTag = "caturday";
 
-// The most that a node knows of. Of nodes that have had time to start.
-unsigned relays(World& world) {
-  unsigned most = 0;
-  for (const std::size_t i : world.up()) {
-    for (const json::value& set : world.node(i).status().at("relay_sets").get_array())
-      most = std::max(most, set.at("relays").to_number<unsigned>());
-  }
-  return most;
-}
-
 struct Crowd {
   std::size_t nodes = 16;
   unsigned at_rest = 2;
@@ -73,18 +63,18 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
       down.clear();
       world.loop.run_for(std::chrono::seconds(1));
     }
-    most = std::max(most, relays(world));
+    most = std::max(most, world.relays());
   }
   world.faults = NetworkFaults{};
   for (const std::size_t i : down) world.start_node(i);
   world.loop.run_for(std::chrono::seconds(1));
   const auto sent = [&] {
-    most = std::max(most, relays(world));
+    most = std::max(most, world.relays());
     return world.is_quiet();
   };
   EXPECT_TRUE(world.run_until(std::chrono::minutes(30), sent)) << world.unrest() << ", seed " << seed;
-  EXPECT_TRUE(world.run_until(std::chrono::minutes(60), [&] { return relays(world) <= crowd.at_rest; }))
-      << "seed " << seed << ": still " << relays(world) << " relays";
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(60), [&] { return world.relays() <= crowd.at_rest; }))
+      << "seed " << seed << ": still " << world.relays() << " relays";
   world.loop.run_for(std::chrono::minutes(12));  // what is known of more relays is forgotten
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }))
       << world.unrest() << ", seed " << seed;
