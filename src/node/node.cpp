@@ -130,6 +130,7 @@ struct Node::Parts {
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<HttpResponse> administer(HttpRequest request);
+  json::object rings_status();
 
   Config config;
   Environment environment;
@@ -418,12 +419,10 @@ bool Node::is_idle() const {
          parts_->fasp_sharing.idle();
 }
 
-json::object Node::status() const {
-  const Roles::Counters& counters = parts_->roles.counters();
-  const Inbox::Counters& inbox = parts_->inbox.counters();
-  json::object rings;
+json::object Node::Parts::rings_status() {
+  json::object all;
   for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
-    const ring::Membership& membership = parts_->rings.of(which);
+    const ring::Membership& membership = rings.of(which);
     double share = 0;
     bool serving = true;
     for (const auto& vserver : membership.vservers()) {
@@ -434,26 +433,32 @@ json::object Node::status() const {
     }
     const auto& vservers = membership.vservers();
     const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
-    const Balancer::State balance = parts_->balancer.state(which);
-    rings[ring::to_string(which)] = json::object{{"member", membership.is_member()},
-                                                 {"serving", serving},
-                                                 {"share", share},
-                                                 {"vservers", vservers.size()},
-                                                 {"load", balance.load},
-                                                 {"capacity", balance.capacity},
-                                                 {"moves", balance.moves},
-                                                 {"loads_not_believed", balance.refused},
-                                                 {"estimated_vservers", estimate},
-                                                 {"lookups", membership.counters().lookups},
-                                                 {"secure_lookups", membership.counters().secure},
-                                                 {"lookup_calls", membership.counters().lookup_calls},
-                                                 {"cached", membership.counters().cached},
-                                                 {"merges", membership.counters().merges}};
+    const Balancer::State balance = balancer.state(which);
+    all[ring::to_string(which)] = json::object{{"member", membership.is_member()},
+                                               {"serving", serving},
+                                               {"share", share},
+                                               {"vservers", vservers.size()},
+                                               {"load", balance.load},
+                                               {"capacity", balance.capacity},
+                                               {"moves", balance.moves},
+                                               {"loads_not_believed", balance.refused},
+                                               {"estimated_vservers", estimate},
+                                               {"lookups", membership.counters().lookups},
+                                               {"secure_lookups", membership.counters().secure},
+                                               {"lookup_calls", membership.counters().lookup_calls},
+                                               {"cached", membership.counters().cached},
+                                               {"merges", membership.counters().merges}};
   }
+  return all;
+}
+
+json::object Node::status() const {
+  const Roles::Counters& counters = parts_->roles.counters();
+  const Inbox::Counters& inbox = parts_->inbox.counters();
   return {
       {"version", kVersion},
       {"origin", parts_->identity.origin()},
-      {"rings", std::move(rings)},
+      {"rings", parts_->rings_status()},
       {"published", counters.published},
       {"relayed", counters.relayed},
       {"archived", counters.archived},
