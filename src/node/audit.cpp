@@ -155,8 +155,8 @@ Task<Result<Audit::Answer>> Audit::ask(Owner owner, Tag tag, unsigned slot, std:
 }
 
 // The shelves on which the post may be, as far as is known.
-std::vector<unsigned> Audit::slots_of(const Tag& tag, const std::string& uri) const {
-  return slots_of_post(uri, sets_.copies(), sets_.at_rest(), sets_.known(tag.canonical()).reach);
+std::vector<unsigned> Audit::slots_of(const std::string& tag, const std::string& uri) const {
+  return slots_of_post(uri, sets_.copies(), sets_.at_rest(), sets_.known(tag).reach);
 }
 
 // The owners of all parts. How many parts there are, those at rest say, who are asked first.
@@ -171,7 +171,7 @@ Task<void> Audit::question_all(Tag tag, Posts* posts, Report* report) {
     done.insert(slot);
     std::vector<std::string> uris;
     for (const auto& [uri, post] : *posts) {
-      if (std::ranges::binary_search(slots_of(tag, uri), slot)) uris.push_back(uri);
+      if (std::ranges::binary_search(slots_of(tag.canonical(), uri), slot)) uris.push_back(uri);
     }
     const std::vector<ring::Contact> contacts = co_await history_.owners_of_shelf(tag, slot);
     for (const ring::Contact& contact : contacts) {
@@ -257,7 +257,7 @@ Task<void> Audit::judge(const Owner* owner, unsigned slot, Tag tag, std::string 
 }
 
 void Audit::judge_absence(const Owner& owner, const Part& part, const std::string& uri, Post* post,
-                          const Answer& answer, std::size_t index, Report* report) {
+                          const Answer& answer, std::size_t index, Report* report) const {
   const storage::Head& head = answer.head;
   const std::string& origin = part.first;
   const std::string name = "#" + head.tag;
@@ -266,9 +266,13 @@ void Audit::judge_absence(const Owner& owner, const Part& part, const std::strin
   const WallTime date = has_promised ? promised->second.receipt.item.published : post->published;
   if (date < head.kept_from) {
     post->seen[part].is_let_go = true;
-    // Before the year is over only who has no room may do so (paper §5.7). Of a part where it may never have
-    // been that says nothing.
-    if (head.at - date < kYear && (has_promised || post->of_storage.empty()))
+    // Before the year is over only who has no room may do so (paper §5.7). If the post may be of another
+    // part, that says nothing about it.
+    const bool is_of_part =
+        std::ranges::any_of(post->of_storage,
+                            [&](const auto& entry) { return entry.first.second == part.second; }) ||
+        slots_of(head.tag, uri).size() == 1;
+    if (head.at - date < kYear && is_of_part)
       report->find("let_go_early", origin, uri,
                    fmt::format("{} let {} go to make room, as all of {} before {}", origin, uri, name,
                                to_rfc3339(head.kept_from)));
@@ -293,7 +297,7 @@ void Audit::judge_absence(const Owner& owner, const Part& part, const std::strin
 // Owners of a part to which the post belongs, by what others sign of it, or since there is no other.
 void Audit::judge_missing(const Tag& tag, const std::string& uri, const Post& post, Report* report) const {
   if (post.removal) return;
-  const bool is_only_part = slots_of(tag, uri).size() == 1;
+  const bool is_only_part = slots_of(tag.canonical(), uri).size() == 1;
   for (const auto& [part, seen] : post.seen) {
     if (seen.state != PostState::kAbsent || seen.is_let_go || seen.is_promised) continue;
     const auto is_of_part = [&](const auto& entry) {

@@ -78,13 +78,13 @@ class Audit {
   Task<bool> publishes(std::string uri, std::string tag);
   Task<void> judge(const Owner* owner, unsigned slot, Tag tag, std::string uri, Post* post,
                    const Answer* answer, std::size_t index, Report* report);
-  static void judge_absence(const Owner& owner, const Part& part, const std::string& uri, Post* post,
-                            const Answer& answer, std::size_t index, Report* report);
+  void judge_absence(const Owner& owner, const Part& part, const std::string& uri, Post* post,
+                     const Answer& answer, std::size_t index, Report* report) const;
   void judge_missing(const Tag& tag, const std::string& uri, const Post& post, Report* report) const;
   Task<void> judge_handed(Tag tag, std::string uri, const Post* post, Report* report);
   Task<std::optional<storage::TakeDown>> explained(const Held* held);
   void judge_relays(const std::string& uri, const Post& post, Report* report) const;
-  [[nodiscard]] std::vector<unsigned> slots_of(const Tag& tag, const std::string& uri) const;
+  [[nodiscard]] std::vector<unsigned> slots_of(const std::string& tag, const std::string& uri) const;
   Task<Result<json::object>> fetch(ring::Contact contact, std::string target);
 
   Receipts& receipts_;
