@@ -33,14 +33,27 @@ Hash256 tree_root(std::span<const Hash256> leaves) {
   return node_hash(tree_root(leaves.first(left)), tree_root(leaves.subspan(left)));
 }
 
-std::vector<Hash256> tree_path(std::span<const Hash256> leaves, std::size_t index) {
-  TR_ASSERT(index < leaves.size());
-  if (leaves.size() == 1) return {};
-  const std::size_t left = left_size(leaves.size());
-  const bool on_the_left = index < left;
-  std::vector<Hash256> path =
-      on_the_left ? tree_path(leaves.first(left), index) : tree_path(leaves.subspan(left), index - left);
-  path.push_back(tree_root(on_the_left ? leaves.subspan(left) : leaves.first(left)));
+HashTree::HashTree(std::vector<Hash256> leaves) {
+  levels_.push_back(std::move(leaves));
+  while (levels_.back().size() > 1) {
+    const std::vector<Hash256>& below = levels_.back();
+    std::vector<Hash256> level;
+    for (std::size_t i = 0; i + 1 < below.size(); i += 2) level.push_back(node_hash(below[i], below[i + 1]));
+    if (below.size() % 2 == 1) level.push_back(below.back());
+    levels_.push_back(std::move(level));
+  }
+}
+
+Hash256 HashTree::root() const { return levels_.back().empty() ? tree_root({}) : levels_.back().front(); }
+
+std::vector<Hash256> HashTree::path(std::size_t index) const {
+  TR_ASSERT(index < levels_.front().size());
+  std::vector<Hash256> path;
+  for (const std::vector<Hash256>& level : levels_) {
+    const std::size_t beside = index ^ 1U;
+    if (beside < level.size()) path.push_back(level[beside]);
+    index /= 2;
+  }
   return path;
 }
 

@@ -7,6 +7,7 @@
 #include "db/history_store.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
+#include "storage/shelf.hpp"
 
 namespace tagring::db {
 namespace {
@@ -18,11 +19,9 @@ using storage::TakeDown;
 using Bucket = storage::HistoryStore::Bucket;
 using Span = storage::HistoryStore::Span;
 
-std::string octets_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
-
 Result<Bucket> read_bucket(Connection& db, const TagRow& tag, std::int64_t hour,
                            const std::optional<HistoryCursor>& after, std::size_t limit) {
-  Bucket bucket{tag.kept_from, {}};
+  Bucket bucket{tag.kept_from, tag.begun, {}};
   const WallTime begin{std::chrono::hours(hour)};
   const WallTime end = begin + std::chrono::hours(1);
   Statement row = db.query(TR_HISTORY_ROWS
@@ -38,17 +37,34 @@ Result<Bucket> read_bucket(Connection& db, const TagRow& tag, std::int64_t hour,
   return bucket;
 }
 
+// On all shelves of the hashtag: nobody else knows on which the post is.
 Result<void> mark_taken_down(Connection& db, const TakeDown& notice) {
-  TRY(const auto tag, find_tag(db, notice.tag));
-  const auto unknown =
-      fail(ErrorCode::kNotFound, "the history of #" + notice.tag + " here does not have that post");
-  if (!tag) return unknown;
-  TRY(const auto place, find_post(db, tag->id, notice.uri, hash_post(notice.tag, notice.uri).index));
-  if (!place || place->removed) return unknown;
-  TRY_VOID(db.run("UPDATE history SET removed = ? WHERE tag = ? AND published = ? AND tie = ?", kTakenDown,
-                  tag->id, place->published, place->tie));
+  bool is_here = false;
+  TRY(const std::vector<TagRow> shelves, shelves_of(db, notice.tag));
+  for (const TagRow& shelf : shelves) {
+    TRY(const auto place, find_post(db, shelf.id, notice.uri, hash_post(shelf.tag, notice.uri).index));
+    if (!place || place->removed) continue;
+    is_here = true;
+    TRY_VOID(db.run("UPDATE history SET removed = ? WHERE tag = ? AND published = ? AND tie = ?", kTakenDown,
+                    shelf.id, place->published, place->tie));
+  }
+  if (!is_here)
+    return fail(ErrorCode::kNotFound, "the history of #" + notice.tag + " here does not have that post");
   TRY_VOID(db.run("INSERT OR REPLACE INTO take_downs(tag, post, notice) VALUES(?, ?, ?)", notice.tag,
                   Blob{octets_of(storage::post_id(notice.uri))}, json::serialize(storage::to_json(notice))));
+  return {};
+}
+
+// A notice goes with the last copy of its post.
+Result<void> drop_notice(Connection& db, const std::string& name, const std::string& uri) {
+  TRY(const storage::Shelf gone, storage::Shelf::parse(name));
+  TRY(const std::vector<TagRow> shelves, shelves_of(db, gone.tag));
+  for (const TagRow& shelf : shelves) {
+    TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
+    if (place) return {};
+  }
+  TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", gone.tag,
+                  Blob{octets_of(storage::post_id(uri))}));
   return {};
 }
 
@@ -89,6 +105,7 @@ Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std:
     WallTime published;
     std::string tie;
     std::string uri;
+    bool hidden = false;  // perhaps with a notice
   };
   std::vector<Old> old;
   {
@@ -98,7 +115,8 @@ Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std:
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;
-      old.push_back({row.time(0), row.text(2), entry_at(row, tag.tag).uri});
+      HistoryEntry entry = entry_at(row, tag.tag);
+      old.push_back({row.time(0), row.text(2), std::move(entry.uri), entry.taken_down || entry.removed});
     }
   }
   for (const Old& post : old) {
@@ -106,8 +124,9 @@ Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std:
                     post.tie));
     TRY_VOID(db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?",
                     hash_post(tag.tag, post.uri).index, post.published));
-    TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", tag.tag,
-                    Blob{octets_of(storage::post_id(post.uri))}));
+    if (post.hidden) {
+      TRY_VOID(drop_notice(db, tag.tag, post.uri));
+    }
   }
   TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ? WHERE id = ?", old.size(), tag.id));
   TRY_VOID(reserve_numbers(db, kLetGoTotal, old.size()));
@@ -116,7 +135,7 @@ Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std:
 
 Result<Span> let_go_of(Connection& db, const std::string& name, std::size_t count, WallTime before) {
   TRY(auto tag, find_tag(db, name));
-  if (!tag) return Span{name, 0, {}, tag_key(name)};
+  if (!tag) return Span{name, 0, {}, key_of(name)};
   WallTime last = WallTime::min();  // of so many, the newest
   {
     Statement row = db.query(
@@ -135,6 +154,18 @@ Result<Span> let_go_of(Connection& db, const std::string& name, std::size_t coun
 }
 
 }  // namespace
+
+std::string history_rows::octets_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
+
+Result<std::set<std::string>> history_rows::taken_down(Connection& db, const std::string& tag) {
+  std::set<std::string> posts;
+  Statement row = db.query("SELECT post FROM take_downs WHERE tag = ?", tag.substr(0, tag.find('/')));
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return posts;
+    posts.insert(row.text(0));
+  }
+}
 
 Task<Result<std::vector<std::optional<HistoryEntry>>>> SqliteHistoryStore::find(
     std::vector<std::pair<std::string, std::string>> posts) {
@@ -208,7 +239,7 @@ Task<Result<std::vector<Span>>> SqliteHistoryStore::spans(std::optional<RingId> 
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return spans;
-      spans.push_back({row.text(0), row.number(1), row.time(2), tag_key(row.view(0))});
+      spans.push_back({row.text(0), row.number(1), row.time(2), key_of(row.text(0))});
     }
   });
 }

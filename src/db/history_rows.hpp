@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "db/sqlite.hpp"
 #include "storage/history.hpp"
@@ -14,13 +17,18 @@ inline constexpr const char* kEntryTotal = "history_entries";  // ever
 inline constexpr const char* kLetGoTotal = "history_let_go";
 inline constexpr int kTakenDown = 2;  // in the column `removed`
 
+// Of a shelf (storage/shelf.hpp).
 struct TagRow {
   std::int64_t id = 0;
-  std::string tag;
+  std::string tag;  // its name
   RingId key;
   WallTime kept_from{};
+  WallTime begun{};
 };
 Result<std::optional<TagRow>> find_tag(Connection& db, const std::string& tag);
+RingId key_of(const std::string& name);
+// Of the canonical hashtag: all that there ever were.
+Result<std::vector<TagRow>> shelves_of(Connection& db, const std::string& tag);
 
 // Columns: published, removed, tie, author prefix, author name, form, tail.
 #define TR_HISTORY_ROWS                                                                            \
@@ -51,5 +59,20 @@ struct Place {
 
 Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const std::string& uri,
                                        std::int64_t digest);
+
+// What a job changes in the digests: by tag and hour.
+struct HourChange {
+  std::int64_t posts = 0;
+  std::uint64_t digest = 0;
+
+  void add(std::uint64_t value) { digest = (digest + value) & kDigestMask; }
+  void take(std::uint64_t value) { add(kDigestMask + 1 - value); }
+};
+using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
+Result<void> write_changes(Connection& db, const HourChanges& changes);
+
+// The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in octets.
+Result<std::set<std::string>> taken_down(Connection& db, const std::string& tag);
+std::string octets_of(const crypto::Hash256& hash);
 
 }  // namespace tagring::db::history_rows

@@ -24,6 +24,7 @@
 #include "db/history_rows.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
+#include "storage/shelf.hpp"
 
 namespace tagring::db {
 namespace {
@@ -39,13 +40,18 @@ constexpr const char* kTagTotal = "history_tags";
 
 }  // namespace
 
+RingId history_rows::key_of(const std::string& name) {
+  const auto shelf = storage::Shelf::parse(name);
+  return shelf ? storage::shelf_key(tag_key(shelf->tag), shelf->slot) : tag_key(name);
+}
+
 // --- dictionaries --------------------------------------------------------------------------------------
 
 Result<std::optional<TagRow>> history_rows::find_tag(Connection& db, const std::string& tag) {
-  Statement row = db.query("SELECT id, kept_from FROM history_tags WHERE tag = ?", tag);
+  Statement row = db.query("SELECT id, kept_from, begun FROM history_tags WHERE tag = ?", tag);
   TRY(const bool found, row.step());
   if (!found) return std::nullopt;
-  return TagRow{row.integer(0), tag, tag_key(tag), row.time(1)};
+  return TagRow{row.integer(0), tag, key_of(tag), row.time(1), row.time(2)};
 }
 
 namespace {
@@ -63,11 +69,11 @@ Result<TagRow> make_tag(Connection& db, const std::string& tag) {
   TRY(const auto known, find_tag(db, tag));
   if (known) return *known;
   TRY_VOID(reserve_numbers(db, kTagTotal, 1));
-  const RingId key = tag_key(tag);
+  const RingId key = key_of(tag);
   TRY(const std::int64_t id,
       only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
                             Blob{key_octets(key)})));
-  return TagRow{id, tag, key, {}};
+  return TagRow{id, tag, key, {}, {}};
 }
 
 Result<std::int64_t> string_id(Connection& db, const std::string& text) {
@@ -118,19 +124,7 @@ PostHash history_rows::hash_post(const std::string& tag, const std::string& uri)
           number(16) & kDigestMask};
 }
 
-namespace {
-
-// What a job changes in the digests: by tag and hour.
-struct HourChange {
-  std::int64_t posts = 0;
-  std::uint64_t digest = 0;
-
-  void add(std::uint64_t value) { digest = (digest + value) & kDigestMask; }
-  void take(std::uint64_t value) { add(kDigestMask + 1 - value); }
-};
-using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
-
-Result<void> write_changes(Connection& db, const HourChanges& changes) {
+Result<void> history_rows::write_changes(Connection& db, const HourChanges& changes) {
   for (const auto& [place, change] : changes) {
     TRY_VOID(
         db.run("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO"
@@ -140,6 +134,8 @@ Result<void> write_changes(Connection& db, const HourChanges& changes) {
   }
   return {};
 }
+
+namespace {
 
 Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime published,
                                      const std::string& uri) {
@@ -186,7 +182,9 @@ Result<bool> share_time(Connection& db, std::int64_t tag, WallTime published) {
   return true;
 }
 
-Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest) {
+// `removed`: of that column.
+Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest,
+                         int removed) {
   TRY(const std::int64_t author, author_id(db, entry.author));
   TRY(const bool shared, share_time(db, tag, entry.published));
   TRY_VOID(
@@ -195,7 +193,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
     TRY_VOID(
         db.run("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
                "NULL, ?)",
-               tag, entry.published, entry.uri, author, entry.removed));
+               tag, entry.published, entry.uri, author, removed));
     return {};
   }
   const SplitUri split = split_uri(entry.uri, entry.author);
@@ -203,7 +201,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   const auto insert = [&](const auto& tail) {
     return db.run(
         "INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, '', ?, ?, ?, ?)",
-        tag, entry.published, author, form, tail, entry.removed);
+        tag, entry.published, author, form, tail, removed);
   };
   if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
     TRY_VOID(insert(*number));
@@ -215,12 +213,16 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   return {};
 }
 
-// True if the post is new.
-Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry, HourChanges* changes) {
+// True if the post is new. `hidden`: those taken down under the hashtag.
+Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry,
+                       const std::set<std::string>& hidden, HourChanges* changes) {
   const PostHash hash = hash_post(entry.tag, entry.uri);
   TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
   if (!known) {
-    TRY_VOID(insert_post(db, tag, entry, hash.index));
+    const bool is_hidden =
+        !entry.removed && !hidden.empty() && hidden.contains(octets_of(storage::post_id(entry.uri)));
+    TRY_VOID(
+        insert_post(db, tag, entry, hash.index, is_hidden ? kTakenDown : static_cast<int>(entry.removed)));
     HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
     ++change.posts;
     change.add(entry.removed ? hash.removed : hash.live);
@@ -247,14 +249,16 @@ Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entrie
   std::uint64_t fresh = 0;
   HourChanges changes;
   TagRow tag;
+  std::set<std::string> hidden;
   for (const HistoryEntry& entry : entries) {
     if (entry.tag.empty() || entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without tag or uri");
     if (entry.tag != tag.tag) {
       TRY_VOID(count_posts(db, tag.id, std::exchange(fresh, 0)));
       TRY(tag, make_tag(db, entry.tag));
+      TRY(hidden, taken_down(db, entry.tag));
     }
     if (entry.published < tag.kept_from) continue;  // was let go, or would be at once
-    TRY(const bool added, put_entry(db, tag.id, entry, &changes));
+    TRY(const bool added, put_entry(db, tag.id, entry, hidden, &changes));
     fresh += added ? 1 : 0;
   }
   TRY_VOID(count_posts(db, tag.id, fresh));
@@ -333,7 +337,7 @@ Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return tags;
-    tags.push_back({row.integer(0), row.text(1), {}, {}});
+    tags.push_back({row.integer(0), row.text(1), {}, {}, {}});
   }
 }
 
@@ -348,7 +352,7 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
   };
   std::optional<RingId> place;
   if (!after_tag.empty()) {
-    place = tag_key(after_tag);
+    place = key_of(after_tag);
     if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
     TRY(const auto started, find_tag(db, after_tag));
     if (started && after) {
@@ -360,102 +364,6 @@ Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& se
     for (const TagRow& tag : tags) {
       if (entries.size() == limit) return entries;
       TRY_VOID(append(tag, std::nullopt));
-    }
-  }
-  return entries;
-}
-
-// --- hours ---------------------------------------------------------------------------------------------
-
-struct HourRow {
-  TagRow tag;
-  std::int64_t hour = 0;
-  std::uint64_t posts = 0;
-  std::uint64_t digest = 0;
-
-  [[nodiscard]] storage::HourPlace place() const { return {tag.key, hour}; }
-};
-
-// Calls `visit` with each hour of the range that has posts, in order, until it says false.
-template <class Visit>
-Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
-  Statement row = db.query(
-      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
-      " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
-      " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
-      Blob{key_octets(range.first.key)}, Blob{key_octets(range.last.key)}, since, range.first.hour,
-      range.last.hour);
-  for (;;) {
-    TRY(const bool found, row.step());
-    if (!found) return {};
-    const std::string_view octets = row.view(2);
-    if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
-    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
-    if (!visit(HourRow{{row.integer(0), row.text(1), key, {}},
-                       row.integer(3),
-                       static_cast<std::uint64_t>(row.integer(4)),
-                       static_cast<std::uint64_t>(row.integer(5))}))
-      return {};
-  }
-}
-
-void add(HourDigest* sum, const HourRow& hour) {
-  sum->posts += hour.posts;
-  sum->digest = (sum->digest + hour.digest) & kDigestMask;
-}
-
-Result<HourDigest> digest_of(Connection& db, const HourRange& range, std::int64_t since) {
-  HourDigest sum{range, 0, 0};
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    add(&sum, hour);
-    return true;
-  }));
-  return sum;
-}
-
-Result<std::vector<HourDigest>> split_range(Connection& db, const HourRange& range, std::int64_t since,
-                                            std::size_t parts) {
-  std::size_t hours = 0;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow&) { return ++hours > 0; }));
-  const std::size_t size = std::max<std::size_t>(1, (hours + parts - 1) / parts);
-  std::vector<HourDigest> result{{range, 0, 0}};
-  std::size_t count = 0;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    if (count > 0 && count % size == 0) {
-      const HourRange rest{hour.place(), range.last};
-      result.back().range.last = {hour.tag.key, hour.hour - 1};
-      result.push_back({rest, 0, 0});
-    }
-    add(&result.back(), hour);
-    ++count;
-    return true;
-  }));
-  return result;
-}
-
-Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& range, std::int64_t since,
-                                             const std::optional<HistoryCursor>& after, std::size_t limit) {
-  std::vector<HourRow> hours;
-  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
-    hours.push_back(hour);
-    return hours.size() < limit;
-  }));
-  std::vector<HistoryEntry> entries;
-  for (const HourRow& hour : hours) {
-    const WallTime begin{std::chrono::hours(hour.hour)};
-    const WallTime end = begin + std::chrono::hours(1);
-    Statement row = db.query(TR_HISTORY_ROWS
-                             "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
-                             " ORDER BY h.published DESC, h.tie DESC",
-                             hour.tag.id, begin, end);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) break;
-      HistoryEntry entry = entry_at(row, hour.tag.tag);
-      if (entry.taken_down || (after && !after->before(entry))) continue;
-      entries.push_back(std::move(entry));
-      if (entries.size() == limit) return entries;
     }
   }
   return entries;
@@ -501,30 +409,6 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segm
   return database_.read([=](Connection& db) { return read_segment(db, segment, after_tag, after, limit); });
 }
 
-Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::digests(std::vector<HourRange> ranges,
-                                                                  std::int64_t since) {
-  return database_.read(
-      [ranges = std::move(ranges), since](Connection& db) -> Result<std::vector<HourDigest>> {
-        std::vector<HourDigest> sums;
-        for (const HourRange& range : ranges) {
-          TRY(const HourDigest sum, digest_of(db, range, since));
-          sums.push_back(sum);
-        }
-        return sums;
-      });
-}
-
-Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::split(HourRange range, std::int64_t since,
-                                                                std::size_t parts) {
-  return database_.read([=](Connection& db) { return split_range(db, range, since, parts); });
-}
-
-Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange range, std::int64_t since,
-                                                                    std::optional<HistoryCursor> after,
-                                                                    std::size_t limit) {
-  return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
-}
-
 Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
     std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
@@ -534,7 +418,7 @@ Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::wei
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return weights;
-      weights.push_back({tag_key(row.text(0)), row.number(1)});
+      weights.push_back({key_of(row.text(0)), row.number(1)});
     }
   });
 }

@@ -169,7 +169,18 @@ ALTER TABLE history_tags ADD COLUMN posts INTEGER NOT NULL DEFAULT 0;
 UPDATE history_tags SET posts = (SELECT count(*) FROM history h WHERE h.tag = history_tags.id);
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2};
+constexpr const char* kVersion3 = R"sql(
+-- Among how many owners histories are divided (storage/history.hpp).
+CREATE TABLE history_sets(
+  tag TEXT PRIMARY KEY, version INTEGER NOT NULL, replicas INTEGER NOT NULL, reach INTEGER NOT NULL,
+  at INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+-- A row of history_tags is a shelf (storage/shelf.hpp). What was on it before that time was dropped, since
+-- owners of another shelf have it.
+ALTER TABLE history_tags ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {
@@ -187,7 +198,7 @@ Result<void> apply(Connection& connection, int version) {
 
 }  // namespace
 
-Result<void> migrate(Connection& connection) {
+Result<void> migrate(Connection& connection, int to) {
   TRY_VOID(connection.execute("CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT"));
   int version = 0;
   {
@@ -200,7 +211,7 @@ Result<void> migrate(Connection& connection) {
                                                  "install the newer program again, or restore a backup",
                                                  version, kSchemaVersion));
   }
-  while (version < kSchemaVersion) {
+  while (version < to) {
     ++version;
     TRY_VOID(apply(connection, version));
   }

@@ -6,9 +6,10 @@
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
-// Applies the missing migrations, each in one transaction. kInvalid if the database is of a newer version.
-Result<void> migrate(Connection& connection);
+// Applies the missing migrations up to that version, each in one transaction. kInvalid if the database is of
+// a newer version than this program.
+Result<void> migrate(Connection& connection, int to = kSchemaVersion);
 
 }  // namespace tagring::db

@@ -17,7 +17,7 @@ constexpr double kNothing = 1e-6;  // GiB
 // A hashtag while it grows.
 struct GrowingTag {
   std::uint64_t key = 0;
-  double gib = 0;  // without replicas
+  double gib = 0;  // of its first partition, which has the most; without replicas
   unsigned copies = 0;
 };
 
@@ -162,7 +162,7 @@ class Simulation {
 
   void grow(GrowingTag* tag, double gib) {
     split(tag, gib);
-    tag->gib += gib;
+    tag->gib += gib * options_.setting.placing.replicas / tag->copies;
     const double part = gib * options_.setting.placing.replicas / tag->copies;
     for (unsigned copy = 0; copy < tag->copies; ++copy) {
       const std::uint32_t gap = gap_of(network_, position_of(tag->key, copy, tag->copies));
@@ -172,20 +172,16 @@ class Simulation {
     result_.posted_gib += gib * options_.setting.placing.replicas;
   }
 
-  // Partitions double as often as it takes: half of each goes to a place of its own.
+  // Partitions double as often as it takes, as the node does it (node/storage_sets.hpp): posts that are there
+  // stay, so each further doubling waits for half as much again.
   void split(GrowingTag* tag, double gib) {
-    const unsigned wanted = copies_of(options_.setting.placing, tag->gib + gib);
-    while (tag->copies < wanted) {
-      const double half = tag->gib * options_.setting.placing.replicas / tag->copies / 2;
+    const Placing& placing = options_.setting.placing;
+    if (placing.split_gib <= 0) return;
+    while (tag->copies < kReplicasMax) {
+      const double partitions = tag->copies / static_cast<double>(placing.replicas);
+      if (tag->gib + gib / partitions <= placing.split_gib * (1 + std::log2(partitions) / 2)) return;
       tag->copies *= 2;
-      for (unsigned copy = 0; copy < tag->copies; copy += 2) {
-        const std::uint32_t from = gap_of(network_, position_of(tag->key, copy, tag->copies));
-        const std::uint32_t to = gap_of(network_, position_of(tag->key, copy + 1, tag->copies));
-        placement_.add(from, -half);
-        placement_.add(to, half);
-        holdings_.add(from, -half);
-        holdings_.owe(to, half, Cause::kSplitting);
-      }
+      ++result_.splits;
     }
   }
 
@@ -290,6 +286,7 @@ std::vector<GrowingTag> growing_tags(const DynamicOptions& options, double gib_o
       tag = {before.key, static_cast<double>(before.posts) * gib_of_post, 0};
     }
     tag.copies = copies_of(options.setting.placing, tag.gib);
+    tag.gib *= static_cast<double>(options.setting.placing.replicas) / tag.copies;
     tags.push_back(tag);
   }
   return tags;

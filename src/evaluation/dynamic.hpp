@@ -38,6 +38,7 @@ struct Dynamic {
   double posted_gib = 0;  // with replicas
   std::array<double, kCauses> moved_gib{};
   std::size_t moves = 0;
+  std::size_t splits = 0;  // doublings of a hashtag's partitions
   std::size_t outages = 0;
   std::vector<Hour> hours;
 

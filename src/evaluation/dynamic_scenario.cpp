@@ -51,7 +51,7 @@ json::object to_json(const Dynamic& run) {
           {"outages", run.outages},
           {"moves", run.moves},
           {"moved_by_balancing_ratio", moved_ratio(run, Cause::kBalancing)},
-          {"moved_by_splitting_ratio", moved_ratio(run, Cause::kSplitting)},
+          {"splits", run.splits},
           {"moved_by_churn_ratio", moved_ratio(run, Cause::kChurn)}};
 }
 
@@ -70,9 +70,9 @@ std::vector<std::string> row_of(const std::string& name, const Dynamic& run) {
           fmt::format("{} h", summary.longest),
           fmt::format("{:.1f}", summary.nodes_over),
           fmt::format("{:.2f}", moved_ratio(run, Cause::kBalancing)),
-          fmt::format("{:.2f}", moved_ratio(run, Cause::kSplitting)),
           fmt::format("{:.2f}", moved_ratio(run, Cause::kChurn)),
-          fmt::format("{}", run.moves)};
+          fmt::format("{}", run.moves),
+          fmt::format("{}", run.splits)};
 }
 
 Report report_of(const ScenarioInput& input, const Dynamic& balanced, const Dynamic& left_alone,
@@ -95,7 +95,7 @@ Report report_of(const ScenarioInput& input, const Dynamic& balanced, const Dyna
       balanced.hours.size(), balanced.posted_gib, input.mbit_per_second, balanced.outages,
       summary_of(balanced).nodes_up, 100 * summary_of(balanced).fill_end));
   report.table({"", "bytes over, most", "mean", "longest above 2 %", "nodes over, mean",
-                "moved by balancing / posted", "by splitting", "by outages", "moves"},
+                "moved by balancing / posted", "by outages", "moves", "splits"},
                {row_of("recommended", balanced), row_of("placement of the start", left_alone),
                 row_of("eager", eager)});
   report.paragraph(

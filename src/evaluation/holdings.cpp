@@ -70,16 +70,8 @@ void Holdings::finish(Gap* gap) {
 
 void Holdings::add(std::uint32_t index, double gib) {
   Gap& gap = gaps_[index];
-  gap.size = std::max(0.0, gap.size + gib);
-  gap.fetched = std::clamp(gap.fetched + gib, 0.0, gap.size);
-  gap.held = std::min(gap.held, gap.size);
-}
-
-void Holdings::owe(std::uint32_t index, double gib, Cause cause) {
-  Gap& gap = gaps_[index];
   gap.size += gib;
-  if (!gap.pending) gap.cause = cause;
-  wait_for(index);
+  gap.fetched += gib;
 }
 
 void Holdings::leave(std::uint32_t node) { online_[node] = false; }

@@ -11,8 +11,8 @@
 
 namespace tagring::evaluation {
 
-enum class Cause : std::uint8_t { kChurn, kBalancing, kSplitting };
-inline constexpr std::size_t kCauses = 3;
+enum class Cause : std::uint8_t { kChurn, kBalancing };
+inline constexpr std::size_t kCauses = 2;
 
 class Holdings {
  public:
@@ -23,10 +23,8 @@ class Holdings {
   void start_with(std::uint32_t gap, std::uint32_t node);
   // From now on it is that node's; it fetches what it has not got.
   void own(std::uint32_t gap, std::uint32_t node, Cause cause);
-  // Posts come to the owner. Less than nothing: they are the business of another gap now.
+  // Posts come to the owner.
   void add(std::uint32_t gap, double gib);
-  // The owner must fetch that much more.
-  void owe(std::uint32_t gap, double gib, Cause cause);
 
   // It keeps what it has on its disk. Its gaps are then given to others by own().
   void leave(std::uint32_t node);

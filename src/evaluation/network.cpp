@@ -12,8 +12,6 @@
 namespace tagring::evaluation {
 namespace {
 
-constexpr unsigned kReplicasMax = 256;  // paper §7
-
 struct Key {
   std::uint64_t position = 0;
   double load = 0;

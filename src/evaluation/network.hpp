@@ -12,6 +12,8 @@
 
 namespace tagring::evaluation {
 
+inline constexpr unsigned kReplicasMax = 256;  // paper §7
+
 struct NodeRow {
   std::string domain;  // registrable
   Prefix64 prefix{};

@@ -94,10 +94,12 @@ Result<std::vector<HourDigest>> parts_from(const json::object& object, const Hou
 // -------------------------------------------------------------------------------------------
 
 AntiEntropy::AntiEntropy(Options options, storage::HistoryStore& history, RingService& rings,
-                         Transfer& transfer, Clock& clock, Executor executor, Rng rng, Log& log)
+                         StorageSets& sets, Transfer& transfer, Clock& clock, Executor executor, Rng rng,
+                         Log& log)
     : options_(options),
       history_(history),
       rings_(rings),
+      sets_(sets),
       transfer_(transfer),
       clock_(clock),
       rng_(rng),
@@ -134,7 +136,7 @@ Task<void> AntiEntropy::reconcile_all() {
     const std::vector<std::string> origins =
         co_await transfer_.sources(Ring::kStorage, part.requester.id, part.positions);
     for (const std::string& origin : origins) {
-      for (const Segment& keys : key_segments(part.positions, options_.storage_replicas)) {
+      for (const Segment& keys : key_segments(part.positions, sets_.copies())) {
         const Result<void> done = co_await reconcile_with(origin, part.requester, keys);
         if (!done) log_.debug("reconciling_failed", {{"with", origin}, {"because", done.error().message}});
       }
@@ -153,10 +155,11 @@ Task<Result<std::vector<Difference>>> AntiEntropy::ask_replica(std::string origi
   request.question = to_json(asked, kSince);
   CO_TRY(const json::object answer, co_await transfer_.ask(std::move(origin), std::move(request)));
   CO_TRY(std::vector<Difference> differences, differences_from_json(answer, asked));
-  for (const Difference& difference : differences) {
+  for (Difference& difference : differences) {
     for (const storage::HistoryEntry& entry : difference.entries) {
       CO_TRY_VOID(check_item(keys, entry.tag, entry.uri, entry.author));
     }
+    sets_.leave_out_moved(&difference.entries);
   }
   co_return differences;
 }

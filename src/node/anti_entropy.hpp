@@ -19,11 +19,10 @@ class AntiEntropy {
  public:
   struct Options {
     Duration every = std::chrono::minutes(30);  // between two rounds, on average
-    unsigned storage_replicas = 4;
     storage::CompareLimits limits;
   };
-  AntiEntropy(Options options, storage::HistoryStore& history, RingService& rings, Transfer& transfer,
-              Clock& clock, Executor executor, Rng rng, Log& log);
+  AntiEntropy(Options options, storage::HistoryStore& history, RingService& rings, StorageSets& sets,
+              Transfer& transfer, Clock& clock, Executor executor, Rng rng, Log& log);
 
   void start() { tasks_.spawn("anti_entropy", reconcile_for_ever()); }
   [[nodiscard]] Task<void> stop();
@@ -48,6 +47,7 @@ class AntiEntropy {
   Options options_;
   storage::HistoryStore& history_;
   RingService& rings_;
+  StorageSets& sets_;
   Transfer& transfer_;
   Clock& clock_;
   Rng rng_;

@@ -17,10 +17,11 @@ namespace tagring::node {
 
 class Audit {
  public:
-  Audit(Receipts& receipts, HistoryService& history, relay::Store& store, Actors& actors, HttpClient& http,
-        const Notary& notary, Clock& clock)
+  Audit(Receipts& receipts, HistoryService& history, StorageSets& sets, relay::Store& store, Actors& actors,
+        HttpClient& http, const Notary& notary, Clock& clock)
       : receipts_(receipts),
         history_(history),
+        sets_(sets),
         store_(store),
         actors_(actors),
         http_(http),
@@ -38,13 +39,22 @@ class Audit {
 
  private:
   using Held = Receipts::Held;
+  using Part = std::pair<std::string, unsigned>;  // a storage owner's origin, and a shelf's slot
+  // What an owner signed of a part that the post may be in.
+  struct Seen {
+    storage::PostState state = storage::PostState::kAbsent;
+    WallTime at;               // of the head
+    bool is_let_go = false;    // to make room
+    bool is_promised = false;  // it signed that it took the post for this part, and has it still to keep
+  };
   struct Post {
     WallTime published;
     std::vector<Held> of_relays;
-    std::map<std::string, Held> of_storage;            // by origin of the owner
-    std::set<std::string> holders;                     // who showed a receipt of a storage owner
-    std::map<std::string, storage::PostState> states;  // at storage owners that answered
-    bool removal = false;                              // somebody took its removal
+    std::map<Part, Held> of_storage;
+    std::set<std::string> holders;  // who showed a receipt of a storage owner
+    std::size_t asked = 0;          // parts of owners
+    std::map<Part, Seen> seen;      // where these answered
+    bool removal = false;           // somebody took its removal
   };
   using Posts = std::map<std::string, Post>;  // by URI
   struct Answer {
@@ -64,16 +74,26 @@ class Audit {
   Task<void> gather(Tag tag, Posts* posts, Report* report);
   Task<Result<void>> gather_from(ring::Contact relay, Tag tag, Posts* posts);
   Task<Result<Owner>> meet(ring::Contact contact);
-  Task<Result<void>> question(Owner owner, Tag tag, Posts* posts, Report* report, json::object* line);
-  Task<Result<Answer>> ask(Owner owner, Tag tag, std::int64_t hour, std::vector<std::string> uris);
+  Task<void> question_all(Tag tag, Posts* posts, Report* report);
+  Task<Result<void>> question(Owner owner, Tag tag, unsigned slot, std::vector<std::string> uris,
+                              Posts* posts, Report* report);
+  Task<Result<Answer>> ask(Owner owner, Tag tag, unsigned slot, std::int64_t hour,
+                           std::vector<std::string> uris);
   Task<bool> publishes(std::string uri, std::string tag);
-  Task<void> judge(const Owner* owner, Tag tag, std::string uri, const Post* post, const Answer* answer,
-                   std::size_t index, Report* report);
-  void judge_relays(const std::string& uri, const Post& post, std::size_t asked, Report* report) const;
+  Task<void> judge(const Owner* owner, unsigned slot, Tag tag, std::string uri, Post* post,
+                   const Answer* answer, std::size_t index, Report* report);
+  void judge_absence(const Owner& owner, const Part& part, const std::string& uri, Post* post,
+                     const Answer& answer, std::size_t index, Report* report) const;
+  void judge_missing(const Tag& tag, const std::string& uri, const Post& post, Report* report) const;
+  Task<void> judge_handed(Tag tag, std::string uri, const Post* post, Report* report);
+  Task<std::optional<storage::TakeDown>> explained(const Held* held);
+  void judge_relays(const std::string& uri, const Post& post, Report* report) const;
+  [[nodiscard]] std::vector<unsigned> slots_of(const std::string& tag, const std::string& uri) const;
   Task<Result<json::object>> fetch(ring::Contact contact, std::string target);
 
   Receipts& receipts_;
   HistoryService& history_;
+  StorageSets& sets_;
   relay::Store& store_;
   Actors& actors_;
   HttpClient& http_;

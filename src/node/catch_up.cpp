@@ -15,15 +15,9 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
   std::int64_t after = -1;
   for (;;) {
     json::object request = {{"since", since.time_since_epoch().count()},
-                            {"tags", json::array(tags.begin(), tags.end())},
-                            {"nonce", ++nonce_}};
+                            {"tags", json::array(tags.begin(), tags.end())}};
     if (after >= 0) request["after"] = after;
-    const Result<HttpResponse> response =
-        co_await courier_.deliver(owner + std::string(kPath), json::serialize(request));
-    if (!response) co_return std::unexpected(response.error());
-    if (response->status != 200)
-      co_return std::unexpected(ring::decode_error(response->status, response->body));
-    CO_TRY(const json::object page, json::parse_object(response->body));
+    CO_TRY(const json::object page, co_await courier_.ask(owner + std::string(kPath), std::move(request)));
     CO_TRY(const std::vector<relay::FeedEntry> entries, feed_from_json(json::find(page, "items")));
     std::vector<relay::TagEvent> events;
     for (const relay::FeedEntry& entry : entries) events.push_back(entry.event);

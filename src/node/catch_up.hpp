@@ -40,7 +40,6 @@ class CatchUp {
   Authenticator& authenticator_;
   Roles& roles_;
   Clock& clock_;
-  std::uint64_t nonce_ = 0;
 };
 
 }  // namespace tagring::node

@@ -136,8 +136,26 @@ Reader database(std::string& host, std::string& dsn) {
   };
 }
 
-std::map<std::string, Reader> readers(Config& config, const std::filesystem::path& directory) {
+std::map<std::string, Reader> balance_readers(Config& config) {
   return {
+      {"balance.enabled", flag(config.balance)},
+      {"balance.kappa", number(config.kappa, 1, 64)},
+      {"balance.relay_capacity", number(config.relay_capacity, 0, kCapacityMax)},
+      {"balance.storage_capacity", number(config.storage_capacity, 1, kCapacityMax)},
+      {"balance.hashtag_percent", number(config.hashtag_share, 1, 100)},
+      {"balance.cooldown_seconds", number(config.storage_cooldown_seconds, 60, 31'536'000)},
+      {"balance.upper_percent", number(config.balance_upper, 1, 100)},
+      {"balance.lower_percent", number(config.balance_lower, 0, 100)},
+      {"balance.epsilon_percent", number(config.balance_epsilon, 0, 1000)},
+      {"balance.relief_percent", number(config.balance_relief, 0, 100)},
+      {"balance.every_ms", milliseconds(config.balance_every, 1000, 86'400'000)},
+      {"balance.patience_ms", milliseconds(config.balance_patience, 0, 604'800'000)},
+      {"balance.octets_per_second", number(config.balance_rate, 1, kCapacityMax)},
+  };
+}
+
+std::map<std::string, Reader> readers(Config& config, const std::filesystem::path& directory) {
+  std::map<std::string, Reader> all = {
       {"node.host", text(config.host)},
       {"node.port", number(config.port, 1, 65535)},
       {"node.address", address(config.address)},
@@ -160,17 +178,6 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"ring.secure_lookups", flag(config.secure_lookups)},
       {"relay.deliveries_per_second", number(config.deliveries_per_second, 10, 100'000'000)},
       {"relay.cooldown_seconds", number(config.cooldown_seconds, 10, 3'600)},
-      {"balance.enabled", flag(config.balance)},
-      {"balance.kappa", number(config.kappa, 1, 64)},
-      {"balance.relay_capacity", number(config.relay_capacity, 0, kCapacityMax)},
-      {"balance.storage_capacity", number(config.storage_capacity, 1, kCapacityMax)},
-      {"balance.upper_percent", number(config.balance_upper, 1, 100)},
-      {"balance.lower_percent", number(config.balance_lower, 0, 100)},
-      {"balance.epsilon_percent", number(config.balance_epsilon, 0, 1000)},
-      {"balance.relief_percent", number(config.balance_relief, 0, 100)},
-      {"balance.every_ms", milliseconds(config.balance_every, 1000, 86'400'000)},
-      {"balance.patience_ms", milliseconds(config.balance_patience, 0, 604'800'000)},
-      {"balance.octets_per_second", number(config.balance_rate, 1, kCapacityMax)},
       {"storage.keep_days", number(config.keep_days, 365, 36'500)},
       {"storage.max_octets", number(config.history_octets, 1, kCapacityMax)},
       {"publish.instances", texts(config.instances)},
@@ -194,6 +201,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"network.ca_file", path(config.ca_file, directory)},
       {"network.hosts", host_table(config.hosts)},
   };
+  all.merge(balance_readers(config));
+  return all;
 }
 
 Result<void> read_tables(const toml::table& root, const std::map<std::string, Reader>& known) {

@@ -54,9 +54,11 @@ struct Config {
   unsigned kappa = 32;                     // possible vservers on each ring
   std::uint64_t relay_capacity = 1 << 20;  // octets a second to subscribers
   std::uint64_t storage_capacity = 0;  // octets of history; 0: half of what is free on the disk at the start
-  unsigned balance_upper = 99;         // percent of a capacity above which a node is overloaded
-  unsigned balance_lower = 90;         // below which it takes more
-  unsigned balance_epsilon = 50;       // percent: what a move must gain for what it carries
+  unsigned hashtag_share = 10;         // percent of storage_capacity that one hashtag may take
+  std::uint32_t storage_cooldown_seconds = 86'400;  // of a set of storage owners, before it is halved
+  unsigned balance_upper = 99;                      // percent of a capacity above which a node is overloaded
+  unsigned balance_lower = 90;                      // below which it takes more
+  unsigned balance_epsilon = 50;                    // percent: what a move must gain for what it carries
   unsigned balance_relief =
       50;  // percent of what a move carries that must have been above someone's capacity
   Duration balance_every = std::chrono::hours(1);

@@ -6,6 +6,7 @@
 #include "fediverse/signature.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
+#include "ring/codec.hpp"
 
 namespace tagring::node {
 namespace {
@@ -52,6 +53,13 @@ Task<Result<HttpResponse>> Courier::deliver(std::string inbox, std::string body,
                                             std::optional<std::string> synchronization) {
   co_return co_await signed_call("POST", std::move(inbox), std::move(body), identity_.key_id(),
                                  std::move(synchronization));
+}
+
+Task<Result<json::object>> Courier::ask(std::string url, json::object question) {
+  question["nonce"] = ++nonce_;
+  CO_TRY(const HttpResponse answer, co_await deliver(std::move(url), json::serialize(question)));
+  if (answer.status != 200) co_return std::unexpected(ring::decode_error(answer.status, answer.body));
+  co_return json::parse_object(answer.body);
 }
 
 Task<Result<HttpResponse>> Courier::deliver_as(std::string actor, std::string inbox, std::string body,

@@ -29,7 +29,11 @@ class Courier {
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body,
                                                    std::optional<std::string> synchronization = {});
 
-  // The same on behalf of one of this node's hashtag actors; all share the node's key.
+  // Asks another node: POSTs the question, with a number that no question of this node has had since its
+  // start, so that none is taken for an old one, and returns its answer, or the error that it answers.
+  [[nodiscard]] Task<Result<json::object>> ask(std::string url, json::object question);
+
+  // The same as deliver() on behalf of one of this node's hashtag actors; all share the node's key.
   [[nodiscard]] Task<Result<HttpResponse>> deliver_as(std::string actor, std::string inbox, std::string body,
                                                       std::optional<std::string> synchronization = {});
 
@@ -43,6 +47,7 @@ class Courier {
   Clock& clock_;
   Workers& workers_;
   Knocks knocks_;
+  std::uint64_t nonce_ = 0;
 };
 
 // 2xx.

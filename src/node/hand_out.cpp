@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "storage/shelf.hpp"
+
 namespace tagring::node {
 namespace {
 
@@ -106,7 +108,9 @@ Task<void> HandOut::history() {
     after = storage::HistoryCursor::of(page->back());
     std::vector<relay::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
-      events.push_back({entry.tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
+      const Result<storage::Shelf> shelf = storage::Shelf::parse(entry.tag);
+      if (!shelf) continue;
+      events.push_back({shelf->tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
                         entry.author, entry.published, true});
     }
     const Result<void> owed = co_await outbox_.hand_out(Ring::kStorage, std::move(events));

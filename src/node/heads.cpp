@@ -37,8 +37,6 @@ struct Counted {
 Task<HttpResponse> Heads::answer(HttpRequest request) {
   const std::size_t mark = request.target.find('?');
   const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
-  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
-  if (!tag) co_return error_response(tag.error());
   const std::string hour_text = query_value(query, "hour");
   std::int64_t hour = 0;
   const auto [end, error] = std::from_chars(hour_text.data(), hour_text.data() + hour_text.size(), hour);
@@ -54,35 +52,50 @@ Task<HttpResponse> Heads::answer(HttpRequest request) {
           {ErrorCode::kInvalid, "'id' must be up to 16 hashes of URIs, with commas between"});
     ids.push_back(*id);
   }
-  if (const Result<void> serving = roles_.check_serving(Ring::kStorage, *tag); !serving)
-    co_return error_response(serving.error());
+  Result<storage::Shelf> shelf = sets_.shelf_of(query);
+  if (shelf && !sets_.is_in_reach(*shelf))
+    shelf = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
+  if (!shelf) {
+    const std::string tag = query_value(query, "tag");
+    co_return co_await refuse(shelf.error(), tag, std::move(ids));
+  }
   if (answering_ >= kAnsweringMax) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
   const Counted counted(answering_);
-  const Result<json::object> proven = co_await prove(*tag, hour, std::move(ids));
+  Result<json::object> proven = co_await prove(*shelf, hour, std::move(ids));
   if (!proven) co_return error_response(proven.error());
+  for (auto& [name, value] : sets_.news({shelf->tag})) (*proven)[name] = std::move(value);
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(*proven);
   co_return response;
 }
 
-Task<Result<json::object>> Heads::prove(Tag tag, std::int64_t hour, std::vector<crypto::Hash256> ids) {
+// What was taken down was handed to nobody, so the reasons are given by who is no owner any more as well.
+Task<HttpResponse> Heads::refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids) {
+  HttpResponse response = error_response(error);
+  const Result<Tag> parsed = Tag::parse(tag);
+  Result<json::object> body = json::parse_object(response.body);
+  if (!parsed || !body) co_return response;
+  json::array notices;
+  for (const crypto::Hash256& id : ids) {
+    const auto notice = co_await history_.take_down_of(parsed->canonical(), id);
+    if (notice && *notice) notices.push_back(storage::to_json(**notice));
+  }
+  if (!notices.empty()) (*body)["taken_down"] = std::move(notices);
+  response.body = json::serialize(*body);
+  co_return response;
+}
+
+Task<Result<json::object>> Heads::prove(storage::Shelf shelf, std::int64_t hour,
+                                        std::vector<crypto::Hash256> ids) {
   const WallTime at = notary_.now();
-  CO_TRY(const BucketPtr bucket, co_await this->bucket(tag, hour));
-  Head head{notary_.network(),
-            notary_.actor(),
-            tag.canonical(),
-            hour,
-            bucket->kept_from,
-            at,
-            bucket->leaves.size(),
-            bucket->root,
-            {}};
+  CO_TRY(const BucketPtr bucket, co_await this->bucket(shelf, hour));
+  Head head{notary_.network(),     notary_.actor(),     shelf.tag, hour,       bucket->kept_from, at,
+            bucket->leaves.size(), bucket->tree.root(), {},        shelf.slot, bucket->begun};
   head.signature = co_await notary_.sign(head.signed_text());
   const std::vector<HeadProof> found = co_await workers_.run([bucket, ids] {
     std::vector<HeadProof> proofs;
-    for (const crypto::Hash256& id : ids)
-      proofs.push_back(storage::prove(bucket->leaves, bucket->hashes, id));
+    for (const crypto::Hash256& id : ids) proofs.push_back(storage::prove(bucket->leaves, bucket->tree, id));
     return proofs;
   });
   json::array proofs;
@@ -90,7 +103,7 @@ Task<Result<json::object>> Heads::prove(Tag tag, std::int64_t hour, std::vector<
   for (std::size_t i = 0; i < ids.size(); ++i) {
     proofs.push_back(storage::to_json(found[i]));
     if (!found[i].here || found[i].here->state != PostState::kTakenDown) continue;
-    CO_TRY(const auto notice, co_await history_.take_down_of(tag.canonical(), ids[i]));
+    CO_TRY(const auto notice, co_await history_.take_down_of(shelf.tag, ids[i]));
     if (notice) notices.push_back(storage::to_json(*notice));
   }
   json::object result = {{"head", storage::to_json(head)}, {"proofs", std::move(proofs)}};
@@ -99,18 +112,19 @@ Task<Result<json::object>> Heads::prove(Tag tag, std::int64_t hour, std::vector<
 }
 
 // As it is now. An hour that has not changed since it was asked for is not read again.
-Task<Result<Heads::BucketPtr>> Heads::bucket(Tag tag, std::int64_t hour) {
-  const storage::HourPlace place{tag.key(), hour};
+Task<Result<Heads::BucketPtr>> Heads::bucket(storage::Shelf shelf, std::int64_t hour) {
+  CO_TRY(const Tag tag, Tag::parse(shelf.tag));
+  const storage::HourPlace place{storage::shelf_key(tag.key(), shelf.slot), hour};
   std::vector<storage::HourRange> range{{place, place}};
   CO_TRY(const std::vector<storage::HourDigest> now, co_await history_.digests(std::move(range), hour));
   CO_TRY(const storage::HistoryStore::Bucket first,
-         co_await history_.bucket(tag.canonical(), hour, std::nullopt, 1));
-  const std::pair name(tag.canonical(), hour);
+         co_await history_.bucket(shelf.name(), hour, std::nullopt, 1));
+  const std::pair name(shelf.name(), hour);
   const auto known = buckets_.find(name);
   if (known != buckets_.end() && known->second->digest == now.front() &&
-      known->second->kept_from == first.kept_from)
+      known->second->kept_from == first.kept_from && known->second->begun == first.begun)
     co_return known->second;
-  CO_TRY(BucketPtr fresh, co_await read(tag, hour, now.front()));
+  CO_TRY(BucketPtr fresh, co_await read(shelf, hour, now.front()));
   if (cached_ + fresh->leaves.size() + 1 > kCachedMax) {
     buckets_.clear();
     cached_ = 0;
@@ -122,15 +136,17 @@ Task<Result<Heads::BucketPtr>> Heads::bucket(Tag tag, std::int64_t hour) {
   co_return fresh;
 }
 
-Task<Result<Heads::BucketPtr>> Heads::read(Tag tag, std::int64_t hour, storage::HourDigest digest) {
+Task<Result<Heads::BucketPtr>> Heads::read(storage::Shelf shelf, std::int64_t hour,
+                                           storage::HourDigest digest) {
   auto bucket = std::make_shared<Bucket>();
   bucket->digest = digest;
   std::optional<storage::HistoryCursor> after;
   for (;;) {
     CO_TRY(const storage::HistoryStore::Bucket page,
-           co_await history_.bucket(tag.canonical(), hour, after, kPage));
+           co_await history_.bucket(shelf.name(), hour, after, kPage));
     // That of the last page: what was let go meanwhile is older than that.
     bucket->kept_from = page.kept_from;
+    bucket->begun = page.begun;
     for (const storage::HistoryEntry& entry : page.entries)
       bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
     if (page.entries.size() < kPage) break;
@@ -138,8 +154,7 @@ Task<Result<Heads::BucketPtr>> Heads::read(Tag tag, std::int64_t hour, storage::
   }
   co_return co_await workers_.run([bucket] {
     std::ranges::sort(bucket->leaves);
-    bucket->hashes = storage::leaf_hashes(bucket->leaves);
-    bucket->root = crypto::tree_root(bucket->hashes);
+    bucket->tree = crypto::HashTree(storage::leaf_hashes(bucket->leaves));
     return BucketPtr(bucket);
   });
 }
@@ -155,9 +170,16 @@ Task<Result<storage::TakeDown>> Heads::take_down(Tag tag, std::string uri, std::
   buckets_.clear();
   cached_ = 0;
   taken_down_.emplace(notice.tag, notice.uri);
-  std::vector<std::pair<std::string, std::string>> post{{notice.tag, notice.uri}};
-  CO_TRY(const auto found, co_await history_.find(std::move(post)));
-  if (found.front()) on_taken_down(*found.front());
+  std::vector<std::pair<std::string, std::string>> places;
+  for (const unsigned slot : slots_of_set(sets_.copies(), sets_.of(notice.tag).reach))
+    places.emplace_back(storage::Shelf{notice.tag, slot}.name(), notice.uri);
+  CO_TRY(auto found, co_await history_.find(std::move(places)));
+  for (auto& entry : found) {
+    if (!entry) continue;
+    entry->tag = notice.tag;
+    on_taken_down(*entry);
+    break;
+  }
   co_return notice;
 }
 

@@ -11,21 +11,22 @@
 #include <vector>
 
 #include "node/notary.hpp"
-#include "node/roles.hpp"
+#include "node/storage_sets.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::node {
 
 class Heads {
  public:
-  Heads(storage::HistoryStore& history, const Roles& roles, Notary& notary, Workers& workers)
-      : history_(history), roles_(roles), notary_(notary), workers_(workers) {}
+  Heads(storage::HistoryStore& history, const StorageSets& sets, Notary& notary, Workers& workers)
+      : history_(history), sets_(sets), notary_(notary), workers_(workers) {}
 
   static constexpr std::string_view kPath = "/tagring/v1/history/proof";
   static constexpr std::size_t kIdsMax = 16;
 
-  // Answers GET kPath?tag=…&hour=…&id=…[,…]: the head, a proof for each id, and the notices of those that
-  // were taken down. kNotOwner or kBusy unless this node serves the tag.
+  // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (storage/shelf.hpp), a proof for
+  // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it,
+  // with these notices.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Shows the post under that hashtag to nobody any more, whoever else has it; auditors find the reason here.
   [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
@@ -44,20 +45,22 @@ class Heads {
   struct Bucket {
     storage::HourDigest digest;  // of the time when it was read
     WallTime kept_from;
+    WallTime begun;
     std::vector<storage::HeadLeaf> leaves;
-    std::vector<crypto::Hash256> hashes;
-    crypto::Hash256 root{};
+    crypto::HashTree tree{{}};  // of their hashes
   };
   using BucketPtr = std::shared_ptr<const Bucket>;
-  Task<Result<BucketPtr>> bucket(Tag tag, std::int64_t hour);
-  Task<Result<BucketPtr>> read(Tag tag, std::int64_t hour, storage::HourDigest digest);
-  Task<Result<json::object>> prove(Tag tag, std::int64_t hour, std::vector<crypto::Hash256> ids);
+  Task<Result<BucketPtr>> bucket(storage::Shelf shelf, std::int64_t hour);
+  Task<Result<BucketPtr>> read(storage::Shelf shelf, std::int64_t hour, storage::HourDigest digest);
+  Task<Result<json::object>> prove(storage::Shelf shelf, std::int64_t hour, std::vector<crypto::Hash256> ids);
+
+  Task<HttpResponse> refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids);
 
   storage::HistoryStore& history_;
-  const Roles& roles_;
+  const StorageSets& sets_;
   Notary& notary_;
   Workers& workers_;
-  std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by tag and hour
+  std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by shelf and hour
   std::size_t cached_ = 0;                                             // leaves
   std::size_t answering_ = 0;
   std::set<std::pair<std::string, std::string>> taken_down_;  // tag and URI

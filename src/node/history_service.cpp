@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <iterator>
+#include <set>
 
 #include "base/bytes.hpp"
 #include "home/ids.hpp"
+#include "node/ask_owner.hpp"
 #include "node/results.hpp"
 
 namespace tagring::node {
@@ -52,10 +55,23 @@ Result<std::vector<storage::HistoryEntry>> entries_from_json(const json::value* 
 }
 
 Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
-  std::vector<ring::Contact> contacts;
+  std::vector<RingId> positions;
   const unsigned count = replicas(ring);
-  for (unsigned i = 0; i < count; ++i) {
-    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(replica_key(tag.key(), i, count));
+  for (unsigned i = 0; i < count; ++i) positions.push_back(replica_key(tag.key(), i, count));
+  co_return co_await owners_of(ring, std::move(positions));
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners_of_shelf(Tag tag, unsigned slot) {
+  std::vector<RingId> positions;
+  for (unsigned copy = 0; copy < sets_.copies(); ++copy)
+    positions.push_back(replica_key(storage::shelf_key(tag.key(), slot), copy, sets_.copies()));
+  return owners_of(Ring::kStorage, std::move(positions));
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners_of(Ring ring, std::vector<RingId> positions) {
+  std::vector<ring::Contact> contacts;
+  for (const RingId& position : positions) {
+    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(position);
     if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     const bool known = std::ranges::any_of(
         contacts, [&](const ring::Contact& contact) { return contact.origin() == owner->contact.origin(); });
@@ -64,69 +80,110 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   co_return contacts;
 }
 
-void HistoryService::forget_owners(Ring ring, const Tag& tag) {
-  const unsigned count = replicas(ring);
-  for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
+void HistoryService::forget_owners(const Tag& tag) {
+  const auto forget = [&](Ring ring, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
+  };
+  forget(Ring::kRelay, relay_replicas_);
+  forget(Ring::kStorage, sets_.known(tag.canonical()).reach);
 }
 
-Task<HistoryService::Page> HistoryService::read_here(Tag tag, Wish wish) {
+// --- asking ------------------------------------------------------------------------------------------------
+
+Task<HistoryService::Page> HistoryService::read_here(std::string shelf, Wish wish) {
   if (wish.newer && wish.cursor)
-    return store_.page_after(tag.canonical(), *std::move(wish.cursor), wish.limit);
-  return store_.page(tag.canonical(), std::move(wish.cursor), wish.limit);
+    return store_.page_after(std::move(shelf), *std::move(wish.cursor), wish.limit);
+  return store_.page(std::move(shelf), std::move(wish.cursor), wish.limit);
 }
 
-Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, Tag tag, Wish wish) {
-  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) co_return co_await read_here(tag, std::move(wish));
+Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, storage::Shelf shelf, Wish wish) {
+  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) {
+    CO_TRY(storage::HistoryPage here, co_await read_here(shelf.name(), std::move(wish)));
+    for (storage::HistoryEntry& entry : here.entries) entry.tag = shelf.tag;
+    co_return here;
+  }
   std::string target =
-      fmt::format("{}{}?tag={}&limit={}", owner.origin(), kPath, percent_encode(tag.canonical()), wish.limit);
+      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.slot, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
-  CO_TRY(Url url, Url::parse(target));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   storage::HistoryPage page;
-  CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), tag.canonical()));
+  CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), shelf.tag));
   if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, storage::newer)) {
     co_return fail(ErrorCode::kInvalid, "a replica's page is too long or out of order");
   }
   const json::value* more = json::find(body, "more");
   page.more = more != nullptr && more->is_bool() && more->get_bool();
+  sets_.read_answer(body, {shelf.tag});
   co_return page;
 }
 
 // Once more after a new look-up, if the owner has changed or does not answer.
-Task<HistoryService::Page> HistoryService::ask_again(ring::Contact owner, Tag tag, Wish wish) {
-  Page page = co_await ask(owner, tag, wish);
-  if (page) co_return page;
-  for (unsigned i = 0; i < replicas_; ++i) {
-    const RingId key = replica_key(tag.key(), i, replicas_);
-    const Result<ring::Owner> believed = co_await rings_.of(Ring::kStorage).find_owner(key);
-    if (!believed || believed->contact.id != owner.id) continue;
-    rings_.of(Ring::kStorage).forget_route(key);
-    Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(key);
-    if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
-      co_return co_await ask(std::move(now->contact), tag, wish);
-  }
-  co_return page;
+template <class T>
+Task<Result<T>> HistoryService::ask_copy(RingId position, ring::Contact owner, storage::Shelf shelf,
+                                         Ask<T> ask) {
+  Result<T> answer = co_await ask(owner, shelf);
+  if (answer) co_return answer;
+  rings_.of(Ring::kStorage).forget_route(position);
+  Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(position);
+  if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
+    co_return co_await ask(std::move(now->contact), std::move(shelf));
+  co_return answer;
 }
 
-Task<Result<std::vector<storage::HistoryPage>>> HistoryService::ask_all(Tag tag, Wish wish) {
-  const std::vector<ring::Contact> contacts = co_await owners(Ring::kStorage, tag);
-  std::vector<Task<Page>> asked;
-  for (const ring::Contact& contact : contacts) asked.push_back(ask_again(contact, tag, wish));
-  std::vector<Page> answers = co_await all_of(std::move(asked));
-  std::vector<storage::HistoryPage> pages;
+// Of a part, what its owners answer; kUnavailable if none does.
+template <class T>
+Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, Ask<T> ask) {
+  std::vector<Task<Result<T>>> asked;
+  std::set<std::string> origins;
+  for (unsigned copy = 0; copy < sets_.copies(); ++copy) {
+    const RingId position = replica_key(storage::shelf_key(tag.key(), slot), copy, sets_.copies());
+    const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
+    if (!owner || rings_.is_blocked(owner->contact.host)) continue;
+    if (origins.insert(owner->contact.origin()).second)
+      asked.push_back(ask_copy<T>(position, owner->contact, {tag.canonical(), slot}, ask));
+  }
+  std::vector<Result<T>> answers = co_await all_of(std::move(asked));
+  std::vector<T> good;
   std::string failure = "no owner found";
-  for (Page& answer : answers) {
+  for (Result<T>& answer : answers) {
     if (answer) {
-      pages.push_back(std::move(*answer));
+      good.push_back(std::move(*answer));
     } else {
       failure = answer.error().message;
     }
   }
-  if (pages.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
+  if (good.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
+  co_return good;
+}
+
+// Of all parts. How many there are is what the owners at rest answer, who are among the first to be asked.
+template <class T>
+Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask<T> ask) {
+  std::vector<std::vector<T>> parts;
+  std::set<unsigned> asked;
+  for (;;) {
+    std::vector<Task<Result<std::vector<T>>>> questions;
+    for (const unsigned slot : slots_of_set(sets_.copies(), sets_.known(tag.canonical()).reach)) {
+      if (asked.insert(slot).second) questions.push_back(ask_part<T>(tag, slot, ask));
+    }
+    if (questions.empty()) co_return parts;
+    std::vector<Result<std::vector<T>>> answers = co_await all_of(std::move(questions));
+    for (Result<std::vector<T>>& answer : answers) {
+      CO_TRY(std::vector<T> part, std::move(answer));
+      parts.push_back(std::move(part));
+    }
+  }
+}
+
+Task<Result<std::vector<storage::HistoryPage>>> HistoryService::ask_all(Tag tag, Wish wish) {
+  Ask<storage::HistoryPage> ask_one = [this, wish](ring::Contact owner, storage::Shelf shelf) {
+    return ask(std::move(owner), std::move(shelf), wish);
+  };
+  CO_TRY(std::vector<std::vector<storage::HistoryPage>> parts,
+         co_await ask_parts<storage::HistoryPage>(std::move(tag), std::move(ask_one)));
+  std::vector<storage::HistoryPage> pages;
+  for (std::vector<storage::HistoryPage>& part : parts) std::ranges::move(part, std::back_inserter(pages));
   co_return pages;
 }
 
@@ -155,22 +212,11 @@ Task<Result<storage::HistoryPage>> HistoryService::query_newer(Tag tag, storage:
   co_return merged;
 }
 
-Result<void> HistoryService::check_serving(const Tag& tag) const {
-  bool owned = false;
-  for (unsigned i = 0; i < replicas_; ++i) {
-    const RingId key = replica_key(tag.key(), i, replicas_);
-    if (rings_.of(Ring::kStorage).serving(key) != nullptr) return {};
-    owned = owned || rings_.of(Ring::kStorage).owning(key) != nullptr;
-  }
-  if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's history");
-  return fail(ErrorCode::kNotOwner, "this node stores no replica of the tag");
-}
+// --- answering ---------------------------------------------------------------------------------------------
 
 Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   const std::size_t mark = request.target.find('?');
   const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
-  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
-  if (!tag) co_return error_response(tag.error());
   Wish wish;
   const std::string before = query_value(query, "before");
   const std::string after = query_value(query, "after");
@@ -186,31 +232,30 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
     if (error != std::errc() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
-  if (const Result<void> serving = check_serving(*tag); !serving) co_return error_response(serving.error());
+  const Result<storage::Shelf> shelf = sets_.shelf_of(query);
+  if (!shelf) co_return error_response(shelf.error());
   wish.limit = std::min(limit, kLimitMax);
-  const Result<storage::HistoryPage> page = co_await read_here(*tag, std::move(wish));
+  const Result<storage::HistoryPage> page = co_await read_here(shelf->name(), std::move(wish));
   if (!page) co_return error_response(page.error());
+  json::object answer = sets_.news({shelf->tag});
+  answer["entries"] = to_json(page->entries, false);
+  answer["more"] = page->more;
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  response.body =
-      json::serialize(json::object{{"entries", to_json(page->entries, false)}, {"more", page->more}});
+  response.body = json::serialize(answer);
   co_return response;
 }
 
 // --- days --------------------------------------------------------------------------------------------------
 
-Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, Tag tag, std::chrono::sys_days from,
-                                                    std::chrono::sys_days to) {
+Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, storage::Shelf shelf,
+                                                    std::chrono::sys_days from, std::chrono::sys_days to) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
-    co_return co_await store_.days(tag.canonical(), from, to);
-  const std::string target = fmt::format("{}{}?tag={}&from={}&to={}", owner.origin(), kDaysPath,
-                                         percent_encode(tag.canonical()), home::date(from), home::date(to));
-  CO_TRY(Url url, Url::parse(target));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+    co_return co_await store_.days(shelf.name(), from, to);
+  std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
+                                   shelf.slot, home::date(from), home::date(to));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   std::vector<storage::HistoryDay> days;
   bool is_valid = true;
   json::for_each(json::find(body, "days"), [&](const json::value& v) {
@@ -224,34 +269,34 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, Tag tag
   });
   if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
     co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
+  sets_.read_answer(body, {shelf.tag});
   co_return days;
 }
 
 Task<Result<std::vector<storage::HistoryDay>>> HistoryService::query_days(Tag tag, std::chrono::sys_days from,
                                                                           std::chrono::sys_days to) {
   if (to <= from || to - from > kDaysMax) co_return fail(ErrorCode::kInvalid, "no such span of days");
-  std::vector<Task<Days>> asked;
-  for (const ring::Contact& contact : co_await owners(Ring::kStorage, tag))
-    asked.push_back(ask_days(contact, tag, from, to));
-  std::vector<std::vector<storage::HistoryDay>> answers;
-  for (Days& answer : co_await all_of(std::move(asked))) {
-    if (answer) answers.push_back(*std::move(answer));
-  }
-  if (answers.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered");
-  co_return storage::merge_days(answers);
+  using List = std::vector<storage::HistoryDay>;
+  Ask<List> ask_one = [this, from, to](ring::Contact owner, storage::Shelf shelf) {
+    return ask_days(std::move(owner), std::move(shelf), from, to);
+  };
+  CO_TRY(const std::vector<std::vector<List>> answers,
+         co_await ask_parts<List>(std::move(tag), std::move(ask_one)));
+  std::vector<List> parts;
+  for (const std::vector<List>& part : answers) parts.push_back(storage::merge_days(part));
+  co_return storage::add_days(parts);
 }
 
 Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   const std::string query = request.target.substr(std::min(request.target.find('?'), request.target.size()));
   const std::string_view pairs = std::string_view(query).substr(std::min<std::size_t>(1, query.size()));
-  const Result<Tag> tag = Tag::parse(query_value(pairs, "tag"));
-  if (!tag) co_return error_response(tag.error());
   const auto from = home::parse_date(query_value(pairs, "from"));
   const auto to = home::parse_date(query_value(pairs, "to"));
   if (!from || !to || *to <= *from || *to - *from > kDaysMax)
     co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
-  if (const Result<void> serving = check_serving(*tag); !serving) co_return error_response(serving.error());
-  const Days days = co_await store_.days(tag->canonical(), *from, *to);
+  const Result<storage::Shelf> shelf = sets_.shelf_of(pairs);
+  if (!shelf) co_return error_response(shelf.error());
+  const Days days = co_await store_.days(shelf->name(), *from, *to);
   if (!days) co_return error_response(days.error());
   json::array list;
   for (const storage::HistoryDay& day : *days) {
@@ -260,7 +305,9 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(json::object{{"days", std::move(list)}});
+  json::object answer = sets_.news({shelf->tag});
+  answer["days"] = std::move(list);
+  response.body = json::serialize(answer);
   co_return response;
 }
 

@@ -8,25 +8,26 @@
 #include "base/http.hpp"
 #include "hashtag/tag.hpp"
 #include "node/ring_service.hpp"
+#include "node/storage_sets.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::node {
 
 class HistoryService {
  public:
-  HistoryService(storage::HistoryStore& store, RingService& rings, HttpClient& http, Clock& clock,
-                 unsigned relay_replicas, unsigned storage_replicas)
+  HistoryService(storage::HistoryStore& store, RingService& rings, StorageSets& sets, HttpClient& http,
+                 Clock& clock, unsigned relay_replicas)
       : store_(store),
         rings_(rings),
+        sets_(sets),
         http_(http),
         clock_(clock),
-        relay_replicas_(relay_replicas),
-        replicas_(storage_replicas) {}
+        relay_replicas_(relay_replicas) {}
   static constexpr std::string_view kPath = "/tagring/v1/history";
   static constexpr std::size_t kLimitMax = 200;
 
-  // A page of the tag's history, newest first, merged from every replica that answers. kUnavailable if none
-  // does.
+  // A page of the tag's history, newest first, merged from every replica that answers of every part that it
+  // is divided into. kUnavailable if of one of the parts none does.
   [[nodiscard]] Task<Result<storage::HistoryPage>> query(Tag tag,
                                                          std::optional<storage::HistoryCursor> cursor,
                                                          std::size_t limit);
@@ -41,21 +42,23 @@ class HistoryService {
   static constexpr std::string_view kDaysPath = "/tagring/v1/history/days";
   static constexpr std::chrono::days kDaysMax{3660};
   [[nodiscard]] Task<HttpResponse> answer_days(HttpRequest request);
-  // Answers GET kPath?tag=…&limit=…[&before=cursor|&after=cursor] from this node's own replica. 421 if it
-  // owns none of the tag's.
+  // Answers GET kPath?tag=…&limit=…[&slot=…][&before=cursor|&after=cursor] from this node's own replica, of
+  // one shelf (storage/shelf.hpp), 0 if it is not named. 421 if it owns none of that.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // What readers of this node see, of all that is there.
   std::function<bool(const storage::HistoryEntry&)> is_shown = [](const storage::HistoryEntry&) {
     return true;
   };
-  // One contact of each node that owns a replica of the tag on that ring; those that are not found, or are
-  // blocked, are left out.
+  // One contact of each node that owns a replica at rest of the tag on that ring; those that are not found,
+  // or are blocked, are left out.
   [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
+  // The same of a shelf of the tag.
+  [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_shelf(Tag tag, unsigned slot);
   // Has the next look-ups ask the ring, for who must not take former owners for those of today.
-  void forget_owners(Ring ring, const Tag& tag);
-  // How many replicas of a tag the network keeps on a ring.
+  void forget_owners(const Tag& tag);
+  // How many replicas of a tag the network keeps on a ring at rest.
   [[nodiscard]] unsigned replicas(Ring ring) const {
-    return ring == Ring::kRelay ? relay_replicas_ : replicas_;
+    return ring == Ring::kRelay ? relay_replicas_ : sets_.at_rest();
   }
 
  private:
@@ -66,23 +69,31 @@ class HistoryService {
     bool newer = false;  // on the newer side of the cursor
     std::size_t limit = 0;
   };
-  Task<Page> read_here(Tag tag, Wish wish);
-  Task<Page> ask(ring::Contact owner, Tag tag, Wish wish);
-  Task<Page> ask_again(ring::Contact owner, Tag tag, Wish wish);
-  // What the replicas answer; kUnavailable if none does.
-  Task<Result<std::vector<storage::HistoryPage>>> ask_all(Tag tag, Wish wish);
+  Task<std::vector<ring::Contact>> owners_of(Ring ring, std::vector<RingId> positions);
+  Task<Page> read_here(std::string shelf, Wish wish);
+  Task<Page> ask(ring::Contact owner, storage::Shelf shelf, Wish wish);
   using Days = Result<std::vector<storage::HistoryDay>>;
-  Task<Days> ask_days(ring::Contact owner, Tag tag, std::chrono::sys_days from, std::chrono::sys_days to);
+  Task<Days> ask_days(ring::Contact owner, storage::Shelf shelf, std::chrono::sys_days from,
+                      std::chrono::sys_days to);
+  // Asks one owner; of a part what its owners answer, and of a tag, part by part, what they answer of all its
+  // parts: kUnavailable if of one nobody does.
+  template <class T>
+  using Ask = std::function<Task<Result<T>>(ring::Contact owner, storage::Shelf shelf)>;
+  template <class T>
+  Task<Result<T>> ask_copy(RingId position, ring::Contact owner, storage::Shelf shelf, Ask<T> ask);
+  template <class T>
+  Task<Result<std::vector<T>>> ask_part(Tag tag, unsigned slot, Ask<T> ask);
+  template <class T>
+  Task<Result<std::vector<std::vector<T>>>> ask_parts(Tag tag, Ask<T> ask);
+  Task<Result<std::vector<storage::HistoryPage>>> ask_all(Tag tag, Wish wish);
   void hide(storage::HistoryPage& page) const;
-  // kNotOwner or kBusy unless this node has the tag's history.
-  [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
 
   storage::HistoryStore& store_;
   RingService& rings_;
+  StorageSets& sets_;
   HttpClient& http_;
   Clock& clock_;
   unsigned relay_replicas_;
-  unsigned replicas_;
 };
 
 // JSON of entries between nodes: [{"uri","author","published" (ms),"removed"?,"tag"?}].

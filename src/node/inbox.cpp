@@ -284,10 +284,12 @@ Task<HttpResponse> Inbox::take_as_relay(std::vector<relay::TagEvent> events, std
 Task<HttpResponse> Inbox::take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
                                           RelayClaims claims) {
   const std::size_t asked = events.size();
+  std::set<std::string> tags;
+  for (const relay::TagEvent& event : events) tags.insert(event.tag);
   const Batch refusals = co_await roles_.archive(events, std::move(sender), std::move(claims));
   if (!refusals) co_return error_response(refusals.error());
   json::object receipt = co_await receipts_.issue(Ring::kStorage, std::move(events), *refusals);
-  json::object more;
+  json::object more = stores_.news(tags);
   if (!receipt.empty()) more["receipt"] = std::move(receipt);
   co_return results_response(asked, *refusals, std::move(more));
 }

@@ -19,7 +19,8 @@ class Inbox {
  public:
   Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
         Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, RelaySets& sets,
-        RelayCounts& counts, Mailbox& mailbox, Receipts& receipts, const Identity& identity, Clock& clock)
+        RelayCounts& counts, const StorageSets& stores, Mailbox& mailbox, Receipts& receipts,
+        const Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
         roles_(roles),
@@ -29,6 +30,7 @@ class Inbox {
         sync_(sync),
         sets_(sets),
         counts_(counts),
+        stores_(stores),
         mailbox_(mailbox),
         receipts_(receipts),
         identity_(identity),
@@ -76,6 +78,7 @@ class Inbox {
   FollowerSync& sync_;
   RelaySets& sets_;
   RelayCounts& counts_;
+  const StorageSets& stores_;
   Mailbox& mailbox_;
   Receipts& receipts_;
   const Identity& identity_;

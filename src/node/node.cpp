@@ -13,9 +13,9 @@
 #include "node/fasp.hpp"
 #include "node/hand_out.hpp"
 #include "node/pages.hpp"
+#include "node/part_options.hpp"
 #include "node/proxy.hpp"
 #include "node/results.hpp"
-#include "node/retention.hpp"
 #include "node/version.hpp"
 #include "web/site.hpp"
 
@@ -23,116 +23,6 @@ namespace tagring::node {
 namespace {
 
 constexpr std::string_view kAdminPath = "/admin/";
-
-std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
-  std::vector<ring::Contact> contacts;
-  const Result<std::string> domain = ring::registrable_domain(config.host);
-  TR_ASSERT(domain);  // Config has checked it
-  const unsigned possible = config.balance ? config.kappa : config.vservers;
-  for (unsigned vserver = 0; vserver < possible; ++vserver) {
-    ring::Contact contact;
-    contact.host = config.host;
-    contact.port = config.port;
-    contact.address = config.address;
-    contact.vserver = static_cast<std::uint8_t>(vserver);
-    // Room for rejoining without a restart.
-    contact.incarnation = incarnation << 16U;
-    contact.id =
-        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
-    contacts.push_back(std::move(contact));
-  }
-  return contacts;
-}
-
-// Where the node stood, of the places that it may have.
-std::optional<Places> saved_places(const Config& config, const Environment& world) {
-  if (!config.balance || !world.places) return std::nullopt;
-  std::optional<Places> places = Places::parse(*world.places);
-  if (!places) return std::nullopt;
-  for (Places::OfRing* of_ring : {&places->relay, &places->storage})
-    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.kappa; });
-  return places;
-}
-
-Balancer::Options balancer_options(const Config& config) {
-  Balancer::Options options;
-  options.enabled = config.balance;
-  options.vservers = config.vservers;
-  options.relay_capacity = static_cast<double>(config.relay_capacity);
-  options.storage_capacity = static_cast<double>(config.storage_capacity);
-  options.relay_replicas = config.relay_replicas;
-  options.storage_replicas = config.storage_replicas;
-  options.parameters.upper = config.balance_upper / 100.0;
-  options.parameters.lower = config.balance_lower / 100.0;
-  options.parameters.overload = 10;
-  options.parameters.epsilon = config.balance_epsilon / 100.0;
-  options.parameters.relief = config.balance_relief / 100.0;
-  options.every = config.balance_every;
-  options.patience = config.balance_patience;
-  options.octets_per_second = static_cast<double>(config.balance_rate);
-  return options;
-}
-
-RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
-  RingService::Options options;
-  options.network = config.network;
-  options.tuning.stabilise_every = config.stabilise;
-  options.tuning.fix_finger_every = config.stabilise;
-  options.tuning.secure_lookups = config.secure_lookups;
-  options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
-  options.membership.split_check_every = config.stabilise * 12;
-  options.contacts = make_contacts(config, incarnation);
-  if (config.balance) {
-    // A new node begins in one place, and looks from there for the others.
-    const std::optional<Places> places = saved_places(config, world);
-    options.relay_places = places ? places->relay.taken : std::vector<std::uint8_t>{0};
-    options.storage_places = places ? places->storage.taken : std::vector<std::uint8_t>{0};
-  }
-  options.bootstrap = config.bootstrap;
-  options.bootstrap_srv = config.bootstrap_srv;
-  options.services = world.services;
-  options.may_create = config.create;
-  return options;
-}
-
-fediverse::SignaturePolicy signature_policy(const Identity& identity) {
-  fediverse::SignaturePolicy policy;
-  policy.authorities = {identity.authority()};
-  return policy;
-}
-
-relay::LaneOptions lane_options() {
-  relay::LaneOptions options;
-  options.gather = Duration(20);
-  return options;
-}
-
-Retention::Options retention_options(const Config& config) {
-  Retention::Options options;
-  options.octets_max = config.room_for_history();
-  options.keep = std::chrono::days(config.keep_days);
-  return options;
-}
-
-fediverse::FaspProvider fasp_provider(const Config& config) {
-  fediverse::FaspProvider provider;
-  provider.name = "tagring on " + config.host;
-  provider.privacy_policy = config.fasp_privacy_policy;
-  provider.contact_email = config.fasp_contact_email;
-  provider.capabilities = {{"data_sharing", "0.1"}, {"hashtag_subscription", "0.1"}};
-  return provider;
-}
-
-TagSources::Options tag_options(const Config& config, const Environment& world) {
-  TagSources::Options options;
-  options.tags_max = config.tags_per_instance;
-  options.every = std::chrono::minutes(config.tag_poll_minutes);
-  options.tokens = world.tag_tokens;
-  if (world.read_followed_tags) options.database_host = config.mastodon_database_host;
-  options.database_dsn = config.mastodon_database_dsn;
-  options.read_database = world.read_followed_tags;
-  return options;
-}
 
 }  // namespace
 
@@ -147,10 +37,12 @@ struct Node::Parts {
         authenticator(signature_policy(identity), actors, world.clock, world.workers),
         rings(ring_options(config, incarnation, world), world.http, world.clock, world.executor, rng.fork()),
         counts(config.relay_replicas, world.clock),
-        roles({config.relay_replicas, config.storage_replicas}, world.store, world.history, rings, blocks,
-              courier, identity, world.clock, world.log, world.executor, rng.fork()),
-        outbox({config.storage_replicas, lane_options()}, world.store, rings, counts, courier, identity,
-               world.clock, world.executor, rng.fork(),
+        stores(storage_options(config), world.history, rings, courier, authenticator, identity, world.http,
+               world.clock, world.executor, world.log),
+        roles({config.relay_replicas}, world.store, world.history, rings, stores, blocks, courier, identity,
+              world.clock, world.log, world.executor, rng.fork()),
+        outbox({lane_options()}, world.store, rings, counts, stores, courier, identity, world.clock,
+               world.executor, rng.fork(),
                [this](Ring ring, std::vector<relay::TagEvent> events) {
                  return apply_here(ring, std::move(events));
                }),
@@ -181,22 +73,21 @@ struct Node::Parts {
              subscriber, instances, courier, identity, world.clock, world.workers, world.log, world.executor,
              rng.fork()),
         notary(config.network, identity, world.clock, world.workers),
-        receipts({}, world.receipts, world.history, notary, actors, world.clock, world.workers, world.log,
-                 world.executor),
-        heads(world.history, roles, notary, world.workers),
+        receipts({}, world.receipts, world.history, stores, notary, actors, world.clock, world.workers,
+                 world.log, world.executor),
+        heads(world.history, stores, notary, world.workers),
         inbox(authenticator, publisher, roles, hashtag_followers, instances, blocks, sync, sets, counts,
-              mailbox, receipts, identity, world.clock),
-        transfer({config.network, config.relay_replicas, config.storage_replicas}, world.store, world.history,
-                 rings, courier, authenticator, followers, announcer, world.clock, world.executor),
-        anti_entropy({config.reconcile, config.storage_replicas, {}}, world.history, rings, transfer,
-                     world.clock, world.executor, rng.fork(), world.log),
+              stores, mailbox, receipts, identity, world.clock),
+        transfer({config.network, config.relay_replicas}, world.store, world.history, rings, stores, courier,
+                 authenticator, followers, announcer, world.clock, world.executor),
+        anti_entropy({config.reconcile, {}}, world.history, rings, stores, transfer, world.clock,
+                     world.executor, rng.fork(), world.log),
         retention(retention_options(config), world.history, world.clock, world.executor, world.log),
-        loads({config.relay_replicas, config.storage_replicas}, world.history, world.clock),
+        loads({config.relay_replicas, stores.copies()}, world.history, world.clock),
         balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
                  world.clock, world.executor, rng.fork(), world.log),
-        history(world.history, rings, world.http, world.clock, config.relay_replicas,
-                config.storage_replicas),
-        audit(receipts, history, world.store, actors, world.http, notary, world.clock),
+        history(world.history, rings, stores, world.http, world.clock, config.relay_replicas),
+        audit(receipts, history, stores, world.store, actors, world.http, notary, world.clock),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.replays,
                  instances, history, courier, blocks, identity, world.clock, world.executor, rng.fork(),
                  world.log),
@@ -239,6 +130,7 @@ struct Node::Parts {
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<HttpResponse> administer(HttpRequest request);
+  json::object rings_status();
 
   Config config;
   Environment environment;
@@ -251,6 +143,7 @@ struct Node::Parts {
   Authenticator authenticator;
   RingService rings;
   RelayCounts counts;
+  StorageSets stores;
   Roles roles;
   Outbox outbox;
   HandOut hand_out;
@@ -304,6 +197,11 @@ void Node::Parts::connect() {
   roles.connect(outbox, announcer, subscriber, sets);
   counts.on_more = [this](const std::string& tag) {
     if (subscriber.wants(tag)) subscriber.renew_soon();
+  };
+  stores.fetch_shelf = [this](std::string origin, ring::Contact requester, storage::Shelf from,
+                              storage::Shelf to, std::uint64_t version) {
+    return transfer.fetch_shelf(std::move(origin), std::move(requester), std::move(from), std::move(to),
+                                version);
   };
   outbox.relay_claim = announcer.relay_claim = [this](const std::string& tag) { return sets.claim(tag); };
   outbox.on_answer = [this](const auto&... answered) { receipts.note(answered...); };
@@ -394,6 +292,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await tag_sources.load());
   CO_TRY_VOID(co_await announcer.load());
   CO_TRY_VOID(co_await mailbox.load());
+  CO_TRY_VOID(co_await stores.load());
   CO_TRY_VOID(co_await outbox.load());
   CO_TRY_VOID(co_await fasp_sharing.load());
   co_return Result<void>();
@@ -440,6 +339,7 @@ Task<Result<void>> Node::start() {
   parts_->subscriber.start();
   parts_->streams.start();
   parts_->anti_entropy.start();
+  parts_->stores.start();
   parts_->retention.start();
   co_return Result<void>();
 }
@@ -456,6 +356,7 @@ Task<void> Node::stop() {
   co_await parts_->rings.stop();
   co_await parts_->sync.stop();
   co_await parts_->sets.stop();
+  co_await parts_->stores.stop();
   co_await parts_->transfer.stop();
   co_await parts_->subscriber.stop();
   co_await parts_->hand_out.stop();
@@ -486,6 +387,8 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
     co_return co_await parts_->transfer.answer(std::move(request));
   if (path == RelaySets::kPath && (request.method == "POST" || request.method == "GET"))
     co_return co_await parts_->sets.answer(std::move(request));
+  if (path == StorageSets::kPath && (request.method == "POST" || request.method == "GET"))
+    co_return co_await parts_->stores.answer(std::move(request));
   if (request.method == "POST" && path == CatchUp::kPath) {
     co_return co_await parts_->catch_up.answer(std::move(request));
   }
@@ -520,12 +423,10 @@ bool Node::is_idle() const {
          parts_->fasp_sharing.idle();
 }
 
-json::object Node::status() const {
-  const Roles::Counters& counters = parts_->roles.counters();
-  const Inbox::Counters& inbox = parts_->inbox.counters();
-  json::object rings;
+json::object Node::Parts::rings_status() {
+  json::object all;
   for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
-    const ring::Membership& membership = parts_->rings.of(which);
+    const ring::Membership& membership = rings.of(which);
     double share = 0;
     bool serving = true;
     for (const auto& vserver : membership.vservers()) {
@@ -536,26 +437,32 @@ json::object Node::status() const {
     }
     const auto& vservers = membership.vservers();
     const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
-    const Balancer::State balance = parts_->balancer.state(which);
-    rings[ring::to_string(which)] = json::object{{"member", membership.is_member()},
-                                                 {"serving", serving},
-                                                 {"share", share},
-                                                 {"vservers", vservers.size()},
-                                                 {"load", balance.load},
-                                                 {"capacity", balance.capacity},
-                                                 {"moves", balance.moves},
-                                                 {"loads_not_believed", balance.refused},
-                                                 {"estimated_vservers", estimate},
-                                                 {"lookups", membership.counters().lookups},
-                                                 {"secure_lookups", membership.counters().secure},
-                                                 {"lookup_calls", membership.counters().lookup_calls},
-                                                 {"cached", membership.counters().cached},
-                                                 {"merges", membership.counters().merges}};
+    const Balancer::State balance = balancer.state(which);
+    all[ring::to_string(which)] = json::object{{"member", membership.is_member()},
+                                               {"serving", serving},
+                                               {"share", share},
+                                               {"vservers", vservers.size()},
+                                               {"load", balance.load},
+                                               {"capacity", balance.capacity},
+                                               {"moves", balance.moves},
+                                               {"loads_not_believed", balance.refused},
+                                               {"estimated_vservers", estimate},
+                                               {"lookups", membership.counters().lookups},
+                                               {"secure_lookups", membership.counters().secure},
+                                               {"lookup_calls", membership.counters().lookup_calls},
+                                               {"cached", membership.counters().cached},
+                                               {"merges", membership.counters().merges}};
   }
+  return all;
+}
+
+json::object Node::status() const {
+  const Roles::Counters& counters = parts_->roles.counters();
+  const Inbox::Counters& inbox = parts_->inbox.counters();
   return {
       {"version", kVersion},
       {"origin", parts_->identity.origin()},
-      {"rings", std::move(rings)},
+      {"rings", parts_->rings_status()},
       {"published", counters.published},
       {"relayed", counters.relayed},
       {"archived", counters.archived},
@@ -570,6 +477,7 @@ json::object Node::status() const {
       {"subscriptions_settled", parts_->subscriber.is_settled()},
       {"subscription_messages", parts_->subscriber.messages()},
       {"relay_sets", parts_->sets.status()},
+      {"storage_sets", parts_->stores.status()},
       {"owed", parts_->outbox.size()},
       {"announcing", parts_->announcer.waiting()},
       {"announced", parts_->announcer.delivered()},

@@ -46,12 +46,13 @@ relay::LaneOptions routing_options(relay::LaneOptions options) {
 }  // namespace
 
 Outbox::Outbox(Options options, relay::Store& store, RingService& rings, RelayCounts& relays,
-               Courier& courier, const Identity& identity, Clock& clock, Executor executor, Rng rng,
-               ApplyHere apply_here)
+               StorageSets& stores, Courier& courier, const Identity& identity, Clock& clock,
+               Executor executor, Rng rng, ApplyHere apply_here)
     : options_(options),
       store_(store),
       rings_(rings),
       relays_(relays),
+      stores_(stores),
       courier_(courier),
       identity_(identity),
       clock_(clock),
@@ -83,14 +84,25 @@ Task<void> Outbox::stop() {
 }
 
 unsigned Outbox::replicas(Ring ring) const {
-  return ring == Ring::kRelay ? relays_.copies() : options_.storage_replicas;
+  return ring == Ring::kRelay ? relays_.copies() : stores_.copies();
 }
 
-// Where the item belongs, as far as is known of the number of relays now.
+// Where in the archive: a post on one shelf, a removal on all on which the post may be, one after the other.
+std::vector<unsigned> Outbox::shelves_of(const Item& item) const {
+  const relay::TagEvent& event = item.pending->entry.event;
+  const storage::StorageSet set = stores_.known(event.tag);
+  if (event.op == relay::Op::kAdd) return {slot_of_post(event.uri, stores_.copies(), set.replicas)};
+  return slots_of_post(event.uri, stores_.copies(), stores_.at_rest(), set.reach);
+}
+
+// Where the item belongs, as far as is known of the number of owners now.
 RingId Outbox::position(const Item& item) const {
   const relay::OutboxEntry& entry = item.pending->entry;
-  if (entry.ring == Ring::kStorage)
-    return replica_key(item.pending->tag_key, item.replica, options_.storage_replicas);
+  if (entry.ring == Ring::kStorage) {
+    const std::vector<unsigned> shelves = shelves_of(item);
+    const unsigned slot = shelves[std::min(item.shelves, shelves.size() - 1)];
+    return replica_key(storage::shelf_key(item.pending->tag_key, slot), item.replica, stores_.copies());
+  }
   const unsigned relays = relays_.of(entry.event.tag);
   return replica_key(item.pending->tag_key,
                      relay_of_post(entry.event.uri, item.replica, relays_.copies(), relays), relays);
@@ -202,9 +214,9 @@ Task<Result<std::vector<Refusal>>> Outbox::send_events(std::string origin, Ring 
   for (const relay::TagEvent& event : events) tags.insert(event.tag);
   const Result<HttpResponse> response = co_await courier_.deliver(origin + "/inbox", body);
   Result<std::vector<Refusal>> refusals = read_results(response);
-  if (refusals && ring == Ring::kRelay) {
-    if (const auto answer = json::parse_object(response->body)) relays_.read_answer(*answer, tags);
-  }
+  const auto answer = refusals ? json::parse_object(response->body) : Result<json::object>();
+  if (refusals && answer && ring == Ring::kRelay) relays_.read_answer(*answer, tags);
+  if (refusals && answer && ring == Ring::kStorage) stores_.read_answer(*answer, tags);
   if (refusals) on_answer(origin, ring, events, *refusals, response->body);
   co_return refusals;
 }
@@ -239,6 +251,7 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
     const relay::TagEvent& event = item.pending->entry.event;
     const auto refusal = refused.find({event.uri, event.tag});
     if (refusal != refused.end() && refusal->second == ErrorCode::kNotOwner) {
+      if (item.pending->entry.ring == Ring::kStorage) stores_.doubt(event.tag);
       rings_.of(item.pending->entry.ring).forget_route(position(item));
       const Result<ring::Owner> owner =
           co_await rings_.of(item.pending->entry.ring).find_owner(position(item));
@@ -256,6 +269,10 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
       later.push_back(std::move(item));  // overloaded
     } else if (refusal != refused.end() && !is_final(refusal->second)) {
       again->push_back(std::move(item));
+    } else if (item.pending->entry.ring == Ring::kStorage && item.shelves + 1 < shelves_of(item).size()) {
+      ++item.shelves;
+      item.moved = false;
+      find_way(std::move(item));
     } else {
       // Taken, or refused for good: that owner will never want it.
       done[item.pending->entry.seq] |= 1U << item.replica;

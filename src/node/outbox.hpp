@@ -11,6 +11,7 @@
 #include "node/courier.hpp"
 #include "node/relay_counts.hpp"
 #include "node/ring_service.hpp"
+#include "node/storage_sets.hpp"
 #include "node/wire.hpp"
 #include "relay/lanes.hpp"
 #include "relay/store.hpp"
@@ -27,15 +28,15 @@ struct Refusal {
 class Outbox {
  public:
   struct Options {
-    unsigned storage_replicas = 4;
     relay::LaneOptions lanes;
   };
   // Gives events to this node's own role as owner, as if another node had sent them.
   using ApplyHere =
       std::function<Task<Result<std::vector<Refusal>>>(Ring ring, std::vector<relay::TagEvent> events)>;
 
-  Outbox(Options options, relay::Store& store, RingService& rings, RelayCounts& relays, Courier& courier,
-         const Identity& identity, Clock& clock, Executor executor, Rng rng, ApplyHere apply_here);
+  Outbox(Options options, relay::Store& store, RingService& rings, RelayCounts& relays, StorageSets& stores,
+         Courier& courier, const Identity& identity, Clock& clock, Executor executor, Rng rng,
+         ApplyHere apply_here);
 
   // What this node says of itself as a relay of a tag, to its storage owners.
   std::function<std::optional<RelayClaim>(const std::string& tag)> relay_claim =
@@ -66,12 +67,15 @@ class Outbox {
   // One replica of one entry.
   struct Item {
     std::shared_ptr<Pending> pending;
-    unsigned replica = 0;
+    unsigned replica = 0;  // which copy
+    // Of a removal from the archive: how many of the shelves where the post may be have it already.
+    std::size_t shelves = 0;
     bool moved = false;  // another owner has sent it on
   };
   using Items = std::vector<Item>;
 
   [[nodiscard]] RingId position(const Item& item) const;
+  [[nodiscard]] std::vector<unsigned> shelves_of(const Item& item) const;
   [[nodiscard]] unsigned replicas(Ring ring) const;
   void find_way(Item item);
   void find_way_later(Items items);
@@ -87,6 +91,7 @@ class Outbox {
   relay::Store& store_;
   RingService& rings_;
   RelayCounts& relays_;
+  StorageSets& stores_;
   Courier& courier_;
   const Identity& identity_;
   Clock& clock_;

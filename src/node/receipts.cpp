@@ -46,11 +46,12 @@ std::vector<crypto::Hash256> leaves_of(const Items& items) { return KeptReceipt{
 }  // namespace
 
 Receipts::Receipts(Options options, storage::ReceiptStore& store, storage::HistoryStore& history,
-                   Notary& notary, Actors& actors, const Clock& clock, Workers& workers, Log& log,
-                   Executor executor)
+                   const StorageSets& sets, Notary& notary, Actors& actors, const Clock& clock,
+                   Workers& workers, Log& log, Executor executor)
     : options_(options),
       store_(store),
       history_(history),
+      sets_(sets),
       notary_(notary),
       actors_(actors),
       clock_(clock),
@@ -65,29 +66,61 @@ Task<void> Receipts::stop() {
 
 // --- as an owner ---------------------------------------------------------------------------------------
 
+// The shelves on which it may be here, beginning with that on which it would be put now.
+std::vector<unsigned> Receipts::slots_of(const TakenItem& item) const {
+  const storage::StorageSet set = sets_.of(item.tag);
+  std::vector<unsigned> slots = slots_of_post(item.uri, sets_.copies(), sets_.at_rest(), set.reach);
+  const unsigned now = slot_of_post(item.uri, sets_.copies(), set.replicas);
+  std::erase(slots, now);
+  slots.insert(slots.begin(), now);
+  return slots;
+}
+
+// Of a post that was known already the first date counts; one that is too old to be kept is not there.
+Task<Result<Items>> Receipts::as_kept(Items items, json::array* differs) {
+  std::vector<Place> places;
+  for (const TakenItem& item : items) {
+    for (const unsigned slot : slots_of(item))
+      places.emplace_back(storage::Shelf{item.tag, slot}.name(), item.uri);
+  }
+  CO_TRY(const auto stored, co_await history_.find(places));
+  std::map<Place, storage::HistoryEntry> there;  // by shelf and URI
+  for (const auto& entry : stored) {
+    if (entry) there.emplace(Place(entry->tag, entry->uri), *entry);
+  }
+  Items kept;
+  for (TakenItem& item : items) {
+    const TakenItem sent = item;
+    bool is_there = false;
+    for (const unsigned slot : slots_of(item)) {
+      const auto entry = there.find({storage::Shelf{item.tag, slot}.name(), item.uri});
+      is_there = entry != there.end();
+      if (!is_there) continue;
+      item.published = entry->second.published;
+      if (!item.removal) item.slot = slot;
+      break;
+    }
+    if (is_there && item == sent) {
+      kept.push_back(std::move(item));
+      continue;
+    }
+    json::object difference = {{"tag", item.tag}, {"uri", item.uri}};
+    if (is_there) difference["published"] = item.published.time_since_epoch().count();
+    if (item.slot != 0) difference["slot"] = item.slot;
+    differs->push_back(std::move(difference));
+    if (is_there) kept.push_back(std::move(item));
+  }
+  co_return kept;
+}
+
 Task<json::object> Receipts::issue(Ring ring, std::vector<relay::TagEvent> events,
                                    std::vector<Refusal> refusals) {
   Items items = taken(events, refusals);
   json::array differs;
   if (ring == Ring::kStorage && !items.empty()) {
-    // Of a post that was known already the first date counts; one that is too old to be kept is not there.
-    std::vector<Place> places;
-    for (const TakenItem& item : items) places.emplace_back(item.tag, item.uri);
-    const auto stored = co_await history_.find(std::move(places));
-    if (!stored) co_return json::object();
-    Items kept;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::optional<storage::HistoryEntry>& entry = (*stored)[i];
-      if (!entry || entry->published != items[i].published) {
-        json::object difference = {{"tag", items[i].tag}, {"uri", items[i].uri}};
-        if (entry) difference["published"] = entry->published.time_since_epoch().count();
-        differs.push_back(std::move(difference));
-      }
-      if (!entry) continue;
-      items[i].published = entry->published;
-      kept.push_back(std::move(items[i]));
-    }
-    items = std::move(kept);
+    Result<Items> kept = co_await as_kept(std::move(items), &differs);
+    if (!kept) co_return json::object();
+    items = std::move(*kept);
   }
   if (items.empty()) co_return json::object();
   const WallTime at = notary_.now();
@@ -103,6 +136,28 @@ Task<json::object> Receipts::issue(Ring ring, std::vector<relay::TagEvent> event
 
 // --- as a sender ---------------------------------------------------------------------------------------
 
+// By what the owner says that it keeps otherwise than it was sent, or not at all.
+void Receipts::correct(Items* items, const json::object& answer) const {
+  json::for_each(json::find(answer, "differs"), [&](const json::value& element) {
+    const json::object difference = element.is_object() ? element.get_object() : json::object();
+    const std::string tag = json::get_string(difference, "tag").value_or("");
+    const std::string uri = json::get_string(difference, "uri").value_or("");
+    const auto item = std::ranges::find_if(
+        *items, [&](const TakenItem& sent) { return sent.tag == tag && sent.uri == uri; });
+    if (item == items->end()) return;
+    const auto published = json::get_int(difference, "published");
+    if (!published) {
+      items->erase(item);
+      return;
+    }
+    item->published = WallTime(Duration(*published));
+    // A shelf on which the post can be: an owner of another part would never be asked for it.
+    const std::int64_t slot = json::get_int(difference, "slot").value_or(0);
+    const auto possible = slots_of_post(uri, sets_.copies(), sets_.at_rest(), kRelaysMax);
+    if (std::ranges::find(possible, slot) != possible.end()) item->slot = static_cast<unsigned>(slot);
+  });
+}
+
 void Receipts::note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
                     const std::vector<Refusal>& refusals, const std::string& answer) {
   Items items = taken(events, refusals);
@@ -113,21 +168,7 @@ void Receipts::note(const std::string& origin, Ring ring, const std::vector<rela
     ++counters_.absent;
     return;
   }
-  json::for_each(json::find(*object, "differs"), [&](const json::value& element) {
-    const json::object difference = element.is_object() ? element.get_object() : json::object();
-    const auto published = json::get_int(difference, "published");
-    for (auto item = items.begin(); item != items.end(); ++item) {
-      if (item->tag != json::get_string(difference, "tag") ||
-          item->uri != json::get_string(difference, "uri"))
-        continue;
-      if (published) {
-        item->published = WallTime(Duration(*published));
-      } else {
-        items.erase(item);
-      }
-      break;
-    }
-  });
+  correct(&items, *object);
   Result<Receipt> receipt = storage::receipt_from_json(*object);
   const bool fits = receipt && receipt->ring == ring && receipt->network == notary_.network() &&
                     receipt->actor == origin + "/actor" && receipt->size == items.size() &&
@@ -173,12 +214,11 @@ Task<Result<std::vector<Receipts::Held>>> Receipts::held(std::string tag) {
     if (page.empty()) break;
     after = page.back().id;
     for (const KeptReceipt& kept : page) {
-      const std::vector<crypto::Hash256> leaves = kept.leaves();
+      const crypto::HashTree tree(kept.leaves());
       for (std::size_t i = 0; i < kept.items.size(); ++i) {
         if (kept.items[i].tag != tag) continue;
-        found.push_back({{kept.receipt, kept.items[i], i, crypto::tree_path(leaves, i)},
-                         kept.key,
-                         origin_of(notary_.actor())});
+        found.push_back(
+            {{kept.receipt, kept.items[i], i, tree.path(i)}, kept.key, origin_of(notary_.actor())});
       }
     }
   }
@@ -242,9 +282,9 @@ void read_batch(const json::object& object, const std::string& tag, const std::s
   const std::string pem = json::get_string(object, "key").value_or("");
   const auto key = crypto::PublicKey::from_pem(pem);
   const auto leaves = storage::hashes_from_json(json::find(object, "leaves"), kItemsMax);
-  if (!batch || !key || !leaves || leaves->size() != batch->size ||
-      crypto::tree_root(*leaves) != batch->root || !key->verify(batch->signed_text(), batch->signature))
-    return;
+  if (!batch || !key || !leaves || leaves->size() != batch->size) return;
+  const crypto::HashTree tree(*leaves);
+  if (tree.root() != batch->root || !key->verify(batch->signed_text(), batch->signature)) return;
   json::for_each(json::find(object, "items"), [&](const json::value& element) {
     if (!element.is_object() || found->size() >= kHeldMax) return;
     const Result<TakenItem> item = storage::item_from_json(element.get_object());
@@ -254,7 +294,7 @@ void read_batch(const json::object& object, const std::string& tag, const std::s
                        (*leaves)[static_cast<std::size_t>(index)] == item->leaf();
     if (!there) return;
     const auto place = static_cast<std::size_t>(index);
-    found->push_back({{*batch, *item, place, crypto::tree_path(*leaves, place)}, pem, holder});
+    found->push_back({{*batch, *item, place, tree.path(place)}, pem, holder});
   });
 }
 

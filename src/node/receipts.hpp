@@ -10,6 +10,7 @@
 #include "node/actors.hpp"
 #include "node/notary.hpp"
 #include "node/outbox.hpp"
+#include "node/storage_sets.hpp"
 #include "storage/history.hpp"
 #include "storage/receipt_store.hpp"
 
@@ -21,8 +22,9 @@ class Receipts {
     Duration kept = std::chrono::days(90);
     std::uint64_t octets = std::uint64_t{256} << 20U;
   };
-  Receipts(Options options, storage::ReceiptStore& store, storage::HistoryStore& history, Notary& notary,
-           Actors& actors, const Clock& clock, Workers& workers, Log& log, Executor executor);
+  Receipts(Options options, storage::ReceiptStore& store, storage::HistoryStore& history,
+           const StorageSets& sets, Notary& notary, Actors& actors, const Clock& clock, Workers& workers,
+           Log& log, Executor executor);
   [[nodiscard]] Task<void> stop();
 
   static constexpr std::string_view kPath = "/tagring/v1/receipts";
@@ -60,10 +62,14 @@ class Receipts {
  private:
   using Items = std::vector<storage::TakenItem>;
   Task<void> keep(std::string origin, storage::KeptReceipt receipt);
+  Task<Result<Items>> as_kept(Items items, json::array* differs);
+  void correct(Items* items, const json::object& answer) const;
+  [[nodiscard]] std::vector<unsigned> slots_of(const storage::TakenItem& item) const;
 
   Options options_;
   storage::ReceiptStore& store_;
   storage::HistoryStore& history_;
+  const StorageSets& sets_;
   Notary& notary_;
   Actors& actors_;
   const Clock& clock_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "node/ask_owner.hpp"
 #include "node/relay_sets.hpp"
 #include "node/results.hpp"
 #include "node/wire.hpp"
@@ -248,23 +249,13 @@ Task<Result<json::object>> RelaySets::call(std::string origin, Tag tag, unsigned
   body["tag"] = tag.canonical();
   body["index"] = at_rest != places.end() ? *at_rest : places.front();
   body["of"] = of;
-  body["nonce"] = ++nonce_;
-  const Result<HttpResponse> response =
-      co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
-  if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200)
-    co_return std::unexpected(ring::decode_error(response->status, response->body));
-  co_return json::parse_object(response->body);
+  co_return co_await courier_.ask(origin + std::string(kPath), std::move(body));
 }
 
 Task<Result<RelaySets::Heard>> RelaySets::ask_count_at(ring::Contact owner, Tag tag) {
-  CO_TRY(Url url,
-         Url::parse(fmt::format("{}{}?tag={}", owner.origin(), kPath, percent_encode(tag.canonical()))));
-  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
-  call.required_prefix = owner.address.prefix64();
-  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
-  if (response.status != 200) co_return std::unexpected(ring::decode_error(response.status, response.body));
-  CO_TRY(const json::object body, json::parse_object(response.body));
+  std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
+  CO_TRY(const json::object body,
+         co_await ask_owner(http_, std::move(owner), std::move(target), clock_.now() + kTimeout));
   const auto relays = json::get_int(body, "relays");
   const auto lately = json::get_int(body, "lately");
   if (!relays || !lately || !is_relay_count(*relays) || !is_relay_count(*lately))

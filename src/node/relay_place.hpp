@@ -22,6 +22,9 @@ bool is_relay_count(std::int64_t count);
 // Copies of each post, in a network with so many relays at rest: 1 for 1, else 2.
 inline unsigned copies_of_post(unsigned relays_at_rest) { return std::min(2U, relays_at_rest); }
 
+// Which of that many equal intervals, a power of two up to 256, the hash of the post's URI is in.
+unsigned interval_of_post(std::string_view uri, unsigned intervals);
+
 // The index, below `relays`, of the relay that gets copy number `copy` (below `copies`) of the post. `copies`
 // is at most `relays`.
 unsigned relay_of_post(std::string_view uri, unsigned copy, unsigned copies, unsigned relays);

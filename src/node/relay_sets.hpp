@@ -169,7 +169,6 @@ class RelaySets {
   std::set<std::string> raising_;
   std::map<std::string, Instant> doubted_;
   std::map<std::string, std::pair<OverloadToken, Instant>> signed_;  // by tag: what is given out now
-  std::uint64_t nonce_ = 0;
   unsigned turn_ = 0;
   bool keeping_up_ = false;
   TaskGroup tasks_;

@@ -1,5 +1,7 @@
 #include "node/retention.hpp"
 
+#include <algorithm>
+#include <map>
 #include <queue>
 
 namespace tagring::node {
@@ -14,8 +16,26 @@ constexpr std::uint64_t kJobMax = 500;  // posts of one write
 struct Younger {
   bool operator()(const Span& a, const Span& b) const { return a.oldest > b.oldest; }
 };
+// What is here of one, on all shelves.
+struct Hashtag {
+  std::uint64_t posts = 0;
+  std::vector<Span> shelves;  // a heap, the oldest first
+
+  void add(Span span) {
+    posts += span.posts;
+    shelves.push_back(std::move(span));
+    std::ranges::push_heap(shelves, Younger());
+  }
+  Span take_oldest() {
+    std::ranges::pop_heap(shelves, Younger());
+    Span span = std::move(shelves.back());
+    shelves.pop_back();
+    posts -= span.posts;
+    return span;
+  }
+};
 struct Smaller {
-  bool operator()(const Span& a, const Span& b) const { return a.posts < b.posts; }
+  bool operator()(const Hashtag& a, const Hashtag& b) const { return a.posts < b.posts; }
 };
 
 }  // namespace
@@ -81,17 +101,25 @@ Task<Result<std::uint64_t>> Retention::let_go_oldest(std::vector<Span> spans, st
   co_return gone;
 }
 
+// A hashtag counts as one, however many shelves of it are here: of those the one with the oldest posts is
+// next.
 Task<Result<std::uint64_t>> Retention::let_go_of_largest(std::vector<Span> spans, std::uint64_t excess) {
-  std::priority_queue<Span, std::vector<Span>, Smaller> queue(Smaller(), std::move(spans));
+  std::map<std::string, Hashtag> hashtags;
+  for (Span& span : spans) hashtags[span.tag.substr(0, span.tag.find('/'))].add(std::move(span));
+  std::priority_queue<Hashtag, std::vector<Hashtag>, Smaller> queue;
+  for (auto& [tag, hashtag] : hashtags) queue.push(std::move(hashtag));
   std::uint64_t gone = 0;
   while (gone < excess && !queue.empty()) {
-    const Span span = queue.top();
+    Hashtag largest = queue.top();
     queue.pop();
-    const std::uint64_t lead = queue.empty() ? kJobMax : span.posts - queue.top().posts;
-    const std::uint64_t count = std::min({std::max(lead, kTurn), kJobMax, excess - gone});
+    const std::uint64_t lead = queue.empty() ? kJobMax : largest.posts - queue.top().posts;
+    const std::uint64_t most = largest.shelves.size() > 1 ? kTurn : kJobMax;  // so that these keep step
+    const std::uint64_t count = std::min({std::max(lead, kTurn), most, excess - gone});
+    const Span span = largest.take_oldest();
     CO_TRY(Span left, co_await history_.let_go(span.tag, count, WallTime::max()));
     gone += span.posts - std::min(left.posts, span.posts);
-    if (left.posts > 0 && left.posts < span.posts) queue.push(std::move(left));
+    if (left.posts > 0 && left.posts < span.posts) largest.add(std::move(left));
+    if (!largest.shelves.empty()) queue.push(std::move(largest));
   }
   co_return gone;
 }

@@ -10,12 +10,13 @@ constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
 }
 
 Roles::Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-             const relay::Blocks& blocks, Courier& courier, const Identity& identity, Clock& clock, Log& log,
-             Executor executor, Rng rng)
+             StorageSets& stores, const relay::Blocks& blocks, Courier& courier, const Identity& identity,
+             Clock& clock, Log& log, Executor executor, Rng rng)
     : options_(options),
       store_(store),
       history_(history),
       rings_(rings),
+      stores_(stores),
       blocks_(blocks),
       courier_(courier),
       identity_(identity),
@@ -73,7 +74,7 @@ Task<Result<std::vector<Refusal>>> Roles::relay(std::vector<relay::TagEvent> eve
   });
   if (!events.empty()) {
     CO_TRY(const std::size_t fresh,
-           co_await take(std::move(events), options_.storage_replicas, Announcer::To::kEverybody));
+           co_await take(std::move(events), stores_.copies(), Announcer::To::kEverybody));
     counters_.relayed += fresh;
   }
   co_return refusals;
@@ -91,9 +92,14 @@ Task<Result<std::vector<Refusal>>> Roles::archive(std::vector<relay::TagEvent> e
   events =
       co_await believable(Ring::kStorage, std::move(events), std::move(sender), std::move(claims), &refusals);
   std::vector<storage::HistoryEntry> entries;
-  for (relay::TagEvent& event : events) {
-    entries.push_back({std::move(event.tag), std::move(event.uri), std::move(event.author), event.published,
-                       event.op == relay::Op::kRemove});
+  for (const relay::TagEvent& event : events) {
+    const bool removed = event.op == relay::Op::kRemove;
+    const auto slots = stores_.slots_for(*Tag::parse(event.tag), event.uri, removed);
+    for (const unsigned slot : slots.value_or(std::vector<unsigned>())) {
+      const storage::Shelf shelf{event.tag, slot};
+      entries.push_back({shelf.name(), event.uri, event.author, event.published, removed});
+      stores_.note_written(event.tag, slot);
+    }
   }
   const std::size_t count = entries.size();
   if (count > 0) {
@@ -143,7 +149,7 @@ Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> e
   }
   if (!own.empty()) {
     CO_TRY(const std::size_t fresh,
-           co_await take(std::move(own), options_.storage_replicas, Announcer::To::kEverybody));
+           co_await take(std::move(own), stores_.copies(), Announcer::To::kEverybody));
     counters_.received += fresh;
   }
   if (!of_set.empty()) {
@@ -161,16 +167,24 @@ Task<Result<std::vector<Refusal>>> Roles::receive(std::vector<relay::TagEvent> e
 // --- whom to believe ---------------------------------------------------------------------------------------
 
 Result<void> Roles::check_serving(Ring ring, const Tag& tag) const {
-  const unsigned replicas = ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+  if (ring == Ring::kStorage) return stores_.check_serving(tag);
   bool owned = false;
-  for (unsigned i = 0; i < replicas; ++i) {
-    const RingId key = replica_key(tag.key(), i, replicas);
-    if (rings_.of(ring).serving(key) != nullptr) return {};
-    owned = owned || rings_.of(ring).owning(key) != nullptr;
+  for (unsigned i = 0; i < options_.relay_replicas; ++i) {
+    const RingId key = replica_key(tag.key(), i, options_.relay_replicas);
+    if (rings_.of(Ring::kRelay).serving(key) != nullptr) return {};
+    owned = owned || rings_.of(Ring::kRelay).owning(key) != nullptr;
   }
-  if (ring == Ring::kRelay && sets_->is_extra(tag)) return {};
+  if (sets_->is_extra(tag)) return {};
   if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's data");
   return fail(ErrorCode::kNotOwner, "this node does not own the tag");
+}
+
+// The event belongs here.
+Result<void> Roles::check_place(Ring ring, const relay::TagEvent& event) const {
+  TRY(const Tag tag, Tag::parse(event.tag));
+  if (ring == Ring::kRelay) return check_serving(ring, tag);
+  TRY_VOID(stores_.slots_for(tag, event.uri, event.op == relay::Op::kRemove));
+  return {};
 }
 
 Result<void> Roles::check_blocks(const relay::TagEvent& event) const {
@@ -215,7 +229,7 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
       }
     }
     // Last, and with no wait between it and the write: ownership may change at any await.
-    if (verdict) verdict = check_serving(ring, *tag);
+    if (verdict) verdict = check_place(ring, event);
     if (!verdict && ring == Ring::kRelay && verdict.error().code == ErrorCode::kNotOwner) sets_->doubt(*tag);
     if (verdict) {
       believed.push_back(std::move(event));
@@ -224,7 +238,7 @@ Task<std::vector<relay::TagEvent>> Roles::believable(Ring ring, std::vector<rela
     }
   }
   std::erase_if(believed, [&](relay::TagEvent& event) {
-    const Result<void> still = check_serving(ring, *Tag::parse(event.tag));
+    const Result<void> still = check_place(ring, event);
     if (!still) refusals->push_back({event.uri, event.tag, still.error()});
     return !still;
   });

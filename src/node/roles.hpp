@@ -12,6 +12,7 @@
 #include "node/announcer.hpp"
 #include "node/outbox.hpp"
 #include "node/relay_sets.hpp"
+#include "node/storage_sets.hpp"
 #include "node/subscriber.hpp"
 #include "relay/blocks.hpp"
 #include "storage/history.hpp"
@@ -21,15 +22,14 @@ namespace tagring::node {
 class Roles {
  public:
   struct Options {
-    unsigned relay_replicas = 2;  // at rest
-    unsigned storage_replicas = 4;
+    unsigned relay_replicas = 2;         // at rest
     double check_share = 1.0 / 64;       // of vouched posts, fetched from their origin all the same
     std::size_t fetches_per_batch = 50;  // of posts that nobody vouches for; more are asked for again
   };
 
   Roles(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-        const relay::Blocks& blocks, Courier& courier, const Identity& identity, Clock& clock, Log& log,
-        Executor executor, Rng rng);
+        StorageSets& stores, const relay::Blocks& blocks, Courier& courier, const Identity& identity,
+        Clock& clock, Log& log, Executor executor, Rng rng);
 
   // The parts that pass events on. Set once, before anything is taken in.
   void connect(Outbox& outbox, Announcer& announcer, Subscriber& subscriber, RelaySets& sets);
@@ -68,6 +68,7 @@ class Roles {
   Task<std::vector<relay::TagEvent>> believable(Ring ring, std::vector<relay::TagEvent> events,
                                                 std::string sender, RelayClaims claims,
                                                 std::vector<Refusal>* refusals);
+  [[nodiscard]] Result<void> check_place(Ring ring, const relay::TagEvent& event) const;
   Task<Result<void>> check_at_origin(relay::TagEvent event);
   Task<Result<void>> ask_author(relay::TagEvent* event, std::map<std::string, fediverse::Wishes>* asked);
   Task<void> spot_check(relay::TagEvent event, std::string sender);
@@ -78,6 +79,7 @@ class Roles {
   relay::Store& store_;
   storage::HistoryStore& history_;
   RingService& rings_;
+  StorageSets& stores_;
   const relay::Blocks& blocks_;
   Courier& courier_;
   const Identity& identity_;

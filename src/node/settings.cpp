@@ -26,8 +26,26 @@ json::object addresses(const std::map<std::string, std::vector<IpAddress>>& host
   return result;
 }
 
-std::map<std::string, json::value, std::less<>> values(const Config& config) {
+std::map<std::string, json::value, std::less<>> balance_values(const Config& config) {
   return {
+      {"balance.enabled", config.balance},
+      {"balance.kappa", config.kappa},
+      {"balance.relay_capacity", config.relay_capacity},
+      {"balance.storage_capacity", config.storage_capacity},
+      {"balance.hashtag_percent", config.hashtag_share},
+      {"balance.cooldown_seconds", config.storage_cooldown_seconds},
+      {"balance.upper_percent", config.balance_upper},
+      {"balance.lower_percent", config.balance_lower},
+      {"balance.epsilon_percent", config.balance_epsilon},
+      {"balance.relief_percent", config.balance_relief},
+      {"balance.every_ms", config.balance_every.count()},
+      {"balance.patience_ms", config.balance_patience.count()},
+      {"balance.octets_per_second", config.balance_rate},
+  };
+}
+
+std::map<std::string, json::value, std::less<>> values(const Config& config) {
+  std::map<std::string, json::value, std::less<>> all = {
       {"node.host", config.host.c_str()},
       {"node.port", config.port},
       {"node.address", config.address.text().c_str()},
@@ -50,17 +68,6 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"ring.secure_lookups", config.secure_lookups},
       {"relay.deliveries_per_second", config.deliveries_per_second},
       {"relay.cooldown_seconds", config.cooldown_seconds},
-      {"balance.enabled", config.balance},
-      {"balance.kappa", config.kappa},
-      {"balance.relay_capacity", config.relay_capacity},
-      {"balance.storage_capacity", config.storage_capacity},
-      {"balance.upper_percent", config.balance_upper},
-      {"balance.lower_percent", config.balance_lower},
-      {"balance.epsilon_percent", config.balance_epsilon},
-      {"balance.relief_percent", config.balance_relief},
-      {"balance.every_ms", config.balance_every.count()},
-      {"balance.patience_ms", config.balance_patience.count()},
-      {"balance.octets_per_second", config.balance_rate},
       {"storage.keep_days", config.keep_days},
       {"storage.max_octets", config.room_for_history()},
       {"publish.instances", list(config.instances)},
@@ -84,6 +91,8 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"network.ca_file", config.ca_file.c_str()},
       {"network.hosts", addresses(config.hosts)},
   };
+  all.merge(balance_values(config));
+  return all;
 }
 
 std::string_view trim(std::string_view text) {

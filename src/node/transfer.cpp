@@ -33,8 +33,10 @@ std::string text_of(const json::object& object, std::string_view key) {
 
 Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
                         const std::string& other) {
-  const Result<Tag> parsed = Tag::parse(tag);
-  if (!parsed || parsed->canonical() != tag || !segment.contains(parsed->key())) {
+  const Result<storage::Shelf> shelf = storage::Shelf::parse(tag);
+  const Result<Tag> parsed = shelf ? Tag::parse(shelf->tag) : std::unexpected(shelf.error());
+  if (!parsed || parsed->canonical() != shelf->tag ||
+      !segment.contains(storage::shelf_key(parsed->key(), shelf->slot))) {
     return fail(ErrorCode::kInvalid, "a transferred item is not of the segment that was asked for");
   }
   if (!fediverse::is_same_origin(url, other)) {
@@ -44,12 +46,13 @@ Result<void> check_item(const Segment& segment, const std::string& tag, const st
 }
 
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-                   Courier& courier, Authenticator& authenticator, relay::Followers& followers,
-                   Announcer& announcer, Clock& clock, Executor executor)
+                   StorageSets& sets, Courier& courier, Authenticator& authenticator,
+                   relay::Followers& followers, Announcer& announcer, Clock& clock, Executor executor)
     : options_(std::move(options)),
       store_(store),
       history_(history),
       rings_(rings),
+      sets_(sets),
       courier_(courier),
       authenticator_(authenticator),
       followers_(followers),
@@ -58,7 +61,7 @@ Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& 
       tasks_(std::move(executor)) {}
 
 unsigned Transfer::replicas(Ring ring) const {
-  return ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+  return ring == Ring::kRelay ? options_.relay_replicas : sets_.copies();
 }
 
 Task<void> Transfer::stop() {
@@ -122,6 +125,15 @@ Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment p
 
 Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
                                         Segment positions) {
+  if (ring == Ring::kStorage) {
+    // First: they say where posts of these hashtags belong.
+    Request request;
+    request.ring = ring;
+    request.requester = requester;
+    request.segment = positions;
+    request.kind = "sets";
+    CO_TRY_VOID(co_await fetch_kind(origin, std::move(request)));
+  }
   const std::vector<std::string> kinds = ring == Ring::kRelay ? std::vector<std::string>{"followers", "feed"}
                                                               : std::vector<std::string>{"history"};
   for (const Segment& segment : key_segments(positions, replicas(ring))) {
@@ -155,15 +167,10 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
                        {"to", request.segment.to.hex()},
                        {"kind", request.kind},
                        {"after_tag", request.after_tag},
-                       {"after", request.after},
-                       {"nonce", ++nonce_}};
+                       {"after", request.after}};
+  if (!request.shelf.empty()) body["shelf"] = request.shelf;
   if (!request.question.empty()) body["question"] = std::move(request.question);
-  const Result<HttpResponse> response =
-      co_await courier_.deliver(origin + std::string(kPath), json::serialize(body));
-  if (!response) co_return std::unexpected(response.error());
-  if (response->status != 200)
-    co_return std::unexpected(ring::decode_error(response->status, response->body));
-  co_return json::parse_object(response->body);
+  co_return co_await courier_.ask(origin + std::string(kPath), std::move(body));
 }
 
 // Writes a page and moves the request on to the next. How many items it had.
@@ -173,14 +180,13 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
     co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
   const std::size_t count = items->get_array().size();
   if (count == 0) co_return count;
-  if (request->kind == "history") {
-    CO_TRY(std::vector<storage::HistoryEntry> entries, entries_from_json(items, ""));
-    for (const storage::HistoryEntry& entry : entries) {
-      CO_TRY_VOID(check_item(request->segment, entry.tag, entry.uri, entry.author));
+  if (request->kind == "history") co_return co_await absorb_history(request, items);
+  if (request->kind == "sets") {
+    CO_TRY(std::vector<storage::StorageSet> sets, sets_.sets_from(items));
+    for (storage::StorageSet& set : sets) {
+      request->after_tag = set.tag;
+      CO_TRY_VOID(co_await sets_.adopt(std::move(set)));
     }
-    request->after_tag = entries.back().tag;
-    request->after = storage::HistoryCursor::of(entries.back()).text();
-    CO_TRY_VOID(co_await history_.put(std::move(entries)));
     co_return count;
   }
   if (request->kind == "feed") {
@@ -214,6 +220,51 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
   CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const relay::Follower& follower : stored) followers_.add(follower);
   co_return count;
+}
+
+Task<Result<std::size_t>> Transfer::absorb_history(Request* request, const json::value* items) {
+  CO_TRY(std::vector<storage::HistoryEntry> entries, entries_from_json(items, ""));
+  const std::size_t count = entries.size();
+  for (const storage::HistoryEntry& entry : entries) {
+    CO_TRY_VOID(check_item(request->segment, entry.tag, entry.uri, entry.author));
+  }
+  request->after_tag = entries.back().tag;
+  request->after = storage::HistoryCursor::of(entries.back()).text();
+  sets_.leave_out_moved(&entries);
+  if (!entries.empty()) {
+    CO_TRY_VOID(co_await history_.put(std::move(entries)));
+  }
+  co_return count;
+}
+
+Task<Result<void>> Transfer::fetch_shelf(std::string origin, ring::Contact requester, storage::Shelf from,
+                                         storage::Shelf to, std::uint64_t version) {
+  CO_TRY(const Tag tag, Tag::parse(from.tag));
+  const RingId key = storage::shelf_key(tag.key(), from.slot);
+  Request request;
+  request.ring = Ring::kStorage;
+  request.requester = std::move(requester);
+  request.segment = {key - RingId::power_of_two(0), key};
+  request.kind = "shelf";
+  request.shelf = from.name();
+  for (;;) {
+    CO_TRY(const json::object page, co_await ask(origin, request));
+    const std::int64_t known = json::get_int(page, "version").value_or(0);
+    if (known < 0 || static_cast<std::uint64_t>(known) < version)
+      co_return fail(ErrorCode::kBusy, origin + " may still take posts of the part");
+    CO_TRY(std::vector<storage::HistoryEntry> entries, entries_from_json(json::find(page, "items"), ""));
+    const std::size_t count = entries.size();
+    fetched_ += count;
+    for (storage::HistoryEntry& entry : entries) {
+      CO_TRY_VOID(check_item(request.segment, entry.tag, entry.uri, entry.author));
+      request.after = storage::HistoryCursor::of(entry).text();
+      entry.tag = to.name();
+    }
+    if (count > 0) {
+      CO_TRY_VOID(co_await history_.put(std::move(entries)));
+    }
+    if (count < options_.page) co_return Result<void>();
+  }
 }
 
 Task<Result<void>> Transfer::take_over(Ring ring, ring::Contact asked, ring::TakeOver request) {
@@ -255,8 +306,10 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
   result.kind = text_of(body, "kind");
   result.after_tag = text_of(body, "after_tag");
   result.after = text_of(body, "after");
+  result.shelf = text_of(body, "shelf");
   const bool fits = result.ring == Ring::kRelay ? result.kind == "followers" || result.kind == "feed"
-                                                : result.kind == "history" || result.kind == "hours";
+                                                : result.kind == "history" || result.kind == "hours" ||
+                                                      result.kind == "sets" || result.kind == "shelf";
   if (!fits) return fail(ErrorCode::kInvalid, "'kind' does not exist on that ring");
   const json::value* question = json::find(body, "question");
   if (question != nullptr && question->is_object()) result.question = question->get_object();
@@ -290,11 +343,20 @@ Task<HttpResponse> Transfer::answer(HttpRequest request) {
 }
 
 // Followers are nobody's business but the owners'. The requester owns the end of the segment at some replica,
-// or is the successor of a vserver here that does, and is about to take over.
+// or is the successor of a vserver here that does, and is about to take over. Shelves of a hashtag are the
+// business of all its owners.
 Task<Result<void>> Transfer::may_have(Request request) {
-  const unsigned count = replicas(request.ring);
+  unsigned count = replicas(request.ring);
+  RingId key = request.segment.to;
+  if (request.kind == "sets") count = 1;  // they are asked for by position
+  if (request.kind == "shelf") {
+    CO_TRY(const storage::Shelf shelf, storage::Shelf::parse(request.shelf));
+    CO_TRY(const Tag tag, Tag::parse(shelf.tag));
+    count = sets_.of(tag.canonical()).reach;
+    key = tag.key();
+  }
   for (unsigned i = 0; i < count; ++i) {
-    const RingId position = replica_key(request.segment.to, i, count);
+    const RingId position = replica_key(key, i, count);
     const Result<ring::Owner> owner = co_await rings_.of(request.ring).find_owner(position);
     if (!owner) continue;
     if (owner->contact.id == request.requester.id) co_return Result<void>();
@@ -309,8 +371,11 @@ Task<Result<void>> Transfer::may_have(Request request) {
 
 Task<Result<json::object>> Transfer::page_of(Request request) {
   if (request.kind == "hours") co_return co_await answer_comparison(history_, std::move(request.question));
+  if (request.kind == "shelf") co_return co_await page_of_shelf(std::move(request));
   json::array items;
-  if (request.kind == "history") {
+  if (request.kind == "sets") {
+    items = StorageSets::to_json(sets_.sets_at(request.segment, request.after_tag, options_.page));
+  } else if (request.kind == "history") {
     std::optional<storage::HistoryCursor> after;
     if (!request.after.empty()) {
       CO_TRY(after, storage::HistoryCursor::parse(request.after));
@@ -336,6 +401,20 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
     if (entries.size() < options_.page) on_handed_feed(request.segment);
   }
   co_return json::object{{"items", std::move(items)}};
+}
+
+Task<Result<json::object>> Transfer::page_of_shelf(Request request) {
+  CO_TRY(const storage::Shelf shelf, storage::Shelf::parse(request.shelf));
+  // Before the page is read: from that version on nothing is added.
+  const std::uint64_t version = sets_.of(shelf.tag).version;
+  std::optional<storage::HistoryCursor> after;
+  if (!request.after.empty()) {
+    CO_TRY(after, storage::HistoryCursor::parse(request.after));
+  }
+  CO_TRY(const storage::HistoryPage page,
+         co_await history_.page(request.shelf, std::move(after), options_.page));
+  if (page.entries.size() < options_.page) sets_.note_handed(request.shelf);
+  co_return json::object{{"items", to_json(page.entries, true)}, {"version", version}};
 }
 
 }  // namespace tagring::node

@@ -9,6 +9,7 @@
 
 #include "node/authenticator.hpp"
 #include "node/roles.hpp"
+#include "node/storage_sets.hpp"
 
 namespace tagring::node {
 
@@ -17,7 +18,6 @@ class Transfer {
   struct Options {
     std::string network;
     unsigned relay_replicas = 2;
-    unsigned storage_replicas = 4;
     unsigned attempts_max =
         5;  // then a new owner serves with what it got: replicas and retries make up for the rest
     std::size_t page = 400;  // entries of one request: a page stays below the limit of a body
@@ -25,13 +25,16 @@ class Transfer {
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
 
   Transfer(Options options, relay::Store& store, storage::HistoryStore& history, RingService& rings,
-           Courier& courier, Authenticator& authenticator, relay::Followers& followers, Announcer& announcer,
-           Clock& clock, Executor executor);
+           StorageSets& sets, Courier& courier, Authenticator& authenticator, relay::Followers& followers,
+           Announcer& announcer, Clock& clock, Executor executor);
 
   // A vserver's segment has changed: fetch what it lacks, in the background.
   void segment_changed(Ring ring, ring::Vserver& vserver);
   // Copies the segment of a leaver, who asked that vserver of ours.
   [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request);
+  // StorageSets::fetch_shelf.
+  [[nodiscard]] Task<Result<void>> fetch_shelf(std::string origin, ring::Contact requester,
+                                               storage::Shelf from, storage::Shelf to, std::uint64_t version);
   // Answers POST kPath, to the vserver that owns, or is about to own, the keys it asks for.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Called when a new owner has been given the last of the feed of that segment of keys.
@@ -43,8 +46,9 @@ class Transfer {
   struct Request {
     Ring ring = Ring::kRelay;
     ring::Contact requester;
-    Segment segment;  // of keys, not of positions
+    Segment segment;  // of keys, not of positions, but for kind "sets"
     std::string kind;
+    std::string shelf;  // kind "shelf": its name
     std::string after_tag;
     std::string after;
     json::object question;  // kind "hours": see AntiEntropy
@@ -59,7 +63,9 @@ class Transfer {
   Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions);
   Task<Result<void>> fetch_kind(std::string origin, Request request);
   Task<Result<std::size_t>> absorb(Request* request, json::object page);
+  Task<Result<std::size_t>> absorb_history(Request* request, const json::value* items);
   Task<Result<json::object>> page_of(Request request);
+  Task<Result<json::object>> page_of_shelf(Request request);
   Task<Result<void>> may_have(Request request);
   Result<Request> read(const HttpRequest& request, const fediverse::RemoteActor& sender) const;
   [[nodiscard]] unsigned replicas(Ring ring) const;
@@ -68,6 +74,7 @@ class Transfer {
   relay::Store& store_;
   storage::HistoryStore& history_;
   RingService& rings_;
+  StorageSets& sets_;
   Courier& courier_;
   Authenticator& authenticator_;
   relay::Followers& followers_;
@@ -75,12 +82,11 @@ class Transfer {
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;
   std::uint64_t fetched_ = 0;
-  std::uint64_t nonce_ = 0;  // no two requests are the same, so that none is taken for a replay
   TaskGroup tasks_;
 };
 
-// A transferred item belongs to the segment that was asked for, and its two URLs (post and author, or
-// follower and inbox) to one server.
+// A transferred item, of a hashtag or one of its shelves, belongs to the segment that was asked for, and its
+// two URLs (post and author, or follower and inbox) to one server.
 Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
                         const std::string& other);
 

@@ -197,6 +197,8 @@ node::Config World::config_of(std::size_t i) const {
   config.reconcile = options_.reconcile;
   config.deliveries_per_second = options_.deliveries_per_second;
   config.cooldown_seconds = options_.cooldown_seconds;
+  config.storage_cooldown_seconds = options_.storage_cooldown_seconds;
+  config.hashtag_share = options_.hashtag_share;
   config.posts_an_hour = options_.posts_an_hour;
   const std::size_t first = i >= options_.first_of_second_network ? options_.first_of_second_network : 0;
   config.create = i == first;

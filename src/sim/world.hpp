@@ -30,10 +30,12 @@ struct WorldOptions {
   unsigned storage_replicas = 4;
   Duration stabilise = std::chrono::seconds(2);
   Duration reconcile = std::chrono::minutes(30);
-  std::uint32_t deliveries_per_second = 400'000;  // that a relay may send
-  std::uint32_t cooldown_seconds = 60;            // before a set of relays is halved
-  std::uint32_t posts_an_hour = 60;               // of one author under one hashtag
-  std::size_t first_of_hoster = SIZE_MAX;         // from this node on they all stand in one /64
+  std::uint32_t deliveries_per_second = 400'000;    // that a relay may send
+  std::uint32_t cooldown_seconds = 60;              // before a set of relays is halved
+  std::uint32_t storage_cooldown_seconds = 86'400;  // the same of storage owners
+  unsigned hashtag_share = 10;                      // percent of a node's storage_capacity
+  std::uint32_t posts_an_hour = 60;                 // of one author under one hashtag
+  std::size_t first_of_hoster = SIZE_MAX;           // from this node on they all stand in one /64
   // From this node on they begin a network of their own unless the others answer, of whom each knows node 0.
   // The others know this node.
   std::size_t first_of_second_network = SIZE_MAX;

@@ -19,10 +19,12 @@ Result<void> check(const Evidence& evidence) {
     return refuse("receipt and head are not of one owner");
   if (batch.ring != Ring::kStorage) return refuse("the receipt is of a relay, which keeps no history");
   if (item.removal) return refuse("the receipt is about a removal");
-  if (item.tag != head.tag || hour_of(item.published) != head.hour)
-    return refuse("the head is about another hashtag or hour");
+  if (item.tag != head.tag || item.slot != head.slot || hour_of(item.published) != head.hour)
+    return refuse("the head is about another hashtag, part of it, or hour");
   if (head.at <= batch.at) return refuse("the head is older than the receipt");
   if (item.published < head.kept_from) return refuse("the owner says that it let go what is so old");
+  if (item.slot != 0 && batch.at <= head.begun)
+    return refuse("the owner says that what it took then is with the owners of another part");
   TRY(const PostState state, evidence.proof.state(head, post_id(item.uri)));
   if (state != PostState::kAbsent) return refuse("the post is in the head");
   return {};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <string_view>
+#include <tuple>
 
 #include "base/bytes.hpp"
 
@@ -98,6 +99,24 @@ std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& r
   std::vector<HistoryDay> result;
   for (const auto& [day, most] : merged) result.push_back(most);
   return result;
+}
+
+std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& parts) {
+  std::map<std::chrono::sys_days, HistoryDay> sums;
+  for (const std::vector<HistoryDay>& days : parts) {
+    for (const HistoryDay& day : days) {
+      HistoryDay& sum = sums.emplace(day.day, HistoryDay{day.day, 0, 0}).first->second;
+      sum.posts += day.posts;
+      sum.authors += day.authors;
+    }
+  }
+  std::vector<HistoryDay> result;
+  for (const auto& [day, sum] : sums) result.push_back(sum);
+  return result;
+}
+
+bool supersedes(const StorageSet& a, const StorageSet& b) {
+  return std::tie(a.version, a.reach, a.replicas) > std::tie(b.version, b.reach, b.replicas);
 }
 
 HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::size_t limit) {

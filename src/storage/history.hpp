@@ -19,7 +19,7 @@
 namespace tagring::storage {
 
 struct HistoryEntry {
-  std::string tag;  // canonical
+  std::string tag;  // canonical; in a store and between owners the name of a shelf (shelf.hpp)
   std::string uri;
   std::string author;
   WallTime published;
@@ -95,6 +95,24 @@ struct HistoryDay {
 // Ascending; days without posts are absent.
 std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& replicas);
 
+// The same of the parts that a history is divided into: posts are in one part each. (Authors are counted once
+// for each part in which they have posts.)
+std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& parts);
+
+// How many storage owners a hashtag has, where that ever was another number than at rest (paper §7.2;
+// docs/protocol.md, "Storage sets").
+struct StorageSet {
+  std::string tag;            // canonical
+  std::uint64_t version = 0;  // larger after every change; 0: never changed
+  unsigned replicas = 0;      // for new posts
+  unsigned reach = 0;         // as many have to be asked for all posts; at least `replicas`
+  WallTime at;                // of the change
+
+  friend bool operator==(const StorageSet&, const StorageSet&) = default;
+};
+// `a` is what counts, of two that say something else.
+bool supersedes(const StorageSet& a, const StorageSet& b);
+
 // Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
 // it and none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every
 // replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At most
@@ -145,21 +163,23 @@ class HistoryStore {
   // What there is of these posts, each by (tag, uri).
   virtual Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
       std::vector<std::pair<std::string, std::string>> posts) = 0;
-  // What is published under a tag in an hour, in pages as of entries(); and from when on the tag is kept
-  // here, as it is after that page was read.
+  // What is published under a tag in an hour, in pages as of entries(); from when on the tag is kept here, as
+  // it is after that page was read; and when the last of it was forgotten.
   struct Bucket {
     WallTime kept_from;
+    WallTime begun;
     std::vector<HistoryEntry> entries;
   };
   virtual Task<Result<Bucket>> bucket(std::string tag, std::int64_t hour, std::optional<HistoryCursor> after,
                                       std::size_t limit) = 0;
   // Keeps the notice and shows the post to nobody any more. Others keep theirs, and do not bring it back: in
-  // digests it counts as it did. kNotFound if it is not here, or removed.
+  // digests it counts as it did. That holds for all shelves of the hashtag, also for those on which it comes
+  // later. kNotFound if it is on none, or removed.
   virtual Task<Result<void>> take_down(TakeDown notice) = 0;
   virtual Task<Result<std::optional<TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) = 0;
   // All of them, the latest first.
   virtual Task<Result<std::vector<TakeDown>>> take_downs() = 0;
-  // A hashtag as letting go looks at it (node/retention.hpp).
+  // A hashtag, or a shelf of it, as letting go looks at it (node/retention.hpp).
   struct Span {
     std::string tag;
     std::uint64_t posts = 0;
@@ -178,6 +198,12 @@ class HistoryStore {
     std::uint64_t entries = 0;
   };
   virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
+  // Drops up to that many of the oldest entries of a shelf, tombstones included, and from that time on says
+  // that it was begun at `at`. How many there were.
+  virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) = 0;
+  // Keeps a set in place of one that it supersedes; otherwise nothing changes.
+  virtual Task<Result<void>> save_set(StorageSet set) = 0;
+  virtual Task<Result<std::vector<StorageSet>>> sets() = 0;
   static constexpr std::uint64_t kOctetsOfEntry = 60;  // about, on the disk (db/history_store.hpp)
   struct Totals {
     std::uint64_t tags = 0;

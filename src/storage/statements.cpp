@@ -5,6 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "storage/receipt_store.hpp"
+#include "storage/shelf.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -42,8 +43,9 @@ Hash256 post_id(std::string_view uri) { return crypto::sha256(uri); }
 // --- receipts ------------------------------------------------------------------------------------------
 
 Hash256 TakenItem::leaf() const {
-  return crypto::leaf_hash(fmt::format("{}\n{}\n{}\n{}\n{}", removal ? "remove" : "add", tag, ms(published),
-                                       indexable ? "indexable" : "", uri));
+  return crypto::leaf_hash(fmt::format("{}\n{}\n{}\n{}\n{}", removal ? "remove" : "add",
+                                       Shelf{tag, slot}.name(), ms(published), indexable ? "indexable" : "",
+                                       uri));
 }
 
 std::string Receipt::signed_text() const {
@@ -67,8 +69,8 @@ std::vector<Hash256> KeptReceipt::leaves() const {
 // --- heads ---------------------------------------------------------------------------------------------
 
 std::string Head::signed_text() const {
-  return fmt::format("tagring head\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", network, actor, tag, hour, ms(kept_from),
-                     ms(at), size, to_hex(root));
+  return fmt::format("tagring head\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", network, actor,
+                     Shelf{tag, slot}.name(), hour, ms(kept_from), ms(begun), ms(at), size, to_hex(root));
 }
 
 Hash256 HeadPlace::leaf() const {
@@ -103,11 +105,11 @@ std::vector<Hash256> leaf_hashes(const std::vector<HeadLeaf>& leaves) {
   return hashes;
 }
 
-HeadProof prove(const std::vector<HeadLeaf>& leaves, const std::vector<Hash256>& hashes, const Hash256& id) {
+HeadProof prove(const std::vector<HeadLeaf>& leaves, const crypto::HashTree& tree, const Hash256& id) {
   const auto at =
       static_cast<std::size_t>(std::ranges::lower_bound(leaves, id, {}, &HeadLeaf::id) - leaves.begin());
   const auto place = [&](std::size_t index) {
-    return HeadPlace{leaves[index].id, leaves[index].state, index, crypto::tree_path(hashes, index)};
+    return HeadPlace{leaves[index].id, leaves[index].state, index, tree.path(index)};
   };
   HeadProof proof;
   if (at < leaves.size() && leaves[at].id == id) {

@@ -26,6 +26,7 @@ struct TakenItem {
   bool removal = false;
   WallTime published;
   bool indexable = false;
+  unsigned slot = 0;  // of the shelf on which the owner has put it (shelf.hpp)
 
   [[nodiscard]] crypto::Hash256 leaf() const;
   friend auto operator<=>(const TakenItem&, const TakenItem&) = default;
@@ -69,8 +70,8 @@ std::string_view to_string(PostState state);
 // Posts stand in a head by the hashes of their URIs, so that a proof about one does not name others.
 crypto::Hash256 post_id(std::string_view uri);
 
-// "Under this hashtag and published in this hour I have these posts": the root of the tree of them, sorted
-// by id.
+// "On this shelf of a hashtag (shelf.hpp) I have these posts that were published in this hour": the root of
+// the tree of them, sorted by id.
 struct Head {
   std::string network;
   std::string actor;
@@ -81,6 +82,8 @@ struct Head {
   std::uint64_t size = 0;
   crypto::Hash256 root{};
   std::string signature;
+  unsigned slot = 0;
+  WallTime begun{};  // what was put on the shelf before is with the owners of another; never of slot 0
 
   [[nodiscard]] std::string signed_text() const;
 };
@@ -112,8 +115,8 @@ struct HeadLeaf {
   friend auto operator<=>(const HeadLeaf&, const HeadLeaf&) = default;
 };
 std::vector<crypto::Hash256> leaf_hashes(const std::vector<HeadLeaf>& leaves);
-HeadProof prove(const std::vector<HeadLeaf>& leaves, const std::vector<crypto::Hash256>& hashes,
-                const crypto::Hash256& id);
+// `tree`: of their hashes.
+HeadProof prove(const std::vector<HeadLeaf>& leaves, const crypto::HashTree& tree, const crypto::Hash256& id);
 
 // --- take-downs ----------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 
 #include "base/bytes.hpp"
 #include "base/url.hpp"
+#include "storage/shelf.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::storage {
@@ -31,6 +32,11 @@ class Reader {
   std::uint64_t count(std::string_view name) {
     const std::int64_t value = number(name);
     return value >= 0 ? static_cast<std::uint64_t>(value) : bad<std::uint64_t>(name);
+  }
+  // 0 if there is none.
+  unsigned slot() {
+    const std::int64_t value = json::find(object_, "slot") == nullptr ? 0 : number("slot");
+    return value >= 0 && value < kSlots ? static_cast<unsigned>(value) : bad<unsigned>("slot");
   }
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
   bool flag(std::string_view name) {
@@ -150,13 +156,14 @@ json::object to_json(const TakenItem& item) {
   json::object object = {{"tag", item.tag}, {"uri", item.uri}, {"published", ms(item.published)}};
   if (item.removal) object["removal"] = true;
   if (item.indexable) object["indexable"] = true;
+  if (item.slot != 0) object["slot"] = item.slot;
   return object;
 }
 
 Result<TakenItem> item_from_json(const json::object& object) {
   Reader in(object);
-  TakenItem item{in.text("tag"), in.text("uri"), in.flag("removal"), in.time("published"),
-                 in.flag("indexable")};
+  TakenItem item{in.text("tag"),       in.text("uri"),       in.flag("removal"),
+                 in.time("published"), in.flag("indexable"), in.slot()};
   return in.done(std::move(item));
 }
 
@@ -178,21 +185,26 @@ Result<ItemReceipt> item_receipt_from_json(const json::object& object) {
 }
 
 json::object to_json(const Head& head) {
-  return {{"network", head.network},
-          {"actor", head.actor},
-          {"tag", head.tag},
-          {"hour", head.hour},
-          {"kept_from", ms(head.kept_from)},
-          {"at", ms(head.at)},
-          {"size", head.size},
-          {"root", to_json(head.root)},
-          {"signature", to_base64(head.signature)}};
+  json::object object = {{"network", head.network},
+                         {"actor", head.actor},
+                         {"tag", head.tag},
+                         {"hour", head.hour},
+                         {"kept_from", ms(head.kept_from)},
+                         {"at", ms(head.at)},
+                         {"size", head.size},
+                         {"root", to_json(head.root)},
+                         {"signature", to_base64(head.signature)}};
+  if (head.slot != 0) object["slot"] = head.slot;
+  if (head.begun != WallTime()) object["begun"] = ms(head.begun);
+  return object;
 }
 
 Result<Head> head_from_json(const json::object& object) {
   Reader in(object);
-  Head head{in.text("network"), in.actor(),       in.text("tag"),  in.number("hour"), in.time("kept_from"),
-            in.time("at"),      in.count("size"), in.hash("root"), in.signature()};
+  Head head{in.text("network"),   in.actor(),    in.text("tag"),   in.number("hour"),
+            in.time("kept_from"), in.time("at"), in.count("size"), in.hash("root"),
+            in.signature(),       in.slot(),     WallTime()};
+  if (json::find(object, "begun") != nullptr) head.begun = in.time("begun");
   return in.done(std::move(head));
 }
 

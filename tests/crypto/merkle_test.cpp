@@ -31,8 +31,10 @@ TEST(Merkle, EveryLeafHasAPathAndOnlyAtItsPlace) {
   for (std::size_t size = 1; size <= 33; ++size) {
     const std::vector<Hash256> leaves = leaves_of(size);
     const Hash256 root = tree_root(leaves);
+    const HashTree tree(leaves);
+    EXPECT_EQ(tree.root(), root);
     for (std::size_t i = 0; i < size; ++i) {
-      const std::vector<Hash256> path = tree_path(leaves, i);
+      const std::vector<Hash256> path = tree.path(i);
       for (std::size_t place = 0; place <= size; ++place)
         EXPECT_EQ(is_in_tree(leaves[i], place, size, path, root), place == i) << size << ' ' << i;
     }
@@ -42,7 +44,7 @@ TEST(Merkle, EveryLeafHasAPathAndOnlyAtItsPlace) {
 TEST(Merkle, ATamperedPathLeadsNowhere) {
   const std::vector<Hash256> leaves = leaves_of(11);
   const Hash256 root = tree_root(leaves);
-  const std::vector<Hash256> path = tree_path(leaves, 4);
+  const std::vector<Hash256> path = HashTree(leaves).path(4);
   EXPECT_FALSE(is_in_tree(leaf_hash("another"), 4, 11, path, root));
   EXPECT_FALSE(is_in_tree(leaves[4], 4, 11, path, leaf_hash("another root")));
   for (std::size_t i = 0; i < path.size(); ++i) {

@@ -77,6 +77,38 @@ TEST_P(DatabaseTest, ANewerSchemaIsRefusedWithAMessageThatHelps) {
   EXPECT_NE(opened.error().message.find("version " + std::to_string(kSchemaVersion + 1)), std::string::npos);
 }
 
+// What a node of version 2 had, with its posts, take-downs and what it let go.
+void write_version_2(const std::string& path) {
+  auto db = Connection::open(path);
+  ASSERT_TRUE(db);
+  ASSERT_TRUE(migrate(*db, 2));
+  const auto write = [&](const char* sql, const auto&... args) { ASSERT_TRUE(db->run(sql, args...)); };
+  const std::string key(32, 'k');
+  write("INSERT INTO history_tags(id, tag, key, kept_from, posts) VALUES(7, 'cats', ?, 5, 1)", Blob{key});
+  write("INSERT INTO history_strings(id, text) VALUES(1, 'https://a.example/')");
+  write("INSERT INTO history_authors(id, prefix, name) VALUES(1, 1, 'u')");
+  write(
+      "INSERT INTO history(tag, published, tie, author, form, tail, removed)"
+      " VALUES(7, 10, 'https://a.example/1', 1, 0, NULL, 0)");
+}
+
+TEST(Migration, AHistoryOfVersion2IsKeptAndCanBeDivided) {
+  const TemporaryDirectory directory;
+  write_version_2(directory.file("db"));
+  const ManualClock clock;
+  auto stores = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
+  ASSERT_TRUE(stores) << stores.error().message;
+  storage::HistoryStore& history = (*stores)->history;
+  const auto bucket = must(history.bucket("cats", 0, {}, 10));
+  EXPECT_EQ(bucket.kept_from, at(5));
+  EXPECT_EQ(bucket.begun, WallTime());
+  ASSERT_EQ(bucket.entries.size(), 1U);
+  EXPECT_EQ(bucket.entries.front().uri, "https://a.example/1");
+  EXPECT_TRUE(must(history.sets()).empty());
+  must(history.save_set({"cats", 1, 8, 8, at(20)}));
+  EXPECT_EQ(must(history.sets()).size(), 1U);
+}
+
 TEST_P(DatabaseTest, AFileThatIsNoDatabaseIsRefused) {
   FILE* file = std::fopen(directory.file("db").c_str(), "w");
   for (int i = 0; i < 1000; ++i) std::fputs("not a database ", file);

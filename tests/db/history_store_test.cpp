@@ -220,5 +220,107 @@ TEST_F(HistoryStore, ABatchWithABadEntryChangesNothing) {
   EXPECT_EQ(must(stores->history.totals()).tags, 0U);
 }
 
+TEST_F(HistoryStore, KeepsTheShelvesOfAHashtagApartAndAtTheirKeys) {
+  put({entry("cats", 10, "https://a.example/1"), entry("cats/32", 10, "https://a.example/1"),
+       entry("cats/32", 20, "https://a.example/2"), entry("cats/32", 20, "https://a.example/2", true)});
+  EXPECT_EQ(all("cats").size(), 1U);
+  EXPECT_EQ(all("cats/32").size(), 2U);
+  const RingId key = replica_key(tag_key("cats"), 32, 256);
+  const auto part = must(stores->history.segment({key - RingId::power_of_two(0), key}, "", std::nullopt, 10));
+  ASSERT_EQ(part.size(), 2U);
+  EXPECT_EQ(part.front().tag, "cats/32");
+  const auto weights = must(stores->history.weights(key - RingId::power_of_two(0), 1));
+  ASSERT_EQ(weights.size(), 1U);
+  EXPECT_EQ(weights.front().key, key);
+  EXPECT_EQ(weights.front().entries, 2U);
+}
+
+TEST_F(HistoryStore, ForgetsTheOldestOfAShelfAndKeepsItsCountsTrue) {
+  put({entry("cats", 10, "https://a.example/1"), entry("cats", 20, "https://a.example/2"),
+       entry("cats", 20, "https://a.example/3"), entry("cats", 7'200'000, "https://a.example/4", true),
+       entry("dogs", 5, "https://a.example/1")});
+  EXPECT_EQ(must(stores->history.forget("cats", 2, at(1'000))), 2U);
+  ASSERT_EQ(all("cats").size(), 2U);
+  EXPECT_EQ(all("cats").back().uri, "https://a.example/3");
+  EXPECT_EQ(all("dogs").size(), 1U);
+  EXPECT_EQ(must(stores->history.totals()).entries, 3U);
+  // As if it had never had them.
+  put({entry("birds", 20, "https://a.example/3"), entry("birds", 7'200'000, "https://a.example/4", true)});
+  const auto posts_of = [&](const std::string& tag) {
+    const storage::HourPlace first{tag_key(tag), 0};
+    return must(stores->history.digests({{first, {tag_key(tag), 100}}}, 0)).front().posts;
+  };
+  EXPECT_EQ(posts_of("cats"), posts_of("birds"));
+  put({entry("cats", 10, "https://a.example/1")});
+  EXPECT_EQ(all("cats").size(), 3U);
+  EXPECT_EQ(must(stores->history.forget("cats", 100, at(500))), 3U);
+  EXPECT_EQ(must(stores->history.forget("cats", 100, at(500))), 0U);
+  EXPECT_TRUE(all("cats").empty());
+}
+
+TEST_F(HistoryStore, SaysWhenWhatWasOnAShelfWasForgotten) {
+  const auto begun = [&] { return must(stores->history.bucket("cats/32", 0, {}, 10)).begun; };
+  put({entry("cats/32", 10, "https://a.example/1")});
+  EXPECT_EQ(begun(), WallTime());
+  must(stores->history.forget("cats/32", 10, at(1'000)));
+  put({entry("cats/32", 20, "https://a.example/2")});
+  EXPECT_EQ(begun(), at(1'000));
+  must(stores->history.forget("cats/32", 10, at(900)));
+  reopen();
+  EXPECT_EQ(begun(), at(1'000));
+}
+
+TEST_F(HistoryStore, AShelfThatWasForgottenIsAsIfNothingHadBeenLetGo) {
+  put({entry("cats/32", 10, "https://a.example/1"), entry("cats/32", 20, "https://a.example/2"),
+       entry("cats/32", 30, "https://a.example/3")});
+  must(stores->history.let_go("cats/32", 2, WallTime::max()));
+  EXPECT_EQ(must(stores->history.forget("cats/32", 10, at(50))), 1U);
+  EXPECT_EQ(must(stores->history.totals()).entries, 0U);
+  put({entry("cats/32", 10, "https://a.example/1")});
+  EXPECT_EQ(all("cats/32").size(), 1U);
+  const storage::HourPlace place{replica_key(tag_key("cats"), 32, 256), 0};
+  EXPECT_EQ(must(stores->history.digests({{place, place}}, 0)).front().posts, 1U);
+}
+
+TEST_F(HistoryStore, ATakeDownHoldsOnAllShelvesOfTheHashtag) {
+  const std::string uri = "https://a.example/1";
+  put({entry("cats", 10, uri), entry("cats/32", 10, uri), entry("cats2", 10, uri), entry("dogs", 10, uri)});
+  const auto take_down = [&](const std::string& tag) {
+    return run(stores->history.take_down({"net", "https://n.example/actor", tag, uri, "why", at(5), "s"}));
+  };
+  ASSERT_TRUE(take_down("cats"));
+  EXPECT_TRUE(all("cats").empty());
+  EXPECT_TRUE(all("cats/32").empty());
+  EXPECT_EQ(all("cats2").size(), 1U);
+  EXPECT_EQ(all("dogs").size(), 1U);
+  put({entry("cats/16", 10, uri), entry("cats/16", 20, "https://a.example/2")});
+  EXPECT_EQ(all("cats/16").size(), 1U);
+  EXPECT_TRUE(must(stores->history.find({{"cats/16", uri}})).front()->taken_down);
+  // The notice stays as long as the post is on some shelf.
+  const auto notice = [&] { return must(stores->history.take_down_of("cats", storage::post_id(uri))); };
+  must(stores->history.let_go("cats", 10, WallTime::max()));
+  must(stores->history.let_go("cats/32", 10, WallTime::max()));
+  EXPECT_TRUE(notice());
+  must(stores->history.let_go("cats/16", 10, WallTime::max()));
+  EXPECT_FALSE(notice());
+  EXPECT_FALSE(take_down("cats"));
+}
+
+TEST_F(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
+  const auto save = [&](std::uint64_t version, unsigned replicas, unsigned reach) {
+    must(
+        stores->history.save_set({"cats", version, replicas, reach, at(static_cast<std::int64_t>(version))}));
+  };
+  save(2, 8, 8);
+  save(1, 16, 16);
+  save(2, 8, 16);
+  save(2, 4, 8);
+  const auto sets = must(stores->history.sets());
+  ASSERT_EQ(sets.size(), 1U);
+  EXPECT_EQ(sets.front(), (storage::StorageSet{"cats", 2, 8, 16, at(2)}));
+  save(3, 4, 4);
+  EXPECT_EQ(must(stores->history.sets()).front().version, 3U);
+}
+
 }  // namespace
 }  // namespace tagring::db

@@ -3,6 +3,7 @@
 
 #include "base/bytes.hpp"
 #include "node/fixture.hpp"
+#include "node/storage_place.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::node {
@@ -39,7 +40,7 @@ class ReceiptsTest : public NodeTest {
   bool is_for(const storage::Receipt& receipt, std::vector<storage::TakenItem> items) {
     std::ranges::sort(items);
     const auto leaves = storage::KeptReceipt{0, {}, {}, items}.leaves();
-    const storage::ItemReceipt first{receipt, items.front(), 0, crypto::tree_path(leaves, 0)};
+    const storage::ItemReceipt first{receipt, items.front(), 0, crypto::HashTree(leaves).path(0)};
     return receipt.size == items.size() && first.check(key).has_value();
   }
   static storage::TakenItem item(int number, WallTime published = date()) {
@@ -58,11 +59,14 @@ class ReceiptsTest : public NodeTest {
     PostState state;
     std::string reason;
   };
-  Proven prove(int number) {
+  HttpResponse ask_for_head(unsigned slot, int number) {
+    return get("/tagring/v1/history/proof?tag=cats&slot=" + std::to_string(slot) +
+               "&hour=" + std::to_string(storage::hour_of(date())) +
+               "&id=" + to_hex(storage::post_id(post(number).uri)));
+  }
+  Proven prove(int number, unsigned slot = 0) {
     const std::string uri = post(number).uri;
-    const HttpResponse response =
-        get("/tagring/v1/history/proof?tag=cats&hour=" + std::to_string(storage::hour_of(date())) +
-            "&id=" + to_hex(storage::post_id(uri)));
+    const HttpResponse response = ask_for_head(slot, number);
     EXPECT_EQ(response.status, 200) << response.body;
     const json::object body = json::parse_object(response.body).value();
     const auto head = storage::head_from_json(body.at("head").get_object()).value();
@@ -145,6 +149,82 @@ TEST_F(ReceiptsTest, ATakeDownHidesThePostAndShowsTheReason) {
   EXPECT_EQ(prove(1).state, PostState::kRemoved);
 }
 
+// A set of eight: two parts.
+class DividedReceiptsTest : public ReceiptsTest {
+ protected:
+  DividedReceiptsTest() {
+    must_keep(1, 8, 8);
+    start(config());
+    while (slot_of_post(post(in_upper).uri, 4, 8) == 0) ++in_upper;
+    while (slot_of_post(post(in_lower).uri, 4, 8) != 0) ++in_lower;
+  }
+  void must_keep(std::uint64_t version, unsigned replicas, unsigned reach) {
+    ASSERT_TRUE(run(stores->history.save_set({"cats", version, replicas, reach, date()})));
+  }
+  static storage::TakenItem in_part(int number) {
+    storage::TakenItem taken = item(number);
+    taken.slot = slot_of_post(taken.uri, 4, 8);
+    return taken;
+  }
+  int in_lower = 1;
+  int in_upper = 1;
+};
+
+TEST_F(DividedReceiptsTest, TheShelfOnWhichThePostIsKeptIsSigned) {
+  const json::object answer = send("Add", "/storage", {post(in_lower), post(in_upper)});
+  EXPECT_TRUE(is_for(receipt_in(answer), {in_part(in_lower), in_part(in_upper)}));
+  const json::array& differs = answer.at("receipt").get_object().at("differs").get_array();
+  ASSERT_EQ(differs.size(), 1U);
+  EXPECT_EQ(differs[0].get_object().at("slot").to_number<int>(), 32);
+  EXPECT_EQ(differs[0].get_object().at("uri").get_string(), post(in_upper).uri);
+}
+
+TEST_F(DividedReceiptsTest, APostFromBeforeTheDivisionIsSignedForTheShelfWhereItIs) {
+  send("Add", "/storage", {post(in_upper)});
+  must_keep(2, 16, 16);
+  start(config());
+  // Where it would be put now it is as well: that is what the owner answers for.
+  const json::object again = send("Add", "/storage", {post(in_upper)});
+  storage::TakenItem moved = item(in_upper);
+  moved.slot = slot_of_post(moved.uri, 4, 16);
+  EXPECT_TRUE(is_for(receipt_in(again), {moved}));
+  EXPECT_EQ(prove(in_upper, moved.slot).state, PostState::kLive);
+  EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
+}
+
+TEST_F(DividedReceiptsTest, EachShelfHasHeadsOfItsOwn) {
+  send("Add", "/storage", {post(in_lower), post(in_upper)});
+  EXPECT_EQ(prove(in_lower).state, PostState::kLive);
+  EXPECT_EQ(prove(in_upper).state, PostState::kAbsent);
+  EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
+  EXPECT_EQ(prove(in_lower, 32).state, PostState::kAbsent);
+  EXPECT_EQ(prove(in_upper, 32).head.slot, 32U);
+  EXPECT_EQ(prove(in_upper, 32).head.size, 1U);
+  send("Remove", "/storage", {post(in_upper)});
+  EXPECT_EQ(prove(in_upper, 32).state, PostState::kRemoved);
+}
+
+TEST_F(DividedReceiptsTest, NothingIsSignedOfAShelfThatIsWithOthers) {
+  send("Add", "/storage", {post(in_upper)});
+  EXPECT_EQ(ask_for_head(16, in_upper).status, 421);
+  must_keep(2, 4, 4);
+  start(config());
+  EXPECT_EQ(ask_for_head(32, in_upper).status, 421);
+  EXPECT_EQ(ask_for_head(0, in_upper).status, 200);
+  EXPECT_EQ(ask_for_head(256, in_upper).status, 400);
+}
+
+TEST_F(DividedReceiptsTest, ATakeDownReachesEveryShelf) {
+  send("Add", "/storage", {post(in_lower), post(in_upper)});
+  for (const int number : {in_lower, in_upper}) {
+    const json::object request = {{"tag", "cats"}, {"uri", post(number).uri}, {"reason", "an order"}};
+    ASSERT_EQ(control("/takedown", json::serialize(request)).status, 200);
+  }
+  EXPECT_TRUE(history("cats").empty());
+  EXPECT_EQ(prove(in_lower).reason, "an order");
+  EXPECT_EQ(prove(in_upper, 32).reason, "an order");
+}
+
 TEST_F(ReceiptsTest, ATakeDownNeedsAPostAndAReason) {
   const auto ask = [&](const char* tag, int number, const char* reason) {
     return control("/takedown",
@@ -215,6 +295,25 @@ TEST_F(KeptReceiptsTest, ARefusedPostIsNotExpectedInIt) {
   EXPECT_EQ(held(), 2U);
   note(answer({item(1), item(2), item(3)}), refusals);  // another batch than was sent
   EXPECT_EQ(node->receipts().counters().bad, 1U);
+}
+
+TEST_F(KeptReceiptsTest, OfAPostOnAnotherShelfTheOwnerSaysWhichIfItCanBeThere) {
+  const unsigned possible = slot_of_post(post(2).uri, 4, 256);
+  for (const unsigned slot : {possible, possible + 1}) {
+    storage::TakenItem moved = item(2);
+    moved.slot = slot;
+    json::object text = json::parse_object(answer({item(1), moved, item(3)})).value();
+    text["receipt"].get_object()["differs"] =
+        json::array{json::object{{"tag", "cats"},
+                                 {"uri", moved.uri},
+                                 {"published", moved.published.time_since_epoch().count()},
+                                 {"slot", slot}}};
+    note(json::serialize(text));
+  }
+  EXPECT_EQ(node->receipts().counters().bad, 1U);
+  const auto found = run(node->receipts().held("cats")).value();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[1].receipt.item.slot, possible);
 }
 
 TEST_F(KeptReceiptsTest, AnythingElseIsNotKeptAndHindersNothing) {

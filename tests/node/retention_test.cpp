@@ -72,6 +72,19 @@ TEST_F(RetentionTest, OfSeveralLargeHashtagsEachGivesInTurns) {
   EXPECT_EQ(count("one") + count("two"), 890U);
 }
 
+TEST_F(RetentionTest, AHashtagThatIsDividedCountsAsOne) {
+  for (const char* shelf : {"heavy", "heavy/16", "heavy/32", "heavy/48"})
+    put(shelf, 0, 300, std::chrono::days(30));
+  put("other", 0, 400, std::chrono::days(60));
+  make_room(1'000);
+  EXPECT_EQ(count("other"), 400U);
+  // By age, not shelf by shelf.
+  for (const char* shelf : {"heavy", "heavy/16", "heavy/32", "heavy/48"})
+    EXPECT_NEAR(static_cast<double>(count(shelf)), 590.0 / 4, 16) << shelf;
+  make_room(700);
+  EXPECT_NEAR(static_cast<double>(count("other")), 693.0 / 2, 17);
+}
+
 TEST_F(RetentionTest, WhatWasLetGoIsNotTakenAgain) {
   put("cats", 0, 100, std::chrono::days(30));
   make_room(50);

@@ -5,8 +5,6 @@
 
 #include "tests/sim/fixture.hpp"
 
-#include "tests/sim/fixture.hpp"
-
 namespace tagring::sim {
 namespace {
 

@@ -34,7 +34,7 @@ ItemReceipt receipt(int number, int size = 5, Ring ring = Ring::kStorage) {
   result.batch.signature = owner_key().sign(result.batch.signed_text());
   result.item = item(number);
   result.index = static_cast<std::uint64_t>(number);
-  result.path = crypto::tree_path(leaves, result.index);
+  result.path = crypto::HashTree(leaves).path(result.index);
   return result;
 }
 
@@ -57,7 +57,7 @@ Proven head_of(const std::vector<int>& posts, int about, WallTime kept_from = {}
             kept_from, kPublished + Duration(5000),   leaves.size(), crypto::tree_root(hashes),
             {}};
   head.signature = owner_key().sign(head.signed_text());
-  return {head, prove(leaves, hashes, post_id(item(about).uri))};
+  return {head, prove(leaves, crypto::HashTree(hashes), post_id(item(about).uri))};
 }
 
 Evidence evidence(const std::vector<int>& posts = {0, 1, 2, 4}, WallTime kept_from = {}) {
@@ -125,7 +125,7 @@ TEST(Head, AbsenceNeedsNeighboursThatMeet) {
   const auto hashes = leaf_hashes(leaves);
   const Head head = head_of(posts, 0).head;
   const auto place = [&](std::size_t i) {
-    return HeadPlace{leaves[i].id, leaves[i].state, i, crypto::tree_path(hashes, i)};
+    return HeadPlace{leaves[i].id, leaves[i].state, i, crypto::HashTree(hashes).path(i)};
   };
   // That of a post that is there, left out.
   const crypto::Hash256 id = leaves[3].id;
@@ -175,7 +175,45 @@ TEST(Evidence, IsRefusedWhereItProvesNothing) {
   Evidence hour = evidence();
   ++hour.head.hour;
   hour.head.signature = owner_key().sign(hour.head.signed_text());
-  EXPECT_EQ(why_not(hour), "the head is about another hashtag or hour");
+  EXPECT_EQ(why_not(hour), "the head is about another hashtag, part of it, or hour");
+  Evidence part = evidence();
+  part.head.slot = 128;
+  part.head.signature = owner_key().sign(part.head.signed_text());
+  EXPECT_EQ(why_not(part), "the head is about another hashtag, part of it, or hour");
+}
+
+// Receipt and head of shelf 128, which was begun at that time.
+Evidence evidence_of_part(WallTime begun) {
+  Evidence made = evidence();
+  TakenItem& item = made.receipt.item;
+  item.slot = made.head.slot = 128;
+  made.head.begun = begun;
+  made.receipt.batch.size = 1;
+  made.receipt.batch.root = crypto::tree_root(std::vector{item.leaf()});
+  made.receipt.index = 0;
+  made.receipt.path.clear();
+  made.receipt.batch.signature = owner_key().sign(made.receipt.batch.signed_text());
+  made.head.signature = owner_key().sign(made.head.signed_text());
+  return made;
+}
+
+TEST(Evidence, OfAPartHoldsUnlessThePartWasGivenAwaySince) {
+  const Evidence made = evidence_of_part({});
+  EXPECT_EQ(why_not(made), "");
+  const auto read = json::parse_object(json::serialize(to_json(made)));
+  ASSERT_TRUE(read);
+  const Result<Evidence> again = evidence_from_json(*read);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(why_not(*again), "");
+  const WallTime taken = made.receipt.batch.at;
+  EXPECT_EQ(why_not(evidence_of_part(taken - Duration(1))), "");
+  EXPECT_EQ(why_not(evidence_of_part(taken)),
+            "the owner says that what it took then is with the owners of another part");
+  // A hashtag's own shelf is never given away.
+  Evidence own = evidence();
+  own.head.begun = own.head.at;
+  own.head.signature = owner_key().sign(own.head.signed_text());
+  EXPECT_EQ(why_not(own), "");
 }
 
 TEST(Evidence, CannotBeForgedWithoutTheOwnersKey) {

@@ -1,0 +1,131 @@
+#include "node/part_options.hpp"
+
+#include <algorithm>
+
+#include "base/assert.hpp"
+
+namespace tagring::node {
+namespace {
+
+std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
+  std::vector<ring::Contact> contacts;
+  const Result<std::string> domain = ring::registrable_domain(config.host);
+  TR_ASSERT(domain);  // Config has checked it
+  const unsigned possible = config.balance ? config.kappa : config.vservers;
+  for (unsigned vserver = 0; vserver < possible; ++vserver) {
+    ring::Contact contact;
+    contact.host = config.host;
+    contact.port = config.port;
+    contact.address = config.address;
+    contact.vserver = static_cast<std::uint8_t>(vserver);
+    // Room for rejoining without a restart.
+    contact.incarnation = incarnation << 16U;
+    contact.id =
+        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
+    contacts.push_back(std::move(contact));
+  }
+  return contacts;
+}
+
+}  // namespace
+
+std::optional<Places> saved_places(const Config& config, const Environment& world) {
+  if (!config.balance || !world.places) return std::nullopt;
+  std::optional<Places> places = Places::parse(*world.places);
+  if (!places) return std::nullopt;
+  for (Places::OfRing* of_ring : {&places->relay, &places->storage})
+    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.kappa; });
+  return places;
+}
+
+Balancer::Options balancer_options(const Config& config) {
+  Balancer::Options options;
+  options.enabled = config.balance;
+  options.vservers = config.vservers;
+  options.relay_capacity = static_cast<double>(config.relay_capacity);
+  options.storage_capacity = static_cast<double>(config.storage_capacity);
+  options.relay_replicas = config.relay_replicas;
+  options.storage_replicas = copies_in_storage(config.storage_replicas);
+  options.parameters.upper = config.balance_upper / 100.0;
+  options.parameters.lower = config.balance_lower / 100.0;
+  options.parameters.overload = 10;
+  options.parameters.epsilon = config.balance_epsilon / 100.0;
+  options.parameters.relief = config.balance_relief / 100.0;
+  options.every = config.balance_every;
+  options.patience = config.balance_patience;
+  options.octets_per_second = static_cast<double>(config.balance_rate);
+  return options;
+}
+
+StorageSets::Options storage_options(const Config& config) {
+  StorageSets::Options options;
+  options.at_rest = config.storage_replicas;
+  options.bearable = std::min(StorageSets::kPartMax,
+                              static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
+  options.settle = std::min<Duration>(options.settle, std::chrono::seconds(config.storage_cooldown_seconds));
+  options.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);
+  return options;
+}
+
+RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
+  RingService::Options options;
+  options.network = config.network;
+  options.tuning.stabilise_every = config.stabilise;
+  options.tuning.fix_finger_every = config.stabilise;
+  options.tuning.secure_lookups = config.secure_lookups;
+  options.membership.join_retry = std::min<Duration>(config.stabilise, std::chrono::seconds(2));
+  options.membership.split_check_every = config.stabilise * 12;
+  options.contacts = make_contacts(config, incarnation);
+  if (config.balance) {
+    // A new node begins in one place, and looks from there for the others.
+    const std::optional<Places> places = saved_places(config, world);
+    options.relay_places = places ? places->relay.taken : std::vector<std::uint8_t>{0};
+    options.storage_places = places ? places->storage.taken : std::vector<std::uint8_t>{0};
+  }
+  options.bootstrap = config.bootstrap;
+  options.bootstrap_srv = config.bootstrap_srv;
+  options.services = world.services;
+  options.may_create = config.create;
+  return options;
+}
+
+fediverse::SignaturePolicy signature_policy(const Identity& identity) {
+  fediverse::SignaturePolicy policy;
+  policy.authorities = {identity.authority()};
+  return policy;
+}
+
+relay::LaneOptions lane_options() {
+  relay::LaneOptions options;
+  options.gather = Duration(20);
+  return options;
+}
+
+Retention::Options retention_options(const Config& config) {
+  Retention::Options options;
+  options.octets_max = config.room_for_history();
+  options.keep = std::chrono::days(config.keep_days);
+  return options;
+}
+
+fediverse::FaspProvider fasp_provider(const Config& config) {
+  fediverse::FaspProvider provider;
+  provider.name = "tagring on " + config.host;
+  provider.privacy_policy = config.fasp_privacy_policy;
+  provider.contact_email = config.fasp_contact_email;
+  provider.capabilities = {{"data_sharing", "0.1"}, {"hashtag_subscription", "0.1"}};
+  return provider;
+}
+
+TagSources::Options tag_options(const Config& config, const Environment& world) {
+  TagSources::Options options;
+  options.tags_max = config.tags_per_instance;
+  options.every = std::chrono::minutes(config.tag_poll_minutes);
+  options.tokens = world.tag_tokens;
+  if (world.read_followed_tags) options.database_host = config.mastodon_database_host;
+  options.database_dsn = config.mastodon_database_dsn;
+  options.read_database = world.read_followed_tags;
+  return options;
+}
+
+}  // namespace tagring::node

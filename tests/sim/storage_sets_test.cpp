@@ -1,0 +1,389 @@
+// Sets of storage owners that grow and shrink with what a hashtag's history weighs, with whole nodes: history
+// is complete and in order through every node before, during and after, and what is removed stays so.
+
+#include <cstdlib>
+#include <map>
+
+#include "node/storage_place.hpp"
+#include "storage/evidence.hpp"
+#include "tests/sim/fixture.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr const char* kTag = "caturday";
+
+struct Numbers {
+  std::uint64_t version = 0;
+  unsigned replicas = 0;
+  unsigned reach = 0;
+};
+
+// The last that a node knows of.
+Numbers numbers_at(World& world, std::size_t i) {
+  const json::array sets = world.node(i).status().at("storage_sets").get_array();
+  if (sets.empty()) return {};
+  const json::value& set = sets.front();
+  return {set.at("version").to_number<std::uint64_t>(), set.at("replicas").to_number<unsigned>(),
+          set.at("reach").to_number<unsigned>()};
+}
+
+// The last that any node knows of.
+Numbers numbers(World& world) {
+  Numbers last;
+  for (const std::size_t i : world.up()) {
+    const Numbers found = numbers_at(world, i);
+    if (found.version > last.version) last = found;
+  }
+  return last;
+}
+
+// What a reader must see now, and what not. Posts that are on their way, or being removed, may be there or
+// not.
+void expect_history(World& world, std::size_t reader, const std::set<std::string>& must,
+                    const std::set<std::string>& must_not) {
+  const auto history = world.history(reader, kTag, 40);
+  ASSERT_TRUE(history) << "node " << reader << " cannot read the history";
+  EXPECT_TRUE(std::ranges::is_sorted(*history, storage::newer));
+  const std::multiset<std::string> seen = uris_of(*history);
+  for (const std::string& uri : must) EXPECT_EQ(seen.count(uri), 1U) << uri << " through node " << reader;
+  for (const std::string& uri : must_not) EXPECT_EQ(seen.count(uri), 0U) << uri << " through node " << reader;
+}
+
+// How many of the hashtag's posts a node shows on a shelf, tombstones included.
+std::size_t held(World& world, std::size_t node, unsigned slot) {
+  const auto page =
+      world.await(world.history_store(node).page(storage::Shelf{kTag, slot}.name(), std::nullopt, 10'000),
+                  std::chrono::seconds(10));
+  return page && *page ? (*page)->entries.size() : 0;
+}
+
+// On all shelves, of each node.
+std::vector<std::size_t> held(World& world) {
+  std::vector<std::size_t> counts;
+  for (const std::size_t i : world.up()) {
+    std::size_t& count = counts.emplace_back();
+    for (const unsigned slot : node::slots_of_set(4, 256)) count += held(world, i, slot);
+  }
+  return counts;
+}
+
+// On all shelves but that of the whole hashtag, at nodes that know of the last change. Others were no owners
+// any more when it was made, and keep what they had, as of any key.
+std::size_t entries_of_parts(World& world) {
+  const std::uint64_t version = numbers(world).version;
+  std::size_t count = 0;
+  for (const std::size_t i : world.up()) {
+    if (numbers_at(world, i).version < version) continue;
+    for (const unsigned slot : node::slots_of_set(4, 256)) count += slot == 0 ? 0 : held(world, i, slot);
+  }
+  return count;
+}
+
+class Grown {
+ public:
+  struct Options {
+    std::size_t nodes = 24;
+    unsigned at_rest = 4;
+    double loss = 0;
+    bool crashes = false;
+    Drops drops = nullptr;  // as storage owner
+  };
+
+  Grown(std::uint64_t seed, Options options) : options_(options), rng_(seed * 31 + 7) {
+    WorldOptions world;
+    world.vservers = 1;
+    world.storage_replicas = options.at_rest;
+    world.posts_an_hour = 1'000'000;
+    world.stabilise = std::chrono::seconds(5);
+    world.storage_cooldown_seconds = 60;
+    world.reconcile = std::chrono::minutes(5);
+    world.storage_capacity = [this](std::size_t) { return capacity_; };
+    world.drops_stored = options.drops;
+    world.log = std::getenv("TAGRING_LOG") != nullptr;
+    world_.emplace(seed, world);
+    for (std::size_t i = 0; i < options.nodes; ++i) world_->start_node(i);
+    EXPECT_TRUE(world_->run_until(std::chrono::minutes(5), [&] { return world_->is_settled(); }));
+  }
+
+  World& world() { return *world_; }
+
+  // While nothing goes wrong, posts are with their owners after half a minute.
+  void note_old() {
+    for (const World::Post& post : world_->posts()) {
+      const bool is_old = world_->loop.now() - post.published > std::chrono::seconds(30);
+      if (post.deletion_sent) must_.erase(post.uri);
+      if (is_old && post.acknowledged && !post.deletion_sent) must_.insert(post.uri);
+    }
+  }
+  // Of posts that were acknowledged long ago, and removed long ago.
+  void check(std::size_t reader) { expect_history(*world_, reader, must_, must_not_); }
+
+  // Publishes for so long, removes now and then, and reads through some node all the time.
+  void publish(int seconds) {
+    world_->faults.loss = options_.loss;
+    std::optional<std::size_t> down;
+    for (int second = 0; second < seconds; ++second) {
+      for (int n = 0; n < 2; ++n) {
+        world_->publish(rng_.below(options_.nodes), {kTag});
+        world_->loop.run_for(std::chrono::milliseconds(500));
+      }
+      if (second % 10 == 9) world_->remove(rng_.below(world_->posts().size()));
+      if (options_.crashes && second % 20 == 6 && !down) {
+        const std::size_t i = rng_.below(options_.nodes);
+        world_->crash_node(i);
+        down = i;
+      }
+      if (down && second % 20 == 16) {
+        world_->start_node(*down);
+        down.reset();
+      }
+      if (options_.loss > 0 || options_.crashes || second % 15 != 14) continue;
+      note_old();
+      check(rng_.below(options_.nodes));
+    }
+    world_->faults = NetworkFaults{};
+    if (down) world_->start_node(*down);
+    settle();
+  }
+
+  // Until everything is where it belongs; then all of it must be seen by everybody.
+  void settle() {
+    EXPECT_TRUE(world_->run_until(std::chrono::minutes(30), [&] { return world_->is_quiet(); }))
+        << world_->unrest();
+    for (const World::Post& post : world_->posts()) {
+      const bool is_gone = post.deleted || hidden_.contains(post.uri);
+      if (is_gone) must_.erase(post.uri);
+      (is_gone ? must_not_ : must_).insert(post.uri);
+    }
+    for (std::size_t reader = 0; reader < options_.nodes; reader += 5) check(reader);
+  }
+
+  // By the administrators of all nodes that have it. How many these are.
+  std::size_t take_down(const std::string& uri) {
+    std::size_t count = 0;
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/takedown";
+    request.body = json::serialize(json::object{{"tag", kTag}, {"uri", uri}, {"reason", "a court said so"}});
+    for (std::size_t i = 0; i < options_.nodes; ++i) {
+      const auto answer = world_->await(world_->node(i).control(request), std::chrono::seconds(30));
+      count += answer && answer->status == 200 ? 1 : 0;
+    }
+    hidden_.insert(uri);
+    return count;
+  }
+
+  struct Findings {
+    std::map<std::string, std::size_t> kinds;
+    std::set<std::string> named;              // owners
+    std::vector<storage::Evidence> evidence;  // that holds
+    std::size_t owners = 0;                   // that were asked
+    std::size_t live = 0;
+    std::set<std::string> errors;
+  };
+  Findings audit(std::size_t auditor) {
+    HttpRequest request;
+    request.target = std::string("/audit?tag=") + kTag;
+    const auto answer =
+        world_->await(world_->node(auditor).control(std::move(request)), std::chrono::minutes(5));
+    const auto report = answer ? json::parse_object(answer->body) : fail(ErrorCode::kTimedOut, "no answer");
+    Findings found;
+    EXPECT_TRUE(report);
+    if (!report) return found;
+    json::for_each(json::find(*report, "owners"), [&](const json::value& line) {
+      ++found.owners;
+      found.live += static_cast<std::size_t>(json::get_int(line.get_object(), "live").value_or(0));
+      const auto error = json::get_string(line.get_object(), "error");
+      if (error) found.errors.insert(*error);
+    });
+    json::for_each(json::find(*report, "findings"), [&](const json::value& element) {
+      const json::object& finding = element.get_object();
+      ++found.kinds[json::get_string(finding, "kind").value_or("")];
+      found.named.insert(json::get_string(finding, "owner").value_or(""));
+      const json::object* object = json::get_object(finding, "evidence");
+      const auto evidence =
+          object == nullptr ? fail(ErrorCode::kNotFound, "") : storage::evidence_from_json(*object);
+      if (evidence && storage::check(*evidence)) found.evidence.push_back(*evidence);
+    });
+    return found;
+  }
+
+  // All nodes are given more room, one after the other.
+  void give_room() {
+    capacity_ = std::uint64_t{1} << 30U;
+    for (std::size_t i = 0; i < options_.nodes; ++i) {
+      world_->crash_node(i);
+      world_->start_node(i);
+      world_->loop.run_for(std::chrono::seconds(5));
+      EXPECT_TRUE(world_->run_until(std::chrono::minutes(5), [&] { return world_->is_settled(); }));
+      if (i % 6 == 5) check((i + 3) % options_.nodes);
+    }
+  }
+
+ private:
+  Options options_;
+  std::uint64_t capacity_ = 36'000;  // a tenth of it: 60 posts
+  Rng rng_;
+  std::optional<World> world_;
+  std::set<std::string> must_;
+  std::set<std::string> must_not_;
+  std::set<std::string> hidden_;  // taken down
+};
+
+unsigned slot_now(World& world, const std::string& uri) {
+  return node::slot_of_post(uri, 4, numbers(world).replicas);
+}
+
+TEST(StorageSets, DoubleWhenAHashtagOutgrowsItsOwnersAndHistoryStaysWhole) {
+  Grown grown(1, {});
+  grown.publish(150);
+  const Numbers now = numbers(grown.world());
+  EXPECT_GE(now.replicas, 8U);
+  EXPECT_EQ(now.reach, now.replicas);
+  const std::vector<std::size_t> counts = held(grown.world());
+  EXPECT_GT(std::ranges::count_if(counts, [](std::size_t count) { return count > 0; }), 4);
+  EXPECT_LT(std::ranges::max(counts), grown.world().posts().size()) << "nobody has all of it any more";
+}
+
+TEST(StorageSets, ACursorStaysGoodWhileTheHashtagIsDivided) {
+  Grown grown(8, {});
+  World& world = grown.world();
+  grown.publish(25);
+  ASSERT_EQ(numbers(world).replicas, 0U);  // nobody keeps another set than at rest
+  const std::size_t before = world.posts().size();
+  std::vector<storage::HistoryEntry> read;
+  std::optional<storage::HistoryCursor> cursor;
+  for (std::size_t page = 0;; ++page) {
+    const auto answer = world.await(world.node(page % 24).history().query(*Tag::parse(kTag), cursor, 4),
+                                    std::chrono::seconds(30));
+    ASSERT_TRUE(answer && *answer);
+    read.insert(read.end(), (*answer)->entries.begin(), (*answer)->entries.end());
+    if (!(*answer)->more) break;
+    cursor = (*answer)->next;
+    for (int n = 0; n < 20; ++n) {
+      world.publish(static_cast<std::size_t>(n), {kTag});
+      world.loop.run_for(std::chrono::milliseconds(500));
+    }
+  }
+  EXPECT_GE(numbers(world).replicas, 8U);
+  EXPECT_TRUE(std::ranges::is_sorted(read, storage::newer));
+  std::multiset<std::string> expected;
+  for (std::size_t i = 0; i < before; ++i) {
+    if (!world.posts()[i].deleted) expected.insert(world.posts()[i].uri);
+  }
+  EXPECT_EQ(uris_of(read), expected);
+}
+
+TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
+  std::size_t dropper = SIZE_MAX;
+  Grown::Options options;
+  options.drops = [&](std::size_t node, const std::string&) { return node == dropper; };
+  Grown grown(9, options);
+  World& world = grown.world();
+  grown.publish(100);
+  ASSERT_GE(numbers(world).replicas, 8U);
+  world.loop.run_for(std::chrono::minutes(11));  // a relay has that long
+  const Grown::Findings honest = grown.audit(3);
+  EXPECT_EQ(honest.kinds, (std::map<std::string, std::size_t>()));
+  EXPECT_EQ(honest.errors, std::set<std::string>());
+  EXPECT_GE(honest.owners, 6U);
+  EXPECT_GT(honest.live, 2 * world.posts().size());
+  // From now on an owner of the part that was split off drops what it takes.
+  const unsigned slot = node::slots_of_set(4, numbers(world).replicas).back();
+  const RingId key = replica_key(storage::shelf_key(Tag::parse(kTag)->key(), slot), 1, 4);
+  for (const std::size_t i : world.up()) {
+    if (world.node(i).rings().of(Ring::kStorage).owning(key) != nullptr) dropper = i;
+  }
+  ASSERT_NE(dropper, SIZE_MAX);
+  grown.publish(20);
+  const Grown::Findings found = grown.audit((dropper + 1) % 24);
+  EXPECT_GT(found.evidence.size(), 2U);
+  EXPECT_EQ(found.kinds, (std::map<std::string, std::size_t>{{"omitted", found.evidence.size()}}));
+  EXPECT_EQ(found.named, std::set{"https://tags.n" + std::to_string(dropper) + ".example"});
+  EXPECT_TRUE(std::ranges::any_of(found.evidence, [&](const storage::Evidence& evidence) {
+    return evidence.head.slot == slot && evidence.receipt.item.slot == slot;
+  }));
+}
+
+TEST(StorageSets, ARemovalAfterADoublingReachesPostsFromBefore) {
+  Grown grown(2, {});
+  grown.publish(100);
+  ASSERT_GE(numbers(grown.world()).replicas, 8U);
+  for (std::size_t post = 0; post < 40; post += 2) grown.world().remove(post);
+  grown.settle();
+  // At every owner that has the post, not only at one whom readers believe.
+  for (std::size_t i = 0; i < 24; ++i) {
+    for (const unsigned slot : node::slots_of_set(4, 256)) {
+      const auto page = grown.world().await(
+          grown.world().history_store(i).page(storage::Shelf{kTag, slot}.name(), std::nullopt, 10'000),
+          std::chrono::seconds(10));
+      ASSERT_TRUE(page && *page);
+      for (const storage::HistoryEntry& entry : (*page)->entries) {
+        const auto post = std::ranges::find(grown.world().posts(), entry.uri, &World::Post::uri);
+        if (post->deleted) EXPECT_TRUE(entry.removed) << entry.uri << " at node " << i << ", shelf " << slot;
+      }
+    }
+  }
+}
+
+TEST(StorageSets, LoseNothingWhenMachinesCrashAndMessagesGetLostWhileTheyDouble) {
+  Grown::Options options;
+  options.loss = 0.01;
+  options.crashes = true;
+  Grown grown(3, options);
+  grown.publish(150);
+  EXPECT_GE(numbers(grown.world()).replicas, 8U);
+}
+
+TEST(StorageSets, HalveWhenThereIsRoomAgainAndMergeWhatWasApart) {
+  Grown grown(4, {});
+  grown.publish(150);
+  ASSERT_GE(numbers(grown.world()).replicas, 8U);
+  // One from before, and the last one of another part.
+  const auto& posts = grown.world().posts();
+  const auto early = std::ranges::find_if(posts, [](const World::Post& post) { return !post.deletion_sent; });
+  const auto late = std::ranges::find_if(posts.rbegin(), posts.rend(), [&](const World::Post& post) {
+    return !post.deletion_sent && slot_now(grown.world(), post.uri) != 0;
+  });
+  EXPECT_EQ(grown.take_down(early->uri), 4U);
+  EXPECT_EQ(grown.take_down(late->uri), 4U);
+  grown.settle();
+  EXPECT_EQ(grown.audit(0).kinds, (std::map<std::string, std::size_t>{{"taken_down", 8}}));
+  EXPECT_GT(entries_of_parts(grown.world()), 100U);
+  grown.give_room();
+  const bool at_rest = grown.world().run_until(std::chrono::minutes(30), [&] {
+    const Numbers now = numbers(grown.world());
+    return now.replicas == 4 && now.reach == 4;
+  });
+  EXPECT_TRUE(at_rest) << numbers(grown.world()).replicas << " of " << numbers(grown.world()).reach;
+  grown.settle();
+  grown.publish(10);
+  grown.world().loop.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(entries_of_parts(grown.world()), 0U) << "what was handed over is dropped";
+  for (unsigned copy = 0; copy < 4; ++copy) {
+    const RingId place = replica_key(Tag::parse(kTag)->key(), copy, 4);
+    for (std::size_t i = 0; i < 24; ++i) {
+      if (grown.world().node(i).rings().of(Ring::kStorage).owning(place) == nullptr) continue;
+      EXPECT_EQ(held(grown.world(), i, 0), posts.size() - 2) << "all but what was taken down, at node " << i;
+    }
+  }
+  // What was signed for parts that are no more accuses nobody.
+  const auto kinds = grown.audit(0).kinds;
+  EXPECT_EQ(kinds.size(), 1U);
+  EXPECT_TRUE(kinds.contains("taken_down"));
+}
+
+TEST(StorageSets, OfNetworksThatKeepOneOrTwoCopiesAreDividedToo) {
+  for (const unsigned at_rest : {1U, 2U}) {
+    SCOPED_TRACE(at_rest);
+    Grown::Options options;
+    options.at_rest = at_rest;
+    Grown grown(5 + at_rest, options);
+    grown.publish(100);
+    EXPECT_GE(numbers(grown.world()).replicas, 2 * at_rest);
+  }
+}
+
+}  // namespace
+}  // namespace tagring::sim
