@@ -18,6 +18,7 @@ struct Options {
   std::string tag;
   std::string out = ".";
   std::string verify;
+  bool last = false;
 };
 
 // One file for each omission that is proved; their names are put into the findings.
@@ -71,6 +72,21 @@ int audit(const Options& options) {
     print_report(*report);
   }
   return *proved == 0 ? kExitOk : kExitFailed;
+}
+
+int last(const Options& options) {
+  const Result<json::object> answer = ask_node(options.control, "GET", "/audits");
+  if (!answer) return app::report(answer.error());
+  if (options.control.json) {
+    fmt::print("{}\n", json::serialize(*answer));
+    return kExitOk;
+  }
+  json::for_each(json::find(*answer, "audits"), [](const json::value& element) {
+    const json::object& report = element.get_object();
+    fmt::print("\n{}\n", text_of(report, "at"));
+    print_report(report);
+  });
+  return kExitOk;
 }
 
 int verify(const Options& options) {
@@ -132,6 +148,7 @@ void add_audit(CLI::App& app, int& status) {
   command->add_option("--out", options->out, "Folder for the evidence, a file for each omission")
       ->capture_default_str();
   command->add_option("--verify", options->verify, "Check a file of evidence, without any node");
+  command->add_flag("--last", options->last, "Show the last audits that the node made since its start");
   add_control_options(*command, options->control);
   command->footer(
       "Exit code 0: nothing was omitted; 1: something was, or the audit failed. Of --verify 0: the file "
@@ -139,8 +156,12 @@ void add_audit(CLI::App& app, int& status) {
       "omission; 1: it does not.\n\nExample:\n  tagring audit '#caturday' --out evidence\n"
       "  tagring audit --verify evidence/omission-tags.example.org-001.json");
   command->callback([options, &status] {
-    if (options->tag.empty() == options->verify.empty()) {
-      status = report({ErrorCode::kInvalid, "name a hashtag, or a file with --verify"});
+    const int asked =
+        (options->tag.empty() ? 0 : 1) + (options->verify.empty() ? 0 : 1) + (options->last ? 1 : 0);
+    if (asked != 1) {
+      status = report({ErrorCode::kInvalid, "name a hashtag, or a file with --verify, or say --last"});
+    } else if (options->last) {
+      status = last(*options);
     } else {
       status = options->verify.empty() ? audit(*options) : verify(*options);
     }

@@ -16,6 +16,7 @@
 #define TR_COMMANDS(X) \
   X(run)               \
   X(status)            \
+  X(show)              \
   X(login)             \
   X(query)             \
   X(subscribe)         \

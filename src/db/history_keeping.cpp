@@ -214,6 +214,21 @@ Task<Result<std::optional<TakeDown>>> SqliteHistoryStore::take_down_of(std::stri
   });
 }
 
+Task<Result<std::vector<TakeDown>>> SqliteHistoryStore::take_downs() {
+  return database_.read([](Connection& db) -> Result<std::vector<TakeDown>> {
+    std::vector<TakeDown> notices;
+    Statement row = db.query("SELECT notice FROM take_downs");
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      TRY(const json::object object, json::parse_object(row.view(0)));
+      TRY(notices.emplace_back(), storage::take_down_from_json(object));
+    }
+    std::ranges::sort(notices, std::greater<>(), &TakeDown::at);
+    return notices;
+  });
+}
+
 Task<Result<std::vector<Span>>> SqliteHistoryStore::spans(std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Span>> {
     std::vector<Span> spans;

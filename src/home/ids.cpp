@@ -8,8 +8,8 @@
 namespace tagring::home {
 namespace {
 
-constexpr unsigned kHashBits = 16;
-constexpr StatusId kTimeMax = (StatusId{1} << 47U) - 1;  // milliseconds; ids fit a signed number of 64 bits
+constexpr unsigned kHashBits = 20;
+constexpr StatusId kTimeMax = (StatusId{1} << 43U) - 1;  // milliseconds; ids fit a signed number of 64 bits
 
 std::uint64_t hash_of(std::string_view text) {
   const auto hash = crypto::sha256(text);

@@ -1,6 +1,7 @@
 // Names of things in Mastodon's API. A status has an id that tells its place in a timeline, as Mastodon's own
-// do: milliseconds since 1970, times 65536, plus 16 bits that tell posts of one millisecond apart. So an id
-// seen a year ago still leads back to its place, on any node.
+// do: milliseconds since 1970, times 2^20, plus 20 bits that tell posts of one millisecond apart. So an id
+// seen a year ago still leads back to its place, on any node. Most servers tell times in whole seconds, so
+// two posts of a busy hashtag may get the same id all the same: what tells posts apart is their URI.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,9 @@ struct Audit::Report {
   std::map<std::string, Line> lines;  // by the owner's origin
 
   json::object* find(const char* kind, const std::string& owner, const std::string& uri, std::string words) {
-    if (const auto line = lines.find(owner); line != lines.end()) ++line->second.counts[kind];
+    const auto line = lines.find(owner);
+    const bool is_state = kind == to_string(PostState::kTakenDown);  // and counted as one
+    if (line != lines.end() && !is_state) ++line->second.counts[kind];
     if (findings.size() >= kFindingsMax) return nullptr;
     findings.push_back(
         json::object{{"kind", kind}, {"owner", owner}, {"uri", uri}, {"words", std::move(words)}});
@@ -93,6 +95,7 @@ Task<Result<void>> Audit::gather_from(ring::Contact relay, Tag tag, Posts* posts
 }
 
 Task<void> Audit::gather(Tag tag, Posts* posts, Report* report) {
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) history_.forget_owners(ring, tag);
   Result<std::vector<Held>> own = co_await receipts_.held(tag.canonical());
   if (own) {
     for (Held& held : *own) add(posts, std::move(held));
@@ -420,9 +423,14 @@ Task<Result<json::object>> Audit::of(Tag tag) {
     if (!of.error.empty()) line["error"] = of.error;
     owners.push_back(std::move(line));
   }
-  co_return json::object{{"tag", tag.canonical()},      {"at", to_rfc3339(clock_.wall_now())},
-                         {"posts", posts.size()},       {"receipts", report.receipts},
-                         {"owners", std::move(owners)}, {"findings", std::move(report.findings)}};
+  last_.push_front({{"tag", tag.canonical()},
+                    {"at", to_rfc3339(clock_.wall_now())},
+                    {"posts", posts.size()},
+                    {"receipts", report.receipts},
+                    {"owners", std::move(owners)},
+                    {"findings", std::move(report.findings)}});
+  if (last_.size() > kRememberedMax) last_.pop_back();
+  co_return last_.front();
 }
 
 }  // namespace tagring::node

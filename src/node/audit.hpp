@@ -3,6 +3,7 @@
 // with its evidence; the rest is told as what it is, an observation of this node.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class Audit {
 
   // {"tag", "at", "posts", "receipts", "owners": […], "findings": […]}; docs/audit.md has the members.
   [[nodiscard]] Task<Result<json::object>> of(Tag tag);
+  // The last reports since the start, the latest first.
+  static constexpr std::size_t kRememberedMax = 10;
+  [[nodiscard]] const std::deque<json::object>& last() const { return last_; }
 
  private:
   using Held = Receipts::Held;
@@ -95,6 +99,7 @@ class Audit {
   HttpClient& http_;
   const Notary& notary_;
   Clock& clock_;
+  std::deque<json::object> last_;
 };
 
 }  // namespace tagring::node

@@ -305,16 +305,18 @@ Task<json::array> ClientApi::find_tags(std::string text, std::size_t limit) {
   co_return list;
 }
 
-// A post is found by its URI if it could stand in a timeline here: public, under a hashtag, not blocked.
+// A post is found by its URI if it could stand in a timeline here: public, under a hashtag, not blocked, not
+// taken down.
 Task<json::array> ClientApi::find_post(std::string uri, IpAddress peer) {
   json::array list;
   if (!resolve_rate_.count(peer).allowed || blocks_.of_actor(uri) != nullptr) co_return list;
   const auto contents = co_await posts_.read({{uri, {}}}, posts_.deadline());
   if (!contents.front()) co_return list;
   const home::Post& post = *contents.front()->post;
-  const bool has_offered = std::ranges::any_of(
-      post.tags, [&](const Tag& tag) { return blocks_.of_tag(tag.canonical()) == nullptr; });
-  if (!has_offered || blocks_.of_actor(post.author) != nullptr) co_return list;
+  const bool is_shown = std::ranges::any_of(post.tags, [&](const Tag& tag) {
+    return history_.is_shown({tag.canonical(), post.uri, post.author, post.published});
+  });
+  if (!is_shown) co_return list;
   list.push_back(
       home::make_status(post, *contents.front()->account, home::status_id(post.published, post.uri)));
   co_return list;

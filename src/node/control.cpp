@@ -69,6 +69,12 @@ Task<HttpResponse> Control::answer(HttpRequest request) {
   if (request.method == "GET" && path == "/feed") co_return co_await feed(query);
   if (request.method == "GET" && path == "/owners") co_return co_await owners(query);
   if (request.method == "GET" && path == "/audit") co_return co_await audit(query);
+  if (request.method == "GET" && path == "/audits")
+    co_return answer_json({{"audits", json::array(audit_.last().begin(), audit_.last().end())}});
+  if (request.method == "GET" && path == "/takedowns") {
+    const Result<json::object> list = co_await heads_.take_downs();
+    co_return list ? answer_json(*list) : error_response(list.error());
+  }
   if (request.method == "GET" && path == "/blocks") co_return answer_json(moderation_.list());
   if (request.method == "GET" && path == "/fasp") co_return answer_json(fasp_.list());
   if (request.method == "GET" && path == "/instances")

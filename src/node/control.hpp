@@ -23,6 +23,8 @@
 //   POST /instances/cancel-replay {"host", "tag"}
 //   GET  /subscriptions, /followers, /queues, /storage, /settings: node/overview.hpp
 //   GET  /audit?tag=…                   what owners signed held against what they have: node/audit.hpp
+//   GET  /audits                        {"audits": […]}: the last of them
+//   GET  /takedowns                     {"takedowns": […]}, the latest first
 //   POST /takedown    {"tag", "uri", "reason"}  a post that this node shall show no more
 //   POST /login                         opens a session at the web page: {"url", "seconds"}
 //   POST /logout                        ends all of them

@@ -171,7 +171,25 @@ Task<Result<storage::TakeDown>> Heads::take_down(Tag tag, std::string uri, std::
   CO_TRY_VOID(co_await history_.take_down(notice));
   buckets_.clear();
   cached_ = 0;
+  taken_down_.emplace(notice.tag, notice.uri);
+  std::vector<std::pair<std::string, std::string>> post{{notice.tag, notice.uri}};
+  CO_TRY(const auto found, co_await history_.find(std::move(post)));
+  if (found.front()) on_taken_down(*found.front());
   co_return notice;
+}
+
+Task<Result<void>> Heads::load() {
+  CO_TRY(const std::vector<storage::TakeDown> notices, co_await history_.take_downs());
+  for (const storage::TakeDown& notice : notices) taken_down_.emplace(notice.tag, notice.uri);
+  co_return Result<void>();
+}
+
+Task<Result<json::object>> Heads::take_downs() {
+  CO_TRY(const std::vector<storage::TakeDown> notices, co_await history_.take_downs());
+  json::array list;
+  for (const storage::TakeDown& notice : notices | std::views::take(kListMax))
+    list.push_back(storage::to_json(notice));
+  co_return json::object{{"takedowns", std::move(list)}};
 }
 
 }  // namespace tagring::node

@@ -3,8 +3,10 @@
 // the reason.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,18 @@ class Heads {
   // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it,
   // with these notices.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
-  // Shows the post under that hashtag to nobody any more; readers find the reason here.
+  // Shows the post under that hashtag to nobody any more, whoever else has it; auditors find the reason here.
   [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
+  // What was taken down, once at the start.
+  [[nodiscard]] Task<Result<void>> load();
+  [[nodiscard]] bool is_taken_down(const std::string& tag, const std::string& uri) const {
+    return taken_down_.contains({tag, uri});
+  }
+  // The latest first, at most kListMax: {"takedowns": [docs/audit.md]}.
+  static constexpr std::size_t kListMax = 500;
+  [[nodiscard]] Task<Result<json::object>> take_downs();
+  // Readers who look at the post need to hear of it.
+  std::function<void(const storage::HistoryEntry&)> on_taken_down = [](const storage::HistoryEntry&) {};
 
  private:
   struct Bucket {
@@ -52,6 +64,7 @@ class Heads {
   std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by shelf and hour
   std::size_t cached_ = 0;                                             // leaves
   std::size_t answering_ = 0;
+  std::set<std::pair<std::string, std::string>> taken_down_;  // tag and URI
 };
 
 }  // namespace tagring::node

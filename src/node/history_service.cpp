@@ -80,6 +80,11 @@ Task<std::vector<ring::Contact>> HistoryService::owners_of(Ring ring, std::vecto
   co_return contacts;
 }
 
+void HistoryService::forget_owners(Ring ring, const Tag& tag) {
+  const unsigned count = ring == Ring::kRelay ? relay_replicas_ : sets_.known(tag.canonical()).reach;
+  for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
+}
+
 // --- asking ------------------------------------------------------------------------------------------------
 
 Task<HistoryService::Page> HistoryService::read_here(std::string shelf, Wish wish) {

@@ -54,6 +54,8 @@ class HistoryService {
   [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
   // The same of a shelf of the tag.
   [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_shelf(Tag tag, unsigned slot);
+  // Has the next look-ups ask the ring, for who must not take former owners for those of today.
+  void forget_owners(Ring ring, const Tag& tag);
   // How many replicas of a tag the network keeps on a ring at rest.
   [[nodiscard]] unsigned replicas(Ring ring) const {
     return ring == Ring::kRelay ? relay_replicas_ : sets_.at_rest();

@@ -114,8 +114,8 @@ struct Node::Parts {
             {identity.authority(), identity.origin()},
             [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
             world.clock),
-        overview(config, world.store, world.history, followers, subscriber, outbox, announcer, mailbox,
-                 world.clock),
+        overview(config, world.store, world.history, world.receipts, followers, subscriber, outbox, announcer,
+                 mailbox, world.clock),
         logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 audit, heads, overview, logins, world.store, identity, world.log),
@@ -207,7 +207,10 @@ void Node::Parts::connect() {
   outbox.on_answer = [this](const auto&... answered) { receipts.note(answered...); };
   history.is_shown = [this](const storage::HistoryEntry& entry) {
     return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
-           blocks.of_tag(entry.tag) == nullptr;
+           blocks.of_tag(entry.tag) == nullptr && !heads.is_taken_down(entry.tag, entry.uri);
+  };
+  heads.on_taken_down = [this](const storage::HistoryEntry& entry) {
+    streams.note({entry.tag, relay::Op::kRemove, entry.uri, entry.author, entry.published, false});
   };
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     rings.of(ring).on_segment_change = [this, ring](ring::Vserver& vserver) {
@@ -279,6 +282,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await subscriber.load());
   CO_TRY_VOID(co_await instances.load());
   CO_TRY_VOID(co_await moderation.load());
+  CO_TRY_VOID(co_await heads.load());
   std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) {
     instances.note(f);
     fasp_hashtags.note(f);

@@ -104,7 +104,16 @@ json::object Overview::queues() const {
 
 Task<Result<json::object>> Overview::storage() {
   CO_TRY(const storage::HistoryStore::Totals totals, co_await history_.totals());
-  co_return json::object{{"hashtags", totals.tags}, {"entries", totals.entries}, {"octets", totals.octets}};
+  CO_TRY(const storage::ReceiptStore::Totals receipts, co_await receipts_.totals());
+  co_return json::object{
+      {"hashtags", totals.tags},
+      {"entries", totals.entries},
+      {"octets", totals.octets},
+      {"history", json::object{{"octets", totals.entries * storage::HistoryStore::kOctetsOfEntry},
+                               {"octets_max", config_.room_for_history()},
+                               {"keep_days", config_.keep_days},
+                               {"let_go", totals.let_go}}},
+      {"receipts", json::object{{"batches", receipts.batches}, {"octets", receipts.octets}}}};
 }
 
 }  // namespace tagring::node

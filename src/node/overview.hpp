@@ -4,7 +4,8 @@
 //   GET /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
 //   GET /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
 //   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures"}]}
-//   GET /storage         {"hashtags", "entries", "octets"}
+//   GET /storage         {"hashtags", "entries", "octets", "history": {"octets", "octets_max", "keep_days",
+//                        "let_go"}, "receipts": {"batches", "octets"}}; "octets" are those of the database
 //   GET /settings        {"settings": [node/settings.hpp]}
 #pragma once
 
@@ -15,17 +16,19 @@
 #include "node/outbox.hpp"
 #include "node/subscriber.hpp"
 #include "storage/history.hpp"
+#include "storage/receipt_store.hpp"
 
 namespace tagring::node {
 
 class Overview {
  public:
   Overview(const Config& config, relay::Store& store, storage::HistoryStore& history,
-           const relay::Followers& followers, const Subscriber& subscriber, const Outbox& outbox,
-           const Announcer& announcer, const Mailbox& mailbox, Clock& clock)
+           storage::ReceiptStore& receipts, const relay::Followers& followers, const Subscriber& subscriber,
+           const Outbox& outbox, const Announcer& announcer, const Mailbox& mailbox, Clock& clock)
       : config_(config),
         store_(store),
         history_(history),
+        receipts_(receipts),
         followers_(followers),
         subscriber_(subscriber),
         outbox_(outbox),
@@ -50,6 +53,7 @@ class Overview {
   const Config& config_;
   relay::Store& store_;
   storage::HistoryStore& history_;
+  storage::ReceiptStore& receipts_;
   const relay::Followers& followers_;
   const Subscriber& subscriber_;
   const Outbox& outbox_;

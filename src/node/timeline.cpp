@@ -7,7 +7,7 @@ namespace tagring::node {
 namespace {
 
 // Beyond this many posts of one millisecond their order is not kept over the end of a page.
-constexpr std::size_t kGroupMax = 1000;
+constexpr std::size_t kGroupMax = 2000;
 // Greater than any URI.
 constexpr const char* kAfterAllUris = "~";
 constexpr std::size_t kFilteredBatch = 20;
@@ -26,8 +26,9 @@ struct Timeline::Source {
   void take(std::vector<Entry> entries, bool forwards) {
     std::ranges::move(entries, std::back_inserter(held));
     std::size_t keep = 0;
-    if (more && held.size() < kGroupMax && !held.empty()) {
-      const WallTime last = held.back().entry.published;
+    const WallTime last = held.empty() ? WallTime() : held.back().entry.published;
+    // Unless the history is past that moment already.
+    if (more && held.size() < kGroupMax && !held.empty() && cursor->published == last) {
       const auto group =
           std::ranges::find_if(held, [&](const Entry& entry) { return entry.entry.published == last; });
       keep = static_cast<std::size_t>(held.end() - group);
@@ -43,11 +44,13 @@ struct Timeline::Source {
 Task<Result<void>> Timeline::refill(Source* source, bool forwards) {
   std::size_t rounds = 0;
   while (source->ready.empty() && source->more && rounds++ < options_.rounds_max) {
+    // A group must be had whole before the rounds are over.
+    const std::size_t count = source->held.empty() ? options_.page_entries : HistoryService::kLimitMax;
     Result<storage::HistoryPage> page;
     if (forwards) {
-      page = co_await history_.query_newer(source->tag, *source->cursor, options_.page_entries);
+      page = co_await history_.query_newer(source->tag, *source->cursor, count);
     } else {
-      page = co_await history_.query(source->tag, source->cursor, options_.page_entries);
+      page = co_await history_.query(source->tag, source->cursor, count);
     }
     if (!page) co_return std::unexpected(page.error());
     source->more = page->more && page->next;
@@ -85,10 +88,14 @@ class Timeline::Scan {
     }
   }
 
-  // The next ones, at most `count`; fewer at the end.
+  // The next ones, `count` or fewer at the end. More if posts share an id, which no page may end between.
   Task<Result<std::vector<Entry>>> next(std::size_t count) {
     std::vector<Entry> entries;
-    while (entries.size() < count && !done_) {
+    while (!done_) {
+      const auto shares_id = [&](const Source& source) {
+        return !source.ready.empty() && source.ready.back().id == entries.back().id;
+      };
+      if (entries.size() >= count && std::ranges::none_of(sources_, shares_id)) break;
       std::vector<Task<Result<void>>> refills;
       for (Source& source : sources_) {
         if (source.ready.empty() && source.more) refills.push_back(timeline_.refill(&source, forwards_));
@@ -101,7 +108,7 @@ class Timeline::Scan {
         if (!source.ready.empty() && (best == nullptr || comes_before(source, *best))) best = &source;
       }
       if (best == nullptr) {
-        done_ = true;
+        done_ = std::ranges::none_of(sources_, &Source::more);
         break;
       }
       Entry entry = std::move(best->ready.back());
@@ -115,6 +122,21 @@ class Timeline::Scan {
     co_return entries;
   }
   [[nodiscard]] bool is_done() const { return done_; }
+  // When next() came to nothing and is not done: how far there is nothing to show, as after a wave of posts
+  // that are deleted or blocked.
+  [[nodiscard]] std::optional<home::StatusId> reached() const {
+    std::optional<home::StatusId> reached;
+    for (const Source& source : sources_) {
+      if (!source.more || !source.cursor) continue;
+      const WallTime last =
+          source.held.empty() ? source.cursor->published : source.held.front().entry.published;
+      const home::StatusId id =
+          forwards_ ? home::first_id_at(last) - 1 : home::first_id_at(last + Duration(1));
+      if (!reached || (forwards_ ? id < *reached : id > *reached)) reached = id;
+    }
+    const bool is_further = reached && (forwards_ ? *reached > above_ : *reached < below_);
+    return is_further ? reached : std::nullopt;
+  }
 
  private:
   [[nodiscard]] bool comes_before(const Source& a, const Source& b) const {
@@ -168,10 +190,16 @@ Task<Result<Timeline::Page>> Timeline::read(home::TimelineQuery query) {
     const std::size_t missing = query.limit - page.statuses.size();
     CO_TRY(std::vector<Entry> entries,
            co_await scan.next(is_filtered ? std::max(missing, kFilteredBatch) : missing));
-    if (entries.empty()) break;
+    if (entries.empty()) {
+      const std::optional<home::StatusId> reached = scan.is_done() ? std::nullopt : scan.reached();
+      if (reached && forwards) page.newest = std::max(page.newest.value_or(0), *reached);
+      if (reached && !forwards) page.oldest = std::min(page.oldest.value_or(UINT64_MAX), *reached);
+      break;
+    }
     const std::vector<json::object> statuses = co_await show(entries, query, deadline);
-    for (std::size_t i = 0; i < entries.size() && page.statuses.size() < query.limit; ++i) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
       const home::StatusId id = entries[i].id;
+      if (page.statuses.size() >= query.limit && id != entries[i - 1].id) break;
       page.oldest = std::min(page.oldest.value_or(id), id);
       page.newest = std::max(page.newest.value_or(id), id);
       ++scanned;

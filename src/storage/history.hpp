@@ -177,6 +177,8 @@ class HistoryStore {
   // later. kNotFound if it is on none, or removed.
   virtual Task<Result<void>> take_down(TakeDown notice) = 0;
   virtual Task<Result<std::optional<TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) = 0;
+  // All of them, the latest first.
+  virtual Task<Result<std::vector<TakeDown>>> take_downs() = 0;
   // A hashtag, or a shelf of it, as letting go looks at it (node/retention.hpp).
   struct Span {
     std::string tag;

@@ -202,6 +202,10 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
     older = next_max_id(answer->headers.find("Link").value_or(""));
   }
   PageParts parts{.title = "#" + tag->canonical() + " – " + options_.authority};
+  parts.head = fmt::format(
+      "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
+      "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
+      own);
   if (!statuses) parts.status = statuses.error().code == ErrorCode::kNotFound ? 404 : 503;
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
   co_return make_page(parts, options_.authority);

@@ -67,11 +67,11 @@ std::string filters(const Tag& tag, const TagView& view) {
 std::string follow_box(const Tag& tag, std::string_view authority) {
   const std::string address = fmt::format("@{}@{}", tag.actor_name(), authority);
   return fmt::format(
-      R"(<section class="follow" aria-label="Follow"><p>Follow <code class="address">{}</code></p><details>)"
+      R"(<section class="follow" aria-label="Follow"><p>Follow <code class="address">{}</code> <a class="muted" href="/tags/{}.rss">RSS</a></p><details>)"
       R"(<summary>Follow from your server</summary><form action="/tags/{}/follow"><label>Your account)"
       R"(<input name="account" placeholder="@me@social.example" autocapitalize="none" autocomplete="off" maxlength="300" required>)"
       R"(</label><button>Go on</button></form></details></section>)",
-      escape(address), percent_encode(tag.canonical()));
+      escape(address), percent_encode(tag.canonical()), percent_encode(tag.canonical()));
 }
 
 std::string id_of_post(const json::value& status) {

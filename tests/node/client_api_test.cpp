@@ -116,6 +116,71 @@ TEST_F(Reading, PagesLeadThroughTheWholeHistoryAndBack) {
   EXPECT_TRUE(std::equal(back.begin(), back.end(), seen.begin())) << testing::PrintToString(back);
 }
 
+TEST_F(Reading, NoPageEndsBetweenPostsThatShareAnId) {
+  // The first 20 bits of the hashes of these two URIs are the same.
+  const std::string time = "2025-12-30T10:00:00Z";
+  ASSERT_EQ(home::status_id(*from_rfc3339(time), publish("778", {"cats"}, time)),
+            home::status_id(*from_rfc3339(time), publish("1171", {"cats"}, time)));
+  publish("older", {"cats"}, "2025-12-30T09:00:00Z");
+  publish("newer", {"cats"}, "2025-12-30T11:00:00Z");
+  for (const char* direction : {"next", "prev"}) {
+    std::vector<std::string> seen;
+    std::string target = std::string("/api/v1/timelines/tag/cats?limit=1") +
+                         (std::string_view(direction) == "prev" ? "&min_id=1" : "");
+    for (int pages = 0; !target.empty() && pages < 8; ++pages) {
+      const HttpResponse response = get(target);
+      const std::vector<std::string> page = names(response);
+      seen.insert(seen.end(), page.begin(), page.end());
+      target = page.empty() ? "" : link(response, direction);
+    }
+    EXPECT_THAT(seen, testing::UnorderedElementsAre("778", "1171", "older", "newer")) << direction;
+  }
+}
+
+TEST_F(Reading, ATimelineGoesOnBehindAWaveOfDeletedPostsAndOfPostsOfOneMoment) {
+  publish("oldest", {"cats"}, "2025-12-30T10:00:00Z");
+  const WallTime begin = *from_rfc3339("2025-12-30T11:00:00Z");
+  std::vector<storage::HistoryEntry> wave;
+  for (int i = 0; i < 1'500; ++i) {
+    const std::string uri = fmt::format("https://home.example/wave/{}", i);
+    wave.push_back({"cats", uri + "/deleted", alice.id, begin + std::chrono::seconds(i), true});
+    wave.push_back({"cats", uri + "/gone", alice.id, begin + std::chrono::hours(1)});
+  }
+  ASSERT_TRUE(run(stores->history.put(std::move(wave))));
+  publish("newest", {"cats"}, "2025-12-30T13:00:00Z");
+  for (const char* direction : {"next", "prev"}) {
+    std::vector<std::string> seen;
+    std::string target = std::string("/api/v1/timelines/tag/cats?limit=40") +
+                         (std::string_view(direction) == "prev" ? "&min_id=1" : "");
+    for (int pages = 0; !target.empty() && seen.size() < 2 && pages < 20; ++pages) {
+      const HttpResponse response = get(target);
+      for (const std::string& name : names(response)) seen.push_back(name);
+      target = link(response, direction);
+    }
+    EXPECT_THAT(seen, testing::UnorderedElementsAre("oldest", "newest")) << direction;
+  }
+}
+
+TEST_F(Reading, WhatWasTakenDownHereIsShownToNobody) {
+  const std::string uri = publish("1", {"cats", "dogs"}, "2025-12-30T10:00:00Z");
+  publish("2", {"cats"}, "2025-12-30T11:00:00Z");
+  ASSERT_THAT(timeline("cats"), ElementsAre("2", "1"));
+  const json::object request = {{"tag", "cats"}, {"uri", uri}, {"reason", "a court"}};
+  ASSERT_EQ(control("/takedown", json::serialize(request)).status, 200);
+  EXPECT_THAT(timeline("cats"), ElementsAre("2"));
+  // Others may still have it and say so.
+  storage::HistoryEntry entry{"cats", uri, alice.id, *from_rfc3339("2025-12-30T10:00:00Z")};
+  EXPECT_FALSE(node->history().is_shown(entry));
+  entry.tag = "dogs";
+  EXPECT_TRUE(node->history().is_shown(entry));
+  const std::string search = "/api/v2/search?q=" + percent_encode(uri);
+  EXPECT_EQ(object(get(search)).at("statuses").as_array().size(), 1U);  // it is under #dogs still
+  ASSERT_EQ(control("/takedown", R"({"tag":"dogs","uri":")" + uri + R"(","reason":"a court"})").status, 200);
+  EXPECT_TRUE(object(get(search)).at("statuses").as_array().empty());
+  start(config());
+  EXPECT_FALSE(node->history().is_shown(entry));
+}
+
 TEST_F(Reading, IdsBoundATimeline) {
   for (int i = 0; i < 6; ++i) publish(std::to_string(i), {"cats"}, fmt::format("2025-12-30T10:0{}:00Z", i));
   const json::array all = list(get("/api/v1/timelines/tag/cats"));

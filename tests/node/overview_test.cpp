@@ -1,6 +1,7 @@
 // What the administrator's page asks, and who may ask it.
 #include <algorithm>
 
+#include "node/audit.hpp"
 #include "node/fixture.hpp"
 #include "node/logins.hpp"
 #include "node/settings.hpp"
@@ -99,6 +100,47 @@ TEST_F(OverviewTest, QueuesNameHostsThatFail) {
   EXPECT_THAT(queues, HasSubstr(R"({"kind":"announcements","destination":")" + fan.inbox +
                                 R"(","waiting":1,"failures":)"));
   EXPECT_GT(as_admin("/storage").at("octets").to_number<std::uint64_t>(), 0U);
+}
+
+TEST_F(OverviewTest, StorageTellsWhatIsKeptAndTheLimits) {
+  const Author alice = make_author("https://home.example/users/alice");
+  post_signed(create_text({.uri = alice.id + "/1", .author = alice.id, .tags = {"cats"}}), alice);
+  settle();
+  const json::object answer = as_admin("/storage");
+  EXPECT_EQ(answer.at("hashtags"), 1);
+  EXPECT_EQ(answer.at("entries"), 1);
+  const json::object& history = answer.at("history").as_object();
+  EXPECT_EQ(history.at("octets"), storage::HistoryStore::kOctetsOfEntry);
+  EXPECT_EQ(history.at("octets_max"), config().room_for_history());
+  EXPECT_EQ(history.at("keep_days"), 365);
+  EXPECT_EQ(history.at("let_go"), 0);
+  EXPECT_EQ(answer.at("receipts").at("batches"), 0);  // alone, it has nobody to get one from
+}
+
+TEST_F(OverviewTest, TakeDownsAreListedTheLatestFirst) {
+  const Author alice = make_author("https://home.example/users/alice");
+  for (const char* name : {"/1", "/2"}) {
+    post_signed(create_text({.uri = alice.id + name, .author = alice.id, .tags = {"cats"}}), alice);
+    settle();
+    const json::object request = {{"tag", "cats"}, {"uri", alice.id + name}, {"reason", name}};
+    EXPECT_EQ(control("/takedown", json::serialize(request)).status, 200);
+  }
+  const json::object answer = as_admin("/takedowns");
+  const json::array& list = answer.at("takedowns").as_array();
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].at("reason"), "/2");
+  EXPECT_EQ(list[1].at("uri").as_string(), alice.id + "/1");
+}
+
+TEST_F(OverviewTest, TheLastAuditsAreRemembered) {
+  EXPECT_TRUE(as_admin("/audits").at("audits").as_array().empty());
+  for (std::size_t i = 0; i <= Audit::kRememberedMax; ++i)
+    static_cast<void>(as_admin("/audit?tag=cats" + std::to_string(i)));
+  const json::object answer = as_admin("/audits");
+  const json::array& audits = answer.at("audits").as_array();
+  ASSERT_EQ(audits.size(), Audit::kRememberedMax);
+  EXPECT_EQ(audits[0].at("tag"), "cats10");
+  EXPECT_EQ(audits.back().at("tag"), "cats1");
 }
 
 TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {

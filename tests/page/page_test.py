@@ -18,6 +18,7 @@ NODES = 5
 PORT = 9446
 TAGS = ["caturday", "猫", "قطط", "silentsunday"]
 POSTS = 120
+TAKEN_DOWN = "unwanted"  # a hashtag with two posts, of which one will be taken down
 
 
 def write_posts(network):
@@ -34,6 +35,14 @@ def write_posts(network):
     post(2, "قطتي الجميلة في الحديقة #قطط #caturday")
     post(3, "What I found under the bed #silentsunday", warning="Spiders")
     post(4, "Look at her! #silentsunday #caturday", image="A black cat asleep on a red chair")
+    post(0, f"Buy it now! #{TAKEN_DOWN}")
+    post(1, f"Who needs this? #{TAKEN_DOWN}")
+
+
+def an_owner(network, tag):
+    """A node that stores the hashtag."""
+    owners = {owner["host"] for owner in network.cli(0, "owners", tag)["storage"]}
+    return next(i for i in range(NODES) if node_host(i) in owners)
 
 
 def main():
@@ -49,11 +58,20 @@ def main():
         wait_for("subscriptions", lambda: network.is_settled(0))
         write_posts(network)
         wait_for("history", lambda: len(network.history(0, "caturday")) == POSTS + 3)
+        wait_for("history", lambda: len(network.history(0, TAKEN_DOWN)) == 2)
+        owner = an_owner(network, TAKEN_DOWN)
+
+        def person(i):
+            login = [str(network.binary), "login", "--json", "--config", str(network.config_file(i))]
+            return {"node": f"https://{node_host(i)}:{PORT}", "login": login}
+
         world = {
-            "node": f"https://{node_host(0)}:{PORT}",
+            **person(0),
+            "owner": person(owner),
+            "auditor": person((owner + 1) % NODES),
+            "taken_down": TAKEN_DOWN,
             "hosts": network.hosts,
             "origins": network.controls["origins"],
-            "login": [str(network.binary), "login", "--json", "--config", str(network.config_file(0))],
             "screenshots": str(ROOT / "build" / "screenshots"),
             "posts": POSTS + 3,
         }

@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { forgetSecret, type NodeStatus, setSecret, takeSecret } from "./admin_api.ts";
+import { AuditPanel } from "./audit.tsx";
 import { useAsk } from "./hooks.ts";
 import { BlocksPanel, FollowersPanel, InstancesPanel, OverviewPanel, QueuesPanel, SettingsPanel, StoragePanel, SubscriptionsPanel } from "./panels.tsx";
 import { RingPanel } from "./ring.tsx";
@@ -35,7 +36,7 @@ function Login({ onSecret }: { onSecret: () => void }) {
   );
 }
 
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Settings"] as const;
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"] as const;
 type Tab = (typeof TABS)[number];
 
 const tabOf = (hash: string): Tab => TABS.find((tab) => `#${tab.toLowerCase()}` === hash) ?? "Overview";
@@ -57,7 +58,9 @@ function Panel({ tab, status }: { tab: Tab; status: NodeStatus | undefined }) {
     case "Queues":
       return <QueuesPanel />;
     case "Storage":
-      return <StoragePanel />;
+      return <StoragePanel status={status} />;
+    case "Audit":
+      return <AuditPanel />;
     case "Settings":
       return <SettingsPanel />;
   }

@@ -67,5 +67,7 @@ export interface NodeStatus {
   version: string;
   origin: string;
   rings: Record<"relay" | "storage", RingStatus>;
+  retention: { let_go_early: number };
+  receipts: Record<"issued" | "kept" | "absent" | "bad", number>;
   [name: string]: unknown;
 }

@@ -52,8 +52,9 @@ export class Feed {
   }
 
   #news(posts: Status[]): Status[] {
-    const news = posts.filter((post) => !this.#known.has(post.id));
-    for (const post of news) this.#known.add(post.id);
+    // By URI: two posts of one second may share an id.
+    const news = posts.filter((post) => !this.#known.has(post.uri));
+    for (const post of news) this.#known.add(post.uri);
     return news;
   }
 
@@ -122,7 +123,7 @@ export class Feed {
   }
 
   #replace(status: Status): void {
-    this.#edit((list) => (list.some((post) => post.id === status.id) ? list.map((post) => (post.id === status.id ? status : post)) : list));
+    this.#edit((list) => (list.some((post) => post.uri === status.uri) ? list.map((post) => (post.uri === status.uri ? status : post)) : list));
   }
 
   #remove(id: string): void {

@@ -31,7 +31,10 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
         Follow <code class="address">{address}</code>{" "}
         <button type="button" class="quiet" onClick={copy}>
           {copied ? "Copied" : "Copy"}
-        </button>
+        </button>{" "}
+        <a class="muted" href={`/tags/${encodeURIComponent(tag)}.rss`}>
+          RSS
+        </a>
       </p>
       <details>
         <summary>Follow from your server</summary>

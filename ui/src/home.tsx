@@ -81,7 +81,7 @@ export function Home({ trends: initial }: { trends: TagHistory[] }) {
           <h2>Just arrived</h2>
           <section aria-label="Just arrived" class="feed">
             {posts.map((status, i) => (
-              <Post key={status.id} status={status} images={recall("images") === "on"} position={i + 1} />
+              <Post key={status.uri} status={status} images={recall("images") === "on"} position={i + 1} />
             ))}
           </section>
         </>

@@ -1,70 +1,9 @@
 // The parts of the administrator's page, one per tab.
 
-import type { ComponentChildren } from "preact";
 import type { NodeStatus } from "./admin_api.ts";
 import { age } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-
-const number = new Intl.NumberFormat("en");
-
-interface Column<T> {
-  head: string;
-  cell: (row: T) => ComponentChildren;
-  right?: boolean;
-}
-
-function Table<T>({ label, rows, columns, empty }: { label: string; rows: T[]; columns: Column<T>[]; empty: string }) {
-  if (rows.length === 0) return <p class="notice">{empty}</p>;
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map(({ head, right }) => (
-              <th scope="col" class={right ? "right" : ""}>
-                {head || <span class="hidden">Actions</span>}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr>
-              {columns.map(({ cell, right }) => (
-                <td class={right ? "right" : ""}>{cell(row)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Problem({ text }: { text: string }) {
-  return (
-    <p class="problem" role="alert">
-      {text}
-    </p>
-  );
-}
-
-const Tag = ({ name }: { name: string }) => (
-  <a class="tag" href={`/tags/${encodeURIComponent(name)}`}>
-    <bdi>#{name}</bdi>
-  </a>
-);
-
-const field = (form: HTMLFormElement, name: string) => String(new FormData(form).get(name) ?? "").trim();
-
-/** Calls `send` with the form, and empties it when that went well. */
-function submit(send: (form: HTMLFormElement) => Promise<boolean>) {
-  return async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    if (await send(form)) form.reset();
-  };
-}
+import { Figure, field, number, octets, Problem, submit, Table, Tag } from "./parts.tsx";
 
 // --- overview ----------------------------------------------------------------------------------------------
 
@@ -85,11 +24,9 @@ export function OverviewPanel({ status }: { status: NodeStatus | undefined }) {
     <>
       <dl class="figures">
         {FIGURES.map(([name, head, meaning]) => (
-          <div key={name}>
-            <dt>{head}</dt>
-            <dd>{number.format(Number(status[name] ?? 0))}</dd>
-            <dd class="muted">{meaning}</dd>
-          </div>
+          <Figure key={name} head={head} value={number.format(Number(status[name] ?? 0))}>
+            {meaning}
+          </Figure>
         ))}
       </dl>
       <p class="muted">
@@ -350,31 +287,68 @@ export function QueuesPanel() {
   );
 }
 
-export function StoragePanel() {
-  const { data, problem } = useAsk<{ hashtags: number; entries: number; octets: number }>("/storage", 10);
+interface Storage {
+  hashtags: number;
+  entries: number;
+  octets: number;
+  history: { octets: number; octets_max: number; keep_days: number; let_go: number };
+  receipts: { batches: number; octets: number };
+}
+
+export function StoragePanel({ status }: { status: NodeStatus | undefined }) {
+  const { data, problem } = useAsk<Storage>("/storage", 10);
+  if (!data || !status) return <Problem text={problem} />;
+  const { history, receipts, octets: database } = data;
   return (
     <>
       <Problem text={problem} />
-      {data && (
-        <dl class="figures">
-          <div>
-            <dt>Histories</dt>
-            <dd>{number.format(data.hashtags)}</dd>
-            <dd class="muted">hashtags kept here</dd>
-          </div>
-          <div>
-            <dt>Entries</dt>
-            <dd>{number.format(data.entries)}</dd>
-            <dd class="muted">of posts, deleted ones included</dd>
-          </div>
-          <div>
-            <dt>Database</dt>
-            <dd>{number.format(Math.ceil(data.octets / 1024))} KiB</dd>
-            <dd class="muted">everything that the node keeps</dd>
-          </div>
-        </dl>
-      )}
-      <p>Histories are kept for ever; what followers have not fetched, for 24 hours to 7 days; that a post is known, for 30 days.</p>
+      <dl class="figures">
+        <Figure head="Histories" value={number.format(data.hashtags)}>
+          hashtags kept here
+        </Figure>
+        <Figure head="Entries" value={number.format(data.entries)}>
+          of posts, deleted ones included
+        </Figure>
+        <Figure head="Database" value={octets(database)}>
+          everything that the node keeps
+        </Figure>
+      </dl>
+      <h2>Retention</h2>
+      <dl class="figures">
+        <Figure head="Of history" value={octets(history.octets)}>
+          the entries, about
+        </Figure>
+        <Figure head="Limit" value={octets(history.octets_max)}>
+          <code>storage.max_octets</code>
+        </Figure>
+        <Figure head="Kept if possible" value={`${number.format(history.keep_days)} days`}>
+          younger posts go only if nothing else makes room; <code>storage.keep_days</code>
+        </Figure>
+        <Figure head="Let go" value={number.format(history.let_go)}>
+          posts, to make room; {number.format(status.retention.let_go_early)} early since the start
+        </Figure>
+      </dl>
+      <p>
+        Histories are kept for ever, up to the limit; beyond it the oldest posts go first. What followers have not fetched is kept for 24 hours to 7 days; that a post is known, for 30 days.
+      </p>
+      <h2>Receipts</h2>
+      <dl class="figures">
+        <Figure head="Held" value={number.format(receipts.batches)}>
+          signed by owners for what this node sent them
+        </Figure>
+        <Figure head="Size" value={octets(receipts.octets)}>
+          kept for 90 days, at most 256 MiB
+        </Figure>
+        <Figure head="Issued" value={number.format(status.receipts.issued)}>
+          by this node as an owner
+        </Figure>
+        <Figure head="Absent" value={<span class={status.receipts.absent > 0 ? "warn" : ""}>{number.format(status.receipts.absent)}</span>}>
+          batches for which an owner gave none
+        </Figure>
+        <Figure head="Bad" value={<span class={status.receipts.bad > 0 ? "bad" : ""}>{number.format(status.receipts.bad)}</span>}>
+          not for what was sent, or not signed by the owner
+        </Figure>
+      </dl>
     </>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { Contact, RingStatus, Rings, Vserver } from "./admin_api.ts";
 import { useAsk } from "./hooks.ts";
+import { octets } from "./parts.tsx";
 
 const SIZE = 360;
 const MIDDLE = SIZE / 2;
@@ -65,12 +66,6 @@ function names(contacts: Contact[]): Name[] {
     placed.push(free ?? at(NAME));
   }
   return placed;
-}
-
-/** "1.5 kB" */
-function octets(count: number): string {
-  const unit = count >= 1e9 ? 3 : count >= 1e6 ? 2 : count >= 1e3 ? 1 : 0;
-  return `${(count / 1000 ** unit).toFixed(unit && 1)} ${["B", "kB", "MB", "GB"][unit]}`;
 }
 
 /** What the node bears on a ring, of what it can. */

@@ -43,7 +43,7 @@ const Piece = memo(({ posts, first, images, tag }: PieceProps) => {
   }, [near]);
   return (
     <div class="piece" role="presentation" ref={box}>
-      {near && posts.map((status, i) => <Post key={status.id} status={status} images={images} position={first + i} main={tag} />)}
+      {near && posts.map((status, i) => <Post key={status.uri} status={status} images={images} position={first + i} main={tag} />)}
     </div>
   );
 });
@@ -145,7 +145,7 @@ export function Timeline({ view, address, feed }: { view: View; address: string;
       </div>
       <section class="feed" role="feed" aria-label="Posts" aria-busy={loading}>
         {pieces.map((posts) => {
-          const piece = <Piece key={posts[0]?.id} posts={posts} first={first} images={images} tag={view.tag} />;
+          const piece = <Piece key={posts[0]?.uri} posts={posts} first={first} images={images} tag={view.tag} />;
           first += posts.length;
           return piece;
         })}

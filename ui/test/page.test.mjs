@@ -9,6 +9,7 @@ import { launch, open, shoot } from "./browser.mjs";
 
 const world = JSON.parse(process.env.PAGE_WORLD);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"];
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 let browser;
@@ -28,8 +29,8 @@ async function control(route, body) {
 }
 
 /** `use(page)` on a fresh page, which must have had no errors and must have asked nobody but the node. */
-async function visit(options, use) {
-  const page = await open(browser, world.node, options);
+async function visit({ node = world.node, ...options }, use) {
+  const page = await open(browser, node, options);
   await use(page);
   assert.deepEqual(page.problems, []);
   assert.deepEqual([...page.foreign], []);
@@ -49,8 +50,14 @@ async function violations(page) {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`);
 }
 
-function loginAddress() {
-  return JSON.parse(execFileSync(world.login[0], world.login.slice(1), { encoding: "utf8" })).url;
+function loginAddress({ login } = world) {
+  return JSON.parse(execFileSync(login[0], login.slice(1), { encoding: "utf8" })).url;
+}
+
+async function administer(page, tab, who) {
+  await page.goto(loginAddress(who));
+  await page.getByRole("link", { name: tab, exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: tab }).waitFor();
 }
 
 async function fits(page) {
@@ -196,6 +203,14 @@ test("a phone of 320 pixels has room for everything", async () => {
     await page.getByText("Just arrived").waitFor();
     await fits(page);
     await picture(page, "phone-home");
+    await page.goto(loginAddress());
+    for (const tab of TABS) {
+      await page.getByRole("link", { name: tab, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name: tab }).waitFor();
+      await page.waitForTimeout(400);
+      await fits(page);
+      await picture(page, `phone-admin-${tab.toLowerCase()}`, { fullPage: tab !== "Settings" });
+    }
   });
   await visit({ ...PHONE, javaScriptEnabled: false }, async (page) => {
     await page.goto(tagPage("caturday"));
@@ -236,7 +251,7 @@ for (const colorScheme of ["light", "dark"]) {
       await page.getByLabel("Secret").waitFor();
       assert.deepEqual(await violations(page), []);
       await page.goto(loginAddress());
-      for (const tab of ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Settings"]) {
+      for (const tab of TABS) {
         await page.getByRole("link", { name: tab, exact: true }).click();
         await page.getByRole("heading", { level: 1, name: tab }).waitFor();
         await page.waitForTimeout(400);
@@ -297,3 +312,104 @@ test("the ring shows this node among its neighbours", () =>
       assert.ok((await ring.locator(".other").count()) >= 4);
     }
   }));
+
+test("storage shows what is kept, the limits, and receipts", () =>
+  visit({}, async (page) => {
+    await administer(page, "Storage", world);
+    const figure = (name) => page.locator("dt", { hasText: name }).locator("+ dd");
+    assert.ok(Number((await figure("Histories").textContent()).replace(",", "")) > 0);
+    assert.match(await figure("Kept if possible").textContent(), /365 days/);
+    assert.match(await figure("Limit").textContent(), /B$/);
+    assert.ok(Number((await figure("Held").textContent()).replace(",", "")) > 0);
+    assert.equal(await figure("Bad").textContent(), "0");
+  }));
+
+test("an audit that is run from the page shows that nothing is missing", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    await administer(page, "Audit", world);
+    await page.getByText("No audit was made").waitFor();
+    await page.getByLabel("Hashtag", { exact: true }).fill("#Caturday");
+    await page.getByRole("button", { name: "Audit now" }).click();
+    await page.getByText("nothing is missing").waitFor();
+    const owners = page.getByRole("region", { name: "Owners of #caturday" }).getByRole("row");
+    assert.ok((await owners.count()) > 1);
+    for (const owner of (await owners.all()).slice(1)) {
+      const [, asked, there, , , answer] = await owner.getByRole("cell").allTextContents();
+      assert.ok(Number(asked) > 0);
+      assert.deepEqual([there, answer], [asked, "signed"]);
+    }
+    await picture(page, "admin-audited", { fullPage: true });
+    assert.deepEqual(await violations(page), []);
+  }));
+
+test("a post that the administrator takes down vanishes, and audits by others show why", async () => {
+  const { owner, auditor, taken_down: tag } = world;
+  const text = "Buy it now!";
+  await visit({ node: owner.node }, async (reader) => {
+    await live(reader, tag);
+    const post = posts(reader).filter({ hasText: text });
+    const uri = await post.getAttribute("data-uri");
+    await visit({ node: owner.node, viewport: { width: 1000, height: 900 } }, async (page) => {
+      await administer(page, "Audit", owner);
+      const fill = async () => {
+        await page.getByLabel("Under the hashtag").fill(`#${tag}`);
+        await page.getByLabel("Address of the post").fill(uri);
+        await page.getByLabel("Reason").fill("an order of the court of Ghent");
+        await page.getByRole("button", { name: "Take down …" }).click();
+        await page.getByRole("dialog", { name: "Take this post down?" }).waitFor();
+      };
+      await fill();
+      await picture(page, "admin-take-down");
+      assert.deepEqual(await violations(page), []);
+      await page.getByRole("button", { name: "Leave it" }).click();
+      await page.getByText("No post was taken down.").waitFor();
+      assert.equal(await post.count(), 1);
+      await page.keyboard.press("Escape");
+      await fill();
+      await page.getByRole("button", { name: "Take it down" }).click();
+      await page.getByRole("cell", { name: uri }).waitFor();
+      assert.equal(await page.getByLabel("Reason").inputValue(), "");
+      await picture(page, "admin-taken-down");
+    });
+    await post.waitFor({ state: "detached" }); // who is reading need not load the page again
+    assert.equal(await posts(reader).count(), 1);
+    await live(reader, tag);
+    assert.equal(await posts(reader).count(), 1);
+  });
+  await visit({ node: auditor.node, colorScheme: "dark", viewport: { width: 1000, height: 900 } }, async (page) => {
+    await administer(page, "Audit", auditor);
+    await page.getByLabel("Hashtag", { exact: true }).fill(tag);
+    await page.getByRole("button", { name: "Audit now" }).click();
+    await page.getByText("1 finding").waitFor();
+    const row = page.getByRole("region", { name: "Owners of #unwanted" }).getByRole("row", { name: new URL(owner.node).host });
+    assert.deepEqual((await row.getByRole("cell").allTextContents()).slice(1), ["2", "1", "0", "1", "signed"]);
+    await page.getByText(/took .* down from #unwanted at .*: an order of the court of Ghent/).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-finding-dark", { fullPage: true });
+    await page.setViewportSize(PHONE.viewport);
+    await fits(page);
+    await picture(page, "phone-admin-finding", { fullPage: true });
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save the notice" }).click();
+    const notice = JSON.parse(readFileSync(await (await saved).path(), "utf8"));
+    assert.equal(notice.reason, "an order of the court of Ghent");
+  });
+});
+
+test("the command line tells the same as the administrator's page", async () => {
+  const tell = (who, ...command) => execFileSync(who.login[0], [...command, "--config", who.login.at(-1)], { encoding: "utf8" });
+  const secret = new URL(loginAddress()).hash.slice(1);
+  const page = await open(browser, world.node);
+  await page.goto("/");
+  const ask = ([path, headers]) => fetch(path, { headers }).then((response) => response.json());
+  for (const list of ["subscriptions", "followers", "queues", "storage", "settings", "takedowns"]) {
+    const shown = await page.evaluate(ask, [`/admin/${list}`, { Authorization: `Bearer ${secret}` }]);
+    assert.deepEqual(Object.keys(JSON.parse(tell(world, "show", list, "--json"))), Object.keys(shown), list);
+  }
+  await page.context().close();
+  assert.match(tell(world, "show", "storage"), /^hashtags: \d+\n/);
+  assert.match(tell(world, "show", "subscriptions"), /tag=caturday  posts=\d+/);
+  assert.match(tell(world.owner, "show", "takedowns"), /reason=an order of the court of Ghent/);
+  assert.match(tell(world, "audit", "--last"), /#caturday: \d+ posts, \d+ receipts of owners/);
+  assert.match(tell(world.auditor, "audit", "--last"), /taken_down\n/);
+});
