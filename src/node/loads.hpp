@@ -12,8 +12,6 @@
 
 namespace tagring::node {
 
-inline constexpr double kOctetsOfEntry = 60;  // of history: db/history_store.hpp
-
 class Loads {
  public:
   struct Options {

@@ -42,7 +42,8 @@ Task<Result<double>> StorageSets::octets_of(Tag tag, unsigned slot) {
   const RingId key = storage::shelf_key(tag.key(), slot);
   CO_TRY(const auto weights, co_await history_.weights(key - RingId::power_of_two(0), 1));
   const bool is_there = !weights.empty() && weights.front().key == key;
-  co_return is_there ? static_cast<double>(weights.front().entries) * kOctetsOfEntry : 0;
+  co_return is_there ? static_cast<double>(weights.front().entries * storage::HistoryStore::kOctetsOfEntry)
+                     : 0;
 }
 
 Task<Result<StorageSets::Report>> StorageSets::report(Tag tag) {

@@ -37,7 +37,7 @@ class StorageSets {
   };
   // What nobody needs to bear of one hashtag: 2^21 posts. Larger pieces are hard to find room for
   // (docs/evaluation.md).
-  static constexpr double kPartMax = (1U << 21U) * kOctetsOfEntry;
+  static constexpr double kPartMax = (1U << 21U) * storage::HistoryStore::kOctetsOfEntry;
   static constexpr std::string_view kPath = "/tagring/v1/stores";
 
   StorageSets(Options options, storage::HistoryStore& history, RingService& rings, Courier& courier,
@@ -51,9 +51,8 @@ class StorageSets {
   [[nodiscard]] unsigned at_rest() const { return options_.at_rest; }
   [[nodiscard]] unsigned copies() const { return copies_in_storage(options_.at_rest); }
 
-  // --- as storage owner
-  // ------------------------------------------------------------------------------------- What this node
-  // keeps of the tag; at rest if that is nothing.
+  // --- as storage owner ---
+  // What this node keeps of the tag; at rest if that is nothing.
   [[nodiscard]] storage::StorageSet of(const std::string& tag) const;
   // The shelves here on which the post, or its removal, is to be written. kNotOwner if there are none, kBusy
   // while their posts are being fetched.
@@ -72,18 +71,16 @@ class StorageSets {
   // "stores" of an answer to the sender of posts of these tags; empty if there is nothing to say.
   [[nodiscard]] json::object news(const std::set<std::string>& tags) const;
 
-  // --- as sender or reader
-  // ---------------------------------------------------------------------------------- The latest that this
-  // node has heard or keeps: a hint that may be wrong at any time.
+  // --- as sender or reader ---
+  // The latest that this node has heard or keeps: a hint that may be wrong at any time.
   [[nodiscard]] storage::StorageSet known(const std::string& tag) const;
   void learn(storage::StorageSet set);
   void read_answer(const json::object& answer, const std::set<std::string>& tags);
   // An owner has refused what belongs there by what is known, and has not told better.
   void doubt(const std::string& tag);
 
-  // --- between owners
-  // --------------------------------------------------------------------------------------- Keeps the set, if
-  // it supersedes what was kept. Durable when it completes.
+  // --- between owners ---
+  // Keeps the set, if it supersedes what was kept. Durable when it completes.
   [[nodiscard]] Task<Result<void>> adopt(storage::StorageSet set);
   // Those that have a replica at one of the positions, by tag, after that one.
   [[nodiscard]] std::vector<storage::StorageSet> sets_at(const Segment& positions, const std::string& after,
