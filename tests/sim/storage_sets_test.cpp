@@ -45,6 +45,7 @@ void expect_history(World& world, std::size_t reader, const std::set<std::string
   const auto history = world.history(reader, kTag, 40);
   ASSERT_TRUE(history) << "node " << reader << " cannot read the history";
   EXPECT_TRUE(std::ranges::is_sorted(*history, storage::newer));
+  for (const storage::HistoryEntry& entry : *history) EXPECT_EQ(entry.tag, kTag);
   const std::multiset<std::string> seen = uris_of(*history);
   for (const std::string& uri : must) EXPECT_EQ(seen.count(uri), 1U) << uri << " through node " << reader;
   for (const std::string& uri : must_not) EXPECT_EQ(seen.count(uri), 0U) << uri << " through node " << reader;
