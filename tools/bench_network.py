@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import NAMES, Network, origin_host, wait_for  # noqa: E402
 
 POSTS = 150
+ROUNDS = 15  # of stabilising, one a second, until lists of successors are complete: before, look-ups fail now and then
 TAGS_WANTED = 100_000
 TAGS_PER_REQUEST = 25_000
 
@@ -39,7 +40,7 @@ class Control:
 def start(network):
     for i in range(network.count):
         network.start_node(i)
-    wait_for("the ring", lambda: all(network.is_settled(i) for i in range(network.count)))
+    wait_for("the rings", network.is_whole)
 
 
 def subscribe(control, tags):
@@ -94,6 +95,7 @@ def latencies(directory):
     with Network(directory, nodes=4) as network:
         start(network)
         network.start_origins(4)
+        time.sleep(ROUNDS)
         control = Control(network, 3)
         tags = tags_of_others(control, 12)
         subscribe(control, tags)

@@ -23,13 +23,6 @@ def settings(network, i):
     network.write_config(i, extra="[followers]\ngrace_minutes = 0\n[balance]\nenabled = false\n", ring="relay_replicas = 1")
 
 
-def is_whole(network, nodes=range(NODES)):
-    """Whether each of the nodes knows what it owns, and together that is everything once."""
-    if not all(map(network.is_settled, nodes)):
-        return False
-    return abs(sum(network.cli(i, "status")["rings"]["relay"]["share"] for i in nodes) - 1) < 1e-6
-
-
 def owned_by(network, host, tags):
     return [tag for tag in tags if network.cli(0, "owners", tag)["relay"][0]["host"] == host]
 
@@ -49,7 +42,7 @@ def main():
         for i in range(NODES):
             settings(network, i)
             network.start_node(i)
-        wait_for("the ring", lambda: is_whole(network))
+        wait_for("the ring", lambda: network.is_whole())
         network.start_origins(1)
 
         def owner_of_most():
@@ -67,7 +60,7 @@ def main():
         network.stop_node(owner)
         shutil.copytree(database, backup)
         network.start_node(owner)
-        wait_for("the ring", lambda: is_whole(network))
+        wait_for("the ring", lambda: network.is_whole())
 
         network.cli(SUBSCRIBER, "subscribe", *LATE)
         wait_for("late subscriptions", lambda: network.is_settled(SUBSCRIBER))
@@ -82,9 +75,9 @@ def main():
         shutil.rmtree(database)
         shutil.copytree(backup, database)
         network.start_node(owner)
-        wait_for("the ring without the subscriber", lambda: is_whole(network, [i for i in range(NODES) if i != SUBSCRIBER]))
+        wait_for("the ring without the subscriber", lambda: network.is_whole([i for i in range(NODES) if i != SUBSCRIBER]))
         network.resume(SUBSCRIBER)
-        wait_for("the ring", lambda: is_whole(network))
+        wait_for("the ring", lambda: network.is_whole())
 
         def compare():
             return network.cli(SUBSCRIBER, "followers-check", f"https://{host}:8443/actor")
