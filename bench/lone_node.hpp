@@ -82,18 +82,7 @@ struct LoneNode {
     config.balance = false;
     config.posts_an_hour = 1'000'000;
     config.deliveries_per_second = 1'000'000'000;  // what it can do is to be measured, not kept to
-    node::Environment environment{clock,
-                                  loop.get_executor(),
-                                  http,
-                                  workers,
-                                  stores->relay,
-                                  stores->instances,
-                                  stores->blocks,
-                                  stores->replays,
-                                  stores->fasp,
-                                  stores->history,
-                                  stores->receipts,
-                                  log,
+    node::Environment environment{clock, loop.get_executor(), http, workers, node::stores_of(*stores), log,
                                   1};
     node = std::make_unique<node::Node>(std::move(config), key, 1, environment);
   }

@@ -110,22 +110,9 @@ Task<Result<void>> Daemon::open() {
   std::uint64_t seed = 0;
   const std::string octets = crypto::random_bytes(sizeof seed);
   std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
-  node::Environment environment{clock,
-                                loop.get_executor(),
-                                *http,
-                                workers,
-                                stores->relay,
-                                stores->instances,
-                                stores->blocks,
-                                stores->replays,
-                                stores->fasp,
-                                stores->history,
-                                stores->receipts,
-                                log,
-                                seed,
-                                {},
-                                db::read_mastodon_tags,
-                                &resolver};
+  node::Environment environment{
+      clock, loop.get_executor(),    *http,    workers, node::stores_of(*stores), log, seed,
+      {},    db::read_mastodon_tags, &resolver};
   CO_TRY(environment.places, co_await stores->meta.get("places"));
   environment.save_places = [this](std::string places) {
     return stores->meta.set("places", std::move(places));

@@ -22,18 +22,28 @@
 namespace tagring::node {
 
 // What a node needs of the world. Everything outlives the node.
-struct Environment {
-  Clock& clock;
-  Executor executor;
-  HttpClient& http;
-  Workers& workers;
-  relay::Store& store;
+// What of a node is on disk.
+struct Stores {
+  relay::Store& relay;
   relay::InstanceStore& instances;
   relay::BlockStore& blocks;
   relay::ReplayStore& replays;
   relay::FaspStore& fasp;
   storage::HistoryStore& history;
   storage::ReceiptStore& receipts;
+};
+// `all` has them as members of these names, as db::Stores does, and must outlive what is returned.
+template <class All>
+Stores stores_of(All& all) {
+  return {all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
+}
+
+struct Environment {
+  Clock& clock;
+  Executor executor;
+  HttpClient& http;
+  Workers& workers;
+  Stores stores;
   Log& log;
   std::uint64_t seed = 0;
   // Where Config does not read itself: secrets, and another program's database.

@@ -255,13 +255,9 @@ Task<void> World::boot(std::size_t i) {
                                 loop.executor(run.owner),
                                 *run.http,
                                 workers_,
-                                run.relay ? *run.relay : run.stores->relay,
-                                run.stores->instances,
-                                run.stores->blocks,
-                                run.stores->replays,
-                                run.stores->fasp,
-                                run.history ? *run.history : run.stores->history,
-                                run.stores->receipts,
+                                {run.relay ? *run.relay : run.stores->relay, run.stores->instances,
+                                 run.stores->blocks, run.stores->replays, run.stores->fasp,
+                                 run.history ? *run.history : run.stores->history, run.stores->receipts},
                                 log_,
                                 rng_.next()};
   db::SqliteMeta* const meta = &run.stores->meta;

@@ -159,22 +159,8 @@ void NodeTest::start(Config config) {
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();
-  Environment environment{clock,
-                          loop.executor(kOwner),
-                          internet,
-                          workers,
-                          stores->relay,
-                          stores->instances,
-                          stores->blocks,
-                          stores->replays,
-                          stores->fasp,
-                          stores->history,
-                          stores->receipts,
-                          log,
-                          42,
-                          tag_tokens,
-                          read_followed_tags,
-                          services};
+  Environment environment{clock,      loop.executor(kOwner), internet, workers, stores_of(*stores), log, 42,
+                          tag_tokens, read_followed_tags,    services};
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);
