@@ -123,6 +123,14 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
+std::string to_base64url(std::string_view bytes) {
+  std::string text = to_base64(bytes);
+  std::ranges::replace(text, '+', '-');
+  std::ranges::replace(text, '/', '_');
+  while (text.ends_with('=')) text.pop_back();
+  return text;
+}
+
 std::optional<std::string> from_base64url(std::string_view text) {
   if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
   std::string standard(text);

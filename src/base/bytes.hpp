@@ -21,6 +21,7 @@ std::string to_base64(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);
 
 // The URL-safe alphabet without padding (RFC 4648 §5).
+std::string to_base64url(std::string_view bytes);
 std::optional<std::string> from_base64url(std::string_view text);
 
 // Bitcoin's alphabet. The work is quadratic in the length: for keys, not for documents.

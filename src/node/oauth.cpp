@@ -30,14 +30,6 @@ HttpResponse refuse(int status, std::string_view error, std::string_view descrip
   return respond(status, json::object{{"error", error}, {"error_description", description}});
 }
 
-std::string base64url(std::string_view bytes) {
-  std::string text = to_base64(bytes);
-  std::ranges::replace(text, '+', '-');
-  std::ranges::replace(text, '/', '_');
-  while (text.ends_with('=')) text.pop_back();
-  return text;
-}
-
 // "a=1&b=2", the later of equal names last; "[]" behind a name makes a list.
 json::object parse_form(std::string_view text) {
   json::object form;
@@ -176,7 +168,7 @@ HttpResponse OAuth::register_app(const Form& form) {
     return respond(422, json::object{{"error", "Validation failed: Redirect URI must be a valid URI"}});
   const json::array redirects(app.redirects.begin(), app.redirects.end());
   const std::string claims =
-      base64url(json::serialize(json::object{{"n", app.name}, {"r", redirects}, {"s", app.scopes}}));
+      to_base64url(json::serialize(json::object{{"n", app.name}, {"r", redirects}, {"s", app.scopes}}));
   const std::string client_id = claims + "." + mac("app", claims);
   if (client_id.size() > kClientIdMax) return respond(422, json::object{{"error", "Too much to register"}});
   const std::vector<std::string> scopes = words_of(app.scopes);
@@ -318,7 +310,7 @@ Result<OAuth::Grant> OAuth::redeem(const Form& form) {
   codes_.erase(known);
   const std::string verifier = text_of(form, "code_verifier");
   const auto hash = crypto::sha256(verifier);
-  const std::string given = base64url(std::string(hash.begin(), hash.end()));
+  const std::string given = to_base64url(std::string(hash.begin(), hash.end()));
   if (code.until <= clock_.now() || code.client_id != text_of(form, "client_id") ||
       code.redirect != text_of(form, "redirect_uri") || (!code.challenge.empty() && code.challenge != given))
     return bad();
