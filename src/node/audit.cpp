@@ -306,13 +306,14 @@ void Audit::judge_missing(const Tag& tag, const std::string& uri, const Post& po
     const auto is_of_part = [&](const auto& entry) {
       return entry.first.second == part.second && entry.first.first != part.first;
     };
-    const bool is_taken = std::ranges::any_of(post.of_storage, is_of_part);
+    const auto is_old = [&](const Held& held) { return seen.at - held.receipt.batch.at > kGrace; };
+    const bool is_taken = std::ranges::any_of(
+        post.of_storage, [&](const auto& entry) { return is_of_part(entry) && is_old(entry.second); });
     const bool is_there = std::ranges::any_of(post.seen, [&](const auto& other) {
       return is_of_part(other) && other.second.state != PostState::kAbsent;
     });
-    const bool is_settled = std::ranges::any_of(post.of_relays, [&](const Held& held) {
-      return held.receipt.item.indexable && seen.at - held.receipt.batch.at > kGrace;
-    });
+    const bool is_settled = std::ranges::any_of(
+        post.of_relays, [&](const Held& held) { return held.receipt.item.indexable && is_old(held); });
     if (is_taken || (is_settled && (is_only_part || is_there)))
       report->find("missing", part.first, uri,
                    fmt::format("{} does not have {} under #{}; nothing shows that it ever took it",
