@@ -10,7 +10,7 @@
 namespace tagring::node {
 namespace {
 constexpr std::size_t kLoadPage = 10'000;
-constexpr Duration kSinceMargin = std::chrono::minutes(1);  // clocks differ
+constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
 }  // namespace
 
 Subscriber::Subscriber(Options options, relay::Store& store, RingService& rings, RelayCounts& relays,
@@ -142,8 +142,9 @@ Task<void> Subscriber::renew_after(Duration wait) {
   co_await renew();
 }
 
-// The nodes that relay the tag now, without those that are blocked. False if one could not be found.
-Task<bool> Subscriber::find_relays(Tag tag, std::set<std::string>* origins) {
+// The vservers that relay the tag now, without those of nodes that are blocked. False if one could not be
+// found.
+Task<bool> Subscriber::find_relays(Tag tag, std::vector<ring::Contact>* found) {
   bool complete = true;
   const unsigned relays = relays_.of(tag.canonical());
   for (unsigned i = 0; i < relays; ++i) {
@@ -154,57 +155,76 @@ Task<bool> Subscriber::find_relays(Tag tag, std::set<std::string>* origins) {
       continue;
     }
     const std::string at = owner->contact.origin();
-    if (at != identity_.origin() && !rings_.is_blocked_at(at)) origins->insert(at);
+    if (at != identity_.origin() && !rings_.is_blocked_at(at)) found->push_back(owner->contact);
   }
   co_return complete;
 }
 
-// Follows wanted tags where they are owned now, unfollows the rest. True if everything is as it should be.
-Task<bool> Subscriber::renew() {
-  if (renewing_) co_return false;
-  renewing_ = true;
+// Wanted tags are to be followed where they are owned now, and nothing else. An owner that has started anew
+// is asked again, since it may have lost its disk. False if somebody could not be found.
+Task<bool> Subscriber::make_plan(std::set<std::string> wanted, Plan* plan) {
   bool complete = true;
-  TagsByOwner to_follow;
-  TagsByOwner to_unfollow;
-  TagsByOwner to_leave;
-  const std::set<std::string> wanted = wanted_;
   for (const std::string& text : wanted) {
     const Result<Tag> tag = Tag::parse(text);
     if (!tag) continue;
-    std::set<std::string> now;
-    const bool found = co_await find_relays(*tag, &now);
+    std::vector<ring::Contact> relays;
+    const bool found = co_await find_relays(*tag, &relays);
     complete = complete && found;
+    std::set<std::string> now;
+    for (const ring::Contact& relay : relays) {
+      now.insert(relay.origin());
+      Sighting& last = seen_[relay.id];
+      if (last.incarnation != 0 && relay.incarnation > last.incarnation)
+        plan->restarted.emplace(relay.origin(), last.at - kSinceMargin);
+      last = {std::max(last.incarnation, relay.incarnation), clock_.wall_now()};
+    }
     for (const std::string& owner : now) {
       if (follows(text, owner)) continue;
       if (disowning_.contains({text, owner})) {
         complete = false;
       } else {
-        to_follow[owner].push_back(text);
+        plan->to_follow[owner].push_back(text);
       }
     }
     if (!complete) continue;  // who cannot be found now may still be an owner
     for (const auto& [owner, id] : owners_[text]) {
       if (now.contains(owner)) continue;
       const bool delivers = relays_.was_raised(text) && !rings_.is_blocked_at(owner);
-      (delivers ? to_leave : to_unfollow)[owner].push_back(text);
+      (delivers ? plan->to_leave : plan->to_unfollow)[owner].push_back(text);
     }
   }
   for (const auto& [tag, owners] : owners_) {
-    if (wanted_.contains(tag)) continue;
-    for (const auto& [owner, id] : owners) to_unfollow[owner].push_back(tag);
+    for (const auto& [owner, id] : owners) {
+      if (!wanted_.contains(tag)) plan->to_unfollow[owner].push_back(tag);
+      if (wanted.contains(tag) && plan->restarted.contains(owner)) plan->to_follow[owner].push_back(tag);
+    }
   }
-  for (auto& [owner, tags] : to_follow) {
-    const bool done = co_await follow_at(owner, std::move(tags));
+  co_return complete;
+}
+
+// True if everything is as it should be.
+Task<bool> Subscriber::renew() {
+  if (renewing_) co_return false;
+  renewing_ = true;
+  const std::set<std::string> wanted = wanted_;
+  Plan plan;
+  bool complete = co_await make_plan(wanted, &plan);
+  for (auto& [owner, tags] : plan.to_follow) {
+    const auto restarted = plan.restarted.find(owner);
+    const auto since =
+        restarted == plan.restarted.end() ? std::nullopt : std::optional<WallTime>(restarted->second);
+    const bool done = co_await follow_at(owner, std::move(tags), since);
     complete = complete && done;
   }
-  for (auto& [owner, tags] : to_leave) co_await leave_if_done(owner, std::move(tags));
-  for (auto& [owner, tags] : to_unfollow) co_await unfollow_at(owner, std::move(tags));
+  for (auto& [owner, tags] : plan.to_leave) co_await leave_if_done(owner, std::move(tags));
+  for (auto& [owner, tags] : plan.to_unfollow) co_await unfollow_at(owner, std::move(tags));
   renewing_ = false;
   settled_ = complete && wanted == wanted_;
   co_return complete;
 }
 
-Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tags) {
+Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tags,
+                                 std::optional<WallTime> since) {
   std::size_t made = 0;
   for (std::size_t begin = 0; begin < tags.size(); begin += options_.tags_per_follow) {
     const std::size_t end = std::min(tags.size(), begin + options_.tags_per_follow);
@@ -212,7 +232,8 @@ Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tag
                                    tags.begin() + static_cast<std::ptrdiff_t>(end));
     // From now on the owner may announce, even before we have read that it accepts.
     for (const std::string& tag : chunk) note_followed(tag, owner, "");
-    std::vector<relay::Subscription> subscriptions = co_await follow_chunk(owner, chunk);
+    std::vector<relay::Subscription> subscriptions =
+        co_await follow_chunk(owner, chunk, since.value_or(wanted_since(chunk)));
     made += subscriptions.size();
     std::set<std::string> missing(chunk.begin(), chunk.end());
     for (const relay::Subscription& subscription : subscriptions) {
@@ -261,9 +282,10 @@ Task<void> Subscriber::leave_if_done(std::string owner, std::vector<std::string>
   if (!done.empty()) co_await unfollow_at(owner, std::move(done));
 }
 
-// Follows, and fetches what the owner took before it knew us. The subscriptions that were made.
+// Follows, and fetches what the owner took since then, before it knew us. The subscriptions that were made.
 Task<std::vector<relay::Subscription>> Subscriber::follow_chunk(std::string owner,
-                                                                std::vector<std::string> tags) {
+                                                                std::vector<std::string> tags,
+                                                                WallTime since) {
   const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
   const auto refusals = co_await ask_to_follow(owner, tags, id);
   if (!refusals) co_return std::vector<relay::Subscription>();
@@ -271,7 +293,7 @@ Task<std::vector<relay::Subscription>> Subscriber::follow_chunk(std::string owne
   for (const Refusal& refusal : *refusals) refused.insert(refusal.tag);
   std::erase_if(tags, [&](const std::string& tag) { return refused.contains(tag); });
   if (tags.empty()) co_return std::vector<relay::Subscription>();
-  const Result<void> caught_up = co_await catch_up_.fetch(owner, tags, wanted_since(tags));
+  const Result<void> caught_up = co_await catch_up_.fetch(owner, tags, since);
   if (!caught_up) co_return std::vector<relay::Subscription>();
   std::vector<relay::Subscription> subscriptions;
   for (std::string& tag : tags) subscriptions.push_back({std::move(tag), owner, id, true});

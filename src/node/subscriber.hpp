@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -62,6 +63,17 @@ class Subscriber {
 
  private:
   using TagsByOwner = std::map<std::string, std::vector<std::string>>;
+  // What must be said to owners, so that exactly what is wanted is followed at exactly those there are.
+  struct Plan {
+    TagsByOwner to_follow;
+    TagsByOwner to_unfollow;
+    TagsByOwner to_leave;
+    std::map<std::string, WallTime> restarted;  // owners, and until when they surely knew of us
+  };
+  struct Sighting {
+    std::uint64_t incarnation = 0;
+    WallTime at;
+  };
   struct Followed {
     std::string follow_id;  // empty: asked, and not answered yet
     WallTime since;         // or since the start of the node
@@ -70,12 +82,14 @@ class Subscriber {
   Task<Result<void>> load_wanted();
   Task<void> renew_for_ever();
   Task<bool> renew();
-  Task<bool> find_relays(Tag tag, std::set<std::string>* origins);
+  Task<bool> find_relays(Tag tag, std::vector<ring::Contact>* relays);
+  Task<bool> make_plan(std::set<std::string> wanted, Plan* plan);
   Task<void> leave_if_done(std::string owner, std::vector<std::string> tags);
   Task<Result<std::vector<Refusal>>> ask_to_follow(std::string owner, std::vector<std::string> tags,
                                                    std::string id);
-  Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
-  Task<std::vector<relay::Subscription>> follow_chunk(std::string owner, std::vector<std::string> tags);
+  Task<bool> follow_at(std::string owner, std::vector<std::string> tags, std::optional<WallTime> since);
+  Task<std::vector<relay::Subscription>> follow_chunk(std::string owner, std::vector<std::string> tags,
+                                                      WallTime since);
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   Task<void> renew_after(Duration wait);
@@ -95,6 +109,7 @@ class Subscriber {
   std::set<std::string> wanted_;
   std::map<std::string, std::map<std::string, Followed>> owners_;  // by tag and owner's origin
   std::map<std::string, followers::Digest> digests_;               // by owner's origin, of what it answered
+  std::map<RingId, Sighting> seen_;                                // of owners' vservers, the latest
   std::set<std::pair<std::string, std::string>> disowning_;        // (tag, owner): not to be followed now
   std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
   bool settled_ = false;

@@ -70,11 +70,17 @@ struct Repair {
       sum += world.node(i).status().at("followers_sync").at(counter).to_number<std::int64_t>();
     return sum;
   }
-  // Every owner's list is what each subscriber knows.
+  bool follows_at(std::size_t subscriber, std::size_t owner) {
+    return std::ranges::any_of(tags, [&](const std::string& tag) {
+      return world.node(subscriber).subscriber().follows(tag, origin_of_node(owner));
+    });
+  }
+  // Every owner's list is what each subscriber knows. Who is an owner no more, and has missed that it was
+  // left, is told when it delivers again.
   void expect_agreement() {
     for (const std::size_t subscriber : subscribers) {
       for (std::size_t owner = 0; owner < kNodes; ++owner) {
-        if (owner == subscriber) continue;
+        if (owner == subscriber || !follows_at(subscriber, owner)) continue;
         const json::object body = {{"actor", origin_of_node(owner) + "/actor"}};
         HttpRequest request{.method = "POST",
                             .target = "/followers/check",
