@@ -6,7 +6,8 @@
 
 namespace tagring::ring {
 namespace {
-constexpr std::size_t kSplitContacts = 3;  // through whom one check for a split goes
+constexpr std::uint64_t kSecureSplitCheck = 4;  // one check of so many goes several ways
+constexpr std::size_t kSplitContacts = 3;       // through whom one check for a split goes
 constexpr Duration kSettling = std::chrono::seconds(1);
 
 // Places change one at a time.
@@ -261,12 +262,15 @@ Task<void> Membership::check_split() {
   for (std::size_t i = 0; i < std::min(kSplitContacts, known.size()); ++i)
     std::swap(known[i], known[i + rng_.below(known.size() - i)]);
   known.resize(std::min(kSplitContacts, known.size()));
+  // If a liar is on the ordinary way, it is there every time. One vserver that finds out will do: the others
+  // follow it.
+  bool secure = environment_.tuning.secure_lookups && rng_.below(kSecureSplitCheck) == 0;
   bool moved = false;
   for (Vserver* vserver : snapshot()) {
-    bool went = co_await move_if_split(vserver, known);
+    bool went = co_await move_if_split(vserver, known, std::exchange(secure, false));
     const Vserver& own = *vservers_[rng_.below(vservers_.size())];
     if (!went && &own != vserver && own.is_member()) {
-      went = co_await move_if_split(vserver, {own.self()});
+      went = co_await move_if_split(vserver, {own.self()}, false);
     }
     moved = moved || went;
   }
@@ -279,9 +283,11 @@ Task<void> Membership::check_split() {
 
 // Looks up the vserver's own ID through `via`. Anyone but itself for an owner means that it is on another
 // ring. The smaller ring's vservers then move over one by one.
-Task<bool> Membership::move_if_split(Vserver* vserver, std::vector<Contact> via) {
+Task<bool> Membership::move_if_split(Vserver* vserver, std::vector<Contact> via, bool secure) {
   if (via.empty() || !vserver->is_member() || vserver->is_pending()) co_return false;
-  const Result<Owner> owner = co_await vserver->lookup(vserver->self().id, std::move(via));
+  const RingId& id = vserver->self().id;
+  const Result<Owner> owner =
+      co_await (secure ? vserver->secure_lookup(id, std::move(via)) : vserver->lookup(id, std::move(via)));
   if (!owner) co_return false;
   const bool go = co_await vserver->should_move_to(*owner);
   if (!go) co_return false;

@@ -84,7 +84,7 @@ class Membership {
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
   Task<void> check_split();
-  Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via);
+  Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via, bool secure);
   Task<std::vector<Contact>> find_others();
   Vserver* any_member();
   Task<Result<Owner>> look_up(Vserver* from, RingId key, std::vector<Contact> via);
