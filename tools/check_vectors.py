@@ -27,12 +27,17 @@ def prefix64(text):
     return address.packed[:8]
 
 
-def node_id(address, domain, vserver):
-    """hn of the paper's section 5.2."""
+def paper_id(address, domain, vserver):
+    """hn of the paper's section 5.2: scheme "paper"."""
     number = bytes([vserver])
     subnet = hashlib.shake_128(prefix64(address) + number).digest(16)
     name = hashlib.shake_128(domain.encode("ascii") + number).digest(16)
     return (subnet[:8] + name + subnet[8:]).hex()
+
+
+def spread_id(address, domain, vserver):
+    """Scheme "spread": one hash over the /48, the vserver and the domain."""
+    return hashlib.sha3_256(prefix64(address)[:6] + bytes([vserver]) + domain.encode("ascii")).hexdigest()
 
 
 def actor_name(canonical):
@@ -50,8 +55,9 @@ def check():
     for uri in uris:
         yield "URI of " + uri["tag"], uri["canonical"], "hashtag:" + quote(uri["tag"], safe="-._~")
     for case in ids:
-        expected = node_id(case["address"], case["domain"], case["vserver"])
-        yield "ID of {address} {domain} {vserver}".format(**case), case["id"], expected
+        of = case["address"], case["domain"], case["vserver"]
+        for scheme, expected in (("paper", paper_id(*of)), ("spread", spread_id(*of))):
+            yield "{} ID of {} {} {}".format(scheme, *of), case[scheme], expected
 
 
 def main():

@@ -17,7 +17,7 @@ struct Options {
   std::string address;
   std::string host;
   unsigned vserver = 0;
-  std::string scheme = "paper";
+  std::string scheme = "spread";
   bool json = false;
 };
 
@@ -28,9 +28,8 @@ int show_id(const Options& options) {
         Error(ErrorCode::kInvalid, "--address: \"" + options.address + "\" is no IPv4 or IPv6 address"));
   const Result<std::string> domain = ring::registrable_domain(options.host);
   if (!domain) return report(Error(domain.error().code, "--domain: " + domain.error().message));
-  const ring::IdScheme scheme = options.scheme == "spread" ? ring::IdScheme::kSpread : ring::IdScheme::kPaper;
-  const RingId id =
-      ring::make_node_id(scheme, address->prefix64(), *domain, static_cast<std::uint8_t>(options.vserver));
+  const RingId id = ring::make_node_id(*ring::id_scheme_from(options.scheme), address->prefix64(), *domain,
+                                       static_cast<std::uint8_t>(options.vserver));
   if (options.json) {
     fmt::print("{}\n", json::serialize(json::object{{"id", id.hex()}, {"domain", *domain}}));
   } else {
@@ -44,15 +43,17 @@ int show_id(const Options& options) {
 void add_id(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("id", "Compute the ID of a virtual server");
-  command->add_option("--address", options->address, "IPv6 or IPv4 address of the node; its /64 counts")
+  command
+      ->add_option("--address", options->address,
+                   "IPv6 or IPv4 address of the node; its /48 counts, by scheme paper its /64")
       ->required();
   command->add_option("--domain", options->host, "Host name of the node; its registered domain counts")
       ->required();
   command->add_option("--vserver", options->vserver, "Number of the virtual server on the node")
       ->required()
       ->check(CLI::Range(0U, kVserverMax));
-  command->add_option("--scheme", options->scheme, "How IDs are made in the network")
-      ->check(CLI::IsMember({"paper", "spread"}))
+  command->add_option("--scheme", options->scheme, "How IDs are made in the network (ring.id_scheme)")
+      ->check(CLI::IsMember({"spread", "paper"}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print a JSON object: id, domain");
   command->footer(

@@ -29,10 +29,6 @@ std::vector<Variant> variants() {
   return all;
 }
 
-std::string_view name_of(ring::IdScheme scheme) {
-  return scheme == ring::IdScheme::kPaper ? "paper" : "spread";
-}
-
 }  // namespace
 
 ScenarioOutput run_parameters(const ScenarioInput& input) {

@@ -7,8 +7,8 @@
 namespace tagring::evaluation {
 namespace {
 
-constexpr unsigned kVservers = 8;   // of honest nodes
-constexpr unsigned kNumbers = 256;  // of vservers that the protocol accepts
+constexpr unsigned kVservers = 8;                     // of honest nodes
+constexpr unsigned kNumbers = ring::IdRules{}.kappa;  // of vservers that a network allows
 constexpr unsigned kTrials = 300;
 
 struct Attacker {
@@ -58,20 +58,19 @@ ScenarioOutput run_targeting(const ScenarioInput& input) {
         const Target target{attacker.scheme, attacker.choice, vservers, replicas, owned};
         const TargetCost cost = target_cost(target, places.size());
         const double success = target_success(target, cost, places, kTrials, input.seed);
-        figures.push_back(
-            json::object{{"ids", attacker.scheme == ring::IdScheme::kPaper ? "paper" : "spread"},
-                         {"attacker", attacker.name},
-                         {"places", places.size()},
-                         {"vservers", vservers},
-                         {"replicas", replicas},
-                         {"owned", owned},
-                         {"candidates", cost.candidates},
-                         {"prefixes_64", cost.n64},
-                         {"prefixes_48", cost.n48},
-                         {"domains", cost.domains},
-                         {"success_computed", cost.success},
-                         {"success_simulated", success},
-                         {"trials", kTrials}});
+        figures.push_back(json::object{{"ids", ring::name_of(attacker.scheme)},
+                                       {"attacker", attacker.name},
+                                       {"places", places.size()},
+                                       {"vservers", vservers},
+                                       {"replicas", replicas},
+                                       {"owned", owned},
+                                       {"candidates", cost.candidates},
+                                       {"prefixes_64", cost.n64},
+                                       {"prefixes_48", cost.n48},
+                                       {"domains", cost.domains},
+                                       {"success_computed", cost.success},
+                                       {"success_simulated", success},
+                                       {"trials", kTrials}});
         rows.push_back({std::string(attacker.name), fmt::format("{}", vservers),
                         fmt::format("{} of {}", owned, replicas), fmt::format("{:.0f}", cost.candidates),
                         fmt::format("{}", cost.n64), fmt::format("{}", cost.n48),

@@ -136,10 +136,19 @@ Reader database(std::string& host, std::string& dsn) {
   };
 }
 
+Reader id_scheme(ring::IdScheme& out) {
+  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
+    const auto scheme =
+        value.is_string() ? ring::id_scheme_from(value.as_string()->get()) : std::optional<ring::IdScheme>();
+    if (!scheme) return bad(key, "must be \"spread\" or \"paper\", as in the rest of the network");
+    out = *scheme;
+    return {};
+  };
+}
+
 std::map<std::string, Reader> balance_readers(Config& config) {
   return {
       {"balance.enabled", flag(config.balance)},
-      {"balance.kappa", number(config.kappa, 1, 64)},
       {"balance.relay_capacity", number(config.relay_capacity, 0, kCapacityMax)},
       {"balance.storage_capacity", number(config.storage_capacity, 1, kCapacityMax)},
       {"balance.hashtag_percent", number(config.hashtag_share, 1, 100)},
@@ -167,6 +176,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"listen.certificate", path(config.certificate, directory)},
       {"listen.key", path(config.key, directory)},
       {"ring.network", text(config.network)},
+      {"ring.id_scheme", id_scheme(config.ids.scheme)},
+      {"ring.kappa", number(config.ids.kappa, 1, 256)},
       {"ring.vservers", number(config.vservers, 1, 64)},
       {"ring.bootstrap", texts(config.bootstrap)},
       {"ring.bootstrap_srv", texts(config.bootstrap_srv)},
@@ -246,8 +257,8 @@ Result<void> check(Config& config) {
         "publish.instances names node.host: another server has actors under this node's scheme and host";
   }
   if (config.instances.empty()) config.instances.push_back(*domain);
-  if (config.balance && config.kappa < config.vservers)
-    return bad("balance.kappa", "is less than ring.vservers, which are among these");
+  if (config.ids.kappa < config.vservers)
+    return bad("ring.kappa", "is less than ring.vservers, which are among these");
   if (config.balance_lower > config.balance_upper)
     return bad("balance.lower_percent", "is more than upper_percent");
   static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};

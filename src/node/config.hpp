@@ -12,6 +12,7 @@
 #include "base/ip.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::node {
 
@@ -33,6 +34,7 @@ struct Config {
 
   // [ring]
   std::string network = "tagring";         // nodes of other networks are strangers
+  ring::IdRules ids;                       // also part of the network's agreement
   unsigned vservers = 4;                   // on each ring at the start, 1…64
   std::vector<std::string> bootstrap;      // origins of nodes, or of instances whose NodeInfo names one
   std::vector<std::string> bootstrap_srv;  // domains whose SRV records name nodes
@@ -51,7 +53,6 @@ struct Config {
 
   // [balance]
   bool balance = true;                     // choose and change places on the rings (paper §6.2)
-  unsigned kappa = 32;                     // possible vservers on each ring
   std::uint64_t relay_capacity = 1 << 20;  // octets a second to subscribers
   std::uint64_t storage_capacity = 0;  // octets of history; 0: half of what is free on the disk at the start
   unsigned hashtag_share = 10;         // percent of storage_capacity that one hashtag may take

@@ -11,7 +11,7 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
   std::vector<ring::Contact> contacts;
   const Result<std::string> domain = ring::registrable_domain(config.host);
   TR_ASSERT(domain);  // Config has checked it
-  const unsigned possible = config.balance ? config.kappa : config.vservers;
+  const unsigned possible = config.balance ? config.ids.kappa : config.vservers;
   for (unsigned vserver = 0; vserver < possible; ++vserver) {
     ring::Contact contact;
     contact.host = config.host;
@@ -20,8 +20,7 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
     contact.vserver = static_cast<std::uint8_t>(vserver);
     // Room for rejoining without a restart.
     contact.incarnation = incarnation << 16U;
-    contact.id =
-        ring::make_node_id(ring::IdScheme::kPaper, config.address.prefix64(), *domain, contact.vserver);
+    contact.id = ring::make_node_id(config.ids.scheme, config.address.prefix64(), *domain, contact.vserver);
     contacts.push_back(std::move(contact));
   }
   return contacts;
@@ -34,7 +33,7 @@ std::optional<Places> saved_places(const Config& config, const Environment& worl
   std::optional<Places> places = Places::parse(*world.places);
   if (!places) return std::nullopt;
   for (Places::OfRing* of_ring : {&places->relay, &places->storage})
-    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.kappa; });
+    std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.ids.kappa; });
   return places;
 }
 
@@ -70,6 +69,7 @@ StorageSets::Options storage_options(const Config& config) {
 RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
   RingService::Options options;
   options.network = config.network;
+  options.tuning.ids = config.ids;
   options.tuning.stabilise_every = config.stabilise;
   options.tuning.fix_finger_every = config.stabilise;
   options.tuning.secure_lookups = config.secure_lookups;

@@ -6,6 +6,7 @@
 namespace tagring::node {
 namespace {
 constexpr Duration kDnsTimeout = std::chrono::seconds(10);
+constexpr std::size_t kSchemeMax = 20;  // octets of what another says, in a message
 }  // namespace
 
 // Carries calls to vservers over HTTPS; those of this node are called directly.
@@ -14,7 +15,7 @@ class RingService::HttpPeers final : public ring::Peers {
   explicit HttpPeers(RingService& service) : service_(service) {}
 
   Task<Result<ring::Reply>> call(ring::Contact to, ring::Request request, Instant deadline) override {
-    CO_TRY_VOID(ring::check_node_id(service_.options_.tuning.scheme, to));
+    CO_TRY_VOID(ring::check_node_id(service_.options_.tuning.ids, to));
     ring::Envelope envelope;
     envelope.network = service_.options_.network;
     envelope.to = to.id;
@@ -45,8 +46,13 @@ class RingService::HttpPeers final : public ring::Peers {
   RingService& service_;
 };
 
-RingService::RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng)
-    : options_(std::move(options)), http_(http), clock_(clock), peers_(std::make_unique<HttpPeers>(*this)) {
+RingService::RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng,
+                         Log& log)
+    : options_(std::move(options)),
+      http_(http),
+      clock_(clock),
+      log_(log),
+      peers_(std::make_unique<HttpPeers>(*this)) {
   const auto make = [&](Ring ring) {
     ring::Membership::Options membership = options_.membership;
     membership.places = ring == Ring::kRelay ? options_.relay_places : options_.storage_places;
@@ -104,7 +110,7 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
   }
   if (auto* request = std::get_if<ring::TakeOver>(&envelope.request.body)) {
     if (!take_over) co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");
-    CO_TRY_VOID(ring::check_node_id(options_.tuning.scheme, request->leaver));
+    CO_TRY_VOID(ring::check_node_id(options_.tuning.ids, request->leaver));
     if (is_blocked(request->leaver.host))
       co_return fail(ErrorCode::kDenied, request->leaver.host + " is blocked here: nothing is taken from it");
     const Result<void> taken =
@@ -133,7 +139,10 @@ json::object RingService::announcement() const {
     }
     return list;
   };
-  return {{"network", options_.network}, {"relay", contacts(*relay_)}, {"storage", contacts(*storage_)}};
+  return {{"network", options_.network},
+          {"ids", to_json(options_.tuning.ids)},
+          {"relay", contacts(*relay_)},
+          {"storage", contacts(*storage_)}};
 }
 
 Task<Result<json::object>> RingService::get_json(std::string url) {
@@ -161,7 +170,15 @@ Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string ori
   const json::object* metadata = json::get_object(info, "metadata");
   const json::object* ours = metadata == nullptr ? nullptr : json::get_object(*metadata, "tagring");
   if (ours == nullptr || json::get_string(*ours, "network") != options_.network) {
-    co_return fail(ErrorCode::kNotFound, "NodeInfo names no node of this network");
+    co_return fail(ErrorCode::kNotFound,
+                   fmt::format("its NodeInfo names no node of the network '{}'", options_.network));
+  }
+  const json::object* ids = json::get_object(*ours, "ids");
+  if (ids != nullptr && *ids != to_json(options_.tuning.ids)) {
+    co_return fail(ErrorCode::kConflict,
+                   fmt::format("its network has other IDs: there ring.id_scheme is '{}' and ring.kappa {}",
+                               json::get_string(*ids, "scheme").value_or("").substr(0, kSchemeMax),
+                               json::get_int(*ids, "kappa").value_or(0)));
   }
   std::vector<ring::Contact> contacts;
   json::for_each(json::find(*ours, ring::to_string(ring)), [&](const json::value& element) {
@@ -169,6 +186,18 @@ Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string ori
     if (contact && contacts.size() < ring::kContactsMax) contacts.push_back(std::move(*contact));
   });
   co_return contacts;
+}
+
+// Each reason is logged once, however often it is met.
+void RingService::note_outcome(const std::string& origin, const Result<std::vector<ring::Contact>>& found) {
+  if (found) {
+    dead_ends_.erase(origin);
+    return;
+  }
+  const std::string& reason = found.error().message;
+  if (json::get_string(dead_ends_, origin) == reason) return;
+  dead_ends_[origin] = reason;
+  log_.warn("bootstrap_failed", {{"origin", origin}, {"reason", reason}});
 }
 
 // The origins that a domain names in its SRV records; none where it cannot be asked now.
@@ -200,13 +229,20 @@ Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
   }
   std::set<std::string> asked;
   if (!options_.contacts.empty()) asked.insert(options_.contacts.front().origin());
+  std::vector<std::string> to_ask;
   std::vector<Task<Result<std::vector<ring::Contact>>>> questions;
   for (const std::string& origin : origins) {
-    if (!is_blocked_at(origin) && asked.insert(origin).second) questions.push_back(ask_origin(origin, ring));
+    if (is_blocked_at(origin) || !asked.insert(origin).second) continue;
+    to_ask.push_back(origin);
+    questions.push_back(ask_origin(origin, ring));
   }
   // All at once: many of a long list may be gone.
   const auto answers = co_await all_of(std::move(questions));
-  for (const Result<std::vector<ring::Contact>>& found : answers) {
+  for (const json::object former = dead_ends_; const auto& [origin, reason] : former)
+    if (!asked.contains(std::string(origin))) dead_ends_.erase(origin);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Result<std::vector<ring::Contact>>& found = answers[i];
+    note_outcome(to_ask[i], found);
     if (found) contacts.insert(contacts.end(), found->begin(), found->end());
   }
   for (const auto& [origin, contact] : met_) {

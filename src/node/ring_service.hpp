@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/http.hpp"
+#include "base/log.hpp"
 #include "base/services.hpp"
 #include "ring/codec.hpp"
 #include "ring/membership.hpp"
@@ -36,7 +37,7 @@ class RingService {
   static constexpr std::string_view kService = "_tagring._tcp.";
   static constexpr std::string_view kPath = "/tagring/v1/ring";
 
-  RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng);
+  RingService(Options options, HttpClient& http, Clock& clock, Executor executor, Rng rng, Log& log);
   ~RingService();
 
   void start();
@@ -46,9 +47,11 @@ class RingService {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
   [[nodiscard]] ring::Membership& of(Ring ring) { return *(ring == Ring::kRelay ? relay_ : storage_); }
-  // {"network", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others find
-  // us.
+  // {"network", "ids", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others
+  // find us (docs/protocol.md, 4.3).
   [[nodiscard]] json::object announcement() const;
+  // The origins of Options that did not lead into the ring when they were asked last: {origin: why}.
+  [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
   // Answers TakeOver: fetches what the leaver owns. Set by the owner.
   std::function<Task<Result<void>>(Ring ring, ring::Contact asked, ring::TakeOver request)> take_over;
   // The administrator has blocked that host, or a domain above it. Such a node keeps its place on the rings,
@@ -72,12 +75,15 @@ class RingService {
   Task<Result<json::object>> get_json(std::string url);
   Task<std::vector<std::string>> ask_domain(std::string domain);
   Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
+  void note_outcome(const std::string& origin, const Result<std::vector<ring::Contact>>& found);
   Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 
   Options options_;
   HttpClient& http_;
   Clock& clock_;
+  Log& log_;
+  json::object dead_ends_;
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;

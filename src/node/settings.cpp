@@ -29,7 +29,6 @@ json::object addresses(const std::map<std::string, std::vector<IpAddress>>& host
 std::map<std::string, json::value, std::less<>> balance_values(const Config& config) {
   return {
       {"balance.enabled", config.balance},
-      {"balance.kappa", config.kappa},
       {"balance.relay_capacity", config.relay_capacity},
       {"balance.storage_capacity", config.storage_capacity},
       {"balance.hashtag_percent", config.hashtag_share},
@@ -57,6 +56,8 @@ std::map<std::string, json::value, std::less<>> values(const Config& config) {
       {"listen.certificate", config.certificate.c_str()},
       {"listen.key", config.key.c_str()},
       {"ring.network", config.network.c_str()},
+      {"ring.id_scheme", json::value(ring::name_of(config.ids.scheme))},
+      {"ring.kappa", config.ids.kappa},
       {"ring.vservers", config.vservers},
       {"ring.bootstrap", list(config.bootstrap)},
       {"ring.bootstrap_srv", list(config.bootstrap_srv)},

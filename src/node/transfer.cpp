@@ -295,7 +295,7 @@ Result<Transfer::Request> Transfer::read(const HttpRequest& request,
   const json::value* requester = json::find(body, "requester");
   if (requester == nullptr) return fail(ErrorCode::kInvalid, "'requester' is missing");
   TRY(result.requester, ring::contact_from_json(*requester));
-  TRY_VOID(ring::check_node_id(ring::IdScheme::kPaper, result.requester));
+  TRY_VOID(ring::check_node_id(options_.ids, result.requester));
   if (result.requester.origin() != origin_of(sender.id)) {
     return fail(ErrorCode::kDenied, "the requester is a vserver of another node than the signer");
   }

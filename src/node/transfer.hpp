@@ -17,6 +17,7 @@ class Transfer {
  public:
   struct Options {
     std::string network;
+    ring::IdRules ids;
     unsigned relay_replicas = 2;
     unsigned attempts_max =
         5;  // then a new owner serves with what it got: replicas and retries make up for the rest

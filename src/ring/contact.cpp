@@ -1,6 +1,7 @@
 #include "ring/contact.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 #include "base/assert.hpp"
@@ -51,6 +52,14 @@ Result<std::string> registrable_domain(std::string_view host) {
   return registered_domain(ascii);
 }
 
+std::string_view name_of(IdScheme scheme) { return scheme == IdScheme::kPaper ? "paper" : "spread"; }
+
+std::optional<IdScheme> id_scheme_from(std::string_view name) {
+  for (const IdScheme scheme : {IdScheme::kPaper, IdScheme::kSpread})
+    if (name == name_of(scheme)) return scheme;
+  return std::nullopt;
+}
+
 RingId make_node_id(IdScheme scheme, const Prefix64& prefix, std::string_view domain, std::uint8_t vserver) {
   if (scheme == IdScheme::kSpread) return spread_id(prefix, domain, vserver);
   const crypto::Hash128 subnet_hash = hash_with_vserver(std::string(prefix.begin(), prefix.end()), vserver);
@@ -66,11 +75,21 @@ std::string Contact::origin() const {
   return "https://" + host + (port == kHttpsPort ? "" : ":" + std::to_string(port));
 }
 
-Result<void> check_node_id(IdScheme scheme, const Contact& contact) {
+json::object to_json(const IdRules& rules) {
+  return {{"scheme", name_of(rules.scheme)}, {"kappa", rules.kappa}};
+}
+
+Result<void> check_node_id(const IdRules& rules, const Contact& contact) {
+  if (contact.vserver >= rules.kappa) {
+    return fail(ErrorCode::kInvalid, fmt::format("vserver {} of {}: this network numbers them from 0 to {}",
+                                                 contact.vserver, contact.host, rules.kappa - 1));
+  }
   TRY(const std::string domain, registrable_domain(contact.host));
-  if (make_node_id(scheme, contact.address.prefix64(), domain, contact.vserver) != contact.id) {
+  if (make_node_id(rules.scheme, contact.address.prefix64(), domain, contact.vserver) != contact.id) {
     return fail(ErrorCode::kInvalid,
-                "node ID of " + contact.host + " does not follow from its address, domain and vserver");
+                fmt::format("node ID of {} does not follow from its address, domain and vserver by the "
+                            "scheme of this network, \"{}\"",
+                            contact.host, name_of(rules.scheme)));
   }
   return {};
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/ip.hpp"
 #include "base/json.hpp"
@@ -11,16 +13,27 @@
 
 namespace tagring::ring {
 
-// How node IDs are made. A parameter of the network, like the protocol version.
+// How node IDs are made.
 enum class IdScheme : std::uint8_t {
   kPaper,   // hn of §5.2: the /64 alone decides where on the ring, so a hoster's nodes stand on one point
   kSpread,  // one hash over /48, domain and vserver: nodes of one hoster stand apart, and a /48 is one place
+};
+std::string_view name_of(IdScheme scheme);  // "paper", "spread"
+std::optional<IdScheme> id_scheme_from(std::string_view name);
+
+// Which IDs there are in a network: a parameter of it, like the protocol version. The defaults are what
+// docs/evaluation.md recommends.
+struct IdRules {
+  IdScheme scheme = IdScheme::kSpread;
+  unsigned kappa = 32;  // κ of §6.2: vservers of a node on each ring, numbered from 0. At most 256
 };
 
 // The domain that counts for an ID: the registrable domain by the public suffix list, in Punycode and lower
 // case
 // ("Tags.Example.CO.UK" → "example.co.uk"). kInvalid for addresses, bare public suffixes and invalid names.
 Result<std::string> registrable_domain(std::string_view host);
+
+json::object to_json(const IdRules& rules);
 
 // hn(prefix, domain, vserver) of §5.2. `domain` is a registrable domain.
 RingId make_node_id(IdScheme scheme, const Prefix64& prefix, std::string_view domain, std::uint8_t vserver);
@@ -43,8 +56,8 @@ struct Contact {
 
 // The part of verify_node_id that needs no network: host, address, vserver and ID fit each other. The other
 // part is that the contact answers a TLS connection to its host, at an address in that /64, with a valid
-// certificate: every call to a peer does that (ring/peers.hpp).
-Result<void> check_node_id(IdScheme scheme, const Contact& contact);
+// certificate: every call to a peer does that (Peers, ring/messages.hpp).
+Result<void> check_node_id(const IdRules& rules, const Contact& contact);
 
 json::object to_json(const Contact& contact);
 // kInvalid with the field's name if one is missing or malformed. Does not check the ID.

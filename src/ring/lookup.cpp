@@ -34,7 +34,7 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
     const Contact next = std::move(to_ask.back());
     to_ask.pop_back();
     if (!asked.insert(next.id).second) continue;
-    if (!check_node_id(environment_.tuning.scheme, next)) continue;
+    if (!check_node_id(environment_.tuning.ids, next)) continue;
     ++calls;
     if (cost != nullptr) ++cost->calls;
     const Result<FindReply> reply = co_await call<FindReply>(next, Find{key});

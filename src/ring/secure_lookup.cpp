@@ -117,7 +117,7 @@ std::optional<Contact> Vserver::Path::add(const SecureLookup& search, const Ring
 // Asks one contact; whom it names, or nobody if it claims the key.
 Task<Result<std::vector<Contact>>> Vserver::ask_on_path(SecureLookup* search, Contact contact) {
   if (search->calls_left == 0 || environment_.clock.now() >= search->deadline ||
-      !check_node_id(environment_.tuning.scheme, contact))
+      !check_node_id(environment_.tuning.ids, contact))
     co_return fail(ErrorCode::kUnavailable, "not asked");
   search->asked.insert(contact.id);
   --search->calls_left;

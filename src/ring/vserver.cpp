@@ -65,8 +65,7 @@ Task<std::vector<Contact>> Vserver::verified(std::vector<Contact> contacts) {
   for (const Contact& contact : contacts) {
     const auto known = verified_.find(contact.id);
     if (known != verified_.end() && known->second == contact.incarnation) continue;
-    if (contact.id != self_.id && check_node_id(environment_.tuning.scheme, contact))
-      unknown.push_back(contact);
+    if (contact.id != self_.id && check_node_id(environment_.tuning.ids, contact)) unknown.push_back(contact);
   }
   if (!unknown.empty()) {
     std::vector<Task<bool>> pings;
@@ -170,7 +169,7 @@ Task<bool> Vserver::adopt(Contact head) {
   successors_.assign(list, environment_.tuning.successors);
   const std::optional<Contact> between = reply->predecessor;
   if (between && between->id != self_.id && in_open(self_.id, between->id, head.id) &&
-      check_node_id(environment_.tuning.scheme, *between)) {
+      check_node_id(environment_.tuning.ids, *between)) {
     // Possibly a better successor: adopted only if it answers, in a second step of its own.
     const Result<Neighbours> better = co_await call<Neighbours>(*between, GetNeighbours{});
     if (better && !successors_.empty() && successors_.front().id == head.id) {
@@ -268,7 +267,7 @@ Task<Result<Reply>> Vserver::answer(Request request) {
   }
   if (auto* notify = std::get_if<Notify>(&request.body)) {
     Contact& candidate = notify->candidate;
-    const Result<void> checked = check_node_id(environment_.tuning.scheme, candidate);
+    const Result<void> checked = check_node_id(environment_.tuning.ids, candidate);
     if (!checked) co_return std::unexpected(checked.error());
     if (candidate.id == self_.id) co_return fail(ErrorCode::kInvalid, "a vserver cannot precede itself");
     // Only the closest of several is worth remembering; the others will notify again.

@@ -28,7 +28,7 @@ namespace tagring::ring {
 
 // Parameters of a ring. The first group is part of the network's agreement.
 struct Tuning {
-  IdScheme scheme = IdScheme::kPaper;
+  IdRules ids;
   std::size_t successors = 16;  // r: entries of a successor list
 
   Duration stabilise_every = std::chrono::seconds(5);

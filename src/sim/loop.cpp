@@ -2,8 +2,10 @@
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstdio>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -79,6 +81,18 @@ bool Loop::step(Instant limit) {
   job.run();
   after_event();
   return true;
+}
+
+void Loop::spawn(OwnerId owner, Task<void> task) {
+  boost::asio::co_spawn(executor(owner), std::move(task), [](std::exception_ptr error) {
+    if (!error) return;
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "simulation: %s\n", e.what());
+      std::abort();
+    }
+  });
 }
 
 void Loop::run_until(Instant time) {

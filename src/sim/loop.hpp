@@ -22,7 +22,8 @@
 
 namespace tagring::sim {
 
-using OwnerId = std::uint32_t;  // 0: the world itself, never dropped
+using OwnerId = std::uint32_t;
+inline constexpr OwnerId kWorld = 0;  // never dropped
 
 class Loop : public boost::asio::execution_context {
  public:
@@ -38,6 +39,9 @@ class Loop : public boost::asio::execution_context {
 
   // Runs `job` at `time` (now, if that is past) on behalf of `owner`.
   void at(Instant time, OwnerId owner, std::move_only_function<void()> job);
+
+  // Runs a task on behalf of `owner`. An exception out of it ends the program, with its message.
+  void spawn(OwnerId owner, Task<void> task);
 
   // A place where a coroutine waits: wait() returns once complete() was called for the token, or at the
   // deadline.

@@ -1,7 +1,6 @@
 #include "sim/ring_attack.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <unordered_set>
 
 namespace tagring::sim {
@@ -11,12 +10,6 @@ constexpr Duration kLookupTime = std::chrono::minutes(2);
 constexpr std::size_t kNamed = 4;  // contacts in a reply, as an honest one has
 constexpr std::uint8_t kInventedOfMember = 20;
 constexpr double kGaps = 4;  // so many gaps behind its place a finger is believed
-
-RingId random_id(Rng& rng) {
-  std::array<std::uint8_t, 32> bytes;
-  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(rng.next());
-  return RingId::from_bytes(bytes);
-}
 
 // The liars of one look-up, who stand in the ring's order.
 class Liars {
@@ -168,6 +161,7 @@ Task<void> look_up(ring::Vserver* from, RingId key, bool secure, ring::LookupCos
 RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack) {
   const bool secure = attack.strategy != Strategy::kPlain;
   ring::Tuning tuning;
+  tuning.ids.scheme = ring::IdScheme::kPaper;
   tuning.secure_calls = attack.queries;
   RingOptions options;
   options.built_successors = attack.successors > 0 ? attack.successors : (secure ? tuning.successors : 1);
@@ -196,8 +190,7 @@ RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack) {
     while (liars.include(from->vserver.self().id)) from = hosts[rng.below(hosts.size())];
     ring::LookupCost cost;
     std::optional<RingId> found;
-    boost::asio::co_spawn(world.loop.executor(from->owner),
-                          look_up(&from->vserver, key, secure, &cost, &found), [](std::exception_ptr) {});
+    world.loop.spawn(from->owner, look_up(&from->vserver, key, secure, &cost, &found));
     world.loop.run_for(kLookupTime);
     result.calls += cost.calls;
     const auto owner = std::ranges::lower_bound(members, key, {}, &ring::Contact::id);

@@ -11,6 +11,7 @@ constexpr std::uint64_t kRestless = 24;  // hosts at which one of them joins or 
 
 ring::Tuning RingChurn::small_ring_tuning() {
   ring::Tuning tuning;
+  tuning.ids.scheme = ring::IdScheme::kPaper;  // a hoster's hosts are neighbours: the harder case
   tuning.successors = 4;
   tuning.stabilise_every = std::chrono::seconds(2);
   tuning.fix_finger_every = std::chrono::seconds(10);

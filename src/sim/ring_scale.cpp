@@ -1,21 +1,12 @@
 #include "sim/ring_scale.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 
 namespace tagring::sim {
 namespace {
 
 constexpr Duration kLookupTime = std::chrono::minutes(1);
 constexpr std::size_t kHealedPart = 100;  // one host of so many crashes, and one joins
-
-RingId random_key(Rng& rng) {
-  RingId key;
-  for (unsigned bit = 0; bit < RingId::kBits; ++bit) {
-    if (rng.chance(0.5)) key = key + RingId::power_of_two(bit);
-  }
-  return key;
-}
 
 Task<void> look_up(ring::Vserver* from, RingId key, ring::LookupCost* cost, std::optional<RingId>* found) {
   const Result<ring::Owner> owner = co_await from->lookup(key, {}, cost);
@@ -26,11 +17,10 @@ void measure_lookups(RingWorld& world, const RingScale& scale, Rng& rng, RingSca
   std::uint64_t calls = 0;
   for (unsigned i = 0; i < scale.lookups; ++i) {
     RingWorld::Member& member = *world.members_.at(rng.below(scale.hosts));
-    const RingId key = random_key(rng);
+    const RingId key = random_id(rng);
     ring::LookupCost cost;
     std::optional<RingId> found;
-    boost::asio::co_spawn(world.loop.executor(member.owner), look_up(&member.vserver, key, &cost, &found),
-                          [](std::exception_ptr) {});
+    world.loop.spawn(member.owner, look_up(&member.vserver, key, &cost, &found));
     world.loop.run_for(kLookupTime);
     calls += cost.calls;
     result->calls_max = std::max(result->calls_max, cost.calls);

@@ -1,7 +1,6 @@
 #include "sim/ring_world.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 #include <utility>
 
@@ -11,11 +10,6 @@ namespace tagring::sim {
 namespace {
 
 constexpr std::size_t kBootstrapContacts = 3;
-
-// Unwinds when the owner is dropped; nothing to report.
-struct Detached {
-  void operator()(std::exception_ptr error) const { TR_ASSERT(!error); }
-};
 
 }  // namespace
 
@@ -49,6 +43,7 @@ class RingWorld::SimPeers final : public ring::Peers {
     Member* member = nullptr;
     ring::Vserver* vserver = world.find(to.id, &member);
     if (vserver == nullptr) {
+      if (!world.faults.refused) return;
       return reply(world, world.host_of_.at(to.id), from, box,
                    fail(ErrorCode::kUnavailable, "connection refused"));
     }
@@ -60,9 +55,8 @@ class RingWorld::SimPeers final : public ring::Peers {
       if (auto lie = world.misbehave(from, to, request))
         return reply(world, world.host_of_.at(to.id), from, box, std::move(*lie));
     }
-    boost::asio::co_spawn(world.loop.executor(member->owner),
-                          serve(&world, world.host_of_.at(to.id), from, vserver, request, std::move(box)),
-                          Detached{});
+    world.loop.spawn(member->owner,
+                     serve(&world, world.host_of_.at(to.id), from, vserver, request, std::move(box)));
   }
   static Task<void> serve(RingWorld* world, std::size_t host, std::size_t from, ring::Vserver* vserver,
                           ring::Request request, Answer box) {
@@ -83,6 +77,12 @@ class RingWorld::SimPeers final : public ring::Peers {
   std::size_t host_;
   OwnerId owner_;
 };
+
+RingId random_id(Rng& rng) {
+  std::array<std::uint8_t, 32> bytes;
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(rng.next());
+  return RingId::from_bytes(bytes);
+}
 
 RingWorld::RingWorld(std::uint64_t seed, ring::Tuning tuning, RingOptions options)
     : loop(seed),
@@ -110,7 +110,7 @@ std::vector<ring::Contact> RingWorld::make_contacts(std::size_t host) {
   std::vector<ring::Contact> contacts;
   for (std::uint8_t i = 0; i < options_.vservers; ++i) {
     contact.vserver = i;
-    contact.id = ring::make_node_id(tuning_.scheme, contact.address.prefix64(), contact.host, i);
+    contact.id = ring::make_node_id(tuning_.ids.scheme, contact.address.prefix64(), contact.host, i);
     host_of_[contact.id] = host;
     contacts.push_back(contact);
   }

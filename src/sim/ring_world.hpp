@@ -23,6 +23,7 @@ struct NetworkFaults {
   Duration delay_min = Duration(1);
   Duration delay_max = Duration(50);
   double loss = 0;
+  bool refused = true;  // are calls to hosts that are down, at once; else they time out
 };
 
 struct RingOptions {
@@ -32,6 +33,9 @@ struct RingOptions {
   std::size_t first_of_hoster = SIZE_MAX;  // from this host on they all stand in one /64
   ring::Membership::Options membership;
 };
+
+// Any place on the ring as likely as any other.
+RingId random_id(Rng& rng);
 
 class RingWorld {
  public:

@@ -1,7 +1,6 @@
 #include "sim/world.hpp"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
 
 #include "base/assert.hpp"
@@ -11,28 +10,11 @@ namespace tagring::sim {
 namespace {
 
 constexpr std::uint16_t kPort = 443;
-constexpr OwnerId kWorld = 0;
-
-struct Detached {
-  void operator()(std::exception_ptr error) const {
-    if (!error) return;
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "simulation: %s\n", e.what());
-      std::abort();
-    }
-  }
-};
 
 std::string node_host(std::size_t i) { return fmt::format("tags.n{}.example", i); }
 std::string origin_host(std::size_t i) { return fmt::format("n{}.example", i); }
 
 }  // namespace
-
-void detail::spawn_for_world(Loop& loop, Task<void> task) {
-  boost::asio::co_spawn(loop.executor(kWorld), std::move(task), Detached{});
-}
 
 // A machine that runs a node. It outlives crashes of the node; `run` does not.
 struct World::Host {
@@ -110,9 +92,8 @@ class World::SimHttp final : public HttpClient {
       return reply(world, target, from, box, world.endpoints_.at(target).answer(request, world.loop.now()));
     }
     if (kind == HostKind::kInstance) {
-      boost::asio::co_spawn(world.loop.executor(kWorld),
-                            serve(&world, target, from, world.origin_answer(target, std::move(request)), box),
-                            Detached{});
+      world.loop.spawn(kWorld,
+                       serve(&world, target, from, world.origin_answer(target, std::move(request)), box));
       return;
     }
     const auto host = world.hosts_.find(target);
@@ -120,8 +101,7 @@ class World::SimHttp final : public HttpClient {
       return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
     }
     Host::Run& run = *host->second->run;
-    boost::asio::co_spawn(world.loop.executor(run.owner),
-                          serve(&world, target, from, run.node->answer(std::move(request)), box), Detached{});
+    world.loop.spawn(run.owner, serve(&world, target, from, run.node->answer(std::move(request)), box));
   }
   static Task<void> serve(World* world, std::size_t host, std::size_t from, Task<HttpResponse> answer,
                           Answer box) {
@@ -186,7 +166,8 @@ node::Config World::config_of(std::size_t i) const {
   config.address = address_of(i, HostKind::kNode);
   config.vservers = options_.vservers;
   config.balance = options_.balance;
-  config.kappa = std::max(config.vservers, options_.kappa);
+  config.ids = options_.ids;
+  config.ids.kappa = std::max(config.vservers, options_.ids.kappa);
   config.balance_every = options_.balance_every;
   config.balance_patience = options_.balance_every;
   config.storage_capacity = options_.storage_capacity(i);
@@ -228,7 +209,7 @@ void World::start_node(std::size_t i) {
   host_of_owner_[run.owner] = i;
   run.clock = std::make_unique<LoopClock>(loop, run.owner, host.skew);
   run.http = std::make_unique<SimHttp>(*this, i, HostKind::kNode, run.owner);
-  boost::asio::co_spawn(loop.executor(run.owner), boot(i), Detached{});
+  loop.spawn(run.owner, boot(i));
 }
 
 Task<void> World::boot(std::size_t i) {
@@ -302,9 +283,12 @@ bool World::is_up(std::size_t i) const {
   return it != hosts_.end() && it->second->run != nullptr;
 }
 
+node::Node* World::running(std::size_t i) const { return is_up(i) ? hosts_.at(i)->run->node.get() : nullptr; }
+
 node::Node& World::node(std::size_t i) {
-  TR_ASSERT(is_up(i) && hosts_.at(i)->run->node);
-  return *hosts_.at(i)->run->node;
+  node::Node* node = running(i);
+  TR_ASSERT(node != nullptr);
+  return *node;
 }
 
 std::vector<std::size_t> World::up() const {
@@ -315,106 +299,7 @@ std::vector<std::size_t> World::up() const {
   return result;
 }
 
-RingView World::view(Ring ring) const {
-  RingView result;
-  for (const auto& [i, host] : hosts_) {
-    if (!host->run || !host->run->node) continue;
-    for (const auto& vserver : host->run->node->rings().of(ring).vservers()) {
-      if (vserver->is_member()) result.emplace(vserver->self().id, vserver.get());
-    }
-  }
-  return result;
-}
-
-void World::watch() {
-  const ring::Tuning tuning;
-  for (const Ring ring : {Ring::kRelay, Ring::kStorage})
-    watches_.emplace(ring, RingWatch(tuning.successors, tuning.call_timeout));
-  loop.after_event = [this] { check_after_event(); };
-}
-
-void World::check_after_event() {
-  const OwnerId owner = loop.last_event_owner();
-  const auto host = host_of_owner_.find(owner);
-  node::Node* node = host == host_of_owner_.end() ? nullptr : hosts_.at(host->second)->run->node.get();
-  for (auto& [ring, watch] : watches_) {
-    const ring::Membership* membership = node == nullptr ? nullptr : &node->rings().of(ring);
-    watch.after_event(owner, membership, loop.now(), [this, which = ring] { return view(which); });
-  }
-}
-
-std::optional<std::string> World::broken() const {
-  for (const auto& [ring, watch] : watches_) {
-    if (watch.broken()) return fmt::format("{} ring: {}", ring::to_string(ring), *watch.broken());
-  }
-  return std::nullopt;
-}
-
-std::uint64_t World::checks() const {
-  std::uint64_t sum = 0;
-  for (const auto& [ring, watch] : watches_) sum += watch.checks();
-  return sum;
-}
-
-bool World::may_crash(std::size_t i) const {
-  if (!is_up(i) || !hosts_.at(i)->run->node) return false;
-  return std::ranges::all_of(std::array{Ring::kRelay, Ring::kStorage}, [&](Ring ring) {
-    std::vector<RingId> gone;
-    for (const auto& vserver : hosts_.at(i)->run->node->rings().of(ring).vservers())
-      gone.push_back(vserver->self().id);
-    return watches_.at(ring).may_crash(view(ring), gone, loop.now());
-  });
-}
-
-std::string World::unsettled(const std::vector<std::size_t>& among) {
-  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
-    std::map<RingId, Segment> segments;
-    for (const std::size_t i : among) {
-      if (!hosts_.at(i)->run->node) return fmt::format("node {} is starting", i);
-      for (const auto& vserver : node(i).rings().of(ring).vservers()) {
-        const auto serving = vserver->serving();
-        if (!serving || vserver->missing())
-          return fmt::format("node {} does not serve all its part of the {} ring", i, ring::to_string(ring));
-        segments[vserver->self().id] = *serving;
-      }
-    }
-    if (segments.empty()) return fmt::format("the {} ring has no member", ring::to_string(ring));
-    // Each begins where the one before it ends.
-    RingId before = segments.rbegin()->first;
-    for (const auto& [id, segment] : segments) {
-      if (segments.size() > 1 && segment.from != before)
-        return fmt::format("parts of the {} ring do not meet at {}", ring::to_string(ring),
-                           before.short_hex());
-      before = id;
-    }
-  }
-  return {};
-}
-
-std::string World::unrest() {
-  if (std::string reason = unsettled(); !reason.empty()) return reason;
-  for (const std::size_t i : up()) {
-    if (!node(i).is_idle())
-      return fmt::format("node {} has something to send: {}", i, json::serialize(node(i).status()));
-    if (!node(i).subscriber().is_settled()) return fmt::format("node {} is not subscribed everywhere", i);
-  }
-  for (const Post& post : posts_) {
-    if (!post.acknowledged || (post.deletion_sent && !post.deleted))
-      return fmt::format("{} is not acknowledged", post.uri);
-  }
-  return {};
-}
-
 // --- instances ---------------------------------------------------------------------------------------------
-
-unsigned World::relays() {
-  unsigned most = options_.relay_replicas;
-  for (const std::size_t i : up()) {
-    for (const json::value& set : node(i).status().at("relay_sets").get_array())
-      most = std::max(most, set.at("relays").to_number<unsigned>());
-  }
-  return most;
-}
 
 World::Origin& World::origin(std::size_t i) {
   auto& slot = origins_[i];
@@ -480,7 +365,7 @@ std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
                                {"object", note}};
   posts_.push_back({i, uri, std::move(tags)});
   posts_.back().published = loop.now();
-  detail::spawn_for_world(loop, deliver_post(i, number, json::serialize(create), false));
+  loop.spawn(kWorld, deliver_post(i, number, json::serialize(create), false));
   return number;
 }
 
@@ -495,7 +380,7 @@ void World::remove(std::size_t number) {
                                  {"actor", base + "/users/alice"},
                                  {"to", "https://www.w3.org/ns/activitystreams#Public"},
                                  {"object", json::object{{"id", post.uri}, {"type", "Tombstone"}}}};
-  detail::spawn_for_world(loop, deliver_post(post.origin, number, json::serialize(deletion), true));
+  loop.spawn(kWorld, deliver_post(post.origin, number, json::serialize(deletion), true));
 }
 
 Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string body, bool deletion) {

@@ -41,7 +41,7 @@ struct WorldOptions {
   std::size_t first_of_second_network = SIZE_MAX;
   // Nodes choose and change their places on the rings.
   bool balance = false;
-  unsigned kappa = 8;
+  ring::IdRules ids{.kappa = 8};
   Duration balance_every = std::chrono::seconds(60);
   std::uint64_t history_octets = 1ULL << 40U;
   std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
@@ -159,6 +159,8 @@ class World {
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);
   Origin& origin(std::size_t i);
+  // Nothing if the node is down, or still starting.
+  [[nodiscard]] node::Node* running(std::size_t i) const;
   [[nodiscard]] RingView view(Ring ring) const;
   void check_after_event();
   Duration delay();
@@ -185,13 +187,12 @@ template <class T>
 Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
   slot->emplace(co_await std::move(task));
 }
-void spawn_for_world(Loop& loop, Task<void> task);
 }  // namespace detail
 
 template <class T>
 std::optional<T> World::await(Task<T> task, Duration limit) {
   auto slot = std::make_shared<std::optional<T>>();
-  detail::spawn_for_world(loop, detail::store_result<T>(std::move(task), slot));
+  loop.spawn(kWorld, detail::store_result<T>(std::move(task), slot));
   const Instant end = loop.now() + limit;
   while (!*slot && loop.now() < end) loop.run_for(Duration(20));
   return std::move(*slot);

@@ -44,7 +44,7 @@ class BlockedNode : public NodeTest {
   [[nodiscard]] std::string at(const std::string& path) const { return "https://" + peer_host + path; }
   static RingId id_of(std::uint8_t vserver) {
     const Prefix64 prefix = IpAddress::parse("2001:db8:2::1")->prefix64();
-    return ring::make_node_id(ring::IdScheme::kPaper, prefix, "peer.example", vserver);
+    return ring::make_node_id(ring::IdScheme::kSpread, prefix, "peer.example", vserver);
   }
   const ring::Contact& self(Ring which) { return node->rings().of(which).vservers().front()->self(); }
   ring::Vserver& vserver(Ring which) { return *node->rings().of(which).vservers().front(); }

@@ -33,7 +33,7 @@ class Bootstrap : public NodeTest {
     }
     return {origins.begin(), origins.end()};
   }
-  void announce(const std::string& host, const ring::Contact& contact) {
+  void announce(const std::string& host, const ring::Contact& contact, ring::IdRules ids = {}) {
     const std::string at = "https://" + host;
     const json::array contacts = {to_json(contact)};
     internet.serve(
@@ -41,7 +41,8 @@ class Bootstrap : public NodeTest {
         json::serialize(json::object{
             {"links", json::array{json::object{{"rel", "http://nodeinfo.diaspora.software/ns/schema/2.1"},
                                                {"href", at + "/nodeinfo/2.1"}}}}}));
-    const json::object ours = {{"network", "tagring"}, {"relay", contacts}, {"storage", contacts}};
+    const json::object ours = {
+        {"network", "tagring"}, {"ids", to_json(ids)}, {"relay", contacts}, {"storage", contacts}};
     internet.serve(at + "/nodeinfo/2.1",
                    json::serialize(json::object{{"metadata", json::object{{"tagring", ours}}}}));
   }
@@ -55,7 +56,7 @@ ring::Contact contact_at(const std::string& host, const std::string& domain) {
   contact.host = host;
   contact.address = *IpAddress::parse("2001:db8:2::1");
   contact.incarnation = 1;
-  contact.id = ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), domain, 0);
+  contact.id = ring::make_node_id(ring::IdScheme::kSpread, contact.address.prefix64(), domain, 0);
   return contact;
 }
 
@@ -93,6 +94,19 @@ TEST_F(Bootstrap, CallsTheContactsOfAHostFromTheDnsAndChecksTheirIds) {
   ASSERT_FALSE(calls.empty());
   EXPECT_EQ(calls.front().required_prefix, peer.address.prefix64());
   EXPECT_TRUE(internet.sent_to(lie.origin() + std::string(RingService::kPath)).empty());
+}
+
+TEST_F(Bootstrap, SaysWhyAnOriginDoesNotLeadIntoTheNetwork) {
+  configured.bootstrap = {"https://tags.gone.example", "https://tags.peer.example"};
+  announce("tags.peer.example", contact_at("tags.peer.example", "peer.example"),
+           {.scheme = ring::IdScheme::kPaper, .kappa = 8});
+  start(configured);
+  settle();
+  EXPECT_TRUE(internet.sent_to("https://tags.peer.example" + std::string(RingService::kPath)).empty());
+  const json::object reasons = *json::get_object(node->status(), "bootstrap_failed");
+  EXPECT_EQ(json::get_string(reasons, "https://tags.gone.example"), "HTTP status 404");
+  EXPECT_EQ(json::get_string(reasons, "https://tags.peer.example"),
+            "its network has other IDs: there ring.id_scheme is 'paper' and ring.kappa 8");
 }
 
 TEST_F(Bootstrap, CreatesANetworkWhenTheDnsKnowsNobody) {

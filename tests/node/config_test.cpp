@@ -73,6 +73,8 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->certificate, "/etc/tagring/cert.pem");
   EXPECT_EQ(config->key, "/etc/tagring/key.pem");
   EXPECT_EQ(config->network, "tagring");
+  EXPECT_EQ(config->ids.scheme, ring::IdScheme::kSpread);
+  EXPECT_EQ(config->ids.kappa, 32U);
   EXPECT_EQ(config->vservers, 4U);
   EXPECT_FALSE(config->create);
   EXPECT_EQ(config->relay_replicas, 2U);
@@ -113,6 +115,8 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->certificate, kDocs / "certs/tags.oak.example.pem");
   EXPECT_EQ(config->key, kDocs / "certs/tags.oak.example.key");
   EXPECT_EQ(config->network, "demo");
+  EXPECT_EQ(config->ids.scheme, ring::IdScheme::kPaper);
+  EXPECT_EQ(config->ids.kappa, 16U);
   EXPECT_EQ(config->vservers, 2U);
   EXPECT_EQ(config->bootstrap,
             (std::vector<std::string>{"https://tags.elm.example:8443", "https://ash.example"}));
@@ -230,6 +234,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"node", "port", "0", "node.port: must be a number from 1 to 65535"},
         BadValue{"node", "port", "65536", "node.port: must be a number from 1 to 65535"},
         BadValue{"listen", "port", "-1", "listen.port: must be a number from 1 to 65535"},
+        BadValue{"ring", "id_scheme", "\"rainbow\"",
+                 "ring.id_scheme: must be \"spread\" or \"paper\", as in the rest of the network"},
+        BadValue{"ring", "kappa", "0", "ring.kappa: must be a number from 1 to 256"},
+        BadValue{"ring", "kappa", "3", "ring.kappa: is less than ring.vservers, which are among these"},
         BadValue{"ring", "vservers", "0", "ring.vservers: must be a number from 1 to 64"},
         BadValue{"ring", "vservers", "65", "ring.vservers: must be a number from 1 to 64"},
         BadValue{"ring", "relay_replicas", "0", "ring.relay_replicas: " + kReplicas},

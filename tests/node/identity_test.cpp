@@ -26,7 +26,7 @@ ring::Contact contact_of(const std::string& host, const IpAddress& address, std:
   contact.address = address;
   contact.vserver = vserver;
   contact.incarnation = 1;
-  contact.id = ring::make_node_id(ring::IdScheme::kPaper, address.prefix64(), host, vserver);
+  contact.id = ring::make_node_id(ring::IdScheme::kSpread, address.prefix64(), host, vserver);
   return contact;
 }
 
@@ -92,6 +92,7 @@ class Identity : public testing::Test {
 
   boost::asio::thread_pool io{2};
   boost::asio::io_context loop{1};
+  Log log = Log::off();
   net::SystemClock clock{loop.get_executor()};
   std::unique_ptr<net::Resolver> resolver;
   std::unique_ptr<net::BeastHttpClient> client;
@@ -158,7 +159,7 @@ void Identity::open(Member& member, const std::string& host, const IpAddress& ad
   options.tuning.retry_when_busy = Duration(20);
   options.contacts = {member.contact};
   member.rings =
-      std::make_unique<RingService>(std::move(options), *watched, clock, loop.get_executor(), Rng(5));
+      std::make_unique<RingService>(std::move(options), *watched, clock, loop.get_executor(), Rng(5), log);
 }
 
 std::uint16_t Identity::serve_liar(const std::string& certificate) {

@@ -115,7 +115,7 @@ ring::Contact honest_contact() {
   contact.host = "tags.peer.example";
   contact.address = *IpAddress::parse("2001:db8:2::1");
   contact.incarnation = 1;
-  contact.id = ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), "peer.example", 0);
+  contact.id = ring::make_node_id(ring::IdScheme::kSpread, contact.address.prefix64(), "peer.example", 0);
   return contact;
 }
 

@@ -308,7 +308,7 @@ class TwoMembers : public Following {
     // One of its vservers leaves less than a quarter of the ring to us, so that some tags are not ours at
     // all.
     for (contact.vserver = 0;; ++contact.vserver) {
-      contact.id = ring::make_node_id(ring::IdScheme::kPaper, contact.address.prefix64(), "peer.example",
+      contact.id = ring::make_node_id(ring::IdScheme::kSpread, contact.address.prefix64(), "peer.example",
                                       contact.vserver);
       const double share = clockwise_distance(contact.id, self(Ring::kRelay).self().id).fraction();
       if (share > 0.1 && share < 0.2) break;

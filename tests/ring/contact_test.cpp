@@ -30,7 +30,7 @@ Contact honest() {
                   .address = address("2001:db8::1"),
                   .vserver = 7,
                   .incarnation = 9'000'000'000'000'000'000U};
-  contact.id = make_node_id(IdScheme::kPaper, contact.address.prefix64(), "example.co.uk", contact.vserver);
+  contact.id = make_node_id(IdRules{}.scheme, contact.address.prefix64(), "example.co.uk", contact.vserver);
   return contact;
 }
 
@@ -45,9 +45,9 @@ TEST(NodeId, PublishedHostsHaveTheirDomainAndId) {
     ASSERT_TRUE(domain) << host << ": " << domain.error().message;
     EXPECT_EQ(*domain, text(row, "domain")) << host;
     const auto vserver = static_cast<std::uint8_t>(json::get_int(row.as_object(), "vserver").value());
-    const RingId id =
-        make_node_id(IdScheme::kPaper, address(text(row, "address")).prefix64(), *domain, vserver);
-    EXPECT_EQ(id.hex(), text(row, "id")) << host;
+    const Prefix64 prefix = address(text(row, "address")).prefix64();
+    for (const IdScheme scheme : {IdScheme::kPaper, IdScheme::kSpread})
+      EXPECT_EQ(make_node_id(scheme, prefix, *domain, vserver).hex(), text(row, name_of(scheme))) << host;
   }
 }
 
@@ -86,19 +86,28 @@ TEST(NodeId, HoldsTheHashesInTheOrderOfThePaper) {
 }
 
 TEST(NodeId, HonestContactPasses) {
-  EXPECT_TRUE(check_node_id(IdScheme::kPaper, honest()));
+  EXPECT_TRUE(check_node_id(IdRules{}, honest()));
   // Host, port and incarnation may change within the domain; the place on the ring stays.
   Contact moved = honest();
   moved.host = "other.example.co.uk";
   moved.port = 1;
   moved.incarnation = 0;
   moved.address = address("2001:db8::2");
-  EXPECT_TRUE(check_node_id(IdScheme::kPaper, moved));
+  EXPECT_TRUE(check_node_id(IdRules{}, moved));
+}
+
+TEST(NodeId, TheRulesOfTheNetworkCount) {
+  EXPECT_FALSE(check_node_id({.scheme = IdScheme::kPaper}, honest()));
+  Contact eighth = honest();
+  EXPECT_TRUE(check_node_id({.kappa = 8}, eighth));
+  const Result<void> beyond = check_node_id({.kappa = 7}, eighth);
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().message, "vserver 7 of tags.example.co.uk: this network numbers them from 0 to 6");
 }
 
 TEST(NodeId, EveryLieIsFound) {
   const auto found = [](const Contact& lie) {
-    const Result<void> checked = check_node_id(IdScheme::kPaper, lie);
+    const Result<void> checked = check_node_id(IdRules{}, lie);
     return !checked && checked.error().code == ErrorCode::kInvalid;
   };
   Contact lie = honest();
@@ -111,7 +120,7 @@ TEST(NodeId, EveryLieIsFound) {
   lie.host = "co.uk";
   EXPECT_TRUE(found(lie)) << "public suffix";
   lie = honest();
-  lie.address = address("2001:db8:0:1::1");
+  lie.address = address("2001:db8:1::1");
   EXPECT_TRUE(found(lie)) << "subnet";
   lie = honest();
   lie.address = address("192.0.2.1");

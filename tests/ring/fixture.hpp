@@ -38,7 +38,7 @@ inline Contact real_contact(std::uint8_t n, std::uint8_t vserver = 0) {
   Contact contact = contact_at(n);
   contact.vserver = vserver;
   contact.incarnation = 1;
-  contact.id = make_node_id(IdScheme::kPaper, contact.address.prefix64(), contact.host, vserver);
+  contact.id = make_node_id(IdScheme::kSpread, contact.address.prefix64(), contact.host, vserver);
   return contact;
 }
 

@@ -10,12 +10,6 @@
 namespace tagring::sim {
 namespace {
 
-RingId random_key(Rng& rng) {
-  std::array<std::uint8_t, 32> bytes;
-  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(rng.next());
-  return RingId::from_bytes(bytes);
-}
-
 void expect_short_lookups(std::size_t hosts, unsigned lookups) {
   RingWorld world(7, ring::Tuning{});
   world.faults.delay_max = Duration(5);
@@ -25,7 +19,7 @@ void expect_short_lookups(std::size_t hosts, unsigned lookups) {
   unsigned most = 0;
   for (unsigned i = 0; i < lookups; ++i) {
     RingWorld::Member& member = *world.members_.at(rng.below(hosts));
-    const RingId key = random_key(rng);
+    const RingId key = random_id(rng);
     ring::LookupCost cost;
     const auto owner = await(world, member.owner, member.vserver.lookup(key, {}, &cost));
     ASSERT_TRUE(owner && *owner) << key.hex();

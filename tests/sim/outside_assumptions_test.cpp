@@ -82,7 +82,8 @@ std::vector<std::string> kept_without(World& world, const std::set<std::size_t>&
   return kept;
 }
 
-// All in one prefix, so side by side on both rings: more than the longest list of successors.
+// All in one prefix, so, by the paper's IDs, side by side on both rings: more than the longest list of
+// successors.
 TEST(OutsideAssumptions, A64Of120NodesDiesAtOnce) {
   constexpr std::size_t kOthers = 20;
   constexpr std::size_t kHoster = 120;
@@ -90,6 +91,7 @@ TEST(OutsideAssumptions, A64Of120NodesDiesAtOnce) {
   options.vservers = 1;
   options.stabilise = std::chrono::seconds(5);
   options.first_of_hoster = kOthers;
+  options.ids.scheme = ring::IdScheme::kPaper;
   World world(1, options);
   const std::vector<std::size_t> subscribers = {1, 7, 13};
   begin(world, kOthers + kHoster, subscribers);

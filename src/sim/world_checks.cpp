@@ -1,0 +1,110 @@
+// What an onlooker sees of the whole: are the rings whole, and is everything at rest?
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "sim/world.hpp"
+
+namespace tagring::sim {
+
+RingView World::view(Ring ring) const {
+  RingView result;
+  for (const std::size_t i : up()) {
+    node::Node* node = running(i);
+    if (node == nullptr) continue;
+    for (const auto& vserver : node->rings().of(ring).vservers()) {
+      if (vserver->is_member()) result.emplace(vserver->self().id, vserver.get());
+    }
+  }
+  return result;
+}
+
+void World::watch() {
+  const ring::Tuning tuning;
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage})
+    watches_.emplace(ring, RingWatch(tuning.successors, tuning.call_timeout));
+  loop.after_event = [this] { check_after_event(); };
+}
+
+void World::check_after_event() {
+  const OwnerId owner = loop.last_event_owner();
+  const auto host = host_of_owner_.find(owner);
+  node::Node* node = host == host_of_owner_.end() ? nullptr : running(host->second);
+  for (auto& [ring, watch] : watches_) {
+    const ring::Membership* membership = node == nullptr ? nullptr : &node->rings().of(ring);
+    watch.after_event(owner, membership, loop.now(), [this, which = ring] { return view(which); });
+  }
+}
+
+std::optional<std::string> World::broken() const {
+  for (const auto& [ring, watch] : watches_) {
+    if (watch.broken()) return fmt::format("{} ring: {}", ring::to_string(ring), *watch.broken());
+  }
+  return std::nullopt;
+}
+
+std::uint64_t World::checks() const {
+  std::uint64_t sum = 0;
+  for (const auto& [ring, watch] : watches_) sum += watch.checks();
+  return sum;
+}
+
+bool World::may_crash(std::size_t i) const {
+  node::Node* node = running(i);
+  if (node == nullptr) return false;
+  return std::ranges::all_of(std::array{Ring::kRelay, Ring::kStorage}, [&](Ring ring) {
+    std::vector<RingId> gone;
+    for (const auto& vserver : node->rings().of(ring).vservers()) gone.push_back(vserver->self().id);
+    return watches_.at(ring).may_crash(view(ring), gone, loop.now());
+  });
+}
+
+std::string World::unsettled(const std::vector<std::size_t>& among) {
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    std::map<RingId, Segment> segments;
+    for (const std::size_t i : among) {
+      if (running(i) == nullptr) return fmt::format("node {} is starting", i);
+      for (const auto& vserver : node(i).rings().of(ring).vservers()) {
+        const auto serving = vserver->serving();
+        if (!serving || vserver->missing())
+          return fmt::format("node {} does not serve all its part of the {} ring", i, ring::to_string(ring));
+        segments[vserver->self().id] = *serving;
+      }
+    }
+    if (segments.empty()) return fmt::format("the {} ring has no member", ring::to_string(ring));
+    // Each begins where the one before it ends.
+    RingId before = segments.rbegin()->first;
+    for (const auto& [id, segment] : segments) {
+      if (segments.size() > 1 && segment.from != before)
+        return fmt::format("parts of the {} ring do not meet at {}", ring::to_string(ring),
+                           before.short_hex());
+      before = id;
+    }
+  }
+  return {};
+}
+
+std::string World::unrest() {
+  if (std::string reason = unsettled(); !reason.empty()) return reason;
+  for (const std::size_t i : up()) {
+    if (!node(i).is_idle())
+      return fmt::format("node {} has something to send: {}", i, json::serialize(node(i).status()));
+    if (!node(i).subscriber().is_settled()) return fmt::format("node {} is not subscribed everywhere", i);
+  }
+  for (const Post& post : posts_) {
+    if (!post.acknowledged || (post.deletion_sent && !post.deleted))
+      return fmt::format("{} is not acknowledged", post.uri);
+  }
+  return {};
+}
+
+unsigned World::relays() {
+  unsigned most = options_.relay_replicas;
+  for (const std::size_t i : up()) {
+    for (const json::value& set : node(i).status().at("relay_sets").get_array())
+      most = std::max(most, set.at("relays").to_number<unsigned>());
+  }
+  return most;
+}
+
+}  // namespace tagring::sim
