@@ -3,8 +3,6 @@
 
 #include <cstdio>
 #include <fmt/core.h>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "app/commands.hpp"
@@ -29,12 +27,6 @@ struct Options {
   std::string report;
 };
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::kInvalid, path + ": cannot be read");
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 Result<evaluation::ScenarioInput> input_of(const Options& options) {
   evaluation::ScenarioInput input;
   std::string nodes(evaluation::built_in_nodes());
@@ -54,10 +46,7 @@ Result<evaluation::ScenarioInput> input_of(const Options& options) {
   if (!counts) return fail(counts.error().code, "--spectrum-file: " + counts.error().message);
   input.spectrum = std::move(*counts);
   if (!options.outages_file.empty()) {
-    TRY(const std::string text, read_file(options.outages_file));
-    auto outages = evaluation::parse_outages(text);
-    if (!outages) return fail(outages.error().code, "--outages-file: " + outages.error().message);
-    input.outages = std::move(*outages);
+    TRY(input.outages, read_outages(options.outages_file));
   }
   if (!options.stream_file.empty()) {
     TRY(const std::string text, read_file(options.stream_file));
@@ -94,6 +83,7 @@ int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
 
 int list_scenarios(bool as_json) {
   std::vector<std::pair<std::string_view, std::string_view>> all = {{"ring", kRingSummary},
+                                                                    {"churn", kChurnSummary},
                                                                     {"scale", kScaleSummary},
                                                                     {"attack", kAttackSummary},
                                                                     {"flash-crowd", kFlashCrowdSummary}};
@@ -110,6 +100,16 @@ int list_scenarios(bool as_json) {
 
 }  // namespace
 
+Result<std::vector<evaluation::Outage>> read_outages(const std::string& path) {
+  std::string text(evaluation::built_in_outages());
+  if (!path.empty()) {
+    TRY(text, read_file(path));
+  }
+  auto outages = evaluation::parse_outages(text);
+  if (!outages) return fail(outages.error().code, "--outages-file: " + outages.error().message);
+  return outages;
+}
+
 void add_sim(CLI::App& app, int& status) {
   CLI::App* sim = app.add_subcommand("sim", "Studies of the network by simulation, for researchers");
   sim->require_subcommand(1);
@@ -122,6 +122,7 @@ void add_sim(CLI::App& app, int& status) {
   list->add_flag("--json", *as_json, "Print a JSON array: name, summary");
   list->callback([as_json, &status] { status = list_scenarios(*as_json); });
   add_sim_ring(*sim, status);
+  add_sim_churn(*sim, status);
   add_sim_scale(*sim, status);
   add_sim_attack(*sim, status);
   add_sim_flash_crowd(*sim, status);

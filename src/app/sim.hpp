@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "app/commands.hpp"
+#include "evaluation/dynamics.hpp"
 
 namespace tagring::app {
 
@@ -23,12 +24,19 @@ class Progress {
   double start_;
 };
 
+// The whole of it. kInvalid with the path.
+Result<std::string> read_file(const std::string& path);
+// A table of outages; that of data/evaluation if `path` is empty.
+Result<std::vector<evaluation::Outage>> read_outages(const std::string& path);
 // To a file, or to standard output for "-".
 Result<void> write_result(const std::string& path, std::string_view text);
 
 inline constexpr std::string_view kRingSummary =
     "the ring under joins and crashes, its invariants checked after every event";
 void add_sim_ring(CLI::App& sim, int& status);
+inline constexpr std::string_view kChurnSummary =
+    "look-ups in a ring whose nodes come and go as real servers did";
+void add_sim_churn(CLI::App& sim, int& status);
 inline constexpr std::string_view kScaleSummary =
     "rings of 100 to 100,000 nodes: calls of a look-up, messages, memory, healing";
 void add_sim_scale(CLI::App& sim, int& status);

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <fmt/core.h>
 #include <fstream>
+#include <iterator>
 #include <unistd.h>
 
 #include "app/sim.hpp"
@@ -27,6 +28,12 @@ void Progress::show(std::string_view step, double done) const {
   fmt::print(stderr, "\r\033[K[{:=<{}}{: <{}}] {}  {}", "", filled, "", kBarWidth - filled, step, left);
   if (done >= 1) fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::kInvalid, path + ": cannot be read");
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 Result<void> write_result(const std::string& path, std::string_view text) {

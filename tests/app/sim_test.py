@@ -36,6 +36,11 @@ def main():
     check("look-ups find the owner in few calls", scale["lookups_failed"] == 0 and 1 <= scale["calls_mean"] < scale["calls_bound"], scale)
     check("the ring heals", "healed_s" in scale, scale)
 
+    churn = json.loads(run("churn", "--nodes", "60", "--days", "1", "--speed", "40").stdout)
+    check("a ring lives through real outages", churn["crashes"] > 0 and churn["joins"] > 0 and churn["ideal_at_the_end"], churn)
+    check("look-ups find owners all the while", churn["lookups"] > 1000 and churn["failed_rate"] <= 0.001, churn)
+    check("an unreadable table is bad input", run("churn", "--outages-file", "none.tsv").returncode == 2)
+
     plain = json.loads(run("attack", "--nodes", "200", "--strategy", "plain", "--lookups", "2000").stdout)
     check("plain look-ups do as theory says", abs(plain["success_rate"] - plain["closed_form"]) < 0.04, plain)
     attack = json.loads(run("attack", "--nodes", "200", "--malicious", "0.2", "--queries", "64", "--lookups", "300", "--seed", "2", "--json", "-").stdout)
