@@ -141,6 +141,29 @@ test("hashtags are combined, and the timeline begins at a day", () =>
     assert.equal(await posts(page).count(), 1);
   }));
 
+test("combined hashtags are live: posts come, stay as long as one hashtag does, and go", () =>
+  visit({}, async (page) => {
+    const write = async (text) => (await control("/post", { domain: "elm.example", text: `${text} ${Date.now()}` })).id;
+    const first = await write("Asleep in the sun #lion #savanna");
+    await page.goto(`${tagPage("lion")}?any=tiger&none=zoo`);
+    await page.getByRole("feed").waitFor();
+    const shown = (uri) => page.locator(`article.post[data-uri="${uri}"]`);
+    await shown(first).waitFor();
+    const both = await write("Who is stronger? #lion #tiger");
+    const zoo = await write("Behind bars #tiger #zoo");
+    const news = page.getByRole("button", { name: "1 new post" });
+    await news.waitFor({ timeout: 15_000 }); // before it asks again
+    await news.click();
+    await shown(both).waitFor();
+    await control("/edit", { id: both, text: "Who is stronger? #tiger" });
+    await control("/delete", { id: first });
+    await shown(first).waitFor({ state: "detached", timeout: 15_000 });
+    assert.equal(await shown(both).count(), 1);
+    assert.equal(await shown(zoo).count(), 0);
+    await control("/delete", { id: both });
+    await shown(both).waitFor({ state: "detached", timeout: 15_000 });
+  }));
+
 test("warnings hide posts, and images come only when wished", async () => {
   const page = await open(browser, world.node);
   await live(page, "silentsunday");
