@@ -88,10 +88,15 @@ json::object Overview::queues() const {
   json::array queues;
   const auto add = [&queues](std::string_view kind, const std::map<std::string, relay::LaneStatus>& lanes) {
     for (const auto& [destination, lane] : lanes) {
-      queues.push_back(json::object{{"kind", kind},
-                                    {"destination", destination},
-                                    {"waiting", lane.waiting},
-                                    {"failures", lane.failures}});
+      json::object item = {{"kind", kind},
+                           {"destination", destination},
+                           {"waiting", lane.waiting},
+                           {"failures", lane.failures}};
+      if (lane.failures > 0) {
+        item["reason"] = lane.reason;
+        item["failing_since"] = to_rfc3339(lane.failing_since);
+      }
+      queues.push_back(std::move(item));
     }
   };
   add("owner", outbox_.lanes());

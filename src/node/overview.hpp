@@ -3,7 +3,7 @@
 //
 //   GET /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
 //   GET /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
-//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures"}]}
+//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures", "reason"?, "failing_since"?}]}
 //   GET /storage         {"hashtags", "entries", "octets", "history": {"octets", "octets_max", "keep_days",
 //                        "let_go"}, "receipts": {"batches", "octets"}}; "octets" are those of the database
 //   GET /settings        {"settings": [node/settings.hpp]}

@@ -92,13 +92,16 @@ TEST_F(OverviewTest, QueuesNameHostsThatFail) {
   EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
   settle();
   internet.answers[fan.inbox] = [](const HttpCall&) -> Result<HttpResponse> {
-    return fail(ErrorCode::kUnavailable, "down");
+    return HttpResponse{
+        .status = 502, .headers = {}, .body = "{\"error\":\"busy\",\"message\":\"tired\\n\"}"};
   };
   post_signed(create_text({.uri = alice.id + "/1", .author = alice.id, .tags = {"cats"}}), alice);
   settle(std::chrono::seconds(30));
   const std::string queues = json::serialize(as_admin("/queues").at("queues"));
   EXPECT_THAT(queues, HasSubstr(R"({"kind":"announcements","destination":")" + fan.inbox +
                                 R"(","waiting":1,"failures":)"));
+  EXPECT_THAT(queues, HasSubstr(R"("reason":"tired ","failing_since":")" +
+                                to_rfc3339(clock.wall_now()).substr(0, 10)));
   EXPECT_GT(as_admin("/storage").at("octets").to_number<std::uint64_t>(), 0U);
 }
 

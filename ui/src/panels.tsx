@@ -262,6 +262,8 @@ interface Queue {
   destination: string;
   waiting: number;
   failures: number;
+  reason?: string;
+  failing_since?: string;
 }
 
 export function QueuesPanel() {
@@ -280,6 +282,8 @@ export function QueuesPanel() {
             { head: "Where", cell: (row) => row.destination },
             { head: "Waiting", cell: (row) => number.format(row.waiting), right: true },
             { head: "Failures in a row", cell: (row) => <span class={row.failures > 0 ? "bad" : ""}>{row.failures}</span>, right: true },
+            { head: "The last because of", cell: (row) => <bdi class="words">{row.reason}</bdi> },
+            { head: "Since", cell: (row) => row.failing_since && age(new Date(row.failing_since)) },
           ]}
         />
       )}

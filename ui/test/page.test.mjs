@@ -336,6 +336,17 @@ test("the ring shows this node among its neighbours", () =>
     }
   }));
 
+test("queues tell why a host fails, and since when", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const queue = { kind: "letters", destination: "https://gone.example/inbox", waiting: 2, failures: 7 };
+    const why = { reason: "gone.example: Name or service not known", failing_since: new Date(Date.now() - 3 * 3_600_000).toISOString() };
+    await page.route("**/admin/queues", (route) => route.fulfill({ json: { queues: [{ ...queue, ...why }, { ...queue, destination: "https://good.example/inbox", failures: 0 }] } }));
+    await administer(page, "Queues", world);
+    await page.getByRole("row", { name: /gone\.example.* 7 gone\.example: Name or service not known 3h ago/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-failing");
+  }));
+
 test("storage shows what is kept, the limits, and receipts", () =>
   visit({}, async (page) => {
     await administer(page, "Storage", world);
