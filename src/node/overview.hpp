@@ -3,10 +3,12 @@
 //
 //   GET /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
 //   GET /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
-//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures", "reason"?, "failing_since"?}]}
-//   GET /storage         {"hashtags", "entries", "octets", "history": {"octets", "octets_max", "keep_days",
+//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures", "reason"?,
+//   "failing_since"?}]} GET /storage         {"hashtags", "entries", "octets", "history": {"octets",
+//   "octets_max", "keep_days",
 //                        "let_go"}, "receipts": {"batches", "octets"}}; "octets" are those of the database
-//   GET /settings        {"settings": [node/settings.hpp]}
+//   GET /receipts        {"receipts": [{"at", "owner", "ring", "op", "tag", "uri", "batch"}]}, the latest
+//   first GET /settings        {"settings": [node/settings.hpp]}
 #pragma once
 
 #include "base/http.hpp"
@@ -47,6 +49,7 @@ class Overview {
  private:
   Task<Result<json::object>> subscriptions();
   Task<Result<json::object>> storage();
+  Task<Result<json::object>> receipts();
   [[nodiscard]] json::object followers() const;
   [[nodiscard]] json::object queues() const;
 

@@ -146,6 +146,29 @@ TEST_F(OverviewTest, TheLastAuditsAreRemembered) {
   EXPECT_EQ(audits.back().at("tag"), "cats1");
 }
 
+TEST_F(OverviewTest, AuditsAreRememberedByTheNextRun) {
+  static_cast<void>(as_admin("/audit?tag=cats"));
+  const std::string before = json::serialize(as_admin("/audits"));
+  EXPECT_THAT(before, HasSubstr(R"("tag":"cats")"));
+  start(config());
+  EXPECT_EQ(json::serialize(as_admin("/audits")), before);
+}
+
+TEST_F(OverviewTest, ReceiptsAreListedTheLatestFirst) {
+  for (const std::int64_t number : {1, 2}) {
+    storage::KeptReceipt kept;
+    kept.receipt = {
+        "tagring", Ring::kStorage, "https://owner.example/actor", WallTime(Duration(number)), 1, {}, "s"};
+    kept.key = "a key";
+    kept.items.push_back({"cats", "https://a.example/" + std::to_string(number), false, WallTime(), true});
+    ASSERT_TRUE(run(stores->receipts.keep(std::move(kept), WallTime(Duration(1)), {WallTime(), 1'000'000})));
+  }
+  EXPECT_THAT(json::serialize(as_admin("/receipts")),
+              testing::StartsWith(
+                  R"({"receipts":[{"at":"1970-01-01T00:00:00.002Z","owner":"https://owner.example",)"
+                  R"("ring":"storage","op":"add","tag":"cats","uri":"https://a.example/2","batch":1},)"));
+}
+
 TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {
   HttpRequest request;
   request.target = "/tag/xn--z7x";
