@@ -9,7 +9,7 @@ import { launch, open, shoot } from "./browser.mjs";
 
 const world = JSON.parse(process.env.PAGE_WORLD);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"];
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"];
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 let browser;
@@ -324,6 +324,95 @@ test("a hashtag that the administrator blocks is not shown any more", () =>
     await reader.context().close();
   }));
 
+test("a list says what it would do before it is imported, and instances are kept apart", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    await administer(page, "Blocks", world);
+    const preview = async (text) => {
+      await page.getByLabel("File").setInputFiles({ name: "list.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+      await page.getByLabel("Name of the list").fill("tier0");
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByRole("region", { name: "Preview" }).waitFor();
+    };
+    await preview("#domain,#severity\nspam.example,suspend\nscam.example,suspend\nloud.example,silence\n");
+    await page.getByText("would block 2 more domains").waitFor();
+    await page.getByText("Lines that were not understood: 1").click();
+    await page.getByText("severity is silence").waitFor();
+    assert.ok(await page.getByText("Nothing is blocked.").isVisible());
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-preview", { fullPage: true });
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("cell", { name: "spam.example", exact: true }).waitFor();
+    await preview("scam.example\n");
+    await page.getByText("would be lifted: 1").waitFor();
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("cell", { name: "spam.example", exact: true }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Lift the block of scam.example" }).click();
+    await page.getByText("Nothing is blocked.").waitFor();
+    await page.getByLabel("Instance", { exact: true }).fill("oak.example");
+    await page.getByLabel("Never").selectOption("send");
+    await page.getByLabel("Other instance").fill("far.example");
+    await page.getByRole("button", { name: "Keep apart" }).click();
+    await page.getByRole("row", { name: /oak\.example sends anything to far\.example/ }).waitFor();
+    await page.getByRole("button", { name: "Lift what keeps oak.example and far.example apart" }).click();
+    await page.getByText("No instances are kept apart.").waitFor();
+  }));
+
+test("histories under way show how far they are, and can be cancelled", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const replay = { host: "oak.example", tag: "caturday", order: "newest_first", sent: 30, skipped: 10, estimated: 100, per_minute: 60, started: new Date().toISOString() };
+    const replays = [
+      { ...replay, state: "sending", failing_since: new Date(Date.now() - 3_600_000).toISOString() },
+      { ...replay, host: "elm.example", state: "failed", reason: "nothing could be sent for 7 days" },
+    ];
+    const asked = [];
+    await page.route("**/admin/instances/replays", (route) => route.fulfill({ json: { replays } }));
+    await page.route("**/admin/instances/cancel-replay", (route) => {
+      asked.push(route.request().postDataJSON());
+      return route.fulfill({ json: {} });
+    });
+    await administer(page, "Instances", world);
+    const bar = page.getByRole("progressbar", { name: "#caturday to oak.example" });
+    assert.deepEqual([await bar.getAttribute("value"), await bar.getAttribute("max")], ["40", "100"]);
+    await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out.*fails since 1h ago/ }).waitFor();
+    await page.getByRole("row", { name: /elm\.example.*failed.*nothing could be sent for 7 days/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-replays", { fullPage: true });
+    await page.getByRole("button", { name: /^Cancel/ }).click();
+    assert.deepEqual(asked, [{ host: "oak.example", tag: "caturday" }]);
+    // The node itself answers this one.
+    await page.getByLabel("To the instance").fill("far.example");
+    await page.getByLabel("History of").fill("caturday");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByText("far.example is not subscribed to #caturday").waitFor();
+  }));
+
+test("servers that use the node as a FASP show what they have activated, and go after a question", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const server = { fingerprint: "rAnDoM+fingerprint/of=44+letters0123456789abc", since: new Date().toISOString(), hashtags: [], capabilities: [] };
+    const servers = [
+      { ...server, host: "oak.example", completion_url: "https://oak.example/admin/fasp" },
+      { ...server, host: "elm.example", completion_url: "", capabilities: ["data_sharing"], hashtags: ["cats"], backfill: { wanted: 1000, received: 200, done: false } },
+      { ...server, host: "yew.example", completion_url: "javascript:1", capabilities: ["data_sharing"] },
+    ];
+    const asked = [];
+    await page.route("**/admin/fasp", (route) => route.fulfill({ json: { servers } }));
+    await page.route("**/admin/fasp/*", (route) => {
+      asked.push([new URL(route.request().url()).pathname, route.request().postDataJSON()]);
+      return route.fulfill({ json: {} });
+    });
+    await administer(page, "FASP", world);
+    assert.equal(await page.getByRole("link", { name: "go on there" }).getAttribute("href"), "https://oak.example/admin/fasp");
+    await page.getByRole("row", { name: /elm\.example data sharing 1 200 of 1,000/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-fasp-servers");
+    await page.getByRole("button", { name: "Ask for 1,000 old posts of yew.example" }).click();
+    await page.getByRole("button", { name: "Remove oak.example" }).click();
+    await page.getByRole("dialog", { name: "End all dealings with oak.example?" }).waitFor();
+    await page.getByRole("button", { name: "Remove it" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.deepEqual(asked, [["/admin/fasp/backfill", { host: "yew.example", count: 1000 }], ["/admin/fasp/remove", { host: "oak.example" }]]);
+  }));
+
 test("the ring shows this node among its neighbours", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     await page.goto(loginAddress());
@@ -356,6 +445,20 @@ test("storage shows what is kept, the limits, and receipts", () =>
     assert.match(await figure("Limit").textContent(), /B$/);
     assert.ok(Number((await figure("Held").textContent()).replace(",", "")) > 0);
     assert.equal(await figure("Bad").textContent(), "0");
+  }));
+
+test("the latest receipts name post, hashtag and owner", () =>
+  visit({}, async (page) => {
+    await administer(page, "Audit", world);
+    const rows = page.getByRole("region", { name: "Latest receipts" }).getByRole("row");
+    await rows.nth(1).waitFor();
+    const [tag, post, owner, which, what] = await rows.nth(1).getByRole("cell").allTextContents();
+    assert.match(tag, /^#/);
+    assert.match(post, /^https:\/\//);
+    assert.match(owner, /^[a-z0-9.:-]+$/);
+    assert.match(which, /^(relays|stores) it$/);
+    assert.match(what, /^(added|removed)$/);
+    assert.deepEqual(await violations(page), []);
   }));
 
 test("an audit that is run from the page shows that nothing is missing", () =>
@@ -401,7 +504,7 @@ test("a post that the administrator takes down vanishes, and audits by others sh
       await page.keyboard.press("Escape");
       await fill();
       await page.getByRole("button", { name: "Take it down" }).click();
-      await page.getByRole("cell", { name: uri }).waitFor();
+      await page.getByRole("cell", { name: uri, exact: true }).waitFor();
       assert.equal(await page.getByLabel("Reason").inputValue(), "");
       await picture(page, "admin-taken-down");
     });
@@ -436,7 +539,7 @@ test("the command line tells the same as the administrator's page", async () => 
   const page = await open(browser, world.node);
   await page.goto("/");
   const ask = ([path, headers]) => fetch(path, { headers }).then((response) => response.json());
-  for (const list of ["subscriptions", "followers", "queues", "storage", "settings", "takedowns"]) {
+  for (const list of ["subscriptions", "followers", "queues", "storage", "receipts", "settings", "takedowns"]) {
     const shown = await page.evaluate(ask, [`/admin/${list}`, { Authorization: `Bearer ${secret}` }]);
     assert.deepEqual(Object.keys(JSON.parse(tell(world, "show", list, "--json"))), Object.keys(shown), list);
   }
@@ -447,3 +550,15 @@ test("the command line tells the same as the administrator's page", async () => 
   assert.match(tell(world, "audit", "--last"), /#caturday: \d+ posts, \d+ receipts of owners/);
   assert.match(tell(world.auditor, "audit", "--last"), /taken_down\n/);
 });
+
+test("a post that was taken down is shown again when the administrator wishes", () =>
+  visit({ node: world.owner.node, viewport: { width: 1000, height: 900 } }, async (page) => {
+    const { owner, taken_down: tag } = world;
+    await live(page, tag);
+    assert.equal(await posts(page).count(), 1);
+    await administer(page, "Audit", owner);
+    await page.getByRole("button", { name: /^Show again https/ }).click();
+    await page.getByText("No post was taken down.").waitFor();
+    await live(page, tag);
+    assert.equal(await posts(page).count(), 2);
+  }));
