@@ -99,12 +99,12 @@ function Import({ change }: { change: Change }) {
       {draft && (
         <section class="notice" aria-label="Preview">
           <p>
-            <bdi>{draft.source}</bdi> would block {number.format(draft.effect.fresh)} more domains; {number.format(draft.effect.known)} of it are blocked already.
+            <bdi>{draft.source}</bdi> would block {number.format(draft.effect.fresh)} more domains; {number.format(draft.effect.known)} are blocked already.
           </p>
           <Names head="Blocks of an earlier list of that name that would be lifted" names={draft.effect.lifted} />
           <Names head="Instances whose use of this node would end" names={draft.effect.instances} />
           <Names head="Followers that would be removed" names={draft.effect.followers} />
-          <Names head="Lines that were not understood" names={draft.effect.skipped} />
+          <Names head="Left out of it" names={draft.effect.skipped} />
           <div class="row">
             <button type="button" class="danger" onClick={() => void confirmed()}>
               Import
@@ -132,8 +132,8 @@ function Separations({ rows, change }: { rows: Separation[] | undefined; change:
         <label>
           Never
           <select name="direction">
-            <option value="receive">gets anything of</option>
-            <option value="send">sends anything to</option>
+            <option value="receive">gets posts of</option>
+            <option value="send">sends posts to</option>
           </select>
         </label>
         <label>
@@ -149,7 +149,7 @@ function Separations({ rows, change }: { rows: Separation[] | undefined; change:
         empty="No instances are kept apart."
         columns={[
           { head: "Instance", cell: (row) => row.host },
-          { head: "Never", cell: (row) => (row.direction === "receive" ? "gets anything of" : "sends anything to") },
+          { head: "Never", cell: (row) => (row.direction === "receive" ? "gets posts of" : "sends posts to") },
           { head: "Other", cell: (row) => row.other },
           actionColumn<Separation>(
             "Lift",

@@ -4,6 +4,8 @@ import { getPage, type Status, type View } from "./api.ts";
 
 const PAGE = 40;
 const POLL = 20_000;
+// The node asks a server that has not answered again after 30 seconds.
+const DOUBT = 35_000;
 
 /** One spelling for those of a hashtag, near enough to the node's to compare a word of a reader with a post. */
 const fold = (word: string) => word.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
@@ -24,6 +26,7 @@ export class Feed {
   #lost = new Map<string, Set<string>>(); // by id: the hashtags that a post here has not any more
   #stream: EventSource | WebSocket | null = null;
   #poll: ReturnType<typeof setInterval> | undefined;
+  #isDeaf = false; // posts may have gone without its being heard
 
   #changed: (state: FeedState) => void = () => {};
 
@@ -85,8 +88,9 @@ export class Feed {
     const { tag } = this.view;
     const stream = new EventSource(`/api/v1/streaming/hashtag?tag=${encodeURIComponent(tag)}`);
     this.#stream = stream;
-    stream.onopen = () => void this.#catchUp();
+    stream.onopen = () => this.#hearAgain();
     stream.onerror = () => {
+      this.#isDeaf = true;
       if (stream.readyState === EventSource.CLOSED) this.#pollOn();
     };
     stream.addEventListener("update", (event) => this.#hear(tag, "update", event.data));
@@ -99,6 +103,7 @@ export class Feed {
     this.#stream = socket;
     socket.onopen = () => {
       for (const tag of this.view.words) socket.send(JSON.stringify({ type: "subscribe", stream: "hashtag", tag }));
+      this.#hearAgain();
     };
     socket.onmessage = ({ data }) => {
       const { stream, event, payload } = JSON.parse(data) as { stream?: string[]; event?: string; payload?: string };
@@ -106,6 +111,7 @@ export class Feed {
     };
     // Unlike an EventSource it does not connect again by itself.
     socket.onclose = () => {
+      this.#isDeaf = true;
       if (this.#stream === socket) setTimeout(() => this.#stream === socket && this.#listen(), POLL);
     };
     this.#pollOn();
@@ -116,9 +122,28 @@ export class Feed {
     void this.#catchUp();
   }
 
+  #hearAgain(): void {
+    void this.#catchUp();
+    if (this.#isDeaf) void this.#lookOver();
+    this.#isDeaf = false;
+  }
+
+  /** What went while nobody listened, among the newest. A post that is missing once may only be late. */
+  async #lookOver(doubted?: Set<string>): Promise<void> {
+    const page = await getPage(this.view.timeline({ limit: String(PAGE) })).catch(() => null);
+    const oldest = page?.posts.at(-1)?.created_at;
+    if (!page || !oldest) return;
+    const there = new Set(page.posts.map((post) => post.uri));
+    const isMissing = (post: Status) => post.created_at >= oldest && !there.has(post.uri);
+    const missing = [...this.state.pieces, this.state.waiting].flat().filter(isMissing);
+    if (doubted) for (const { id, uri } of missing) this.#edit(id, (post) => (post.uri === uri && doubted.has(uri) ? null : post));
+    else if (missing.length > 0) setTimeout(() => void this.#lookOver(new Set(missing.map((post) => post.uri))), DOUBT);
+  }
+
   #silence(): void {
     const stream = this.#stream;
     this.#stream = null;
+    if (stream) this.#isDeaf = true;
     stream?.close();
     clearInterval(this.#poll);
     this.#poll = undefined;

@@ -39,6 +39,7 @@ function Progress({ replay }: { replay: Replay }) {
       {isActive(replay) && <progress aria-label={`#${tag} to ${host}`} value={done} max={Math.max(estimated, done, 1)} />}{" "}
       <span class="words">
         {number.format(sent)} of about {number.format(Math.max(estimated - skipped, sent))} posts{skipped > 0 && `, ${number.format(skipped)} left out`}
+        {isActive(replay) && `; ${number.format(replay.per_minute)} a minute`}
       </span>
       {since && <span class="bad words"> fails since {age(new Date(since))}</span>}
       {reason && <bdi class="words"> {reason}</bdi>}
@@ -83,7 +84,6 @@ function Replays() {
           { head: "State", cell: (row) => <span class={row.state === "failed" ? "bad" : isActive(row) ? "warn" : ""}>{row.state}</span> },
           { head: "Progress", cell: (row) => <Progress replay={row} /> },
           { head: "Reaches", cell: (row) => row.oldest && row.newest && `${row.oldest.slice(0, 10)} to ${row.newest.slice(0, 10)}` },
-          { head: "A minute", cell: (row) => number.format(row.per_minute), right: true },
           { head: "Started", cell: (row) => age(new Date(row.started)) },
           actionColumn<Replay>(
             "Cancel",

@@ -164,6 +164,35 @@ test("combined hashtags are live: posts come, stay as long as one hashtag does, 
     await shown(both).waitFor({ state: "detached", timeout: 15_000 });
   }));
 
+for (const query of ["", "?any=leopard"]) {
+  test(`what is deleted while nobody looks at the tab is gone later (/tags/panther${query})`, () =>
+    visit({}, async (page) => {
+      const write = async (text) => (await control("/post", { domain: "elm.example", text: `${text} ${Date.now()} #panther` })).id;
+      const [older, gone, newer] = [await write("One"), await write("Two"), await write("Three")];
+      await page.clock.install();
+      await page.goto(`${tagPage("panther")}${query}`);
+      const shown = (uri) => page.locator(`article.post[data-uri="${uri}"]`);
+      for (const uri of [older, gone, newer]) await shown(uri).waitFor();
+      const turn = (hidden) =>
+        page.evaluate((is) => {
+          Object.defineProperty(document, "hidden", { value: is, configurable: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }, hidden);
+      await page.waitForTimeout(500); // until it listens
+      await turn(true);
+      await control("/delete", { id: gone });
+      await page.waitForTimeout(1000); // until the owners know
+      const checked = page.waitForResponse((response) => /timelines.*limit=40$/.test(response.url()));
+      await turn(false);
+      await (await checked).finished();
+      assert.equal(await shown(gone).count(), 1); // it may be late
+      await page.clock.fastForward(40_000);
+      await shown(gone).waitFor({ state: "detached", timeout: 10_000 });
+      for (const uri of [older, newer]) assert.equal(await shown(uri).count(), 1);
+      for (const uri of [older, newer]) await control("/delete", { id: uri });
+    }));
+}
+
 test("warnings hide posts, and images come only when wished", async () => {
   const page = await open(browser, world.node);
   await live(page, "silentsunday");
@@ -335,7 +364,7 @@ test("a list says what it would do before it is imported, and instances are kept
     };
     await preview("#domain,#severity\nspam.example,suspend\nscam.example,suspend\nloud.example,silence\n");
     await page.getByText("would block 2 more domains").waitFor();
-    await page.getByText("Lines that were not understood: 1").click();
+    await page.getByText("Left out of it: 1").click();
     await page.getByText("severity is silence").waitFor();
     assert.ok(await page.getByText("Nothing is blocked.").isVisible());
     assert.deepEqual(await violations(page), []);
@@ -352,7 +381,7 @@ test("a list says what it would do before it is imported, and instances are kept
     await page.getByLabel("Never").selectOption("send");
     await page.getByLabel("Other instance").fill("far.example");
     await page.getByRole("button", { name: "Keep apart" }).click();
-    await page.getByRole("row", { name: /oak\.example sends anything to far\.example/ }).waitFor();
+    await page.getByRole("row", { name: /oak\.example sends posts to far\.example/ }).waitFor();
     await page.getByRole("button", { name: "Lift what keeps oak.example and far.example apart" }).click();
     await page.getByText("No instances are kept apart.").waitFor();
   }));
@@ -373,7 +402,7 @@ test("histories under way show how far they are, and can be cancelled", () =>
     await administer(page, "Instances", world);
     const bar = page.getByRole("progressbar", { name: "#caturday to oak.example" });
     assert.deepEqual([await bar.getAttribute("value"), await bar.getAttribute("max")], ["40", "100"]);
-    await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out.*fails since 1h ago/ }).waitFor();
+    await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out; 60 a minute.*fails since 1h ago/ }).waitFor();
     await page.getByRole("row", { name: /elm\.example.*failed.*nothing could be sent for 7 days/ }).waitFor();
     assert.deepEqual(await violations(page), []);
     await picture(page, "admin-replays", { fullPage: true });
