@@ -164,10 +164,15 @@ interface Receipt {
   uri: string;
 }
 
+// Of the receipts, unless all are wished for.
+const FIRST = 10;
+
 const postColumn = { head: "Post", cell: (row: { uri: string }) => <bdi class="words">{row.uri}</bdi> };
 
 function Receipts() {
   const { data, problem } = useAsk<{ receipts: Receipt[] }>("/receipts", 10);
+  const [all, setAll] = useState(false);
+  const rows = data?.receipts;
   return (
     <>
       <h2>Latest receipts</h2>
@@ -175,7 +180,7 @@ function Receipts() {
       <Listing
         problem={problem}
         label="Latest receipts"
-        rows={data?.receipts}
+        rows={all ? rows : rows?.slice(0, FIRST)}
         empty="No owner has signed anything yet."
         columns={[
           hashtagColumn,
@@ -186,6 +191,13 @@ function Receipts() {
           { head: "Signed", cell: (row) => age(new Date(row.at)) },
         ]}
       />
+      {!all && rows && rows.length > FIRST && (
+        <p>
+          <button type="button" class="quiet" onClick={() => setAll(true)}>
+            Show {number.format(rows.length - FIRST)} more
+          </button>
+        </p>
+      )}
     </>
   );
 }

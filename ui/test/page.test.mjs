@@ -487,6 +487,9 @@ test("the latest receipts name post, hashtag and owner", () =>
     assert.match(owner, /^[a-z0-9.:-]+$/);
     assert.match(which, /^(relays|stores) it$/);
     assert.match(what, /^(added|removed)$/);
+    assert.equal(await rows.count(), 11);
+    await page.getByRole("button", { name: /^Show \d+ more$/ }).click();
+    await rows.nth(11).waitFor();
     assert.deepEqual(await violations(page), []);
   }));
 
