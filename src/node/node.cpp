@@ -117,7 +117,7 @@ struct Node::Parts {
             [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
             world.clock),
         overview(config, world.stores.relay, world.stores.history, world.stores.receipts, followers,
-                 subscriber, outbox, announcer, mailbox, world.clock),
+                 subscriber, outbox, announcer, mailbox, fasp_sharing, world.clock),
         logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 audit, heads, overview, logins, world.stores.relay, identity, world.log),

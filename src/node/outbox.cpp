@@ -144,7 +144,7 @@ Task<void> Outbox::wait_and_find_way(Items items) {
 }
 
 // Finds the owner of each item and queues it there; returns those without one.
-Task<Outbox::Items> Outbox::route(std::string, Items items) {
+Task<Outbox::Items> Outbox::route(std::string shard, Items items) {
   Items lost;
   for (Item& item : items) {
     ring::Membership& membership = rings_.of(item.pending->entry.ring);
@@ -152,6 +152,7 @@ Task<Outbox::Items> Outbox::route(std::string, Items items) {
     if (owner) {
       sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
     } else {
+      routing_.blame(shard, why_not(owner.error()));
       lost.push_back(std::move(item));
     }
   }

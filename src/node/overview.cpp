@@ -103,6 +103,8 @@ json::object Overview::queues() const {
   add("owner", outbox_.lanes());
   add("announcements", announcer_.lanes());
   add("letters", mailbox_.lanes());
+  add("look-ups", outbox_.look_ups());
+  add("fetches", fasp_sharing_.lanes());
   return {{"queues", head_of(std::move(queues), [](const json::value& i) {
              return std::pair(number_at(i, "failures"), number_at(i, "waiting"));
            })}};

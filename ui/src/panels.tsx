@@ -110,6 +110,8 @@ interface Queue {
   failing_since?: string;
 }
 
+const KINDS: Record<string, string> = { owner: "posts to owners", "look-ups": "posts whose owners are looked for", fetches: "posts that FASP servers tell of" };
+
 export function QueuesPanel() {
   const { data, problem } = useAsk<{ queues: Queue[] }>("/queues", 3);
   return (
@@ -121,8 +123,8 @@ export function QueuesPanel() {
         rows={data?.queues}
         empty="Nothing waits, and no host fails."
         columns={[
-          { head: "What", cell: (row) => (row.kind === "owner" ? "posts to owners" : row.kind) },
-          { head: "Where", cell: (row) => row.destination },
+          { head: "What", cell: (row) => KINDS[row.kind] ?? row.kind },
+          { head: "Where", cell: (row) => (row.kind === "look-ups" ? `part ${row.destination} of the ring` : row.destination) },
           { head: "Waiting", cell: (row) => number.format(row.waiting), right: true },
           { head: "Failures in a row", cell: (row) => <span class={row.failures > 0 ? "bad" : ""}>{row.failures}</span>, right: true },
           { head: "The last because of", cell: (row) => <bdi class="words">{row.reason}</bdi> },
