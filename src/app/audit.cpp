@@ -126,9 +126,19 @@ struct TakeDownOptions {
   std::string tag;
   std::string uri;
   std::string reason;
+  bool undo = false;
 };
 
+int undo_take_down(const TakeDownOptions& options) {
+  const json::object request = {{"tag", options.tag}, {"uri", options.uri}};
+  const Result<json::object> answer = ask_node(options.control, "POST", "/takedown/undo", request);
+  if (!answer) return report(answer.error());
+  fmt::print("{}\n", options.control.json ? json::serialize(*answer) : "shown here again");
+  return kExitOk;
+}
+
 int take_down(const TakeDownOptions& options) {
+  if (options.undo) return undo_take_down(options);
   const json::object request = {{"tag", options.tag}, {"uri", options.uri}, {"reason", options.reason}};
   const Result<json::object> answer = ask_node(options.control, "POST", "/takedown", request);
   if (!answer) return report(answer.error());
@@ -148,7 +158,7 @@ void add_audit(CLI::App& app, int& status) {
   command->add_option("--out", options->out, "Folder for the evidence, a file for each omission")
       ->capture_default_str();
   command->add_option("--verify", options->verify, "Check a file of evidence, without any node");
-  command->add_flag("--last", options->last, "Show the last audits that the node made since its start");
+  command->add_flag("--last", options->last, "Show the last audits that the node made");
   add_control_options(*command, options->control);
   command->footer(
       "Exit code 0: nothing was omitted; 1: something was, or the audit failed. Of --verify 0: the file "
@@ -173,11 +183,14 @@ void add_takedown(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("takedown", "Take a post out of the history that this node shows");
   command->add_option("tag", options->tag, "The hashtag, with or without #")->required();
   command->add_option("uri", options->uri, "The post")->required();
-  command->add_option("--reason", options->reason, "Why: signed, and shown to everybody who audits")
-      ->required();
+  auto* reason =
+      command->add_option("--reason", options->reason, "Why: signed, and shown to everybody who audits");
+  auto* undo = command->add_flag("--undo", options->undo, "Show a post again that was taken down");
+  reason->excludes(undo);
   add_control_options(*command, options->control);
   command->footer(
-      "Example:\n  tagring takedown '#caturday' https://example.org/p/1 --reason 'court order 7 O 12/26'");
+      "Example:\n  tagring takedown '#caturday' https://example.org/p/1 --reason 'court order 7 O 12/26'\n"
+      "  tagring takedown '#caturday' https://example.org/p/1 --undo");
   command->callback([options, &status] { status = take_down(*options); });
 }
 

@@ -36,6 +36,7 @@ int print_effect(const Options& options, const Result<json::object>& answer, con
       if (item.is_string()) fmt::print("  {} {}\n", text, std::string_view(item.get_string()));
     });
   };
+  print_all("lifted", options.preview ? "would lift the block of" : "lifted the block of");
   print_all("followers", options.preview ? "would lose the follower" : "lost the follower");
   print_all("instances", options.preview ? "would drop the instance" : "dropped the instance");
   print_all("skipped", "passed over");

@@ -48,7 +48,8 @@ void add_show(CLI::App& app, int& status) {
       "show", "Show what the administrator's page does: subscriptions, queues, storage, …");
   command->add_option("what", *what, "Which list")
       ->required()
-      ->check(CLI::IsMember({"subscriptions", "followers", "queues", "storage", "settings", "takedowns"}));
+      ->check(CLI::IsMember(
+          {"subscriptions", "followers", "queues", "storage", "receipts", "settings", "takedowns"}));
   add_control_options(*command, *options);
   command->footer("Example:\n  tagring show queues");
   command->callback([options, what, &status] { status = show(*options, *what); });

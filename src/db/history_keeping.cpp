@@ -55,6 +55,12 @@ Result<void> mark_taken_down(Connection& db, const TakeDown& notice) {
   return {};
 }
 
+Result<void> erase_notice(Connection& db, const std::string& tag, const std::string& uri) {
+  TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", tag,
+                  Blob{octets_of(storage::post_id(uri))}));
+  return {};
+}
+
 // A notice goes with the last copy of its post.
 Result<void> drop_notice(Connection& db, const std::string& name, const std::string& uri) {
   TRY(const storage::Shelf gone, storage::Shelf::parse(name));
@@ -63,9 +69,22 @@ Result<void> drop_notice(Connection& db, const std::string& name, const std::str
     TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
     if (place) return {};
   }
-  TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", gone.tag,
-                  Blob{octets_of(storage::post_id(uri))}));
-  return {};
+  return erase_notice(db, gone.tag, uri);
+}
+
+// Digests counted it as live all the time.
+Result<void> show_again(Connection& db, const std::string& tag, const std::string& uri) {
+  TRY(const std::set<std::string> hidden, history_rows::taken_down(db, tag));
+  if (!hidden.contains(octets_of(storage::post_id(uri))))
+    return fail(ErrorCode::kNotFound, uri + " was not taken down from #" + tag + " here");
+  TRY(const std::vector<TagRow> shelves, shelves_of(db, tag));
+  for (const TagRow& shelf : shelves) {
+    TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
+    if (!place || !place->taken_down) continue;
+    TRY_VOID(db.run("UPDATE history SET removed = 0 WHERE tag = ? AND published = ? AND tie = ?", shelf.id,
+                    place->published, place->tie));
+  }
+  return erase_notice(db, tag, uri);
 }
 
 // --- letting go ----------------------------------------------------------------------------------------
@@ -201,6 +220,11 @@ Task<Result<Bucket>> SqliteHistoryStore::bucket(std::string tag, std::int64_t ho
 Task<Result<void>> SqliteHistoryStore::take_down(TakeDown notice) {
   return database_.write(
       [notice = std::move(notice)](Connection& db) { return mark_taken_down(db, notice); });
+}
+
+Task<Result<void>> SqliteHistoryStore::undo_take_down(std::string tag, std::string uri) {
+  return database_.write(
+      [tag = std::move(tag), uri = std::move(uri)](Connection& db) { return show_again(db, tag, uri); });
 }
 
 Task<Result<std::optional<TakeDown>>> SqliteHistoryStore::take_down_of(std::string tag, crypto::Hash256 id) {

@@ -35,6 +35,7 @@ class SqliteHistoryStore : public storage::HistoryStore {
   Task<Result<void>> take_down(storage::TakeDown notice) override;
   Task<Result<std::optional<storage::TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) override;
   Task<Result<std::vector<storage::TakeDown>>> take_downs() override;
+  Task<Result<void>> undo_take_down(std::string tag, std::string uri) override;
   Task<Result<std::vector<Span>>> spans(std::optional<RingId> after, std::size_t limit) override;
   Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) override;
   Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;

@@ -114,4 +114,39 @@ Task<Result<storage::ReceiptStore::Totals>> SqliteReceiptStore::totals() {
   });
 }
 
+Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::latest(std::size_t items) {
+  return database_.read([items](Connection& db) -> Result<std::vector<KeptReceipt>> {
+    std::vector<KeptReceipt> found;
+    Statement row = db.query(
+        "SELECT r.id, k.pem, r.receipt, r.items FROM receipts r JOIN receipt_keys k ON k.id = r.key"
+        " ORDER BY r.id DESC");
+    for (std::size_t count = 0; count < items; count += found.back().items.size()) {
+      TRY(const bool more, row.step());
+      if (!more) break;
+      TRY(found.emplace_back(), receipt_at(row));
+    }
+    return found;
+  });
+}
+
+Task<Result<void>> SqliteReceiptStore::keep_audit(std::string report, std::size_t count) {
+  return database_.write([report = std::move(report), count](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT INTO audits(report) VALUES(?)", report));
+    TRY_VOID(db.run("DELETE FROM audits WHERE id <= (SELECT max(id) FROM audits) - ?", count));
+    return {};
+  });
+}
+
+Task<Result<std::vector<std::string>>> SqliteReceiptStore::audits() {
+  return database_.read([](Connection& db) -> Result<std::vector<std::string>> {
+    std::vector<std::string> reports;
+    Statement row = db.query("SELECT report FROM audits ORDER BY id DESC");
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return reports;
+      reports.push_back(row.text(0));
+    }
+  });
+}
+
 }  // namespace tagring::db

@@ -15,6 +15,9 @@ class SqliteReceiptStore final : public storage::ReceiptStore {
   Task<Result<std::vector<storage::KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
                                                            std::size_t limit) override;
   Task<Result<Totals>> totals() override;
+  Task<Result<std::vector<storage::KeptReceipt>>> latest(std::size_t items) override;
+  Task<Result<void>> keep_audit(std::string report, std::size_t count) override;
+  Task<Result<std::vector<std::string>>> audits() override;
 
  private:
   Database& database_;

@@ -180,7 +180,12 @@ CREATE TABLE history_sets(
 ALTER TABLE history_tags ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3};
+constexpr const char* kVersion4 = R"sql(
+-- The reports of the last audits, as JSON; greater for later ones.
+CREATE TABLE audits(id INTEGER PRIMARY KEY, report TEXT NOT NULL) STRICT;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -218,12 +218,17 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);
-    if (!refusals) co_return items;  // both kinds again: what was taken is known there
+    if (!refusals) {
+      lanes_.blame(inbox, why_not(refusals.error()));
+      co_return items;  // both kinds again: what was taken is known there
+    }
     std::set<std::pair<std::string, std::string>> later;
     for (const Item& item : batch) on_relayed(item->entry.event.tag, octets);
     for (const Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kDenied) on_lost_follower(refusal.tag, inbox);
-      if (refusal.error.code == ErrorCode::kBusy) later.emplace(refusal.uri, refusal.tag);
+      if (refusal.error.code != ErrorCode::kBusy) continue;
+      later.emplace(refusal.uri, refusal.tag);
+      lanes_.blame(inbox, why_not(refusal.error));
     }
     std::ranges::copy_if(batch, std::back_inserter(again), [&](const Item& item) {
       return later.contains({item->entry.event.uri, item->entry.event.tag});
@@ -255,6 +260,7 @@ Task<Announcer::Items> Announcer::send_to_fasp_server(std::string inbox, Items i
       if (is_gone(response)) {
         on_lost_follower(about.first, inbox);
       } else if (!was_accepted(response) && !was_refused(response)) {
+        lanes_.blame(inbox, why_not(response));
         std::erase_if(items, [&](const Item& item) { return !left.contains(item); });
         co_return items;
       }
@@ -289,6 +295,7 @@ Task<Announcer::Items> Announcer::send_to_people(std::string inbox, Items items)
       continue;
     }
     if (was_accepted(response) || was_refused(response)) continue;
+    lanes_.blame(inbox, why_not(response));
     co_return Items(items.begin() + static_cast<std::ptrdiff_t>(i), items.end());
   }
   co_return Items();

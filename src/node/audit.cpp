@@ -424,14 +424,23 @@ Task<Result<json::object>> Audit::of(Tag tag) {
     if (!of.error.empty()) line["error"] = of.error;
     owners.push_back(std::move(line));
   }
-  last_.push_front({{"tag", tag.canonical()},
-                    {"at", to_rfc3339(clock_.wall_now())},
-                    {"posts", posts.size()},
-                    {"receipts", report.receipts},
-                    {"owners", std::move(owners)},
-                    {"findings", std::move(report.findings)}});
+  json::object told = {{"tag", tag.canonical()},      {"at", to_rfc3339(clock_.wall_now())},
+                       {"posts", posts.size()},       {"receipts", report.receipts},
+                       {"owners", std::move(owners)}, {"findings", std::move(report.findings)}};
+  last_.push_front(told);
   if (last_.size() > kRememberedMax) last_.pop_back();
-  co_return last_.front();
+  // If it fails, the report is lost at a restart.
+  co_await reports_.keep_audit(json::serialize(told), kRememberedMax);
+  co_return told;
+}
+
+Task<Result<void>> Audit::load() {
+  CO_TRY(const std::vector<std::string> reports, co_await reports_.audits());
+  for (const std::string& text : reports) {
+    CO_TRY(json::object report, json::parse_object(text));
+    last_.push_back(std::move(report));
+  }
+  co_return Result<void>();
 }
 
 }  // namespace tagring::node

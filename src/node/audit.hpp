@@ -18,7 +18,7 @@ namespace tagring::node {
 class Audit {
  public:
   Audit(Receipts& receipts, HistoryService& history, StorageSets& sets, relay::Store& store, Actors& actors,
-        HttpClient& http, const Notary& notary, Clock& clock)
+        HttpClient& http, const Notary& notary, storage::ReceiptStore& reports, Clock& clock)
       : receipts_(receipts),
         history_(history),
         sets_(sets),
@@ -26,6 +26,7 @@ class Audit {
         actors_(actors),
         http_(http),
         notary_(notary),
+        reports_(reports),
         clock_(clock) {}
 
   // What a relay took shorter ago may still be on its way to the storage owners.
@@ -33,7 +34,9 @@ class Audit {
 
   // {"tag", "at", "posts", "receipts", "owners": […], "findings": […]}; docs/audit.md has the members.
   [[nodiscard]] Task<Result<json::object>> of(Tag tag);
-  // The last reports since the start, the latest first.
+  // Reads the last reports, once at the start.
+  [[nodiscard]] Task<Result<void>> load();
+  // These, the latest first.
   static constexpr std::size_t kRememberedMax = 10;
   [[nodiscard]] const std::deque<json::object>& last() const { return last_; }
 
@@ -98,6 +101,7 @@ class Audit {
   Actors& actors_;
   HttpClient& http_;
   const Notary& notary_;
+  storage::ReceiptStore& reports_;
   Clock& clock_;
   std::deque<json::object> last_;
 };

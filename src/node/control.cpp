@@ -126,6 +126,7 @@ Task<HttpResponse> Control::change(std::string path, json::object request) {
     co_return done ? answer_json(*done) : error_response(done.error());
   }
   if (path == "/takedown") co_return co_await take_down(std::move(request));
+  if (path == "/takedown/undo") co_return co_await undo_take_down(std::move(request));
   if (path == "/instances/permit") co_return co_await permit(host, std::move(request));
   if (path == "/instances/replay") co_return co_await replay(host, std::move(request));
   if (path == "/instances/cancel-replay") co_return co_await cancel_replay(host, std::move(request));
@@ -286,6 +287,15 @@ Task<HttpResponse> Control::take_down(json::object request) {
   const auto notice = co_await heads_.take_down(*tag, json::get_string(request, "uri").value_or(""),
                                                 json::get_string(request, "reason").value_or(""));
   co_return notice ? answer_json(storage::to_json(*notice)) : error_response(notice.error());
+}
+
+Task<HttpResponse> Control::undo_take_down(json::object request) {
+  const Result<Tag> tag = Tag::parse(json::get_string(request, "tag").value_or(""));
+  if (!tag) co_return error_response(tag.error());
+  const std::string uri = json::get_string(request, "uri").value_or("");
+  const Result<void> done = co_await heads_.undo_take_down(*tag, uri);
+  if (!done) co_return error_response(done.error());
+  co_return answer_json({{"tag", tag->canonical()}, {"uri", uri}, {"undone", true}});
 }
 
 Task<HttpResponse> Control::subscribe(std::vector<std::string> tags, bool on) {

@@ -26,6 +26,7 @@
 //   GET  /audits                        {"audits": […]}: the last of them
 //   GET  /takedowns                     {"takedowns": […]}, the latest first
 //   POST /takedown    {"tag", "uri", "reason"}  a post that this node shall show no more
+//   POST /takedown/undo {"tag", "uri"}  shows it again
 //   POST /login                         opens a session at the web page: {"url", "seconds"}
 //   POST /logout                        ends all of them
 //   POST /leave                         hands over and leaves both rings
@@ -81,6 +82,7 @@ class Control {
   Task<HttpResponse> owners(std::string query);
   Task<HttpResponse> audit(std::string query);
   Task<HttpResponse> take_down(json::object request);
+  Task<HttpResponse> undo_take_down(json::object request);
   Task<HttpResponse> change(std::string path, json::object request);
   Task<HttpResponse> subscribe(std::vector<std::string> tags, bool on);
   Task<HttpResponse> subscribe_instance(std::string host, std::vector<std::string> tags, bool on);

@@ -1,17 +1,20 @@
 #include "node/courier.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
 #include "fediverse/signature.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
+#include "home/html.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
 namespace {
 constexpr Duration kTimeout = std::chrono::seconds(20);
 constexpr int kRedirectsMax = 3;
+constexpr std::size_t kReasonMax = 300;  // octets
 constexpr const char* kAccept =
     "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
 }  // namespace
@@ -93,6 +96,16 @@ Task<Result<std::string>> Courier::fetch_body(std::string url) {
     co_return std::move(response.body);
   }
   co_return fail(ErrorCode::kInvalid, url + ": too many redirects");
+}
+
+std::string why_not(const Error& error) {
+  std::string line(home::cut_utf8(error.message.empty() ? to_string(error.code) : error.message, kReasonMax));
+  std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return line;
+}
+
+std::string why_not(const Result<HttpResponse>& response) {
+  return why_not(response ? ring::decode_error(response->status, response->body) : response.error());
 }
 
 }  // namespace tagring::node

@@ -65,4 +65,9 @@ inline bool was_refused(const Result<HttpResponse>& response) {
          response->status != 425 && response->status != 429;
 }
 
+// Why something was not taken, in a line for the administrator: what strangers wrote is cut, and has no
+// control characters.
+std::string why_not(const Error& error);
+std::string why_not(const Result<HttpResponse>& response);
+
 }  // namespace tagring::node

@@ -52,8 +52,9 @@ FaspSharing::FaspSharing(FaspServers& servers, relay::FaspStore& store, Publishe
       blocks_(blocks),
       clock_(clock),
       log_(log),
-      lanes_(clock, executor, rng, lane_options(),
-             [this](std::string, Items items) { return look_at_all(std::move(items)); }),
+      lanes_(
+          clock, executor, rng, lane_options(),
+          [this](std::string host, Items items) { return look_at_all(std::move(host), std::move(items)); }),
       tasks_(executor) {}
 
 Task<Result<void>> FaspSharing::load() {
@@ -148,7 +149,7 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
 
 // --- looking at what was announced -------------------------------------------------------------------------
 
-Task<FaspSharing::Items> FaspSharing::look_at_all(Items items) {
+Task<FaspSharing::Items> FaspSharing::look_at_all(std::string host, Items items) {
   Items again;
   unsigned failures = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -161,6 +162,7 @@ Task<FaspSharing::Items> FaspSharing::look_at_all(Items items) {
                        clock_.wall_now() - items[i].news.since < kNewsLifetime;
     failures = !seen && may_pass(seen.error()) ? failures + 1 : 0;
     if (later) {
+      lanes_.blame(host, why_not(seen.error()));
       again.push_back(items[i]);
     } else {
       co_await finish(items[i]);

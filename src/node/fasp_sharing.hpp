@@ -51,6 +51,8 @@ class FaspSharing {
 
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // Of what is to be fetched, by host.
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return lanes_.status(); }
 
  private:
   struct Item {
@@ -60,7 +62,7 @@ class FaspSharing {
   using Items = std::vector<Item>;
 
   void push(relay::FaspNews news);
-  Task<Items> look_at_all(Items items);
+  Task<Items> look_at_all(std::string host, Items items);
   Task<Result<void>> look_at(Item item);
   Task<Result<void>> look_at_news(relay::FaspNews news);
   Task<Result<void>> check(std::string uri);

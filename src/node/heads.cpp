@@ -167,8 +167,7 @@ Task<Result<storage::TakeDown>> Heads::take_down(Tag tag, std::string uri, std::
       notary_.network(), notary_.actor(), tag.canonical(), std::move(uri), std::move(reason), at, {}};
   notice.signature = co_await notary_.sign(notice.signed_text());
   CO_TRY_VOID(co_await history_.take_down(notice));
-  buckets_.clear();
-  cached_ = 0;
+  forget_heads();
   taken_down_.emplace(notice.tag, notice.uri);
   std::vector<std::pair<std::string, std::string>> places;
   for (const unsigned slot : slots_of_set(sets_.copies(), sets_.of(notice.tag).reach))
@@ -181,6 +180,19 @@ Task<Result<storage::TakeDown>> Heads::take_down(Tag tag, std::string uri, std::
     break;
   }
   co_return notice;
+}
+
+// Digests do not tell what is taken down from what is not.
+void Heads::forget_heads() {
+  buckets_.clear();
+  cached_ = 0;
+}
+
+Task<Result<void>> Heads::undo_take_down(Tag tag, std::string uri) {
+  CO_TRY_VOID(co_await history_.undo_take_down(tag.canonical(), uri));
+  forget_heads();
+  taken_down_.erase({tag.canonical(), uri});
+  co_return Result<void>();
 }
 
 Task<Result<void>> Heads::load() {

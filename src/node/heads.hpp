@@ -30,6 +30,8 @@ class Heads {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Shows the post under that hashtag to nobody any more, whoever else has it; auditors find the reason here.
   [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
+  // Shows it again. The heads from then on say that it is there: nothing more needs to be signed.
+  [[nodiscard]] Task<Result<void>> undo_take_down(Tag tag, std::string uri);
   // What was taken down, once at the start.
   [[nodiscard]] Task<Result<void>> load();
   [[nodiscard]] bool is_taken_down(const std::string& tag, const std::string& uri) const {
@@ -54,6 +56,7 @@ class Heads {
   Task<Result<BucketPtr>> read(storage::Shelf shelf, std::int64_t hour, storage::HourDigest digest);
   Task<Result<json::object>> prove(storage::Shelf shelf, std::int64_t hour, std::vector<crypto::Hash256> ids);
 
+  void forget_heads();
   Task<HttpResponse> refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids);
 
   storage::HistoryStore& history_;

@@ -42,8 +42,10 @@ Task<Mailbox::Letters> Mailbox::deliver(std::string inbox, Letters letters) {
     const Result<HttpResponse> response =
         co_await courier_.deliver_as(letters[i].actor, inbox, letters[i].body);
     const bool given_up = clock_.wall_now() - letters[i].written > kLifetime;
-    if (!was_accepted(response) && !was_refused(response) && !given_up)
+    if (!was_accepted(response) && !was_refused(response) && !given_up) {
+      lanes_.blame(inbox, why_not(response));
       co_return Letters(letters.begin() + static_cast<std::ptrdiff_t>(i), letters.end());
+    }
     // If this fails, the letter goes out once more after a restart.
     co_await store_.drop_letter(letters[i].seq);
   }

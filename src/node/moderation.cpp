@@ -97,24 +97,39 @@ Task<Result<void>> Moderation::separate(relay::Separation separation, bool on) {
   co_return Result<void>();
 }
 
-Task<Result<Moderation::Effect>> Moderation::import(fediverse::Blocklist list, std::string source) {
-  std::vector<Block> blocks;
+Moderation::Plan Moderation::plan(fediverse::Blocklist list, const std::string& source) const {
+  Plan plan;
   for (fediverse::BlockedDomain& entry : list.domains)
-    blocks.push_back({BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}});
-  const relay::Blocks coming = of(blocks);
-  std::vector<std::pair<BlockKind, std::string>> lifted;
+    plan.blocks.push_back({BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}});
+  const relay::Blocks coming = of(plan.blocks);
   for (const Block& block : blocks_.all()) {
-    const bool stays = block.source != source || coming.find(block.kind, block.what) != nullptr;
-    if (!stays) lifted.emplace_back(block.kind, block.what);
+    if (block.source == source && coming.find(block.kind, block.what) == nullptr)
+      plan.lifted.push_back(block.what);
   }
   // What the administrator blocked himself stays his.
-  std::erase_if(blocks, [this](const Block& block) {
+  std::erase_if(plan.blocks, [this](const Block& block) {
     const Block* present = blocks_.find(block.kind, block.what);
     return present != nullptr && present->source == "admin";
   });
+  return plan;
+}
+
+Moderation::Effect Moderation::preview_import(fediverse::Blocklist list, const std::string& source) const {
+  Plan planned = plan(std::move(list), source);
+  Effect effect = preview(planned.blocks);
+  effect.lifted = std::move(planned.lifted);
+  return effect;
+}
+
+Task<Result<Moderation::Effect>> Moderation::import(fediverse::Blocklist list, std::string source) {
+  Plan planned = plan(std::move(list), source);
+  std::vector<std::pair<BlockKind, std::string>> lifted;
+  for (const std::string& domain : planned.lifted) lifted.emplace_back(BlockKind::kDomain, domain);
   CO_TRY_VOID(co_await store_.drop_blocks(lifted));
   for (const auto& [kind, what] : lifted) blocks_.remove(kind, what);
-  co_return co_await block(std::move(blocks));
+  CO_TRY(Effect effect, co_await block(std::move(planned.blocks)));
+  effect.lifted = std::move(planned.lifted);
+  co_return effect;
 }
 
 }  // namespace tagring::node

@@ -46,6 +46,7 @@ class Moderation {
     std::size_t known = 0;
     std::vector<std::string> followers;  // actors that are removed
     std::vector<std::string> instances;  // hosts whose use of this node as a relay ends
+    std::vector<std::string> lifted;     // domains that a list had before, and has not any more
   };
   [[nodiscard]] Effect preview(const std::vector<relay::Block>& blocks) const;
   // Durable when it completes. Followers and instances that fall under a block go.
@@ -54,8 +55,15 @@ class Moderation {
   [[nodiscard]] Task<Result<void>> separate(relay::Separation separation, bool on);
   // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted.
   [[nodiscard]] Task<Result<Effect>> import(fediverse::Blocklist list, std::string source);
+  [[nodiscard]] Effect preview_import(fediverse::Blocklist list, const std::string& source) const;
 
  private:
+  struct Plan {
+    std::vector<relay::Block> blocks;
+    std::vector<std::string> lifted;
+  };
+  [[nodiscard]] Plan plan(fediverse::Blocklist list, const std::string& source) const;
+
   Options options_;
   relay::BlockStore& store_;
   relay::Blocks& blocks_;

@@ -48,6 +48,7 @@ Result<relay::Block> block_in(const json::object& request) {
 json::object to_json(const Moderation::Effect& effect) {
   return {{"fresh", effect.fresh},
           {"known", effect.known},
+          {"lifted", json::array(effect.lifted.begin(), effect.lifted.end())},
           {"followers", json::array(effect.followers.begin(), effect.followers.end())},
           {"instances", json::array(effect.instances.begin(), effect.instances.end())}};
 }
@@ -101,10 +102,7 @@ Task<Result<json::object>> ModerationControl::import(json::object request) {
   const json::value* preview = json::find(request, "preview");
   json::object result;
   if (preview != nullptr && preview->is_bool() && preview->get_bool()) {
-    std::vector<relay::Block> blocks;
-    for (const fediverse::BlockedDomain& entry : list.domains)
-      blocks.push_back({BlockKind::kDomain, entry.domain, entry.reason, source, {}});
-    result = to_json(moderation_.preview(blocks));
+    result = to_json(moderation_.preview_import(std::move(list), source));
   } else {
     CO_TRY(const Moderation::Effect effect, co_await moderation_.import(std::move(list), source));
     result = to_json(effect);

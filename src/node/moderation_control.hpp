@@ -8,7 +8,8 @@
 //   POST /separations/add         {"host", "other", "direction": "receive" | "send"}: an instance never gets
 //   POST /separations/remove      anything of another, or never sends it anything
 //
-// What falls under a new block, or would, is in the answer: {"fresh", "known", "followers", "instances"}.
+// What falls under a new block, or would, is in the answer: {"fresh", "known", "lifted", "followers",
+// "instances"}, and of a list "skipped": what was not understood.
 #pragma once
 
 #include "base/json.hpp"

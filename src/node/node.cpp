@@ -90,7 +90,8 @@ struct Node::Parts {
         balancer(balancer_options(config), saved_places(config, world), world.save_places, rings, loads,
                  world.clock, world.executor, rng.fork(), world.log),
         history(world.stores.history, rings, stores, world.http, world.clock, config.relay_replicas),
-        audit(receipts, history, stores, world.stores.relay, actors, world.http, notary, world.clock),
+        audit(receipts, history, stores, world.stores.relay, actors, world.http, notary,
+              world.stores.receipts, world.clock),
         replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts},
                  world.stores.replays, instances, history, courier, blocks, identity, world.clock,
                  world.executor, rng.fork(), world.log),
@@ -118,7 +119,7 @@ struct Node::Parts {
             [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
             world.clock),
         overview(config, world.stores.relay, world.stores.history, world.stores.receipts, followers,
-                 subscriber, outbox, announcer, mailbox, world.clock),
+                 subscriber, outbox, announcer, mailbox, fasp_sharing, world.clock),
         logins(world.clock),
         control(rings, history, subscriber, instances, moderation, sync, tag_sources, replayer, fasp_control,
                 audit, heads, overview, logins, world.stores.relay, identity, world.log),
@@ -286,6 +287,7 @@ Task<Result<void>> Node::Parts::load() {
   CO_TRY_VOID(co_await instances.load());
   CO_TRY_VOID(co_await moderation.load());
   CO_TRY_VOID(co_await heads.load());
+  CO_TRY_VOID(co_await audit.load());
   std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) {
     instances.note(f);
     fasp_hashtags.note(f);

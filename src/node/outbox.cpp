@@ -144,7 +144,7 @@ Task<void> Outbox::wait_and_find_way(Items items) {
 }
 
 // Finds the owner of each item and queues it there; returns those without one.
-Task<Outbox::Items> Outbox::route(std::string, Items items) {
+Task<Outbox::Items> Outbox::route(std::string shard, Items items) {
   Items lost;
   for (Item& item : items) {
     ring::Membership& membership = rings_.of(item.pending->entry.ring);
@@ -152,6 +152,7 @@ Task<Outbox::Items> Outbox::route(std::string, Items items) {
     if (owner) {
       sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
     } else {
+      routing_.blame(shard, why_not(owner.error()));
       lost.push_back(std::move(item));
     }
   }
@@ -178,6 +179,7 @@ Task<Outbox::Items> Outbox::send(std::string destination, Items items) {
       co_await settle(to.origin, std::move(batch), std::move(*refusals), &again);
       continue;
     }
+    sending_.blame(destination, why_not(refusals.error()));
     // Not reached. Perhaps it is gone: look its keys up anew, and come back here only if it still owns them.
     for (Item& item : batch) {
       ring::Membership& membership = rings_.of(to.ring);
@@ -241,16 +243,20 @@ Task<Result<void>> Outbox::hand_out(Ring ring, std::vector<relay::TagEvent> even
 
 // Acknowledges what was taken; queues the rest again where it belongs.
 Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again) {
-  std::map<std::pair<std::string, std::string>, ErrorCode> refused;
+  std::map<std::pair<std::string, std::string>, Error> refused;
   for (Refusal& refusal : refusals)
-    refused[{std::move(refusal.uri), std::move(refusal.tag)}] = refusal.error.code;
+    refused.insert_or_assign({std::move(refusal.uri), std::move(refusal.tag)}, std::move(refusal.error));
+  const auto send_again = [&](Item item, const Error& why) {
+    sending_.blame(to_text(item.pending->entry.ring, origin), why_not(why));
+    again->push_back(std::move(item));
+  };
   std::map<std::uint64_t, std::uint32_t> done;
   Items later;
   Items taken;
   for (Item& item : items) {
     const relay::TagEvent& event = item.pending->entry.event;
     const auto refusal = refused.find({event.uri, event.tag});
-    if (refusal != refused.end() && refusal->second == ErrorCode::kNotOwner) {
+    if (refusal != refused.end() && refusal->second.code == ErrorCode::kNotOwner) {
       if (item.pending->entry.ring == Ring::kStorage) stores_.doubt(event.tag);
       rings_.of(item.pending->entry.ring).forget_route(position(item));
       const Result<ring::Owner> owner =
@@ -262,13 +268,13 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
         item.moved = true;
         sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
       } else {
-        again->push_back(std::move(item));
+        send_again(std::move(item), refusal->second);
       }
-    } else if (refusal != refused.end() && refusal->second == ErrorCode::kUnavailable &&
+    } else if (refusal != refused.end() && refusal->second.code == ErrorCode::kUnavailable &&
                item.pending->entry.ring == Ring::kRelay) {
       later.push_back(std::move(item));  // overloaded
-    } else if (refusal != refused.end() && !is_final(refusal->second)) {
-      again->push_back(std::move(item));
+    } else if (refusal != refused.end() && !is_final(refusal->second.code)) {
+      send_again(std::move(item), refusal->second);
     } else if (item.pending->entry.ring == Ring::kStorage && item.shelves + 1 < shelves_of(item).size()) {
       ++item.shelves;
       item.moved = false;
@@ -289,6 +295,7 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
   const Result<void> saved = co_await store_.acknowledge(done);
   if (!saved) {
     // Is sent again, and known there. Otherwise it would be owed until a restart.
+    sending_.blame(to_text(taken.front().pending->entry.ring, origin), why_not(saved.error()));
     std::ranges::move(taken, std::back_inserter(*again));
     co_return;
   }

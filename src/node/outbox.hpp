@@ -58,6 +58,8 @@ class Outbox {
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
   // By ring and owner: "relay https://owner".
   [[nodiscard]] std::map<std::string, relay::LaneStatus> lanes() const { return sending_.status(); }
+  // Of what waits until its owner is found, by a number.
+  [[nodiscard]] std::map<std::string, relay::LaneStatus> look_ups() const { return routing_.status(); }
 
  private:
   struct Pending {

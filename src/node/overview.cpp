@@ -26,6 +26,7 @@ json::array head_of(json::array items, Rank rank) {
 Task<std::optional<Result<json::object>>> Overview::answer(std::string path) {
   if (path == "/subscriptions") co_return co_await subscriptions();
   if (path == "/storage") co_return co_await storage();
+  if (path == "/receipts") co_return co_await receipts();
   if (path == "/followers") co_return followers();
   if (path == "/queues") co_return queues();
   if (path == "/settings") co_return json::object{{"settings", describe_settings(config_)}};
@@ -88,15 +89,22 @@ json::object Overview::queues() const {
   json::array queues;
   const auto add = [&queues](std::string_view kind, const std::map<std::string, relay::LaneStatus>& lanes) {
     for (const auto& [destination, lane] : lanes) {
-      queues.push_back(json::object{{"kind", kind},
-                                    {"destination", destination},
-                                    {"waiting", lane.waiting},
-                                    {"failures", lane.failures}});
+      json::object item = {{"kind", kind},
+                           {"destination", destination},
+                           {"waiting", lane.waiting},
+                           {"failures", lane.failures}};
+      if (lane.failures > 0) {
+        item["reason"] = lane.reason;
+        item["failing_since"] = to_rfc3339(lane.failing_since);
+      }
+      queues.push_back(std::move(item));
     }
   };
   add("owner", outbox_.lanes());
   add("announcements", announcer_.lanes());
   add("letters", mailbox_.lanes());
+  add("look-ups", outbox_.look_ups());
+  add("fetches", fasp_sharing_.lanes());
   return {{"queues", head_of(std::move(queues), [](const json::value& i) {
              return std::pair(number_at(i, "failures"), number_at(i, "waiting"));
            })}};
@@ -114,6 +122,25 @@ Task<Result<json::object>> Overview::storage() {
                                {"keep_days", config_.keep_days},
                                {"let_go", totals.let_go}}},
       {"receipts", json::object{{"batches", receipts.batches}, {"octets", receipts.octets}}}};
+}
+
+// A row for each post of a batch: which of the two rings took it, and of how many the batch was.
+Task<Result<json::object>> Overview::receipts() {
+  CO_TRY(const std::vector<storage::KeptReceipt> kept, co_await receipts_.latest(kListMax));
+  json::array rows;
+  for (const storage::KeptReceipt& one : kept) {
+    for (const storage::TakenItem& item : one.items) {
+      if (rows.size() == kListMax) break;
+      rows.push_back(json::object{{"at", to_rfc3339(one.receipt.at)},
+                                  {"owner", origin_of(one.receipt.actor)},
+                                  {"ring", storage::ring_name(one.receipt.ring)},
+                                  {"op", item.removal ? "remove" : "add"},
+                                  {"tag", item.tag},
+                                  {"uri", item.uri},
+                                  {"batch", one.items.size()}});
+    }
+  }
+  co_return json::object{{"receipts", std::move(rows)}};
 }
 
 }  // namespace tagring::node

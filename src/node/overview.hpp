@@ -3,15 +3,20 @@
 //
 //   GET /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
 //   GET /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
-//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures"}]}
+//   GET /queues          {"queues": [{"kind", "destination", "waiting", "failures", "reason"?,
+//                        "failing_since"?}]}; kinds are "owner", "announcements", "letters", "look-ups" of
+//                        owners (the destination is a number), "fetches" of what FASP servers tell of
 //   GET /storage         {"hashtags", "entries", "octets", "history": {"octets", "octets_max", "keep_days",
 //                        "let_go"}, "receipts": {"batches", "octets"}}; "octets" are those of the database
+//   GET /receipts        {"receipts": [{"at", "owner", "ring", "op", "tag", "uri", "batch"}]}, the latest
+//                        first; "batch" is of how many posts
 //   GET /settings        {"settings": [node/settings.hpp]}
 #pragma once
 
 #include "base/http.hpp"
 #include "node/announcer.hpp"
 #include "node/config.hpp"
+#include "node/fasp_sharing.hpp"
 #include "node/mailbox.hpp"
 #include "node/outbox.hpp"
 #include "node/subscriber.hpp"
@@ -24,7 +29,8 @@ class Overview {
  public:
   Overview(const Config& config, relay::Store& store, storage::HistoryStore& history,
            storage::ReceiptStore& receipts, const relay::Followers& followers, const Subscriber& subscriber,
-           const Outbox& outbox, const Announcer& announcer, const Mailbox& mailbox, Clock& clock)
+           const Outbox& outbox, const Announcer& announcer, const Mailbox& mailbox,
+           const FaspSharing& fasp_sharing, Clock& clock)
       : config_(config),
         store_(store),
         history_(history),
@@ -34,6 +40,7 @@ class Overview {
         outbox_(outbox),
         announcer_(announcer),
         mailbox_(mailbox),
+        fasp_sharing_(fasp_sharing),
         clock_(clock) {}
 
   static constexpr std::size_t kListMax = 500;
@@ -47,6 +54,7 @@ class Overview {
  private:
   Task<Result<json::object>> subscriptions();
   Task<Result<json::object>> storage();
+  Task<Result<json::object>> receipts();
   [[nodiscard]] json::object followers() const;
   [[nodiscard]] json::object queues() const;
 
@@ -59,6 +67,7 @@ class Overview {
   const Outbox& outbox_;
   const Announcer& announcer_;
   const Mailbox& mailbox_;
+  const FaspSharing& fasp_sharing_;
   Clock& clock_;
 };
 

@@ -34,6 +34,9 @@ struct LaneOptions {
 struct LaneStatus {
   std::size_t waiting = 0;
   unsigned failures = 0;  // in a row
+  // If there are any: the last one, as blame() had it, and when the first was.
+  std::string reason;
+  WallTime failing_since;
 };
 
 template <class Item>
@@ -66,6 +69,12 @@ class Lanes {
     }
   }
 
+  // For Send: why it returns what must be tried again.
+  void blame(const std::string& destination, std::string reason) {
+    const auto lane = lanes_.find(destination);
+    if (lane != lanes_.end()) lane->second.reason = std::move(reason);
+  }
+
   [[nodiscard]] Task<void> stop() {
     tasks_.cancel();
     co_await tasks_.join();
@@ -81,7 +90,14 @@ class Lanes {
   // By destination.
   [[nodiscard]] std::map<std::string, LaneStatus> status() const {
     std::map<std::string, LaneStatus> result;
-    for (const auto& [destination, lane] : lanes_) result[destination] = {lane.items.size(), lane.failures};
+    for (const auto& [destination, lane] : lanes_) {
+      LaneStatus& status = result[destination];
+      status.waiting = lane.items.size();
+      if (lane.failures == 0) continue;
+      status.failures = lane.failures;
+      status.reason = lane.reason;
+      status.failing_since = lane.failing_since;
+    }
     return result;
   }
 
@@ -90,6 +106,8 @@ class Lanes {
     std::deque<Item> items;
     bool running = false;
     unsigned failures = 0;
+    std::string reason;
+    WallTime failing_since;
   };
 
   Duration random_below(Duration limit) {
@@ -148,6 +166,7 @@ class Lanes {
         size_ += again.size();
         lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()),
                           std::make_move_iterator(again.end()));
+        if (lane.failures == 0) lane.failing_since = clock_.wall_now();
         const Instant next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
         release();
         co_await clock_.sleep_until(next);

@@ -179,6 +179,9 @@ class HistoryStore {
   virtual Task<Result<std::optional<TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) = 0;
   // All of them, the latest first.
   virtual Task<Result<std::vector<TakeDown>>> take_downs() = 0;
+  // Forgets the notice and shows the post again, unless its author has removed it meanwhile. kNotFound if
+  // there is no notice.
+  virtual Task<Result<void>> undo_take_down(std::string tag, std::string uri) = 0;
   // A hashtag, or a shelf of it, as letting go looks at it (node/retention.hpp).
   struct Span {
     std::string tag;

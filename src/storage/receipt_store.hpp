@@ -1,5 +1,5 @@
 // Receipts of owners for what this node sent them (docs/audit.md): durable, for a time, and at most so many
-// octets.
+// octets. And the last audits of this node, which held them against what the owners have.
 #pragma once
 
 #include <string>
@@ -37,6 +37,12 @@ class ReceiptStore {
     std::uint64_t octets = 0;
   };
   virtual Task<Result<Totals>> totals() = 0;
+  // The latest batches, the latest first, until they have that many items.
+  virtual Task<Result<std::vector<KeptReceipt>>> latest(std::size_t items) = 0;
+  // What audits found, as text: keeps one more, and of all the last `count`. Durable when it completes.
+  virtual Task<Result<void>> keep_audit(std::string report, std::size_t count) = 0;
+  // The latest first.
+  virtual Task<Result<std::vector<std::string>>> audits() = 0;
 };
 
 }  // namespace tagring::storage

@@ -103,6 +103,10 @@ std::string fill_in(std::string text, std::string_view uri) {
   return text;
 }
 
+std::string usual_template(std::string_view server) {
+  return fmt::format("https://{}/authorize_interaction?uri={{uri}}", server);
+}
+
 }  // namespace
 
 bool Site::is_path(std::string_view path) {
@@ -216,52 +220,70 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
 // expect by an address that begins with this node's.
 Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
   const std::string server = server_of(account);
-  Result<std::string> found = fail(ErrorCode::kInvalid, "that is no account, such as @me@social.example");
-  if (!server.empty()) found = co_await subscribe_template(server, std::move(account));
+  Result<Way> way = fail(ErrorCode::kInvalid, "that is no account, such as @me@social.example");
+  if (!server.empty()) way = co_await way_to_follow(server, std::move(account));
   const std::string address = fmt::format("{}@{}", tag.actor_name(), options_.authority);
-  const std::string url = found ? fill_in(*found, address) : std::string();
+  const std::string url = way ? fill_in(way->text, address) : std::string();
   if (as_json) {
     HttpResponse response;
-    response.status = found ? 200 : 422;
+    response.status = way ? 200 : 422;
     response.headers.add("Content-Type", "application/json");
-    response.body =
-        json::serialize(found ? json::object{{"url", url}} : json::object{{"error", found.error().message}});
+    response.body = json::serialize(way ? json::object{{"url", url}, {"guessed", way->guessed}}
+                                        : json::object{{"error", way.error().message}});
     co_return response;
   }
-  const std::string back = fmt::format("<p><a href=\"{}{}\">Back to #{}</a></p>", kTags,
-                                       percent_encode(tag.canonical()), escape(tag.canonical()));
-  if (!found) {
-    co_return page("Follow",
-                   fmt::format("<h1>Follow from your server</h1><p class=\"notice\">It did not work: {}.</p>"
-                               "<p>Search for <code>@{}</code> at your server instead.</p>{}",
-                               escape(found.error().message), escape(address), back),
-                   422);
+  const std::string instead = fmt::format(
+      "<p>{} copy <code>@{}</code>, and search for it at your server: what is found can be followed.</p>"
+      "<p><a href=\"{}{}\">Back to #{}</a></p>",
+      way ? "If that page does not know it:" : "Instead,", escape(address), kTags,
+      percent_encode(tag.canonical()), escape(tag.canonical()));
+  if (!way) {
+    co_return page(
+        "Follow",
+        fmt::format("<h1>Follow from your server</h1><p class=\"notice\">It did not work: {}.</p>{}",
+                    escape(way.error().message), instead),
+        422);
   }
+  const std::string doubt =
+      way->guessed ? fmt::format("<p>{} does not say how to follow from there; many servers do it so.</p>",
+                                 escape(server))
+                   : std::string();
   co_return page(
       "Follow",
-      fmt::format("<h1>Follow from your server</h1><p><a class=\"button\" rel=\"nofollow noreferrer\" "
+      fmt::format("<h1>Follow from your server</h1>{}<p><a class=\"button\" rel=\"nofollow noreferrer\" "
                   "href=\"{}\">Go on at {}</a></p>{}",
-                  escape(url), escape(server), back));
+                  doubt, escape(url), escape(server), instead));
 }
 
-Task<Result<std::string>> Site::subscribe_template(std::string server, std::string account) {
+// As Mastodon's own pages do it: what the account's WebFinger says, or else the server's; and where that says
+// nothing, the address that Mastodon has. But not for a server that does not answer at all.
+Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string account) {
   if (follows_ >= kFollowsAtOnceMax) co_return fail(ErrorCode::kBusy, "too many readers ask at once");
+  const Counted counted(follows_);
   const std::size_t at = account.rfind('@');
   std::string user = at == std::string::npos ? std::string() : account.substr(0, at);
   if (user.starts_with('@')) user.erase(0, 1);
-  const std::string resource =
-      user.empty() ? "https://" + server + "/" : fmt::format("acct:{}@{}", user, server);
+  std::vector<std::string> resources;
+  if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
+  resources.push_back("https://" + server + "/");
+  for (std::string& resource : resources) {
+    CO_TRY(std::optional<Way> way, co_await ask_webfinger(server, std::move(resource)));
+    if (way) co_return *std::move(way);
+  }
+  co_return Way{usual_template(server), /*guessed=*/true};
+}
+
+Task<Result<std::optional<Site::Way>>> Site::ask_webfinger(std::string server, std::string resource) {
   CO_TRY(Url url, Url::parse(fmt::format("https://{}/.well-known/webfinger?resource={}", server,
                                          percent_encode(resource))));
   HttpCall call("GET", std::move(url), clock_.now() + kFollowTimeout);
   call.headers.add("Accept", "application/jrd+json, application/json");
   call.response_size_max = 64U << 10U;
-  const Counted counted(follows_);
   const Result<HttpResponse> answer = co_await http_.send(std::move(call));
   if (!answer) co_return fail(answer.error().code, server + " does not answer");
-  const std::string text = answer->status == 200 ? template_in(answer->body) : std::string();
-  if (text.empty()) co_return fail(ErrorCode::kNotFound, server + " does not say how to follow from there");
-  co_return text;
+  if (answer->status != 200) co_return std::nullopt;
+  std::string text = template_in(answer->body);
+  co_return text.empty() ? Way{usual_template(server), /*guessed=*/true} : Way{std::move(text)};
 }
 
 }  // namespace tagring::web

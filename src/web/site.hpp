@@ -2,6 +2,7 @@
 // to other clients (Mastodon's API), and are whole without JavaScript, except for the administrator's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/http.hpp"
@@ -32,7 +33,14 @@ class Site {
   Task<HttpResponse> search(std::string query, IpAddress reader);
   Task<HttpResponse> tag(std::string rest, std::string query, IpAddress reader);
   Task<HttpResponse> follow(Tag tag, std::string account, bool as_json);
-  Task<Result<std::string>> subscribe_template(std::string server, std::string account);
+  // Where a server wants to be told what to follow.
+  struct Way {
+    std::string text;      // a URI with {uri} in it
+    bool guessed = false;  // the server does not say: the place where many have it
+  };
+  Task<Result<Way>> way_to_follow(std::string server, std::string account);
+  // What the server's WebFinger says, empty if it knows nothing of that. An error if it does not answer.
+  Task<Result<std::optional<Way>>> ask_webfinger(std::string server, std::string resource);
   // On behalf of the reader, who may ask only so much.
   Task<Result<HttpResponse>> ask_api(std::string target, IpAddress reader);
 

@@ -282,6 +282,30 @@ TEST_F(HistoryStore, AShelfThatWasForgottenIsAsIfNothingHadBeenLetGo) {
   EXPECT_EQ(must(stores->history.digests({{place, place}}, 0)).front().posts, 1U);
 }
 
+TEST_F(HistoryStore, ATakeDownThatIsUndoneShowsThePostAgainUnlessItsAuthorHasRemovedIt) {
+  const std::string kept = "https://a.example/1";
+  const std::string removed = "https://a.example/2";
+  put({entry("cats", 10, kept), entry("cats/32", 10, kept), entry("cats", 20, removed)});
+  for (const std::string& uri : {kept, removed})
+    ASSERT_TRUE(
+        run(stores->history.take_down({"net", "https://n.example/actor", "cats", uri, "why", at(5), "s"})));
+  auto tombstone = entry("cats", 20, removed);
+  tombstone.removed = true;
+  put({tombstone});
+  for (const std::string& uri : {kept, removed}) {
+    ASSERT_TRUE(run(stores->history.undo_take_down("cats", uri)));
+    EXPECT_FALSE(run(stores->history.undo_take_down("cats", uri)));
+  }
+  const auto shown = [&](const std::string& tag) {
+    return std::ranges::count_if(all(tag), [](const HistoryEntry& e) { return !e.removed; });
+  };
+  EXPECT_EQ(shown("cats"), 1);
+  EXPECT_EQ(shown("cats/32"), 1);
+  EXPECT_TRUE(must(stores->history.find({{"cats", removed}})).front()->removed);
+  put({entry("cats/16", 10, kept)});
+  EXPECT_EQ(shown("cats/16"), 1);
+}
+
 TEST_F(HistoryStore, ATakeDownHoldsOnAllShelvesOfTheHashtag) {
   const std::string uri = "https://a.example/1";
   put({entry("cats", 10, uri), entry("cats/32", 10, uri), entry("cats2", 10, uri), entry("dogs", 10, uri)});

@@ -48,6 +48,23 @@ TEST_F(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
   EXPECT_EQ(numbers("dogs", all[0].id), Numbers{3});
 }
 
+TEST_F(ReceiptStoreTest, TheLatestAreReadUntilThereAreEnough) {
+  keep(1, {"cats"});
+  keep(2, {"cats", "dogs"});
+  keep(3, {"dogs"});
+  const auto latest = must(stores->receipts.latest(2));
+  ASSERT_EQ(latest.size(), 2U);
+  EXPECT_EQ(latest[0].receipt.at, at(3));
+  EXPECT_EQ(latest[1].items.size(), 2U);
+  EXPECT_EQ(must(stores->receipts.latest(100)).size(), 3U);
+}
+
+TEST_F(ReceiptStoreTest, TheLastAuditsSurvive) {
+  for (const char* report : {"one", "two", "three"}) must(stores->receipts.keep_audit(report, 2));
+  reopen();
+  EXPECT_EQ(must(stores->receipts.audits()), (std::vector<std::string>{"three", "two"}));
+}
+
 TEST_F(ReceiptStoreTest, OldOnesAreForgottenAndMoreThanThereIsRoomFor) {
   for (int i = 1; i <= 10; ++i) keep(i, {"cats"});
   const auto totals = must(stores->receipts.totals());

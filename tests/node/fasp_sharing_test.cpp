@@ -320,6 +320,9 @@ TEST_F(FaspSharing, TriesAgainWhileTheServerOfAPostIsOutOfReachOrBusy) {
     internet.answers[post.uri] = [status](const HttpCall&) { return with_status(status); };
     EXPECT_EQ(tell("new"), 204);
     EXPECT_THAT(rows("SELECT uri FROM fasp_news"), ElementsAre(post.uri));
+    EXPECT_THAT(control("/queues").body,
+                AllOf(HasSubstr(R"({"kind":"fetches","destination":"social.example",)"),
+                      HasSubstr(fmt::format("answered {}", status))));
     internet.answers.erase(post.uri);
     settle(std::chrono::minutes(3));
     EXPECT_THAT(rows("SELECT uri FROM fasp_news"), IsEmpty());

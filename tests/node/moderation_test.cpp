@@ -129,7 +129,11 @@ TEST_F(Moderating, ANewListLiftsWhatItNoLongerNamesAndLeavesOtherBlocksAlone) {
   block("domain", "mine.example");
   admin("/blocks/import", {{"source", "a"}, {"text", "one.example\nmine.example"}});
   admin("/blocks/import", {{"source", "b"}, {"text", "two.example"}});
-  admin("/blocks/import", {{"source", "a"}, {"text", "three.example"}});
+  json::object wish = {{"source", "a"}, {"text", "three.example\nmine.example"}, {"preview", true}};
+  const json::value lifted = json::array{"one.example"};
+  EXPECT_EQ(admin("/blocks/import", wish).at("lifted"), lifted);
+  wish["preview"] = false;
+  EXPECT_EQ(admin("/blocks/import", wish).at("lifted"), lifted);
   EXPECT_THAT(rows("SELECT what||' '||source FROM blocks ORDER BY what"),
               ElementsAre("mine.example admin", "three.example a", "two.example b"));
 }

@@ -92,13 +92,16 @@ TEST_F(OverviewTest, QueuesNameHostsThatFail) {
   EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
   settle();
   internet.answers[fan.inbox] = [](const HttpCall&) -> Result<HttpResponse> {
-    return fail(ErrorCode::kUnavailable, "down");
+    return HttpResponse{
+        .status = 502, .headers = {}, .body = "{\"error\":\"busy\",\"message\":\"tired\\n\"}"};
   };
   post_signed(create_text({.uri = alice.id + "/1", .author = alice.id, .tags = {"cats"}}), alice);
   settle(std::chrono::seconds(30));
   const std::string queues = json::serialize(as_admin("/queues").at("queues"));
   EXPECT_THAT(queues, HasSubstr(R"({"kind":"announcements","destination":")" + fan.inbox +
                                 R"(","waiting":1,"failures":)"));
+  EXPECT_THAT(queues, HasSubstr(R"("reason":"tired ","failing_since":")" +
+                                to_rfc3339(clock.wall_now()).substr(0, 10)));
   EXPECT_GT(as_admin("/storage").at("octets").to_number<std::uint64_t>(), 0U);
 }
 
@@ -141,6 +144,29 @@ TEST_F(OverviewTest, TheLastAuditsAreRemembered) {
   ASSERT_EQ(audits.size(), Audit::kRememberedMax);
   EXPECT_EQ(audits[0].at("tag"), "cats10");
   EXPECT_EQ(audits.back().at("tag"), "cats1");
+}
+
+TEST_F(OverviewTest, AuditsAreRememberedByTheNextRun) {
+  static_cast<void>(as_admin("/audit?tag=cats"));
+  const std::string before = json::serialize(as_admin("/audits"));
+  EXPECT_THAT(before, HasSubstr(R"("tag":"cats")"));
+  start(config());
+  EXPECT_EQ(json::serialize(as_admin("/audits")), before);
+}
+
+TEST_F(OverviewTest, ReceiptsAreListedTheLatestFirst) {
+  for (const std::int64_t number : {1, 2}) {
+    storage::KeptReceipt kept;
+    kept.receipt = {
+        "tagring", Ring::kStorage, "https://owner.example/actor", WallTime(Duration(number)), 1, {}, "s"};
+    kept.key = "a key";
+    kept.items.push_back({"cats", "https://a.example/" + std::to_string(number), false, WallTime(), true});
+    ASSERT_TRUE(run(stores->receipts.keep(std::move(kept), WallTime(Duration(1)), {WallTime(), 1'000'000})));
+  }
+  EXPECT_THAT(json::serialize(as_admin("/receipts")),
+              testing::StartsWith(
+                  R"({"receipts":[{"at":"1970-01-01T00:00:00.002Z","owner":"https://owner.example",)"
+                  R"("ring":"storage","op":"add","tag":"cats","uri":"https://a.example/2","batch":1},)"));
 }
 
 TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {

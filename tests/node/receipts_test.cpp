@@ -149,6 +149,26 @@ TEST_F(ReceiptsTest, ATakeDownHidesThePostAndShowsTheReason) {
   EXPECT_EQ(prove(1).state, PostState::kRemoved);
 }
 
+TEST_F(ReceiptsTest, ATakeDownThatIsUndoneShowsThePostAndTheHeadSaysSo) {
+  send("Add", "/storage", {post(1), post(2)});
+  const auto change = [&](const char* path) {
+    return control(path,
+                   json::serialize(json::object{{"tag", "cats"}, {"uri", post(1).uri}, {"reason", "why"}}))
+        .status;
+  };
+  EXPECT_EQ(change("/takedown/undo"), 404);
+  ASSERT_EQ(change("/takedown"), 200);
+  const Proven down = prove(1);
+  ASSERT_EQ(change("/takedown/undo"), 200);
+  EXPECT_EQ(history("cats").size(), 2U);
+  const Proven up = prove(1);
+  EXPECT_EQ(up.state, PostState::kLive);
+  EXPECT_EQ(up.reason, "");
+  EXPECT_GT(up.head.at, down.head.at);
+  start(config());
+  EXPECT_EQ(history("cats").size(), 2U);
+}
+
 // A set of eight: two parts.
 class DividedReceiptsTest : public ReceiptsTest {
  protected:

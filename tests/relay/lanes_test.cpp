@@ -34,6 +34,7 @@ class LanesTest : public testing::Test {
     co_await clock.sleep_until(end);
     --under_way;
     if (!failing.contains(destination)) co_return Batch();
+    lanes->blame(destination, destination + " is down");
     co_return Batch(batch.begin() + std::min<std::ptrdiff_t>(taken_of_failed, std::ssize(batch)),
                     batch.end());
   }
@@ -179,6 +180,23 @@ TEST_F(LanesTest, NewItemsDoNotShortenABackoff) {
     lanes->push("a", i);
   }
   EXPECT_EQ(sent.size(), 1U);
+}
+
+TEST_F(LanesTest, TellsWhyADestinationFailsAndSinceWhenUntilItTakesSomething) {
+  failing = {"a"};
+  takes = Duration(0);
+  open().push("a", 1);
+  loop.run_for(std::chrono::seconds(30));
+  const LaneStatus first = lanes->status().at("a");
+  EXPECT_GT(first.failures, 1U);
+  EXPECT_EQ(first.reason, "a is down");
+  EXPECT_LT(first.failing_since, clock.wall_now() - std::chrono::seconds(25));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_GT(lanes->status().at("a").failures, first.failures);
+  EXPECT_EQ(lanes->status().at("a").failing_since, first.failing_since);
+  failing.clear();
+  loop.run_for(std::chrono::minutes(10));
+  EXPECT_TRUE(lanes->status().empty());
 }
 
 TEST_F(LanesTest, AFailingDestinationHoldsUpNoOther) {

@@ -145,16 +145,35 @@ TEST_F(SiteTest, FollowingGoesThroughTheReadersServer) {
               HasSubstr("https://social.example/authorize_interaction?uri=xn--z7x%40tags.example.org"));
   const HttpResponse answer =
       get("/tags/cats/follow?account=social.example", {{"Accept", "application/json"}});
-  EXPECT_EQ(answer.body,
-            R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org"})");
+  EXPECT_EQ(
+      answer.body,
+      R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org","guessed":false})");
 }
 
-TEST_F(SiteTest, FollowingRefusesServersThatDoNotSayHow) {
+// As Mastodon does it, for servers that have no template, or do not know the account.
+TEST_F(SiteTest, FollowingTriesTheUsualPlaceIfTheServerDoesNotSay) {
+  for (const int status : {200, 404}) {
+    http.asked.clear();
+    http.answer = HttpResponse{.status = status, .headers = {}, .body = R"({"links":[]})"};
+    const HttpResponse answer =
+        get("/tags/cats/follow?account=me@social.example", {{"Accept", "application/json"}});
+    EXPECT_EQ(
+        answer.body,
+        R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org","guessed":true})");
+    EXPECT_EQ(http.asked.size(), status == 200 ? 1U : 2U);
+  }
+  EXPECT_THAT(http.asked.back(), testing::EndsWith("resource=https%3A%2F%2Fsocial.example%2F"));
+  const std::string page = get("/tags/cats/follow?account=me@social.example").body;
+  EXPECT_THAT(page, HasSubstr("does not say how to follow from there"));
+  EXPECT_THAT(page, HasSubstr("copy <code>@cats@tags.example.org</code>"));
+}
+
+TEST_F(SiteTest, FollowingGoesNowhereElseThanTheServerSays) {
   http.answer = HttpResponse{.status = 200,
                              .headers = {},
                              .body = R"({"links":[{"rel":"http://ostatus.org/schema/1.0/subscribe",)"
                                      R"("template":"javascript:x={uri}"}]})"};
-  EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
+  EXPECT_THAT(get("/tags/cats/follow?account=me@social.example").body, Not(HasSubstr("javascript:")));
   http.answer = std::unexpected(Error{ErrorCode::kTimedOut, "x"});
   EXPECT_EQ(get("/tags/cats/follow?account=me@social.example").status, 422);
   const std::size_t before = http.asked.size();

@@ -4,8 +4,11 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { forgetSecret, type NodeStatus, setSecret, takeSecret } from "./admin_api.ts";
 import { AuditPanel } from "./audit.tsx";
+import { BlocksPanel } from "./blocks.tsx";
+import { FaspPanel } from "./fasp.tsx";
 import { useAsk } from "./hooks.ts";
-import { BlocksPanel, FollowersPanel, InstancesPanel, OverviewPanel, QueuesPanel, SettingsPanel, StoragePanel, SubscriptionsPanel } from "./panels.tsx";
+import { InstancesPanel } from "./instances.tsx";
+import { FollowersPanel, OverviewPanel, QueuesPanel, SettingsPanel, StoragePanel, SubscriptionsPanel } from "./panels.tsx";
 import { RingPanel } from "./ring.tsx";
 
 function Login({ onSecret }: { onSecret: () => void }) {
@@ -36,7 +39,7 @@ function Login({ onSecret }: { onSecret: () => void }) {
   );
 }
 
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"] as const;
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"] as const;
 type Tab = (typeof TABS)[number];
 
 const tabOf = (hash: string): Tab => TABS.find((tab) => `#${tab.toLowerCase()}` === hash) ?? "Overview";
@@ -51,6 +54,8 @@ function Panel({ tab, status }: { tab: Tab; status: NodeStatus | undefined }) {
       return <SubscriptionsPanel />;
     case "Instances":
       return <InstancesPanel />;
+    case "FASP":
+      return <FaspPanel />;
     case "Followers":
       return <FollowersPanel />;
     case "Blocks":

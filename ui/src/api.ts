@@ -108,6 +108,15 @@ export class View {
     return this.any.length + this.all.length + this.none.length > 0;
   }
 
+  get words(): string[] {
+    return [this.tag, ...this.any, ...this.all, ...this.none];
+  }
+
+  /** Whether a post belongs here, by the hashtags that it has. */
+  shows(has: (word: string) => boolean): boolean {
+    return [this.tag, ...this.any].some(has) && this.all.every(has) && !this.none.some(has);
+  }
+
   timeline(more: Record<string, string>): string {
     const query = new URLSearchParams();
     for (const name of ["any", "all", "none"] as const) for (const word of this[name]) query.append(`${name}[]`, word);

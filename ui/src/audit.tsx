@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ask } from "./admin_api.ts";
 import { age } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-import { field, number, Problem, submit, Table, Tag } from "./parts.tsx";
+import { actionColumn, Confirm, field, hashtagColumn, Listing, number, Problem, submit, Table } from "./parts.tsx";
 
 interface Finding {
   kind: string;
@@ -147,10 +147,57 @@ function Audits() {
         {running && `Asking the owners of ${running} …`}
       </p>
       <Problem text={failed || problem} />
-      {data?.audits.length === 0 && <p class="notice">No audit was made since the node was started.</p>}
+      {data?.audits.length === 0 && <p class="notice">No audit was made yet.</p>}
       {data?.audits.map((report, i) => (
         <Audited key={report.tag + report.at} report={report} open={i === 0} />
       ))}
+    </>
+  );
+}
+
+interface Receipt {
+  at: string;
+  owner: string;
+  ring: string;
+  op: string;
+  tag: string;
+  uri: string;
+}
+
+// Of the receipts, unless all are wished for.
+const FIRST = 10;
+
+const postColumn = { head: "Post", cell: (row: { uri: string }) => <bdi class="words">{row.uri}</bdi> };
+
+function Receipts() {
+  const { data, problem } = useAsk<{ receipts: Receipt[] }>("/receipts", 10);
+  const [all, setAll] = useState(false);
+  const rows = data?.receipts;
+  return (
+    <>
+      <h2>Latest receipts</h2>
+      <p class="lead">What owners have signed that they took of this node, the latest first. Audits hold these against what the owners have.</p>
+      <Listing
+        problem={problem}
+        label="Latest receipts"
+        rows={all ? rows : rows?.slice(0, FIRST)}
+        empty="No owner has signed anything yet."
+        columns={[
+          hashtagColumn,
+          postColumn,
+          { head: "Owner", cell: (row) => host(row.owner) },
+          { head: "Which", cell: (row) => (row.ring === "relay" ? "relays it" : "stores it") },
+          { head: "What", cell: (row) => (row.op === "add" ? "added" : "removed") },
+          { head: "Signed", cell: (row) => age(new Date(row.at)) },
+        ]}
+      />
+      {!all && rows && rows.length > FIRST && (
+        <p>
+          <button type="button" class="quiet" onClick={() => setAll(true)}>
+            Show {number.format(rows.length - FIRST)} more
+          </button>
+        </p>
+      )}
     </>
   );
 }
@@ -159,26 +206,6 @@ interface Wish {
   tag: string;
   uri: string;
   reason: string;
-}
-
-function Confirm({ wish, onNo, onYes }: { wish: Wish; onNo: () => void; onYes: () => void }) {
-  return (
-    <dialog aria-labelledby="confirm" onClose={onNo} ref={(box) => void (box?.open || box?.showModal())}>
-      <h2 id="confirm">Take this post down?</h2>
-      <p>
-        <bdi>{wish.uri}</bdi> is shown here no more under <bdi>#{wish.tag.replace(/^#/, "")}</bdi>. This cannot be undone. Other owners keep it; whoever audits is shown the reason, signed by this node: “
-        <bdi>{wish.reason}</bdi>”
-      </p>
-      <div class="row">
-        <button type="button" class="danger" onClick={onYes}>
-          Take it down
-        </button>
-        <button type="button" class="quiet" onClick={onNo}>
-          Leave it
-        </button>
-      </div>
-    </dialog>
-  );
 }
 
 function TakeDowns() {
@@ -214,21 +241,29 @@ function TakeDowns() {
         </label>
         <button>Take down …</button>
       </form>
-      <Problem text={failed || problem} />
-      {wish && <Confirm wish={wish} onNo={() => setWish(undefined)} onYes={() => void confirmed()} />}
-      {data && (
-        <Table
-          label="Take-downs"
-          rows={data.takedowns}
-          empty="No post was taken down."
-          columns={[
-            { head: "Hashtag", cell: (row) => <Tag name={row.tag} /> },
-            { head: "Post", cell: (row) => <bdi class="words">{row.uri}</bdi> },
-            { head: "Reason", cell: (row) => <bdi class="words">{row.reason}</bdi> },
-            { head: "Since", cell: (row) => age(new Date(row.at)) },
-          ]}
-        />
+      {wish && (
+        <Confirm question="Take this post down?" yes="Take it down" onNo={() => setWish(undefined)} onYes={() => void confirmed()}>
+          <bdi>{wish.uri}</bdi> is shown here no more under <bdi>#{wish.tag.replace(/^#/, "")}</bdi>, until you show it again. Other owners keep it; whoever audits is shown the reason, signed by this node: “
+          <bdi>{wish.reason}</bdi>”
+        </Confirm>
       )}
+      <Listing
+        problem={failed || problem}
+        label="Take-downs"
+        rows={data?.takedowns}
+        empty="No post was taken down."
+        columns={[
+          hashtagColumn,
+          postColumn,
+          { head: "Reason", cell: (row) => <bdi class="words">{row.reason}</bdi> },
+          { head: "Since", cell: (row) => age(new Date(row.at)) },
+          actionColumn<TakeDown>(
+            "Show again",
+            (row) => row.uri,
+            (row) => change("/takedown/undo", { tag: row.tag, uri: row.uri }),
+          ),
+        ]}
+      />
     </>
   );
 }
@@ -238,6 +273,7 @@ export function AuditPanel() {
     <>
       <Audits />
       <TakeDowns />
+      <Receipts />
     </>
   );
 }

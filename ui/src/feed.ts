@@ -4,6 +4,11 @@ import { getPage, type Status, type View } from "./api.ts";
 
 const PAGE = 40;
 const POLL = 20_000;
+// The node asks a server that has not answered again after 30 seconds.
+const DOUBT = 35_000;
+
+/** One spelling for those of a hashtag, near enough to the node's to compare a word of a reader with a post. */
+const fold = (word: string) => word.normalize("NFKD").replace(/\p{Mn}/gu, "").toLowerCase();
 
 export interface FeedState {
   /** In pieces as they came, newest first, so that a piece once drawn stays as it is. */
@@ -18,8 +23,10 @@ export interface FeedState {
 export class Feed {
   state: FeedState = { pieces: [], waiting: [], older: null, loading: false, problem: "", arrived: 0 };
   #known = new Set<string>();
-  #stream: EventSource | null = null;
+  #lost = new Map<string, Set<string>>(); // by id: the hashtags that a post here has not any more
+  #stream: EventSource | WebSocket | null = null;
   #poll: ReturnType<typeof setInterval> | undefined;
+  #isDeaf = false; // posts may have gone without its being heard
 
   #changed: (state: FeedState) => void = () => {};
 
@@ -32,7 +39,6 @@ export class Feed {
 
   async start(): Promise<void> {
     await this.#load(this.view.timeline({ limit: String(PAGE) }));
-    if (this.view.until) return;
     document.addEventListener("visibilitychange", this.#listen);
     this.#listen();
   }
@@ -74,28 +80,95 @@ export class Feed {
   #listen = (): void => {
     this.#silence();
     if (document.hidden) return;
-    // The stream is of one hashtag; what a combination shows, the node must say.
-    if (this.view.isCombined) {
-      this.#poll = setInterval(() => void this.#catchUp(), POLL);
-      void this.#catchUp();
-      return;
-    }
-    const stream = new EventSource(`/api/v1/streaming/hashtag?tag=${encodeURIComponent(this.view.tag)}`);
-    this.#stream = stream;
-    stream.onopen = () => void this.#catchUp();
-    stream.onerror = () => {
-      if (stream.readyState === EventSource.CLOSED) this.#poll ??= setInterval(() => void this.#catchUp(), POLL);
-    };
-    stream.addEventListener("update", (event) => this.#arrive([JSON.parse(event.data) as Status]));
-    stream.addEventListener("status.update", (event) => this.#replace(JSON.parse(event.data) as Status));
-    stream.addEventListener("delete", (event) => this.#remove(String(event.data)));
+    if (this.view.isCombined) this.#listenToAll();
+    else this.#listenToOne();
   };
 
+  #listenToOne(): void {
+    const { tag } = this.view;
+    const stream = new EventSource(`/api/v1/streaming/hashtag?tag=${encodeURIComponent(tag)}`);
+    this.#stream = stream;
+    stream.onopen = () => this.#hearAgain();
+    stream.onerror = () => {
+      this.#isDeaf = true;
+      if (stream.readyState === EventSource.CLOSED) this.#pollOn();
+    };
+    stream.addEventListener("update", (event) => this.#hear(tag, "update", event.data));
+    stream.addEventListener("delete", (event) => this.#hear(tag, "delete", event.data));
+  }
+
+  // One connection for all hashtags. It tells of each by itself, so what a combination shows is asked as well.
+  #listenToAll(): void {
+    const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/v1/streaming`);
+    this.#stream = socket;
+    socket.onopen = () => {
+      for (const tag of this.view.words) socket.send(JSON.stringify({ type: "subscribe", stream: "hashtag", tag }));
+      this.#hearAgain();
+    };
+    socket.onmessage = ({ data }) => {
+      const { stream, event, payload } = JSON.parse(data) as { stream?: string[]; event?: string; payload?: string };
+      if (stream?.[1] && event && payload) this.#hear(stream[1], event, payload);
+    };
+    // Unlike an EventSource it does not connect again by itself.
+    socket.onclose = () => {
+      this.#isDeaf = true;
+      if (this.#stream === socket) setTimeout(() => this.#stream === socket && this.#listen(), POLL);
+    };
+    this.#pollOn();
+  }
+
+  #pollOn(): void {
+    this.#poll ??= setInterval(() => void this.#catchUp(), POLL);
+    void this.#catchUp();
+  }
+
+  #hearAgain(): void {
+    void this.#catchUp();
+    if (this.#isDeaf) void this.#lookOver();
+    this.#isDeaf = false;
+  }
+
+  /** What went while nobody listened, among the newest. A post that is missing once may only be late. */
+  async #lookOver(doubted?: Set<string>): Promise<void> {
+    const page = await getPage(this.view.timeline({ limit: String(PAGE) })).catch(() => null);
+    const oldest = page?.posts.at(-1)?.created_at;
+    if (!page || !oldest) return;
+    const there = new Set(page.posts.map((post) => post.uri));
+    const isMissing = (post: Status) => post.created_at >= oldest && !there.has(post.uri);
+    const missing = [...this.state.pieces, this.state.waiting].flat().filter(isMissing);
+    if (doubted) for (const { id, uri } of missing) this.#edit(id, (post) => (post.uri === uri && doubted.has(uri) ? null : post));
+    else if (missing.length > 0) setTimeout(() => void this.#lookOver(new Set(missing.map((post) => post.uri))), DOUBT);
+  }
+
   #silence(): void {
-    this.#stream?.close();
+    const stream = this.#stream;
     this.#stream = null;
+    if (stream) this.#isDeaf = true;
+    stream?.close();
     clearInterval(this.#poll);
     this.#poll = undefined;
+  }
+
+  #hear(tag: string, event: string, payload: string): void {
+    const word = fold(tag);
+    if (event === "delete") {
+      // Under one of its hashtags only: it may have been edited, and stay for another.
+      if (![...this.state.pieces, this.state.waiting].some((list) => list.some((post) => post.id === payload))) return;
+      this.#lost.set(payload, (this.#lost.get(payload) ?? new Set()).add(word));
+      this.#edit(payload, (post) => (this.#belongs(post) ? post : null));
+    } else if (event === "update") {
+      const status = JSON.parse(payload) as Status;
+      this.#lost.get(status.id)?.delete(word);
+      const now = this.#belongs(status, word) ? status : null;
+      if (this.#known.has(status.uri)) this.#edit(status.id, (post) => (post.uri === status.uri ? now : post));
+      else if (now) this.#arrive([now]);
+    }
+  }
+
+  #belongs({ id, tags }: Status, surely?: string): boolean {
+    const lost = this.#lost.get(id);
+    const names = new Set(tags.map(({ name }) => fold(name)).filter((name) => !lost?.has(name)));
+    return this.view.shows((word) => names.has(fold(word)) || fold(word) === surely);
   }
 
   #newest(): string | undefined {
@@ -111,22 +184,17 @@ export class Feed {
   }
 
   #arrive(posts: Status[]): void {
-    const news = this.#news(posts);
+    const { until } = this.view;
+    const news = this.#news(until ? posts.filter((post) => post.created_at.slice(0, 10) <= until) : posts);
     if (news.length === 0) return;
     const waiting = [...news, ...this.state.waiting].sort((a, b) => b.created_at.localeCompare(a.created_at));
     this.#set({ waiting, arrived: this.state.arrived + news.length });
     if (this.state.pieces.length === 0) this.show();
   }
 
-  #edit(change: (list: Status[]) => Status[]): void {
-    this.#set({ pieces: this.state.pieces.map(change), waiting: change(this.state.waiting) });
-  }
-
-  #replace(status: Status): void {
-    this.#edit((list) => (list.some((post) => post.uri === status.uri) ? list.map((post) => (post.uri === status.uri ? status : post)) : list));
-  }
-
-  #remove(id: string): void {
-    this.#edit((list) => (list.some((post) => post.id === id) ? list.filter((post) => post.id !== id) : list));
+  /** Changes the posts with that id, and takes out those that become null. */
+  #edit(id: string, change: (post: Status) => Status | null): void {
+    const edited = (list: Status[]) => (list.some((post) => post.id === id) ? list.flatMap((post) => (post.id === id ? (change(post) ?? []) : post)) : list);
+    this.#set({ pieces: this.state.pieces.map(edited), waiting: edited(this.state.waiting) });
   }
 }

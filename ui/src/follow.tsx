@@ -7,6 +7,7 @@ import { recall, remember } from "./settings.ts";
 export function Follow({ tag, address }: { tag: string; address: string }) {
   const [copied, setCopied] = useState(false);
   const [problem, setProblem] = useState("");
+  const [guess, setGuess] = useState("");
   const copy = async () => {
     await navigator.clipboard.writeText(address);
     setCopied(true);
@@ -16,13 +17,16 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
     event.preventDefault();
     const account = String(new FormData(event.currentTarget as HTMLFormElement).get("account"));
     setProblem("");
+    setGuess("");
     try {
       const target = `/tags/${encodeURIComponent(tag)}/follow?account=${encodeURIComponent(account)}`;
-      const { url } = await getJson<{ url: string }>(target, { headers: { Accept: "application/json" } });
+      const { url, guessed } = await getJson<{ url: string; guessed: boolean }>(target, { headers: { Accept: "application/json" } });
       remember("account", account);
-      if (url.startsWith("https://")) location.assign(url);
+      if (!url.startsWith("https://")) return;
+      if (guessed) setGuess(url);
+      else location.assign(url);
     } catch (error) {
-      setProblem(`${(error as Error).message}. Search for ${address} at your server instead.`);
+      setProblem(`${(error as Error).message}. Copy the address instead, and search for it at your server: what is found can be followed.`);
     }
   };
   return (
@@ -46,8 +50,17 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
         <button>Go on</button>
       </form>
       </details>
-      <p class="problem" role="status">
+      <p class={guess ? "" : "problem"} role="status">
         {problem}
+        {guess && (
+          <>
+            {new URL(guess).host} does not say how to follow from there; many servers do it so:{" "}
+            <a href={guess} rel="nofollow noreferrer">
+              go on at {new URL(guess).host}
+            </a>
+            . If that page does not know it, copy the address and search for it there.
+          </>
+        )}
       </p>
     </section>
   );

@@ -1,9 +1,9 @@
-// The parts of the administrator's page, one per tab.
+// Most tabs of the administrator's page; the others have files of their own.
 
 import type { NodeStatus } from "./admin_api.ts";
 import { age } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
-import { Figure, field, number, octets, Problem, submit, Table, Tag } from "./parts.tsx";
+import { actionColumn, Figure, field, hashtagColumn, Listing, number, octets, Problem, submit } from "./parts.tsx";
 
 // --- overview ----------------------------------------------------------------------------------------------
 
@@ -56,82 +56,19 @@ export function SubscriptionsPanel() {
         </label>
         <button>Subscribe</button>
       </form>
-      <Problem text={failed || problem} />
-      {data && (
-        <Table
-          label="Subscriptions"
-          rows={data.hashtags}
-          empty="This node subscribes to nothing yet."
-          columns={[
-            { head: "Hashtag", cell: (row) => <Tag name={row.tag} /> },
-            { head: `Posts in ${data.hours} h`, cell: (row) => (data.complete ? "" : "≥ ") + number.format(row.posts), right: true },
-            { head: "Latest", cell: (row) => (row.latest ? age(new Date(row.latest)) : "–") },
-            { head: "Followed at", cell: (row) => row.owners.map((owner) => new URL(owner).host).join(", ") || "nobody yet" },
-            {
-              head: "",
-              cell: (row) => (
-                <button type="button" class="danger" onClick={() => change("/unsubscribe", { tags: [row.tag] })}>
-                  Unsubscribe<span class="hidden"> #{row.tag}</span>
-                </button>
-              ),
-            },
-          ]}
-        />
-      )}
-    </>
-  );
-}
-
-// --- instances ---------------------------------------------------------------------------------------------
-
-interface Instance {
-  host: string;
-  publishes: boolean;
-  receives: boolean;
-  decided: boolean;
-  links: { style: string; accepted: boolean }[];
-  hashtags: number;
-}
-
-export function InstancesPanel() {
-  const { data, problem, again } = useAsk<{ instances: Instance[] }>("/instances", 10);
-  const [failed, change] = useChange(again);
-  const permit = (host: string, publishes: boolean, receives: boolean) => change("/instances/permit", { host, publishes, receives });
-  return (
-    <>
-      <form class="row" onSubmit={submit((form) => permit(field(form, "host"), true, true))}>
-        <label>
-          Instance
-          <input name="host" placeholder="social.example" autocapitalize="none" required />
-        </label>
-        <button>Allow</button>
-      </form>
-      <Problem text={failed || problem} />
-      {data && (
-        <Table
-          label="Instances"
-          rows={data.instances}
-          empty="No instance uses this node as a relay yet."
-          columns={[
-            { head: "Instance", cell: (row) => row.host },
-            { head: "Connected", cell: (row) => row.links.map((link) => link.style + (link.accepted ? "" : " (waits)")).join(", ") || "not yet" },
-            { head: "Hashtags", cell: (row) => number.format(row.hashtags), right: true },
-            {
-              head: "Publishes",
-              cell: (row) => (
-                <input type="checkbox" aria-label={`${row.host} may publish`} checked={row.publishes} onChange={(e) => permit(row.host, e.currentTarget.checked, row.receives)} />
-              ),
-            },
-            {
-              head: "Receives",
-              cell: (row) => (
-                <input type="checkbox" aria-label={`${row.host} may receive`} checked={row.receives} onChange={(e) => permit(row.host, row.publishes, e.currentTarget.checked)} />
-              ),
-            },
-            { head: "State", cell: (row) => <span class={row.decided ? "good" : "warn"}>{row.decided ? "decided" : "waits for you"}</span> },
-          ]}
-        />
-      )}
+      <Listing
+        problem={failed || problem}
+        label="Subscriptions"
+        rows={data?.hashtags}
+        empty="This node subscribes to nothing yet."
+        columns={[
+          hashtagColumn,
+          { head: `Posts in ${data?.hours} h`, cell: (row) => (data?.complete ? "" : "≥ ") + number.format(row.posts), right: true },
+          { head: "Latest", cell: (row) => (row.latest ? age(new Date(row.latest)) : "–") },
+          { head: "Followed at", cell: (row) => row.owners.map((owner) => new URL(owner).host).join(", ") || "nobody yet" },
+          actionColumn<Subscriptions["hashtags"][number]>("Unsubscribe", (row) => `#${row.tag}`, (row) => change("/unsubscribe", { tags: [row.tag] })),
+        ]}
+      />
     </>
   );
 }
@@ -146,112 +83,19 @@ interface Followers {
 export function FollowersPanel() {
   const { data, problem } = useAsk<Followers>("/followers", 10);
   return (
-    <>
-      <Problem text={problem} />
-      {data && (
-        <Table
-          label="Followers"
-          rows={data.hashtags}
-          empty="Nobody follows a hashtag here yet."
-          columns={[
-            { head: "Hashtag", cell: (row) => <Tag name={row.tag} /> },
-            { head: "People", cell: (row) => number.format(row.boosts), right: true },
-            { head: "Nodes", cell: (row) => number.format(row.nodes), right: true },
-            { head: "Instances", cell: (row) => number.format(row.relays), right: true },
-            { head: "FASP", cell: (row) => number.format(row.fasps), right: true },
-          ]}
-        />
-      )}
-    </>
-  );
-}
-
-// --- blocks ------------------------------------------------------------------------------------------------
-
-interface Blocks {
-  blocks: { kind: string; what: string; reason: string; source: string; since: string }[];
-  separations: { host: string; other: string; direction: string }[];
-}
-
-export function BlocksPanel() {
-  const { data, problem, again } = useAsk<Blocks>("/blocks", 10);
-  const [failed, change] = useChange(again);
-  const importList = submit(async (form) => {
-    const file = new FormData(form).get("list");
-    return file instanceof File && change("/blocks/import", { source: field(form, "source"), text: await file.text() });
-  });
-  return (
-    <>
-      <form class="row" onSubmit={submit((form) => change("/blocks/add", { kind: field(form, "kind"), what: field(form, "what"), reason: field(form, "reason") }))}>
-        <label>
-          What
-          <select name="kind">
-            <option value="domain">Domain</option>
-            <option value="author">Author (URL)</option>
-            <option value="tag">Hashtag</option>
-          </select>
-        </label>
-        <label>
-          Name
-          <input name="what" autocapitalize="none" dir="auto" required />
-        </label>
-        <label>
-          Reason
-          <input name="reason" dir="auto" />
-        </label>
-        <button>Block</button>
-      </form>
-      <Problem text={failed || problem} />
-      {data && (
-        <Table
-          label="Blocks"
-          rows={data.blocks}
-          empty="Nothing is blocked."
-          columns={[
-            { head: "Kind", cell: (row) => row.kind },
-            { head: "Name", cell: (row) => <bdi>{row.what}</bdi> },
-            { head: "Reason", cell: (row) => <bdi>{row.reason}</bdi> },
-            { head: "From", cell: (row) => row.source },
-            { head: "Since", cell: (row) => age(new Date(row.since)) },
-            {
-              head: "",
-              cell: (row) => (
-                <button type="button" class="danger" onClick={() => change("/blocks/remove", { kind: row.kind, what: row.what })}>
-                  Lift<span class="hidden"> the block of {row.what}</span>
-                </button>
-              ),
-            },
-          ]}
-        />
-      )}
-      <h2>Import a list</h2>
-      <form class="row" onSubmit={importList}>
-        <label>
-          File (CSV of Mastodon)
-          <input type="file" name="list" accept=".csv,text/csv,text/plain" required />
-        </label>
-        <label>
-          Name of the list
-          <input name="source" maxLength={100} required />
-        </label>
-        <button>Import</button>
-      </form>
-      {data && data.separations.length > 0 && (
-        <>
-          <h2>Kept apart</h2>
-          <Table
-            label="Instances that are kept apart"
-            rows={data.separations}
-            empty=""
-            columns={[
-              { head: "Instance", cell: (row) => row.host },
-              { head: "", cell: (row) => (row.direction === "receive" ? "gets nothing of" : "sends nothing to") },
-              { head: "Other", cell: (row) => row.other },
-            ]}
-          />
-        </>
-      )}
-    </>
+    <Listing
+      problem={problem}
+      label="Followers"
+      rows={data?.hashtags}
+      empty="Nobody follows a hashtag here yet."
+      columns={[
+        hashtagColumn,
+        { head: "People", cell: (row) => number.format(row.boosts), right: true },
+        { head: "Nodes", cell: (row) => number.format(row.nodes), right: true },
+        { head: "Instances", cell: (row) => number.format(row.relays), right: true },
+        { head: "FASP", cell: (row) => number.format(row.fasps), right: true },
+      ]}
+    />
   );
 }
 
@@ -262,27 +106,31 @@ interface Queue {
   destination: string;
   waiting: number;
   failures: number;
+  reason?: string;
+  failing_since?: string;
 }
+
+const KINDS: Record<string, string> = { owner: "posts to owners", "look-ups": "posts whose owners are looked for", fetches: "posts that FASP servers tell of" };
 
 export function QueuesPanel() {
   const { data, problem } = useAsk<{ queues: Queue[] }>("/queues", 3);
   return (
     <>
       <p class="lead">What is on its way. A host that fails is tried again, less and less often, for seven days.</p>
-      <Problem text={problem} />
-      {data && (
-        <Table
-          label="Queues"
-          rows={data.queues}
-          empty="Nothing waits, and no host fails."
-          columns={[
-            { head: "What", cell: (row) => (row.kind === "owner" ? "posts to owners" : row.kind) },
-            { head: "Where", cell: (row) => row.destination },
-            { head: "Waiting", cell: (row) => number.format(row.waiting), right: true },
-            { head: "Failures in a row", cell: (row) => <span class={row.failures > 0 ? "bad" : ""}>{row.failures}</span>, right: true },
-          ]}
-        />
-      )}
+      <Listing
+        problem={problem}
+        label="Queues"
+        rows={data?.queues}
+        empty="Nothing waits, and no host fails."
+        columns={[
+          { head: "What", cell: (row) => KINDS[row.kind] ?? row.kind },
+          { head: "Where", cell: (row) => (row.kind === "look-ups" ? `part ${row.destination} of the ring` : row.destination) },
+          { head: "Waiting", cell: (row) => number.format(row.waiting), right: true },
+          { head: "Failures in a row", cell: (row) => <span class={row.failures > 0 ? "bad" : ""}>{row.failures}</span>, right: true },
+          { head: "The last because of", cell: (row) => <bdi class="words">{row.reason}</bdi> },
+          { head: "Since", cell: (row) => row.failing_since && age(new Date(row.failing_since)) },
+        ]}
+      />
     </>
   );
 }

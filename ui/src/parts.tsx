@@ -10,7 +10,39 @@ interface Column<T> {
   right?: boolean;
 }
 
-export function Table<T>({ label, rows, columns, empty }: { label: string; rows: T[]; columns: Column<T>[]; empty: string }) {
+interface TableProps<T> {
+  label: string;
+  rows: T[];
+  columns: Column<T>[];
+  empty: string;
+}
+
+/** What a row is about, in the spelling of a link to its timeline. */
+export const hashtagColumn: Column<{ tag: string }> = { head: "Hashtag", cell: (row) => <Tag name={row.tag} /> };
+
+/** A button at the end of a row; `about` completes its name for who does not see the row. */
+export const actionColumn = <T,>(words: string, about: (row: T) => string, act: (row: T) => unknown, offered: (row: T) => boolean = () => true): Column<T> => ({
+  head: "",
+  cell: (row) =>
+    offered(row) && (
+      <button type="button" class="danger" onClick={() => void act(row)}>
+        {words}
+        <span class="hidden"> {about(row)}</span>
+      </button>
+    ),
+});
+
+/** A table of what the node was asked for: what went wrong, and the rows once they are there. */
+export function Listing<T>({ problem, rows, ...table }: { problem: string; rows: T[] | undefined } & Omit<TableProps<T>, "rows">) {
+  return (
+    <>
+      <Problem text={problem} />
+      {rows && <Table rows={rows} {...table} />}
+    </>
+  );
+}
+
+export function Table<T>({ label, rows, columns, empty }: TableProps<T>) {
   if (rows.length === 0) return <p class="notice">{empty}</p>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>
@@ -61,6 +93,32 @@ export function submit(send: (form: HTMLFormElement) => Promise<boolean>) {
     const form = event.currentTarget as HTMLFormElement;
     if (await send(form)) form.reset();
   };
+}
+
+interface ConfirmProps {
+  question: string;
+  yes: string;
+  onYes: () => void;
+  onNo: () => void;
+  children: ComponentChildren;
+}
+
+/** Asks once more before what is not easily taken back. */
+export function Confirm({ question, yes, onYes, onNo, children }: ConfirmProps) {
+  return (
+    <dialog aria-labelledby="confirm" onClose={onNo} ref={(box) => void (box?.open || box?.showModal())}>
+      <h2 id="confirm">{question}</h2>
+      <p>{children}</p>
+      <div class="row">
+        <button type="button" class="danger" onClick={onYes}>
+          {yes}
+        </button>
+        <button type="button" class="quiet" onClick={onNo}>
+          Leave it
+        </button>
+      </div>
+    </dialog>
+  );
 }
 
 /** "1.5 kB" */

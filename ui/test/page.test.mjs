@@ -9,7 +9,7 @@ import { launch, open, shoot } from "./browser.mjs";
 
 const world = JSON.parse(process.env.PAGE_WORLD);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"];
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"];
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 let browser;
@@ -140,6 +140,58 @@ test("hashtags are combined, and the timeline begins at a day", () =>
     await page.getByText("last spring").waitFor();
     assert.equal(await posts(page).count(), 1);
   }));
+
+test("combined hashtags are live: posts come, stay as long as one hashtag does, and go", () =>
+  visit({}, async (page) => {
+    const write = async (text) => (await control("/post", { domain: "elm.example", text: `${text} ${Date.now()}` })).id;
+    const first = await write("Asleep in the sun #lion #savanna");
+    await page.goto(`${tagPage("lion")}?any=tiger&none=zoo`);
+    await page.getByRole("feed").waitFor();
+    const shown = (uri) => page.locator(`article.post[data-uri="${uri}"]`);
+    await shown(first).waitFor();
+    const both = await write("Who is stronger? #lion #tiger");
+    const zoo = await write("Behind bars #tiger #zoo");
+    const news = page.getByRole("button", { name: "1 new post" });
+    await news.waitFor({ timeout: 15_000 }); // before it asks again
+    await news.click();
+    await shown(both).waitFor();
+    await control("/edit", { id: both, text: "Who is stronger? #tiger" });
+    await control("/delete", { id: first });
+    await shown(first).waitFor({ state: "detached", timeout: 15_000 });
+    assert.equal(await shown(both).count(), 1);
+    assert.equal(await shown(zoo).count(), 0);
+    await control("/delete", { id: both });
+    await shown(both).waitFor({ state: "detached", timeout: 15_000 });
+  }));
+
+for (const query of ["", "?any=leopard"]) {
+  test(`what is deleted while nobody looks at the tab is gone later (/tags/panther${query})`, () =>
+    visit({}, async (page) => {
+      const write = async (text) => (await control("/post", { domain: "elm.example", text: `${text} ${Date.now()} #panther` })).id;
+      const [older, gone, newer] = [await write("One"), await write("Two"), await write("Three")];
+      await page.clock.install();
+      await page.goto(`${tagPage("panther")}${query}`);
+      const shown = (uri) => page.locator(`article.post[data-uri="${uri}"]`);
+      for (const uri of [older, gone, newer]) await shown(uri).waitFor();
+      const turn = (hidden) =>
+        page.evaluate((is) => {
+          Object.defineProperty(document, "hidden", { value: is, configurable: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }, hidden);
+      await page.waitForTimeout(500); // until it listens
+      await turn(true);
+      await control("/delete", { id: gone });
+      await page.waitForTimeout(1000); // until the owners know
+      const checked = page.waitForResponse((response) => /timelines.*limit=40$/.test(response.url()));
+      await turn(false);
+      await (await checked).finished();
+      assert.equal(await shown(gone).count(), 1); // it may be late
+      await page.clock.fastForward(40_000);
+      await shown(gone).waitFor({ state: "detached", timeout: 10_000 });
+      for (const uri of [older, newer]) assert.equal(await shown(uri).count(), 1);
+      for (const uri of [older, newer]) await control("/delete", { id: uri });
+    }));
+}
 
 test("warnings hide posts, and images come only when wished", async () => {
   const page = await open(browser, world.node);
@@ -301,6 +353,95 @@ test("a hashtag that the administrator blocks is not shown any more", () =>
     await reader.context().close();
   }));
 
+test("a list says what it would do before it is imported, and instances are kept apart", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    await administer(page, "Blocks", world);
+    const preview = async (text) => {
+      await page.getByLabel("File").setInputFiles({ name: "list.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+      await page.getByLabel("Name of the list").fill("tier0");
+      await page.getByRole("button", { name: "Preview" }).click();
+      await page.getByRole("region", { name: "Preview" }).waitFor();
+    };
+    await preview("#domain,#severity\nspam.example,suspend\nscam.example,suspend\nloud.example,silence\n");
+    await page.getByText("would block 2 more domains").waitFor();
+    await page.getByText("Left out of it: 1").click();
+    await page.getByText("severity is silence").waitFor();
+    assert.ok(await page.getByText("Nothing is blocked.").isVisible());
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-preview", { fullPage: true });
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("cell", { name: "spam.example", exact: true }).waitFor();
+    await preview("scam.example\n");
+    await page.getByText("would be lifted: 1").waitFor();
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("cell", { name: "spam.example", exact: true }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Lift the block of scam.example" }).click();
+    await page.getByText("Nothing is blocked.").waitFor();
+    await page.getByLabel("Instance", { exact: true }).fill("oak.example");
+    await page.getByLabel("Never").selectOption("send");
+    await page.getByLabel("Other instance").fill("far.example");
+    await page.getByRole("button", { name: "Keep apart" }).click();
+    await page.getByRole("row", { name: /oak\.example sends posts to far\.example/ }).waitFor();
+    await page.getByRole("button", { name: "Lift what keeps oak.example and far.example apart" }).click();
+    await page.getByText("No instances are kept apart.").waitFor();
+  }));
+
+test("histories under way show how far they are, and can be cancelled", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const replay = { host: "oak.example", tag: "caturday", order: "newest_first", sent: 30, skipped: 10, estimated: 100, per_minute: 60, started: new Date().toISOString() };
+    const replays = [
+      { ...replay, state: "sending", failing_since: new Date(Date.now() - 3_600_000).toISOString() },
+      { ...replay, host: "elm.example", state: "failed", reason: "nothing could be sent for 7 days" },
+    ];
+    const asked = [];
+    await page.route("**/admin/instances/replays", (route) => route.fulfill({ json: { replays } }));
+    await page.route("**/admin/instances/cancel-replay", (route) => {
+      asked.push(route.request().postDataJSON());
+      return route.fulfill({ json: {} });
+    });
+    await administer(page, "Instances", world);
+    const bar = page.getByRole("progressbar", { name: "#caturday to oak.example" });
+    assert.deepEqual([await bar.getAttribute("value"), await bar.getAttribute("max")], ["40", "100"]);
+    await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out; 60 a minute.*fails since 1h ago/ }).waitFor();
+    await page.getByRole("row", { name: /elm\.example.*failed.*nothing could be sent for 7 days/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-replays", { fullPage: true });
+    await page.getByRole("button", { name: /^Cancel/ }).click();
+    assert.deepEqual(asked, [{ host: "oak.example", tag: "caturday" }]);
+    // The node itself answers this one.
+    await page.getByLabel("To the instance").fill("far.example");
+    await page.getByLabel("History of").fill("caturday");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByText("far.example is not subscribed to #caturday").waitFor();
+  }));
+
+test("servers that use the node as a FASP show what they have activated, and go after a question", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const server = { fingerprint: "rAnDoM+fingerprint/of=44+letters0123456789abc", since: new Date().toISOString(), hashtags: [], capabilities: [] };
+    const servers = [
+      { ...server, host: "oak.example", completion_url: "https://oak.example/admin/fasp" },
+      { ...server, host: "elm.example", completion_url: "", capabilities: ["data_sharing"], hashtags: ["cats"], backfill: { wanted: 1000, received: 200, done: false } },
+      { ...server, host: "yew.example", completion_url: "javascript:1", capabilities: ["data_sharing"] },
+    ];
+    const asked = [];
+    await page.route("**/admin/fasp", (route) => route.fulfill({ json: { servers } }));
+    await page.route("**/admin/fasp/*", (route) => {
+      asked.push([new URL(route.request().url()).pathname, route.request().postDataJSON()]);
+      return route.fulfill({ json: {} });
+    });
+    await administer(page, "FASP", world);
+    assert.equal(await page.getByRole("link", { name: "go on there" }).getAttribute("href"), "https://oak.example/admin/fasp");
+    await page.getByRole("row", { name: /elm\.example data sharing 1 200 of 1,000/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-fasp-servers");
+    await page.getByRole("button", { name: "Ask for 1,000 old posts of yew.example" }).click();
+    await page.getByRole("button", { name: "Remove oak.example" }).click();
+    await page.getByRole("dialog", { name: "End all dealings with oak.example?" }).waitFor();
+    await page.getByRole("button", { name: "Remove it" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.deepEqual(asked, [["/admin/fasp/backfill", { host: "yew.example", count: 1000 }], ["/admin/fasp/remove", { host: "oak.example" }]]);
+  }));
+
 test("the ring shows this node among its neighbours", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
     await page.goto(loginAddress());
@@ -313,6 +454,17 @@ test("the ring shows this node among its neighbours", () =>
     }
   }));
 
+test("queues tell why a host fails, and since when", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const queue = { kind: "letters", destination: "https://gone.example/inbox", waiting: 2, failures: 7 };
+    const why = { reason: "gone.example: Name or service not known", failing_since: new Date(Date.now() - 3 * 3_600_000).toISOString() };
+    await page.route("**/admin/queues", (route) => route.fulfill({ json: { queues: [{ ...queue, ...why }, { ...queue, destination: "https://good.example/inbox", failures: 0 }] } }));
+    await administer(page, "Queues", world);
+    await page.getByRole("row", { name: /gone\.example.* 7 gone\.example: Name or service not known 3h ago/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-failing");
+  }));
+
 test("storage shows what is kept, the limits, and receipts", () =>
   visit({}, async (page) => {
     await administer(page, "Storage", world);
@@ -322,6 +474,23 @@ test("storage shows what is kept, the limits, and receipts", () =>
     assert.match(await figure("Limit").textContent(), /B$/);
     assert.ok(Number((await figure("Held").textContent()).replace(",", "")) > 0);
     assert.equal(await figure("Bad").textContent(), "0");
+  }));
+
+test("the latest receipts name post, hashtag and owner", () =>
+  visit({}, async (page) => {
+    await administer(page, "Audit", world);
+    const rows = page.getByRole("region", { name: "Latest receipts" }).getByRole("row");
+    await rows.nth(1).waitFor();
+    const [tag, post, owner, which, what] = await rows.nth(1).getByRole("cell").allTextContents();
+    assert.match(tag, /^#/);
+    assert.match(post, /^https:\/\//);
+    assert.match(owner, /^[a-z0-9.:-]+$/);
+    assert.match(which, /^(relays|stores) it$/);
+    assert.match(what, /^(added|removed)$/);
+    assert.equal(await rows.count(), 11);
+    await page.getByRole("button", { name: /^Show \d+ more$/ }).click();
+    await rows.nth(11).waitFor();
+    assert.deepEqual(await violations(page), []);
   }));
 
 test("an audit that is run from the page shows that nothing is missing", () =>
@@ -367,7 +536,7 @@ test("a post that the administrator takes down vanishes, and audits by others sh
       await page.keyboard.press("Escape");
       await fill();
       await page.getByRole("button", { name: "Take it down" }).click();
-      await page.getByRole("cell", { name: uri }).waitFor();
+      await page.getByRole("cell", { name: uri, exact: true }).waitFor();
       assert.equal(await page.getByLabel("Reason").inputValue(), "");
       await picture(page, "admin-taken-down");
     });
@@ -402,7 +571,7 @@ test("the command line tells the same as the administrator's page", async () => 
   const page = await open(browser, world.node);
   await page.goto("/");
   const ask = ([path, headers]) => fetch(path, { headers }).then((response) => response.json());
-  for (const list of ["subscriptions", "followers", "queues", "storage", "settings", "takedowns"]) {
+  for (const list of ["subscriptions", "followers", "queues", "storage", "receipts", "settings", "takedowns"]) {
     const shown = await page.evaluate(ask, [`/admin/${list}`, { Authorization: `Bearer ${secret}` }]);
     assert.deepEqual(Object.keys(JSON.parse(tell(world, "show", list, "--json"))), Object.keys(shown), list);
   }
@@ -413,3 +582,15 @@ test("the command line tells the same as the administrator's page", async () => 
   assert.match(tell(world, "audit", "--last"), /#caturday: \d+ posts, \d+ receipts of owners/);
   assert.match(tell(world.auditor, "audit", "--last"), /taken_down\n/);
 });
+
+test("a post that was taken down is shown again when the administrator wishes", () =>
+  visit({ node: world.owner.node, viewport: { width: 1000, height: 900 } }, async (page) => {
+    const { owner, taken_down: tag } = world;
+    await live(page, tag);
+    assert.equal(await posts(page).count(), 1);
+    await administer(page, "Audit", owner);
+    await page.getByRole("button", { name: /^Show again https/ }).click();
+    await page.getByText("No post was taken down.").waitFor();
+    await live(page, tag);
+    assert.equal(await posts(page).count(), 2);
+  }));

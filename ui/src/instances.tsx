@@ -1,0 +1,136 @@
+// Servers that use the node as a relay, and the histories on their way to them.
+
+import { age } from "./age.ts";
+import { useAsk, useChange } from "./hooks.ts";
+import { actionColumn, field, hashtagColumn, Listing, number, submit } from "./parts.tsx";
+
+interface Instance {
+  host: string;
+  publishes: boolean;
+  receives: boolean;
+  decided: boolean;
+  links: { style: string; accepted: boolean }[];
+  hashtags: number;
+}
+
+interface Replay {
+  host: string;
+  tag: string;
+  order: string;
+  state: string;
+  reason?: string;
+  sent: number;
+  skipped: number;
+  estimated: number;
+  newest?: string;
+  oldest?: string;
+  per_minute: number;
+  started: string;
+  failing_since?: string;
+}
+
+const isActive = ({ state }: Replay) => state === "reading" || state === "sending";
+
+function Progress({ replay }: { replay: Replay }) {
+  const { host, tag, sent, skipped, estimated, reason, failing_since: since } = replay;
+  const done = sent + skipped;
+  return (
+    <>
+      {isActive(replay) && <progress aria-label={`#${tag} to ${host}`} value={done} max={Math.max(estimated, done, 1)} />}{" "}
+      <span class="words">
+        {number.format(sent)} of about {number.format(Math.max(estimated - skipped, sent))} posts{skipped > 0 && `, ${number.format(skipped)} left out`}
+        {isActive(replay) && `; ${number.format(replay.per_minute)} a minute`}
+      </span>
+      {since && <span class="bad words"> fails since {age(new Date(since))}</span>}
+      {reason && <bdi class="words"> {reason}</bdi>}
+    </>
+  );
+}
+
+function Replays() {
+  const { data, problem, again } = useAsk<{ replays: Replay[] }>("/instances/replays", 3);
+  const [failed, change] = useChange(again);
+  const begin = submit((form) => change("/instances/replay", { host: field(form, "host"), tag: field(form, "tag"), order: field(form, "order") }));
+  return (
+    <>
+      <h2>Histories under way</h2>
+      <p class="lead">An instance gets the posts that a hashtag had before it was subscribed, as slowly as it can bear.</p>
+      <form class="row" onSubmit={begin}>
+        <label>
+          To the instance
+          <input name="host" autocapitalize="none" required />
+        </label>
+        <label>
+          History of
+          <input name="tag" dir="auto" autocapitalize="none" required />
+        </label>
+        <label>
+          Beginning with
+          <select name="order">
+            <option value="newest_first">the newest</option>
+            <option value="oldest_first">the oldest</option>
+          </select>
+        </label>
+        <button>Send</button>
+      </form>
+      <Listing
+        problem={failed || problem}
+        label="Histories under way"
+        rows={data?.replays}
+        empty="No history was sent to an instance yet."
+        columns={[
+          { head: "Instance", cell: (row) => row.host },
+          hashtagColumn,
+          { head: "State", cell: (row) => <span class={row.state === "failed" ? "bad" : isActive(row) ? "warn" : ""}>{row.state}</span> },
+          { head: "Progress", cell: (row) => <Progress replay={row} /> },
+          { head: "Reaches", cell: (row) => row.oldest && row.newest && `${row.oldest.slice(0, 10)} to ${row.newest.slice(0, 10)}` },
+          { head: "Started", cell: (row) => age(new Date(row.started)) },
+          actionColumn<Replay>(
+            "Cancel",
+            (row) => `#${row.tag} to ${row.host}`,
+            (row) => change("/instances/cancel-replay", { host: row.host, tag: row.tag }),
+            isActive,
+          ),
+        ]}
+      />
+    </>
+  );
+}
+
+export function InstancesPanel() {
+  const { data, problem, again } = useAsk<{ instances: Instance[] }>("/instances", 10);
+  const [failed, change] = useChange(again);
+  const permit = (host: string, publishes: boolean, receives: boolean) => change("/instances/permit", { host, publishes, receives });
+  return (
+    <>
+      <form class="row" onSubmit={submit((form) => permit(field(form, "host"), true, true))}>
+        <label>
+          Instance
+          <input name="host" placeholder="social.example" autocapitalize="none" required />
+        </label>
+        <button>Allow</button>
+      </form>
+      <Listing
+        problem={failed || problem}
+        label="Instances"
+        rows={data?.instances}
+        empty="No instance uses this node as a relay yet."
+        columns={[
+          { head: "Instance", cell: (row) => row.host },
+          { head: "Connected", cell: (row) => row.links.map((link) => link.style + (link.accepted ? "" : " (waits)")).join(", ") || "not yet" },
+          { head: "Hashtags", cell: (row) => number.format(row.hashtags), right: true },
+          {
+            head: "Publishes",
+            cell: (row) => <input type="checkbox" aria-label={`${row.host} may publish`} checked={row.publishes} onChange={(e) => permit(row.host, e.currentTarget.checked, row.receives)} />,
+          },
+          {
+            head: "Receives",
+            cell: (row) => <input type="checkbox" aria-label={`${row.host} may receive`} checked={row.receives} onChange={(e) => permit(row.host, row.publishes, e.currentTarget.checked)} />,
+          },
+          { head: "State", cell: (row) => <span class={row.decided ? "good" : "warn"}>{row.decided ? "decided" : "waits for you"}</span> },
+        ]}
+      />
+      <Replays />
+    </>
+  );
+}
