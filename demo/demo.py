@@ -318,8 +318,8 @@ def stay(network):
     admin = page + "/admin" + network.cli(READER, "login")["url"].partition("/admin")[2]
     print(HELP.format(page=page, admin=admin, subscriber=node_host(READER), config=Paths(network), origins=network.controls["origins"],
                       fedify=network.controls["fedify"], pid=network.processes[NAMES[6]].pid, victim=node_host(6)))
-    print("  first, 93 real posts of the last year (texts redacted) …", flush=True)
-    network.control("origins", "/feed", {"count": 93})
+    print("  first, a year of posts in ten languages …", flush=True)
+    network.control("origins", "/feed", {})
     seen, seed = 0, 1
     while True:
         network.control("origins", "/load", {"count": 3, "tags": TAGS, "seed": seed, "concurrency": 3, "retries": 10})

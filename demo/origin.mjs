@@ -3,8 +3,9 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { announceReady, endOnSignal, integer, serveControl, text } from "./lib/control.mjs";
-import { realNotes, rehost } from "./lib/feed.mjs";
+import { inLastYear, postsOfTheYear } from "./lib/feed.mjs";
 import { TAGS, inParallel, planLoad } from "./lib/load.mjs";
+import { makeNote } from "./lib/note.mjs";
 import { Origin } from "./lib/origin.mjs";
 import { originHandler } from "./lib/origin_http.mjs";
 import { BadRequest, openWorld, serveTls } from "./lib/world.mjs";
@@ -127,17 +128,18 @@ async function load(body) {
   });
 }
 
-/** Real posts, dealt out over the domains; each keeps its season and hour, within the last year. */
+/** A year of posts, dealt out over the domains; each has its season and hour, within the last year. */
 async function feed(body) {
-  const notes = realNotes();
+  const posts = postsOfTheYear();
   const now = new Date();
   for (const origin of origins) origin.inbox();
-  const items = notes.slice(0, integer(body, "count", notes.length, 1, notes.length)).map((note, i) => ({ note, i }));
-  return await publishAll(items, body, ({ note, i }) => {
+  const items = posts.slice(0, integer(body, "count", posts.length, 1, posts.length)).map((post, i) => ({ ...post, i }));
+  return await publishAll(items, body, ({ when, text, warning, image, i }) => {
     const origin = origins[i % origins.length];
     const author = authors[Math.floor(i / origins.length) % authors.length];
     const number = origin.nextNumber(new Date(now.getTime() - i));
-    return { origin, note: origin.keep(rehost(note, { base: origin.base, author, number, now })) };
+    const published = inLastYear(when, now);
+    return { origin, note: origin.keep(makeNote({ base: origin.base, author, number, text, published, warning, image })) };
   });
 }
 
