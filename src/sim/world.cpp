@@ -405,6 +405,8 @@ Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string bo
   }
 }
 
+const crypto::PrivateKey& World::key(std::size_t i) const { return hosts_.at(i)->key; }
+
 bool World::forge(std::size_t from, std::size_t to, std::string body) {
   HttpCall call("POST", Url::parse("https://" + node_host(to) + "/inbox").value(),
                 loop.now() + std::chrono::seconds(20));

@@ -119,6 +119,8 @@ class World {
   [[nodiscard]] Task<bool> follow(std::size_t endpoint, std::size_t owner, std::string tag);
   [[nodiscard]] const std::map<std::size_t, Endpoint>& endpoints() const { return endpoints_; }
 
+  // The key with which node i signs.
+  [[nodiscard]] const crypto::PrivateKey& key(std::size_t i) const;
   // Delivers an activity in the name of node `from`, of which that node knows nothing: afterwards the two
   // disagree, as they do when one of them has restored a backup. False unless it was taken.
   bool forge(std::size_t from, std::size_t to, std::string body);

@@ -1,0 +1,109 @@
+// Attackers that are whole nodes, among others (docs/attacks.md). What they say is signed, and false.
+
+#include <fmt/format.h>
+
+#include "node/overload_token.hpp"
+#include "node/wire.hpp"
+#include "tests/sim/fixture.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr const char* kTag = "caturday";
+constexpr std::size_t kNodes = 12;
+constexpr std::size_t kAtRest = 2;
+
+std::string origin_of_node(std::size_t i) { return fmt::format("https://tags.n{}.example", i); }
+
+class Tokens : public testing::Test {
+ protected:
+  Tokens() : world(1, WorldOptions{}) {
+    for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+    EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+    for (std::size_t i = 0; i < kNodes; ++i) (relays(kTag, 0).contains(i) ? good : bad) = i;
+  }
+
+  // Who relays a hashtag for the first of two replicas.
+  std::set<std::size_t> relays(const std::string& tag, unsigned replica) {
+    std::set<std::size_t> owners;
+    const RingId key = replica_key(Tag::parse(tag)->key(), replica, kAtRest);
+    for (const std::size_t i : world.up())
+      if (world.node(i).rings().of(Ring::kRelay).serving(key) != nullptr) owners.insert(i);
+    return owners;
+  }
+  // "The hashtag needs more than two relays", says `actor` with the key of `signer`.
+  node::OverloadToken token(std::size_t actor, std::size_t signer, Duration age = Duration::zero(),
+                            const std::string& network = "tagring") {
+    node::OverloadToken made{
+        kTag, kAtRest, origin_of_node(actor) + "/actor", world.loop.wall_now() - age, {}};
+    made.signature = world.key(signer).sign(made.signed_text(network));
+    return made;
+  }
+  // An Add with the token, from the attacker to everybody. The number of relays after a while.
+  unsigned relays_after(const node::OverloadToken& shown) {
+    relay::TagEvent event;
+    event.tag = kTag;
+    event.author = origin_of_node(bad) + "/users/alice";
+    event.uri = origin_of_node(bad) + "/posts/1";
+    event.published = world.loop.wall_now();
+    for (std::size_t to = 0; to < kNodes; ++to) {
+      if (to == bad) continue;
+      const std::string target = origin_of_node(to) + "/relay";
+      world.forge(bad, to,
+                  node::add_activity(origin_of_node(bad) + "/adds/1", origin_of_node(bad) + "/actor", target,
+                                     {event}, {{}, {shown}}));
+    }
+    world.loop.run_for(std::chrono::seconds(20));
+    return world.relays();
+  }
+
+  World world;
+  std::size_t good = 0;  // a relay of the hashtag
+  std::size_t bad = 0;   // none
+};
+
+TEST_F(Tokens, OfARelayThatIsOverloadedEnlargeTheSet) {
+  EXPECT_EQ(relays_after(token(good, good)), 2 * kAtRest);
+}
+
+TEST_F(Tokens, OfANodeThatIsNoRelayEnlargeNothing) { EXPECT_EQ(relays_after(token(bad, bad)), kAtRest); }
+
+TEST_F(Tokens, SignedInTheNameOfARelayEnlargeNothing) { EXPECT_EQ(relays_after(token(good, bad)), kAtRest); }
+
+TEST_F(Tokens, KeptFromAnEarlierOverloadEnlargeNothing) {
+  EXPECT_EQ(relays_after(token(good, good, std::chrono::minutes(2))), kAtRest);
+}
+
+TEST_F(Tokens, OfAnotherNetworkEnlargeNothing) {
+  EXPECT_EQ(relays_after(token(good, good, Duration::zero(), "another")), kAtRest);
+}
+
+// A node that claims to drown, so that others come and carry for it what it has, or what it has not. Who
+// stores other copies of the same hashtags says otherwise.
+TEST(LoadLiars, MoveNobody) {
+  WorldOptions options;
+  options.storage_replicas = 2;
+  options.balance = true;
+  options.balance_every = std::chrono::seconds(40);
+  options.storage_capacity = [](std::size_t) { return 100'000'000; };
+  World world(2, options);
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  constexpr std::size_t kLiar = 3;
+  world.node(kLiar).rings().load_of = [](Ring, Segment) -> Task<Result<ring::Load>> {
+    co_return ring::Load{30'000'000, 60'000'000, 10'000'000, true};
+  };
+  world.loop.run_for(std::chrono::minutes(10));
+  std::uint64_t not_believed = 0;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    if (i == kLiar) continue;
+    const json::object status = world.node(i).status();
+    const json::object& storage = status.at("rings").at("storage").as_object();
+    EXPECT_EQ(storage.at("moves").to_number<std::uint64_t>(), 0U) << "node " << i;
+    not_believed += storage.at("loads_not_believed").to_number<std::uint64_t>();
+  }
+  EXPECT_GT(not_believed, 0U);
+}
+
+}  // namespace
+}  // namespace tagring::sim
