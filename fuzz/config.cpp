@@ -33,11 +33,11 @@ void fuzz(std::string_view text) {
   contact.host = config->host;
   contact.port = config->port;
   contact.address = config->address;
-  contact.id = ring::make_node_id(ring::IdScheme::kPaper, config->address.prefix64(),
+  contact.id = ring::make_node_id(config->ids.scheme, config->address.prefix64(),
                                   *ring::registrable_domain(config->host), 0);
   const Result<ring::Contact> read = ring::contact_from_json(ring::to_json(contact));
   TR_ASSERT(read);
-  TR_ASSERT(ring::check_node_id(ring::IdScheme::kPaper, *read));
+  TR_ASSERT(ring::check_node_id(config->ids, *read));
 }
 
 }  // namespace tagring::fuzzing

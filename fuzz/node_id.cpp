@@ -13,13 +13,15 @@ void check_contact(const std::string& host, const IpAddress& address, const std:
   contact.host = host;
   contact.address = address;
   contact.vserver = static_cast<std::uint8_t>(host.size());
-  contact.id = ring::make_node_id(ring::IdScheme::kPaper, address.prefix64(), domain, contact.vserver);
-  TR_ASSERT(ring::check_node_id(ring::IdScheme::kPaper, contact));
+  const ring::IdRules rules{.scheme = host.size() % 2 == 0 ? ring::IdScheme::kSpread : ring::IdScheme::kPaper,
+                            .kappa = 256};
+  contact.id = ring::make_node_id(rules.scheme, address.prefix64(), domain, contact.vserver);
+  TR_ASSERT(ring::check_node_id(rules, contact));
   const Result<ring::Contact> read = ring::contact_from_json(ring::to_json(contact));
   TR_ASSERT(read);
   TR_ASSERT(*read == contact);
   ++contact.vserver;
-  TR_ASSERT(!ring::check_node_id(ring::IdScheme::kPaper, contact));
+  TR_ASSERT(!ring::check_node_id(rules, contact));
 }
 
 }  // namespace
