@@ -239,7 +239,6 @@ void HttpServer::Impl::abort_all() {
 }
 
 Task<bool> HttpServer::Impl::drain(std::shared_ptr<Impl> self, Duration grace) {
-  self->service->is_stopping = true;
   self->close_acceptors();
   for (const SharedSession& session : self->sessions) {
     asio::post(session->strand(), [session] { session->close_if_idle(); });
@@ -285,6 +284,8 @@ std::uint16_t HttpServer::port() const { return impl_->port; }
 Result<void> HttpServer::reload_certificate() { return impl_->load_tls(); }
 
 Task<void> HttpServer::stop(Duration grace) {
+  // At once, not on the strand of control: whatever is answered from here on tells its client to go.
+  impl_->service->is_stopping = true;
   Executor control = impl_->control;
   co_await run_on(std::move(control), Impl::drain(impl_, grace));
 }

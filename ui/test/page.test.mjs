@@ -536,7 +536,7 @@ test("a post that the administrator takes down vanishes, and audits by others sh
       await page.keyboard.press("Escape");
       await fill();
       await page.getByRole("button", { name: "Take it down" }).click();
-      await page.getByRole("cell", { name: uri, exact: true }).waitFor();
+      await page.getByRole("region", { name: "Take-downs" }).getByRole("cell", { name: uri, exact: true }).waitFor();
       assert.equal(await page.getByLabel("Reason").inputValue(), "");
       await picture(page, "admin-taken-down");
     });
