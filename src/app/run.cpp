@@ -110,9 +110,15 @@ Task<Result<void>> Daemon::open() {
   std::uint64_t seed = 0;
   const std::string octets = crypto::random_bytes(sizeof seed);
   std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
-  node::Environment environment{
-      clock, loop.get_executor(),    *http,    workers, node::stores_of(*stores), log, seed,
-      {},    db::read_mastodon_tags, &resolver};
+  node::Environment environment{.clock = clock,
+                                .executor = loop.get_executor(),
+                                .http = *http,
+                                .workers = workers,
+                                .stores = node::stores_of(*stores),
+                                .log = log,
+                                .seed = seed,
+                                .read_followed_tags = db::read_mastodon_tags,
+                                .services = &resolver};
   CO_TRY(environment.places, co_await stores->meta.get("places"));
   environment.save_places = [this](std::string places) {
     return stores->meta.set("places", std::move(places));

@@ -437,8 +437,8 @@ Task<Result<json::object>> Audit::of(Tag tag) {
 Task<Result<void>> Audit::load() {
   CO_TRY(const std::vector<std::string> reports, co_await reports_.audits());
   for (const std::string& text : reports) {
-    CO_TRY(json::object report, json::parse_object(text));
-    last_.push_back(std::move(report));
+    // One that cannot be read is no reason not to start.
+    if (Result<json::object> report = json::parse_object(text)) last_.push_back(std::move(*report));
   }
   co_return Result<void>();
 }

@@ -21,7 +21,6 @@
 
 namespace tagring::node {
 
-// What a node needs of the world. Everything outlives the node.
 // What of a node is on disk.
 struct Stores {
   relay::Store& relay;
@@ -38,6 +37,7 @@ Stores stores_of(All& all) {
   return {all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
 }
 
+// What a node needs of the world. Everything outlives the node.
 struct Environment {
   Clock& clock;
   Executor executor;

@@ -11,6 +11,15 @@ namespace tagring::node {
 namespace {
 constexpr std::size_t kLoadPage = 10'000;
 constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
+
+std::vector<std::vector<std::string>> chunks_of(std::vector<std::string> tags, std::size_t size) {
+  std::vector<std::vector<std::string>> chunks;
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    if (i % size == 0) chunks.emplace_back();
+    chunks.back().push_back(std::move(tags[i]));
+  }
+  return chunks;
+}
 }  // namespace
 
 Subscriber::Subscriber(Options options, relay::Store& store, RingService& rings, RelayCounts& relays,
@@ -160,10 +169,18 @@ Task<bool> Subscriber::find_relays(Tag tag, std::vector<ring::Contact>* found) {
   co_return complete;
 }
 
+void Subscriber::note_sighting(const ring::Contact& relay) {
+  Sighting& last = seen_[relay.id];
+  if (last.incarnation != 0 && relay.incarnation > last.incarnation)
+    restarted_.emplace(relay.origin(), last.at - kSinceMargin);
+  last = {std::max(last.incarnation, relay.incarnation), clock_.wall_now()};
+}
+
 // Wanted tags are to be followed where they are owned now, and nothing else. An owner that has started anew
 // is asked again, since it may have lost its disk. False if somebody could not be found.
 Task<bool> Subscriber::make_plan(std::set<std::string> wanted, Plan* plan) {
   bool complete = true;
+  const WallTime begin = clock_.wall_now();
   for (const std::string& text : wanted) {
     const Result<Tag> tag = Tag::parse(text);
     if (!tag) continue;
@@ -173,10 +190,7 @@ Task<bool> Subscriber::make_plan(std::set<std::string> wanted, Plan* plan) {
     std::set<std::string> now;
     for (const ring::Contact& relay : relays) {
       now.insert(relay.origin());
-      Sighting& last = seen_[relay.id];
-      if (last.incarnation != 0 && relay.incarnation > last.incarnation)
-        plan->restarted.emplace(relay.origin(), last.at - kSinceMargin);
-      last = {std::max(last.incarnation, relay.incarnation), clock_.wall_now()};
+      note_sighting(relay);
     }
     for (const std::string& owner : now) {
       if (follows(text, owner)) continue;
@@ -196,9 +210,11 @@ Task<bool> Subscriber::make_plan(std::set<std::string> wanted, Plan* plan) {
   for (const auto& [tag, owners] : owners_) {
     for (const auto& [owner, id] : owners) {
       if (!wanted_.contains(tag)) plan->to_unfollow[owner].push_back(tag);
-      if (wanted.contains(tag) && plan->restarted.contains(owner)) plan->to_follow[owner].push_back(tag);
+      if (wanted.contains(tag) && restarted_.contains(owner)) plan->to_follow_again[owner].push_back(tag);
     }
   }
+  if (complete) std::erase_if(seen_, [&](const auto& entry) { return entry.second.at < begin; });
+  std::erase_if(restarted_, [&](const auto& entry) { return !plan->to_follow_again.contains(entry.first); });
   co_return complete;
 }
 
@@ -210,10 +226,11 @@ Task<bool> Subscriber::renew() {
   Plan plan;
   bool complete = co_await make_plan(wanted, &plan);
   for (auto& [owner, tags] : plan.to_follow) {
-    const auto restarted = plan.restarted.find(owner);
-    const auto since =
-        restarted == plan.restarted.end() ? std::nullopt : std::optional<WallTime>(restarted->second);
-    const bool done = co_await follow_at(owner, std::move(tags), since);
+    const bool done = co_await follow_at(owner, std::move(tags));
+    complete = complete && done;
+  }
+  for (auto& [owner, tags] : plan.to_follow_again) {
+    const bool done = co_await follow_again_at(owner, std::move(tags));
     complete = complete && done;
   }
   for (auto& [owner, tags] : plan.to_leave) co_await leave_if_done(owner, std::move(tags));
@@ -223,33 +240,51 @@ Task<bool> Subscriber::renew() {
   co_return complete;
 }
 
-Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tags,
-                                 std::optional<WallTime> since) {
-  std::size_t made = 0;
-  for (std::size_t begin = 0; begin < tags.size(); begin += options_.tags_per_follow) {
-    const std::size_t end = std::min(tags.size(), begin + options_.tags_per_follow);
-    std::vector<std::string> chunk(tags.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   tags.begin() + static_cast<std::ptrdiff_t>(end));
+// It is looked up anew who owns the tag.
+void Subscriber::forget_routes(const std::string& text) {
+  const Result<Tag> tag = Tag::parse(text);
+  const unsigned relays = relays_.of(text);
+  for (unsigned i = 0; tag && i < relays; ++i)
+    rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, relays));
+}
+
+// The tags that the owner did not take.
+Task<std::set<std::string>> Subscriber::follow_chunk(std::string owner, std::vector<std::string> tags,
+                                                     WallTime since) {
+  std::set<std::string> missing(tags.begin(), tags.end());
+  std::vector<relay::Subscription> subscriptions = co_await ask_and_catch_up(owner, std::move(tags), since);
+  for (const relay::Subscription& subscription : subscriptions) {
+    note_followed(subscription.tag, owner, subscription.follow_id);
+    missing.erase(subscription.tag);
+  }
+  for (const std::string& tag : missing) forget_routes(tag);
+  if (!subscriptions.empty()) co_await store_.save_subscriptions(std::move(subscriptions));
+  co_return missing;
+}
+
+Task<bool> Subscriber::follow_at(std::string owner, std::vector<std::string> tags) {
+  bool complete = true;
+  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
     // From now on the owner may announce, even before we have read that it accepts.
     for (const std::string& tag : chunk) note_followed(tag, owner, "");
-    std::vector<relay::Subscription> subscriptions =
-        co_await follow_chunk(owner, chunk, since.value_or(wanted_since(chunk)));
-    made += subscriptions.size();
-    std::set<std::string> missing(chunk.begin(), chunk.end());
-    for (const relay::Subscription& subscription : subscriptions) {
-      note_followed(subscription.tag, owner, subscription.follow_id);
-      missing.erase(subscription.tag);
-    }
-    for (const std::string& text : missing) {
-      drop_followed(text, owner);
-      const Result<Tag> tag = Tag::parse(text);
-      const unsigned relays = relays_.of(text);
-      for (unsigned i = 0; tag && i < relays; ++i)
-        rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, relays));
-    }
-    if (!subscriptions.empty()) co_await store_.save_subscriptions(std::move(subscriptions));
+    const WallTime since = wanted_since(chunk);
+    const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
+    for (const std::string& tag : missing) drop_followed(tag, owner);
+    complete = complete && missing.empty();
   }
-  co_return made == tags.size();
+  co_return complete;
+}
+
+// Until it has taken them all, it is followed as before: it may still know of us.
+Task<bool> Subscriber::follow_again_at(std::string owner, std::vector<std::string> tags) {
+  const WallTime since = restarted_.at(owner);
+  bool complete = true;
+  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
+    complete = complete && missing.empty();
+  }
+  if (complete) restarted_.erase(owner);
+  co_return complete;
 }
 
 Task<Result<std::vector<Refusal>>> Subscriber::ask_to_follow(std::string owner, std::vector<std::string> tags,
@@ -268,12 +303,9 @@ Task<Result<std::vector<Refusal>>> Subscriber::ask_to_follow(std::string owner, 
 // Asked to be followed, they say no when they have done so.
 Task<void> Subscriber::leave_if_done(std::string owner, std::vector<std::string> tags) {
   std::vector<std::string> done;
-  for (std::size_t begin = 0; begin < tags.size(); begin += options_.tags_per_follow) {
-    const std::size_t end = std::min(tags.size(), begin + options_.tags_per_follow);
-    std::vector<std::string> chunk(tags.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   tags.begin() + static_cast<std::ptrdiff_t>(end));
+  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
     const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
-    const auto refusals = co_await ask_to_follow(owner, chunk, id);
+    const auto refusals = co_await ask_to_follow(owner, std::move(chunk), id);
     if (!refusals) continue;
     for (const Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kNotOwner) done.push_back(refusal.tag);
@@ -283,9 +315,9 @@ Task<void> Subscriber::leave_if_done(std::string owner, std::vector<std::string>
 }
 
 // Follows, and fetches what the owner took since then, before it knew us. The subscriptions that were made.
-Task<std::vector<relay::Subscription>> Subscriber::follow_chunk(std::string owner,
-                                                                std::vector<std::string> tags,
-                                                                WallTime since) {
+Task<std::vector<relay::Subscription>> Subscriber::ask_and_catch_up(std::string owner,
+                                                                    std::vector<std::string> tags,
+                                                                    WallTime since) {
   const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
   const auto refusals = co_await ask_to_follow(owner, tags, id);
   if (!refusals) co_return std::vector<relay::Subscription>();
@@ -395,12 +427,8 @@ Task<void> Subscriber::disown_at(std::string owner, std::vector<std::string> tag
   // From here to the answer nobody follows them there: the Undo would end it.
   std::erase_if(unwanted, [&](const std::string& tag) { return follows(tag, owner); });
   for (const std::string& tag : unwanted) disowning_.emplace(tag, owner);
-  for (std::size_t begin = 0; begin < unwanted.size(); begin += options_.tags_per_follow) {
-    const std::size_t end = std::min(unwanted.size(), begin + options_.tags_per_follow);
-    std::vector<std::string> chunk(unwanted.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   unwanted.begin() + static_cast<std::ptrdiff_t>(end));
+  for (std::vector<std::string>& chunk : chunks_of(unwanted, options_.tags_per_follow))
     co_await unfollow_at(owner, std::move(chunk));
-  }
   for (const std::string& tag : unwanted) disowning_.erase({tag, owner});
 }
 

@@ -66,9 +66,9 @@ class Subscriber {
   // What must be said to owners, so that exactly what is wanted is followed at exactly those there are.
   struct Plan {
     TagsByOwner to_follow;
+    TagsByOwner to_follow_again;  // at owners that started anew
     TagsByOwner to_unfollow;
     TagsByOwner to_leave;
-    std::map<std::string, WallTime> restarted;  // owners, and until when they surely knew of us
   };
   struct Sighting {
     std::uint64_t incarnation = 0;
@@ -87,9 +87,13 @@ class Subscriber {
   Task<void> leave_if_done(std::string owner, std::vector<std::string> tags);
   Task<Result<std::vector<Refusal>>> ask_to_follow(std::string owner, std::vector<std::string> tags,
                                                    std::string id);
-  Task<bool> follow_at(std::string owner, std::vector<std::string> tags, std::optional<WallTime> since);
-  Task<std::vector<relay::Subscription>> follow_chunk(std::string owner, std::vector<std::string> tags,
-                                                      WallTime since);
+  void note_sighting(const ring::Contact& relay);
+  Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
+  Task<bool> follow_again_at(std::string owner, std::vector<std::string> tags);
+  Task<std::set<std::string>> follow_chunk(std::string owner, std::vector<std::string> tags, WallTime since);
+  Task<std::vector<relay::Subscription>> ask_and_catch_up(std::string owner, std::vector<std::string> tags,
+                                                          WallTime since);
+  void forget_routes(const std::string& text);
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   Task<void> renew_after(Duration wait);
@@ -110,7 +114,9 @@ class Subscriber {
   std::map<std::string, std::map<std::string, Followed>> owners_;  // by tag and owner's origin
   std::map<std::string, followers::Digest> digests_;               // by owner's origin, of what it answered
   std::map<RingId, Sighting> seen_;                                // of owners' vservers, the latest
-  std::set<std::pair<std::string, std::string>> disowning_;        // (tag, owner): not to be followed now
+  // Owners that started anew and were not followed again yet, and until when they surely knew of us.
+  std::map<std::string, WallTime> restarted_;
+  std::set<std::pair<std::string, std::string>> disowning_;  // (tag, owner): not to be followed now
   std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
   bool settled_ = false;
   bool renewing_ = false;

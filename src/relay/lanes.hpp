@@ -152,6 +152,7 @@ class Lanes {
   Task<void> run(std::string destination) {
     for (;;) {
       std::vector<Item> batch = take(lanes_[destination]);
+      if (lanes_[destination].failures == 0) lanes_[destination].reason.clear();
       const std::size_t sent = batch.size();
       std::vector<Item> again = co_await send_(destination, std::move(batch));
       Lane& lane = lanes_[destination];  // the map may have changed while we waited

@@ -4,6 +4,7 @@
 
 #include "node/catch_up.hpp"
 #include "node/fixture.hpp"
+#include "node/results.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
@@ -314,8 +315,18 @@ class TwoMembers : public Following {
       if (share > 0.1 && share < 0.2) break;
     }
     internet.answers[contact.origin() + std::string(RingService::kPath)] = [this](const HttpCall& call) {
-      return with_status(200, reply(ring::decode_envelope(call.body).value()));
+      const ring::Envelope envelope = ring::decode_envelope(call.body).value();
+      if (envelope.incarnation != contact.incarnation)
+        return error_response(Error(ErrorCode::kNotFound, "another incarnation of this vserver"));
+      return with_status(200, reply(envelope));
     };
+    introduce();
+    settle(std::chrono::seconds(10));
+    EXPECT_EQ(self(Ring::kRelay).predecessor(), contact);
+  }
+
+  // The other tells this node of itself.
+  void introduce() {
     for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
       ring::Envelope envelope;
       envelope.network = "tagring";
@@ -331,8 +342,6 @@ class TwoMembers : public Following {
                     .status,
                 200);
     }
-    settle(std::chrono::seconds(10));
-    EXPECT_EQ(self(Ring::kRelay).predecessor(), contact);
   }
 
   const ring::Vserver& self(Ring which) { return *node->rings().of(which).vservers().front(); }
@@ -424,6 +433,41 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   settle(HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
   EXPECT_EQ(json::id_of(internet.posted_to(peer.inbox).back(), "type"), "Undo");
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
+}
+
+TEST_F(TwoMembers, AnOwnerThatStartedAnewIsFollowedAgainAlsoIfItIsBusyAtFirst) {
+  std::string answer = R"({"accepted":1,"refused":[]})";
+  internet.answers[peer.inbox] = [&answer](const HttpCall&) { return with_status(200, answer); };
+  std::vector<WallTime> since;
+  internet.answers[contact.origin() + std::string(CatchUp::kPath)] = [&since](const HttpCall& call) {
+    since.emplace_back(Duration(*json::get_int(json::parse_object(call.body).value(), "since")));
+    return with_status(200, R"({"items":[]})");
+  };
+  const std::string theirs = tag_that_is(false);
+  follow(fan, theirs);
+  settle(std::chrono::seconds(10));
+  ASSERT_THAT(since, SizeIs(1));
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(since, SizeIs(1));
+
+  answer = json::serialize(json::object{
+      {"accepted", 0},
+      {"refused",
+       json::array{json::object{{"uri", ""}, {"tag", theirs}, {"error", "busy"}, {"message", ""}}}}});
+  const WallTime start = clock.wall_now();
+  ++contact.incarnation;
+  introduce();
+  settle(std::chrono::minutes(10));
+  EXPECT_GT(internet.posted_to(peer.inbox).size(), 2U);
+  EXPECT_THAT(rows("SELECT tag FROM subscriptions"), ElementsAre(theirs));
+  EXPECT_THAT(since, SizeIs(1));
+
+  answer = R"({"accepted":1,"refused":[]})";
+  settle(std::chrono::minutes(10));
+  ASSERT_THAT(since, SizeIs(2));
+  // From before it started, and not all that it may ever have missed.
+  EXPECT_LE(since[1], start);
+  EXPECT_GE(since[1], start - std::chrono::minutes(15));
 }
 
 }  // namespace
