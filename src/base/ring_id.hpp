@@ -6,6 +6,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,3 +68,9 @@ RingId replica_key(const RingId& key, unsigned index, unsigned replicas);
 RingId key_of_replica(const RingId& position, unsigned index, unsigned replicas);
 
 }  // namespace tagring
+
+// IDs are hashes already.
+template <>
+struct std::hash<tagring::RingId> {
+  std::size_t operator()(const tagring::RingId& id) const noexcept { return id.top(); }
+};

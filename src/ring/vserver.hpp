@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "base/rng.hpp"
 #include "base/task.hpp"
@@ -178,9 +179,9 @@ class Vserver {
   std::map<unsigned, Contact>
       fingers_;  // i -> first vserver at distance >= 2^i; only where that is beyond the successor
   unsigned next_finger_ = RingId::kBits;
-  std::optional<Contact> candidate_;          // the best Notify that came while busy
-  std::optional<RingId> ready_from_;          // data of (ready_from_, self] is here
-  std::map<RingId, std::uint64_t> verified_;  // id -> incarnation that has answered a call
+  std::optional<Contact> candidate_;                    // the best Notify that came while busy
+  std::optional<RingId> ready_from_;                    // data of (ready_from_, self] is here
+  std::unordered_map<RingId, std::uint64_t> verified_;  // id -> incarnation that has answered a call
   TaskGroup tasks_;
 };
 

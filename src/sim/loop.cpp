@@ -34,7 +34,7 @@ void Loop::push_ready(OwnerId owner, std::move_only_function<void()> job) {
 }
 
 void Loop::at(Instant time, OwnerId owner, std::move_only_function<void()> job) {
-  timed_.emplace(std::pair(std::max(time, now_), ++last_order_), Job{owner, std::move(job)});
+  timed_[std::max(time, now_)].jobs.push_back({owner, std::move(job)});
 }
 
 Task<void> Loop::wait(OwnerId owner, std::uint64_t token, Instant deadline) {
@@ -66,10 +66,12 @@ void Loop::resume(std::uint64_t token, bool aborted) {
 
 bool Loop::step(Instant limit) {
   if (ready_.empty()) {
-    if (timed_.empty() || timed_.begin()->first.first > limit) return false;
-    auto node = timed_.extract(timed_.begin());
-    now_ = node.key().first;
-    ready_.push_back(std::move(node.mapped()));
+    const auto next = timed_.begin();
+    if (next == timed_.end() || next->first > limit) return false;
+    now_ = next->first;
+    Moment& moment = next->second;
+    ready_.push_back(std::move(moment.jobs[moment.done++]));
+    if (moment.done == moment.jobs.size()) timed_.erase(next);
   }
   const std::size_t pick = ready_.size() == 1 ? 0 : rng_.below(ready_.size());
   Job job = std::move(ready_[pick]);
@@ -114,26 +116,28 @@ template <class Condition>
 void Loop::drop_if(Condition condition) {
   // Destroying a coroutine may destroy or queue others of the same owner: repeat until none is left.
   for (;;) {
-    std::vector<std::move_only_function<void()>> doomed_jobs;
-    std::vector<Waiter> doomed_waiters;
-    for (Job& job : std::exchange(ready_, {})) {
-      if (condition(job.owner)) {
-        doomed_jobs.push_back(std::move(job.run));
-      } else {
-        ready_.push_back(std::move(job));
+    std::vector<Job> doomed_jobs;
+    std::map<std::uint64_t, Waiter> doomed_waiters;  // in the order of their tokens, always the same
+    const auto doom = [&](std::vector<Job>& jobs, std::size_t done) {
+      std::size_t kept = done;
+      for (std::size_t i = done; i < jobs.size(); ++i) {
+        if (condition(jobs[i].owner)) {
+          doomed_jobs.push_back(std::move(jobs[i]));
+        } else if (kept++ != i) {
+          jobs[kept - 1] = std::move(jobs[i]);
+        }
       }
-    }
+      jobs.resize(kept);
+    };
+    doom(ready_, 0);
     for (auto it = timed_.begin(); it != timed_.end();) {
-      if (condition(it->second.owner)) {
-        doomed_jobs.push_back(std::move(it->second.run));
-        it = timed_.erase(it);
-      } else {
-        ++it;
-      }
+      Moment& moment = it->second;
+      doom(moment.jobs, moment.done);
+      it = moment.done == moment.jobs.size() ? timed_.erase(it) : std::next(it);
     }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       if (condition(it->second.owner)) {
-        doomed_waiters.push_back(std::move(it->second));
+        doomed_waiters.emplace(it->first, std::move(it->second));
         it = waiting_.erase(it);
       } else {
         ++it;

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -78,6 +79,11 @@ class Loop : public boost::asio::execution_context {
     OwnerId owner;
     std::move_only_function<void(bool aborted)> resume;
   };
+  // What is to happen in one millisecond, in the order in which it was asked for.
+  struct Moment {
+    std::vector<Job> jobs;
+    std::size_t done = 0;
+  };
 
   void push_ready(OwnerId owner, std::move_only_function<void()> job);
   void resume(std::uint64_t token, bool aborted);
@@ -86,10 +92,9 @@ class Loop : public boost::asio::execution_context {
   Rng rng_;
   Instant now_{};
   std::vector<Job> ready_;
-  std::map<std::pair<Instant, std::uint64_t>, Job> timed_;
-  std::map<std::uint64_t, Waiter> waiting_;
+  std::map<Instant, Moment> timed_;
+  std::unordered_map<std::uint64_t, Waiter> waiting_;  // by token
   std::uint64_t last_token_ = 0;
-  std::uint64_t last_order_ = 0;
   std::uint64_t events_ = 0;
   OwnerId last_event_owner_ = 0;
   std::uint64_t trace_ = 0xCBF29CE484222325U;

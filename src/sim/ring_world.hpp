@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ring/membership.hpp"
@@ -115,7 +116,7 @@ class RingWorld {
   RingOptions options_;
   OwnerId last_owner_ = 0;
   std::map<std::size_t, std::uint64_t> incarnations_;
-  std::map<RingId, std::size_t> host_of_;
+  std::unordered_map<RingId, std::size_t> host_of_;
   std::map<OwnerId, std::size_t> host_of_owner_;
   std::map<std::size_t, int> parts_;
   RingWatch watch_;
