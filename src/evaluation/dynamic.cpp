@@ -307,7 +307,7 @@ unsigned Dynamic::longest_over(double ratio) const {
 Setting dynamic_setting() {
   Setting setting = recommended_setting();
   setting.balancing.parameters.epsilon = 0.5;
-  setting.balancing.parameters.relief = 0.5;
+  setting.balancing.parameters.relief = 0.6;
   return setting;
 }
 

@@ -19,13 +19,15 @@ std::vector<Variant> variants() {
   using ring::IdScheme;
   std::vector<Variant> all;
   for (const IdScheme scheme : {IdScheme::kPaper, IdScheme::kSpread}) {
-    for (const unsigned kappa : {8U, 16U, 32U, 64U}) {
+    for (const unsigned kappa : {8U, 16U, 32U, 48U, 64U}) {
       for (const double split : {0.0, 4.0, 2.0, 1.0}) all.push_back({scheme, kappa, 4, split, 10, 0});
     }
   }
-  for (const unsigned replicas : {1U, 2U, 8U}) all.push_back({IdScheme::kSpread, 32, replicas, 2, 10, 0});
-  for (const double overload : {0.0, 1.0, 100.0}) all.push_back({IdScheme::kSpread, 32, 4, 2, overload, 0});
-  for (const double epsilon : {0.01, 0.1, 0.5}) all.push_back({IdScheme::kSpread, 32, 4, 2, 10, epsilon});
+  constexpr ring::IdRules kOurs;
+  for (const unsigned replicas : {1U, 2U, 8U}) all.push_back({kOurs.scheme, kOurs.kappa, replicas, 2, 10, 0});
+  for (const double overload : {0.0, 1.0, 100.0})
+    all.push_back({kOurs.scheme, kOurs.kappa, 4, 2, overload, 0});
+  for (const double epsilon : {0.01, 0.1, 0.5}) all.push_back({kOurs.scheme, kOurs.kappa, 4, 2, 10, epsilon});
   return all;
 }
 

@@ -78,9 +78,9 @@ Setting paper_setting() {
 Setting recommended_setting() {
   Setting setting = paper_setting();
   setting.name = "recommended";
-  setting.meaning = "R = 4, κ = 32, IDs hashed over /48 and domain, keys split to at most 2 GiB";
+  setting.meaning = "R = 4, κ = 48, IDs hashed over /48 and domain, keys split to at most 2 GiB";
   setting.placing.scheme = ring::IdScheme::kSpread;
-  setting.placing.kappa = 32;
+  setting.placing.kappa = ring::IdRules{}.kappa;
   setting.placing.split_gib = 2;
   setting.balancing.parameters.upper = 0.99;
   setting.balancing.parameters.lower = 0.9;

@@ -61,7 +61,7 @@ struct Config {
   unsigned balance_lower = 90;                      // below which it takes more
   unsigned balance_epsilon = 50;                    // percent: what a move must gain for what it carries
   unsigned balance_relief =
-      50;  // percent of what a move carries that must have been above someone's capacity
+      60;  // percent of what a move carries that must have been above someone's capacity
   Duration balance_every = std::chrono::hours(1);
   Duration balance_patience = std::chrono::hours(6);
   std::uint64_t balance_rate = 1 << 20;  // octets a second that moves carry, over time

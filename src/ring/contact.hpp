@@ -25,7 +25,7 @@ std::optional<IdScheme> id_scheme_from(std::string_view name);
 // docs/evaluation.md recommends.
 struct IdRules {
   IdScheme scheme = IdScheme::kSpread;
-  unsigned kappa = 32;  // κ of §6.2: vservers of a node on each ring, numbered from 0. At most 256
+  unsigned kappa = 48;  // κ of §6.2: vservers of a node on each ring, numbered from 0. At most 256
 };
 
 // The domain that counts for an ID: the registrable domain by the public suffix list, in Punycode and lower

@@ -74,7 +74,7 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
   EXPECT_EQ(config->key, "/etc/tagring/key.pem");
   EXPECT_EQ(config->network, "tagring");
   EXPECT_EQ(config->ids.scheme, ring::IdScheme::kSpread);
-  EXPECT_EQ(config->ids.kappa, 32U);
+  EXPECT_EQ(config->ids.kappa, 48U);
   EXPECT_EQ(config->vservers, 4U);
   EXPECT_FALSE(config->create);
   EXPECT_EQ(config->relay_replicas, 2U);
