@@ -20,6 +20,7 @@ struct Options {
   std::size_t nodes = 24;
   unsigned vservers = 1;
   std::uint64_t events = 1'000'000;
+  std::uint64_t check_every = 1;
   std::uint64_t seed = 1;
   bool soak = false;
   std::string json = "-";
@@ -42,6 +43,7 @@ void add_run(const Options& options, std::uint64_t wanted, const Progress& progr
   churn.options.vservers = static_cast<std::uint8_t>(options.vservers);
   churn.duration = std::chrono::hours(24 * 365);
   churn.events = std::min(wanted - sum->events, std::max(kEventsOfRun, kEventsOfHost * options.nodes));
+  churn.check_every = options.check_every;
   churn.on_progress = [&](std::uint64_t events) {
     progress.show(fmt::format("ring {}", sum->runs + 1),
                   std::min(0.999, static_cast<double>(sum->events + events) / static_cast<double>(wanted)));
@@ -75,6 +77,7 @@ int run_ring(const Options& options) {
                                 {"nodes", options.nodes},
                                 {"seed", options.seed},
                                 {"events", sum.events},
+                                {"check_every", options.check_every},
                                 {"checks", sum.checks},
                                 {"crashes", sum.crashes},
                                 {"rings", sum.runs},
@@ -101,6 +104,11 @@ void add_sim_ring(CLI::App& sim, int& status) {
   command->add_option("--events", options->events, "How many events, in as many rings as that takes")
       ->check(CLI::Range(std::uint64_t{1'000}, std::uint64_t{1'000'000'000'000}))
       ->capture_default_str();
+  command
+      ->add_option("--check-every", options->check_every,
+                   "Look at the ring after every n-th change only: after each, 10,000 nodes take days")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
+      ->capture_default_str();
   command->add_flag("--soak", options->soak, "A thousand million events");
   command->add_option("--seed", options->seed, "Of the first ring")->capture_default_str();
   command->add_option("--json", options->json, "Write the figures to that file; - is standard output")
@@ -108,7 +116,8 @@ void add_sim_ring(CLI::App& sim, int& status) {
   command->footer(
       "Members join, crash and come back at random, as far as corrected Chord allows: nobody loses its last "
       "live\n"
-      "successor. After every event the ring must be one, ordered and complete; when the unrest ends it must "
+      "successor. After every change the ring must be one, ordered and complete; when the unrest ends it "
+      "must "
       "become\n"
       "ideal within rounds_bound periods of stabilising. Exits with 1 if anything was violated.\n\n"
       "Example:\n  tagring sim ring --nodes 100 --events 10000000");

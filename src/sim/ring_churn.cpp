@@ -27,7 +27,7 @@ RingChurnResult run_ring_churn(std::uint64_t seed, const RingChurn& churn) {
   // A large ring begins full, and loses and regains members as often for its size.
   world.build(std::max(kBuilt, churn.hosts > 3 * kBuilt ? churn.hosts * 3 / 4 : kBuilt));
   world.run();
-  world.watch();
+  world.watch(churn.check_every);
   const std::uint64_t pause = std::max<std::uint64_t>(1, 1500 * kRestless / std::max(kRestless, churn.hosts));
   const Instant end = world.loop.now() + churn.duration;
   while (world.loop.now() < end && world.loop.events() < churn.events && !world.broken()) {

@@ -46,7 +46,7 @@ void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, I
     changed = changed || hash != known;
     known = hash;
   }
-  if (!changed) return;
+  if (!changed || ++changes_ % check_every_ != 0) return;
   ++checks_;
   const RingView all = view();
   const Principals present = principals(all);

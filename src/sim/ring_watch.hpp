@@ -1,5 +1,6 @@
-// Holds a ring against its invariants after every event that changed a pointer. Only for runs inside the
-// operating assumptions: perfect failure detection, and no crash that may_crash() forbids.
+// Holds a ring against its invariants after every event that changed a pointer, or after every n-th such
+// event: a look at a large ring takes long. Only for runs inside the operating assumptions: perfect failure
+// detection, and no crash that may_crash() forbids.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,9 @@ class RingWatch {
  public:
   // `successors`: length of the lists. `operation`: longer than any operation of a vserver takes.
   RingWatch(std::size_t successors, Duration operation) : successors_(successors), operation_(operation) {}
+
+  // Looks at the ring after every n-th event that changed a pointer; 1 or more.
+  void set_check_every(std::uint64_t changes) { check_every_ = changes; }
 
   // After an event of `owner`, whose place on the ring is `membership`, or null if it has none (any more). An
   // event changes nobody's pointers but its owner's.
@@ -46,6 +50,8 @@ class RingWatch {
   Since announced_since_;
   std::optional<std::string> broken_;
   std::uint64_t checks_ = 0;
+  std::uint64_t changes_ = 0;
+  std::uint64_t check_every_ = 1;
   bool crashed_ = false;
 };
 

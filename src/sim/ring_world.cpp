@@ -250,7 +250,8 @@ bool RingWorld::is_ideal() const {
   return sim::is_ideal(view(), tuning_.successors);
 }
 
-void RingWorld::watch() {
+void RingWorld::watch(std::uint64_t check_every) {
+  watch_.set_check_every(check_every);
   loop.after_event = [this] { check_after_event(); };
 }
 

@@ -78,9 +78,9 @@ class RingWorld {
   // Everybody is a member, and the ring is ideal.
   [[nodiscard]] bool is_ideal() const;
 
-  // Checks the ring after every event that changed a pointer, from now on. Only for runs inside the operating
-  // assumptions: perfect failure detection, and no crash that may_crash() forbids.
-  void watch();
+  // Checks the ring after every n-th event that changed a pointer, from now on. Only for runs inside the
+  // operating assumptions: perfect failure detection, and no crash that may_crash() forbids.
+  void watch(std::uint64_t check_every = 1);
   // The first broken invariant that watch() has seen.
   [[nodiscard]] const std::optional<std::string>& broken() const { return watch_.broken(); }
   [[nodiscard]] std::uint64_t checks() const { return watch_.checks(); }
