@@ -150,7 +150,8 @@ Task<Outbox::Items> Outbox::route(std::string shard, Items items) {
     ring::Membership& membership = rings_.of(item.pending->entry.ring);
     const Result<ring::Owner> owner = co_await membership.find_owner(position(item));
     if (owner) {
-      sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
+      const std::string to = to_text(item.pending->entry.ring, owner->contact.origin());
+      sending_.push(to, std::move(item));
     } else {
       routing_.blame(shard, why_not(owner.error()));
       lost.push_back(std::move(item));
@@ -266,7 +267,8 @@ Task<void> Outbox::settle(std::string origin, Items items, std::vector<Refusal> 
         later.push_back(std::move(item));  // nodes that do not agree send it to and fro
       } else if (moved) {
         item.moved = true;
-        sending_.push(to_text(item.pending->entry.ring, owner->contact.origin()), std::move(item));
+        const std::string to = to_text(item.pending->entry.ring, owner->contact.origin());
+        sending_.push(to, std::move(item));
       } else {
         send_again(std::move(item), refusal->second);
       }
