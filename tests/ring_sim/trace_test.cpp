@@ -1,6 +1,6 @@
-#include "sim/ring_trace.hpp"
-
 #include <gtest/gtest.h>
+
+#include "sim/ring_trace.hpp"
 
 namespace tagring::sim {
 namespace {
