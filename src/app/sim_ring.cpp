@@ -105,8 +105,9 @@ void add_sim_ring(CLI::App& sim, int& status) {
       ->check(CLI::Range(std::uint64_t{1'000}, std::uint64_t{1'000'000'000'000}))
       ->capture_default_str();
   command
-      ->add_option("--check-every", options->check_every,
-                   "Look at the ring after every n-th change only: after each, 10,000 nodes take days")
+      ->add_option(
+          "--check-every", options->check_every,
+          "Look at the ring after every n-th change only; a look takes longer the more nodes there are")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000}))
       ->capture_default_str();
   command->add_flag("--soak", options->soak, "A thousand million events");

@@ -18,7 +18,7 @@ struct RingChurn {
   // Whichever comes first ends the unrest.
   Duration duration = std::chrono::minutes(3);
   std::uint64_t events = ~std::uint64_t{0};
-  std::uint64_t check_every = 1;  // so many changes of pointers the ring is looked at
+  std::uint64_t check_every = 1;  // the ring is looked at after every n-th change of a pointer
   std::function<void(std::uint64_t events)> on_progress = [](std::uint64_t) {};
 
   // Lists of four, so that a few crashes already matter.
