@@ -118,21 +118,26 @@ export class Feed {
   }
 
   #pollOn(): void {
-    this.#poll ??= setInterval(() => void this.#catchUp(), POLL);
-    void this.#catchUp();
+    this.#poll ??= setInterval(this.#look, POLL);
+    this.#look();
   }
 
   #hearAgain(): void {
-    void this.#catchUp();
-    if (this.#isDeaf) void this.#lookOver();
+    this.#look();
     this.#isDeaf = false;
   }
+
+  #look = (): void => {
+    void this.#catchUp();
+    if (this.#isDeaf) void this.#lookOver();
+  };
 
   /** What went while nobody listened, among the newest. A post that is missing once may only be late. */
   async #lookOver(doubted?: Set<string>): Promise<void> {
     const page = await getPage(this.view.timeline({ limit: String(PAGE) })).catch(() => null);
-    const oldest = page?.posts.at(-1)?.created_at;
-    if (!page || !oldest) return;
+    // A page that nothing is behind tells of all posts.
+    const oldest = page?.older ? page.posts.at(-1)?.created_at : "";
+    if (!page || oldest === undefined) return;
     const there = new Set(page.posts.map((post) => post.uri));
     const isMissing = (post: Status) => post.created_at >= oldest && !there.has(post.uri);
     const missing = [...this.state.pieces, this.state.waiting].flat().filter(isMissing);
