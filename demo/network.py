@@ -181,12 +181,14 @@ ca_file = "{certs}/ca.pem"
         return all(ring["member"] and ring["serving"] for ring in status["rings"].values()) and status["subscriptions_settled"]
 
     def is_whole(self, nodes=None):
-        """Whether each of the nodes knows what it owns, and together that is all of both rings once."""
+        """Whether each of the nodes has taken all its places and knows what it owns: together all of both rings once."""
         nodes = self.running() if nodes is None else nodes
         if not all(map(self.is_settled, nodes)):
             return False
-        shares = [self.cli(i, "status")["rings"] for i in nodes]
-        return all(abs(sum(of[ring]["share"] for of in shares) - 1) < 1e-6 for ring in ["relay", "storage"])
+        rings = [self.cli(i, "status")["rings"] for i in nodes]
+        if any(ring["vservers"] < self.vservers for of in rings for ring in of.values()):
+            return False
+        return all(abs(sum(of[ring]["share"] for of in rings) - 1) < 1e-6 for ring in ["relay", "storage"])
 
     def history(self, i, tag, page=100):
         """Every post under a tag, newest first, read through node i page by page."""

@@ -53,7 +53,8 @@ def main():
         for i in range(NODES):
             network.start_node(i)
         network.start_origins(NODES)
-        wait_for("rings", lambda: all(map(network.is_settled, range(NODES))))
+        # Until then hashtags change their owners.
+        wait_for("the rings", network.is_whole)
         network.cli(0, "subscribe", *TAGS)
         wait_for("subscriptions", lambda: network.is_settled(0))
         write_posts(network)
