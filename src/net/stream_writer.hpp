@@ -11,6 +11,7 @@
 #include <boost/beast/websocket/stream.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
@@ -53,7 +54,7 @@ Task<void> write_stream(Stream* stream, std::string head, Version version, Strea
   auto& lowest = boost::beast::get_lowest_layer(*stream);
   for (bool more = true; more;) {
     lowest.expires_after(reader.timeout);
-    auto message = std::make_shared<const OutgoingMessage>(std::move(head), "");
+    auto message = std::make_shared<const OutgoingMessage>(std::exchange(head, {}), "");
     const boost::system::error_code error = co_await write_message(stream, std::move(message));
     if (error) {
       lowest.close();
