@@ -16,6 +16,7 @@
 #include "node/part_options.hpp"
 #include "node/proxy.hpp"
 #include "node/results.hpp"
+#include "node/ring_status.hpp"
 #include "node/version.hpp"
 #include "web/site.hpp"
 
@@ -134,7 +135,6 @@ struct Node::Parts {
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
   Task<HttpResponse> administer(HttpRequest request);
-  json::object rings_status();
 
   Config config;
   Environment environment;
@@ -428,46 +428,13 @@ bool Node::is_idle() const {
          parts_->fasp_sharing.idle();
 }
 
-json::object Node::Parts::rings_status() {
-  json::object all;
-  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
-    const ring::Membership& membership = rings.of(which);
-    double share = 0;
-    bool serving = true;
-    for (const auto& vserver : membership.vservers()) {
-      const std::optional<Segment> owned = vserver->owned();
-      if (owned)
-        share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
-      serving = serving && owned && !vserver->missing();
-    }
-    const auto& vservers = membership.vservers();
-    const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();
-    const Balancer::State balance = balancer.state(which);
-    all[ring::to_string(which)] = json::object{{"member", membership.is_member()},
-                                               {"serving", serving},
-                                               {"share", share},
-                                               {"vservers", vservers.size()},
-                                               {"load", balance.load},
-                                               {"capacity", balance.capacity},
-                                               {"moves", balance.moves},
-                                               {"loads_not_believed", balance.refused},
-                                               {"estimated_vservers", estimate},
-                                               {"lookups", membership.counters().lookups},
-                                               {"secure_lookups", membership.counters().secure},
-                                               {"lookup_calls", membership.counters().lookup_calls},
-                                               {"cached", membership.counters().cached},
-                                               {"merges", membership.counters().merges}};
-  }
-  return all;
-}
-
 json::object Node::status() const {
   const Roles::Counters& counters = parts_->roles.counters();
   const Inbox::Counters& inbox = parts_->inbox.counters();
   return {
       {"version", kVersion},
       {"origin", parts_->identity.origin()},
-      {"rings", parts_->rings_status()},
+      {"rings", rings_status(parts_->rings, parts_->balancer)},
       {"bootstrap_failed", parts_->rings.dead_ends()},
       {"published", counters.published},
       {"relayed", counters.relayed},
