@@ -137,8 +137,10 @@ void add_sim(CLI::App& app, int& status) {
     command->add_option(
         "--spectrum-file", options->spectrum_file,
         "Table of hashtags, tab-separated: posts, tags (how many hashtags have so many posts)");
-    if (scenario.name == "table1") {
-      command->add_option("--bound", options->bound, "Seconds to search what global knowledge could reach")
+    if (scenario.name == "table1" || scenario.name == "bound") {
+      command
+          ->add_option("--bound", options->bound,
+                       "Seconds to search what global knowledge could reach, all settings together")
           ->check(CLI::Range(0.1, 86'400.0));
     }
     if (scenario.name == "dynamic") {

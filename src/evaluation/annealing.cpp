@@ -3,27 +3,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluation/stretch.hpp"
+
 namespace tagring::evaluation {
 namespace {
 
-constexpr unsigned kStepsOfBatch = 20'000;
-constexpr double kHottest = 2;      // GiB: about what a small node may bear
-constexpr double kColdest = 0.001;  // GiB
-// Among placements with the same bytes above capacity, fewer nodes above it are better.
-constexpr double kNodeOver = 0.002;  // GiB
+constexpr unsigned kStepsOfBatch = 2000;
+constexpr unsigned kDrawsOfBatch = 100;
+// Temperatures, of the mean GiB between two places: hot enough for large nodes to find others, cold enough
+// for the last GiB to be placed.
+constexpr double kHottest = 4;
+constexpr double kColdest = 0.01;
+// Sites of a stretch.
+constexpr double kShortest = 16;
+constexpr double kLongest = 1024;
 
 class Annealing {
  public:
   Annealing(Placement start, std::uint64_t seed)
-      : placement_(std::move(start)), best_(placement_), rng_(seed) {
+      : placement_(std::move(start)), best_(placement_), stretch_(placement_.network()), rng_(seed) {
     for (std::uint32_t node = 0; node < placement_.network().capacity.size(); ++node) energy_ += energy(node);
     best_energy_ = energy_;
   }
 
   Placement run(const std::function<double()>& progress) {
+    const Network& network = placement_.network();
+    const double unit = network.total / static_cast<double>(network.sites.size());
     for (double done = progress(); done < 1; done = progress()) {
-      temperature_ = kHottest * std::pow(kColdest / kHottest, done);
+      temperature_ = unit * kHottest * std::pow(kColdest / kHottest, done);
       for (unsigned step = 0; step < kStepsOfBatch; ++step) try_step();
+      for (unsigned draw = 0; draw < kDrawsOfBatch; ++draw) draw_stretch();
       if (energy_ < best_energy_) {
         best_energy_ = energy_;
         best_ = placement_;
@@ -34,8 +43,7 @@ class Annealing {
 
  private:
   [[nodiscard]] double energy(std::uint32_t node) const {
-    const double excess = placement_.load(node) - placement_.network().capacity[node];
-    return excess > 1e-6 ? excess + kNodeOver : 0;
+    return penalty(placement_.load(node) - placement_.network().capacity[node]);
   }
 
   // One vserver appears or vanishes, or two of a node change places.
@@ -54,13 +62,37 @@ class Annealing {
         other = site;
       }
     }
-    const double kick = -temperature_ * std::log(1 - static_cast<double>(rng_.below(1U << 30)) / (1U << 30));
-    if (change <= kick) {
+    if (change <= -temperature_ * std::log(1 - rng_.uniform())) {
       energy_ += change;
       return;
     }
     if (other != site) toggle(other);
     toggle(site);
+  }
+
+  // The sites of a stretch of the ring, all at once.
+  void draw_stretch() {
+    const Network& network = placement_.network();
+    const auto first = static_cast<std::uint32_t>(rng_.below(network.sites.size()));
+    const auto length =
+        static_cast<std::uint32_t>(kShortest * std::pow(kLongest / kShortest, rng_.uniform()));
+    if (!stretch_.open(placement_, first, length)) return;
+    stretch_.draw(temperature_, &rng_);
+    std::vector<std::uint32_t> nodes{network.sites[stretch_.end()].node};
+    for (const auto* sites : {&stretch_.former(), &stretch_.drawn()}) {
+      for (const std::uint32_t site : *sites) nodes.push_back(network.sites[site].node);
+    }
+    std::ranges::sort(nodes);
+    nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+    for (const std::uint32_t node : nodes) energy_ -= energy(node);
+    const std::vector<std::uint32_t>& drawn = stretch_.drawn();
+    for (const std::uint32_t site : drawn) {
+      if (!placement_.is_active(site)) placement_.activate(site);
+    }
+    for (const std::uint32_t site : stretch_.former()) {
+      if (std::ranges::find(drawn, site) == drawn.end()) placement_.deactivate(site);
+    }
+    for (const std::uint32_t node : nodes) energy_ += energy(node);
   }
 
   double toggle(std::uint32_t site) {
@@ -79,10 +111,11 @@ class Annealing {
 
   Placement placement_;
   Placement best_;
+  Stretch stretch_;
   Rng rng_;
   double energy_ = 0;
   double best_energy_ = 0;
-  double temperature_ = kHottest;
+  double temperature_ = 1;  // GiB
 };
 
 }  // namespace

@@ -121,4 +121,14 @@ Fit fit_of(const Placement& placement) {
   return fit;
 }
 
+std::vector<double> utilisation(const Placement& placement) {
+  std::vector<double> shares;
+  const auto& capacity = placement.network().capacity;
+  for (std::uint32_t node = 0; node < capacity.size(); ++node) {
+    if (capacity[node] > 0) shares.push_back(std::max(0.0, placement.load(node)) / capacity[node]);
+  }
+  std::ranges::sort(shares);
+  return shares;
+}
+
 }  // namespace tagring::evaluation

@@ -9,6 +9,7 @@ namespace {
 constexpr std::array kScenarios = {
     Scenario{"table1", "the paper's table 1: how a year of posts fits on the nodes, unbalanced and balanced",
              run_table1},
+    Scenario{"bound", "what somebody who knows everything could reach, in four settings", run_bound},
     Scenario{"parameters", "which κ, redundancy, ID scheme and splitting of keys balance how well",
              run_parameters},
     Scenario{"dynamic", "weeks of posts that arrive, nodes that come and go, and balancing throughout",
@@ -24,6 +25,23 @@ constexpr std::array kScenarios = {
 }  // namespace
 
 std::span<const Scenario> scenarios() { return kScenarios; }
+
+Plot utilisation_plot() {
+  return {"Load of the nodes, from the emptiest to the fullest",
+          "share of the nodes",
+          "load / capacity",
+          {},
+          false,
+          true};
+}
+
+Series series_of(std::string name, const std::vector<double>& utilisation) {
+  Series series{std::move(name), {}};
+  const auto count = static_cast<double>(utilisation.size());
+  for (std::size_t i = 0; i < utilisation.size(); ++i)
+    series.points.emplace_back(static_cast<double>(i) / count, utilisation[i]);
+  return series;
+}
 
 std::string describe_data(const ScenarioInput& input) {
   std::uint64_t tags = 0;

@@ -41,10 +41,15 @@ std::span<const Scenario> scenarios();
 
 ScenarioOutput run_table1(const ScenarioInput& input);
 ScenarioOutput run_dynamic(const ScenarioInput& input);
+ScenarioOutput run_bound(const ScenarioInput& input);
 ScenarioOutput run_parameters(const ScenarioInput& input);
 ScenarioOutput run_node_placement(const ScenarioInput& input);
 ScenarioOutput run_targeting(const ScenarioInput& input);
 ScenarioOutput run_hashtag_distribution(const ScenarioInput& input);
+
+// Of the loads of nodes, from the emptiest to the fullest, for series of utilisation().
+Plot utilisation_plot();
+Series series_of(std::string name, const std::vector<double>& utilisation);
 
 // What a report says of its data.
 std::string describe_data(const ScenarioInput& input);

@@ -7,16 +7,6 @@
 namespace tagring::evaluation {
 namespace {
 
-std::vector<double> utilisation(const Placement& placement) {
-  std::vector<double> shares;
-  const auto& capacity = placement.network().capacity;
-  for (std::uint32_t node = 0; node < capacity.size(); ++node) {
-    if (capacity[node] > 0) shares.push_back(std::max(0.0, placement.load(node)) / capacity[node]);
-  }
-  std::ranges::sort(shares);
-  return shares;
-}
-
 Outcome outcome_of(std::string name, const Placement& placement) {
   Outcome outcome;
   outcome.name = std::move(name);

@@ -33,7 +33,7 @@ struct Outcome {
   double joins_moved_ratio = 0;  // by joining one after the other into a full network
   std::size_t vservers = 0;
   std::vector<Fit> of_round;
-  std::vector<double> utilisation;  // load / capacity by node, ascending; nodes without capacity left out
+  std::vector<double> utilisation;  // of placement.hpp
 };
 
 struct Table1 {

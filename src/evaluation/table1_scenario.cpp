@@ -59,19 +59,9 @@ Report report_of(const Table1& table, const ScenarioInput& input) {
       "and 49.11 GiB balanced, which by its own averages leaves about 60 % of all bytes above "
       "capacity. So both figures are given here. A bound is what simulated annealing with global "
       "knowledge reaches.");
-  Plot fill{"Load of the nodes, from the emptiest to the fullest",
-            "share of the nodes",
-            "load / capacity",
-            {},
-            false,
-            true};
-  for (const Outcome* outcome : {&table.unbalanced, &table.printed, &table.paper, &table.recommended}) {
-    Series series{outcome->name, {}};
-    const auto count = static_cast<double>(outcome->utilisation.size());
-    for (std::size_t i = 0; i < outcome->utilisation.size(); ++i)
-      series.points.emplace_back(static_cast<double>(i) / count, outcome->utilisation[i]);
-    fill.series.push_back(std::move(series));
-  }
+  Plot fill = utilisation_plot();
+  for (const Outcome* outcome : {&table.unbalanced, &table.printed, &table.paper, &table.recommended})
+    fill.series.push_back(series_of(outcome->name, outcome->utilisation));
   report.plot(fill);
   Plot rounds{"Bytes above capacity after each round", "round", "% of all bytes", {}, false, true};
   for (const Outcome* outcome : {&table.printed, &table.paper, &table.recommended}) {

@@ -184,6 +184,7 @@ TEST(Scenarios, EachGivesFiguresAndAReportOnASmallNetwork) {
   input.spectrum = {{1, 2'000}, {50, 10}};
   double now = 0;
   input.clock = [&] { return now += 0.001; };
+  input.bound_seconds = 0.04;
   for (const Scenario& scenario : scenarios()) {
     const ScenarioOutput output = scenario.run(input);
     EXPECT_EQ(output.figures.at("scenario").as_string(), scenario.name);
