@@ -122,10 +122,12 @@ Fit fit_of(const Placement& placement) {
 }
 
 std::vector<double> utilisation(const Placement& placement) {
+  constexpr double kRounding = 1e-6;  // GiB: what many moves leave of nothing
   std::vector<double> shares;
   const auto& capacity = placement.network().capacity;
   for (std::uint32_t node = 0; node < capacity.size(); ++node) {
-    if (capacity[node] > 0) shares.push_back(std::max(0.0, placement.load(node)) / capacity[node]);
+    const double load = placement.load(node) > kRounding ? placement.load(node) : 0;
+    if (capacity[node] > 0) shares.push_back(load / capacity[node]);
   }
   std::ranges::sort(shares);
   return shares;
