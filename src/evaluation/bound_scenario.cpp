@@ -45,12 +45,9 @@ ScenarioOutput run_bound(const ScenarioInput& input) {
   Report report("What global knowledge could reach");
   report.paragraph(
       "How well a year of posts would fit on the nodes if somebody who knows everything chose which of the κ "
-      "possible places of each node are taken: simulated annealing, which proves nothing to be best, but "
-      "what "
-      "it "
-      "finds exists. κ, the copies R of each post, how the nodes' IDs are made, and from which size on a "
-      "hashtag "
-      "is spread over partitions are given. All nodes together hold 4.5 copies.");
+      "possible places of each node are taken. Simulated annealing proves nothing to be best, but what it "
+      "finds exists. Given are κ, the copies R of each post, how the nodes' IDs are made, and from "
+      "which size on a hashtag is spread over partitions. All nodes together hold 4.5 copies.");
   report.paragraph(describe_data(input));
   Plot plot = utilisation_plot();
   json::array settings;

@@ -1,4 +1,5 @@
-// A stretch of the ring whose active sites are drawn anew, all at once: every set of them with the
+// Part of the annealing that k-choices (paper §6.2) is measured against:
+// a stretch of the ring whose active sites are drawn anew, all at once: every set of them with the
 // probability that it has at a temperature (Boltzmann's), given what is active elsewhere. A set is a path
 // from one active site to the next, so the weights of all of them are summed up in one pass along the
 // stretch, and one is drawn in another pass back (forward filtering, backward sampling).

@@ -1,4 +1,4 @@
-// Where this node stands on both rings, as /status and /metrics tell it.
+// Where this node stands on both rings, as Node::status() tells it.
 #pragma once
 
 #include "base/json.hpp"
