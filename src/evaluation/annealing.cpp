@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rng.hpp"
 #include "evaluation/stretch.hpp"
 
 namespace tagring::evaluation {
 namespace {
 
+constexpr double kNothing = 1e-6;  // GiB
 constexpr unsigned kStepsOfBatch = 2000;
 constexpr unsigned kDrawsOfBatch = 100;
-// Temperatures, of the mean GiB between two places: hot enough for large nodes to find others, cold enough
-// for the last GiB to be placed.
-constexpr double kHottest = 4;
-constexpr double kColdest = 0.01;
+// Temperatures, of the mean GiB between two places: hot enough for small nodes to find others, not so hot
+// that large ones forget where they stand; cold enough for the last GiB to be placed.
+constexpr double kHottest = 0.25;
+constexpr double kColdest = 0.005;
 // Sites of a stretch.
 constexpr double kShortest = 16;
 constexpr double kLongest = 1024;
@@ -29,7 +31,7 @@ class Annealing {
   Placement run(const std::function<double()>& progress) {
     const Network& network = placement_.network();
     const double unit = network.total / static_cast<double>(network.sites.size());
-    for (double done = progress(); done < 1; done = progress()) {
+    for (double done = progress(); done < 1 && best_energy_ > kNothing; done = progress()) {
       temperature_ = unit * kHottest * std::pow(kColdest / kHottest, done);
       for (unsigned step = 0; step < kStepsOfBatch; ++step) try_step();
       for (unsigned draw = 0; draw < kDrawsOfBatch; ++draw) draw_stretch();
@@ -120,8 +122,8 @@ class Annealing {
 
 }  // namespace
 
-Placement anneal(Placement start, const AnnealingOptions& options) {
-  return Annealing(std::move(start), options.seed).run(options.progress);
+Placement anneal(Placement start, const std::function<double()>& progress, std::uint64_t seed) {
+  return Annealing(std::move(start), seed).run(progress);
 }
 
 }  // namespace tagring::evaluation

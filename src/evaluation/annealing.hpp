@@ -1,23 +1,18 @@
-// How good a placement could be if somebody knew everything: simulated annealing over the sets of active
-// vservers. Not a proof that nothing better exists, but a figure that local decisions can be measured
-// against.
+// Improves a placement by simulated annealing over the sets of active vservers: part of the search for what
+// global knowledge could reach (search.hpp). It begins warm, not hot: small nodes find other places, large
+// ones keep most of what they have.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
-#include "base/rng.hpp"
 #include "evaluation/placement.hpp"
 
 namespace tagring::evaluation {
 
-struct AnnealingOptions {
-  // The part of the work that is done, from 0 to 1; asked every few thousand steps. It ends at 1: what the
-  // caller measures decides for how long it runs.
-  std::function<double()> progress;
-  std::uint64_t seed = 1;
-};
-
-// The best placement seen on the way from `start`, by bytes above capacity.
-Placement anneal(Placement start, const AnnealingOptions& options);
+// The best placement seen on the way from `start`, by bytes above capacity. `progress` says which part of the
+// work is done, from 0 to 1, and is asked every few thousand steps. It ends at 1, or when nothing is left
+// above capacity: what the caller measures decides for how long it runs.
+Placement anneal(Placement start, const std::function<double()>& progress, std::uint64_t seed);
 
 }  // namespace tagring::evaluation

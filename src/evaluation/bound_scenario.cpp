@@ -1,9 +1,9 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "evaluation/annealing.hpp"
 #include "evaluation/balancing.hpp"
 #include "evaluation/scenario.hpp"
+#include "evaluation/search.hpp"
 
 namespace tagring::evaluation {
 namespace {
@@ -36,7 +36,7 @@ Placement best_placement(const Network& network, const ScenarioInput& input, std
                       (static_cast<double>(index) + std::min(done, 1.0)) / kVariants.size());
     return done;
   };
-  return anneal(unbalanced(network), {progress, input.seed});
+  return search(unbalanced(network), progress, input.seed);
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ ScenarioOutput run_bound(const ScenarioInput& input) {
   Report report("What global knowledge could reach");
   report.paragraph(
       "How well a year of posts would fit on the nodes if somebody who knows everything chose which of the κ "
-      "possible places of each node are taken. Simulated annealing proves nothing to be best, but what it "
-      "finds exists. Given are κ, the copies R of each post, how the nodes' IDs are made, and from "
+      "possible places of each node are taken. A search proves nothing to be best, but what it finds "
+      "exists. Given are κ, the copies R of each post, how the nodes' IDs are made, and from "
       "which size on a hashtag is spread over partitions. All nodes together hold 4.5 copies.");
   report.paragraph(describe_data(input));
   Plot plot = utilisation_plot();

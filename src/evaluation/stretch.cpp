@@ -7,7 +7,6 @@
 namespace tagring::evaluation {
 namespace {
 
-constexpr double kNodeOver = 0.01;  // GiB
 constexpr double kRounding = 1e-6;  // GiB
 constexpr double kExact = 0.001;
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
@@ -22,8 +21,6 @@ double log_sum(double a, double b) {
 double log_of_random(Rng* rng) { return std::log(1 - rng->uniform()); }
 
 }  // namespace
-
-double penalty(double excess_gib) { return excess_gib > kRounding ? excess_gib + kNodeOver : 0; }
 
 Stretch::Stretch(const Network& network)
     : network_(&network), active_in_(network.capacity.size()), chosen_in_(network.capacity.size()) {}
@@ -107,7 +104,7 @@ double Stretch::weight_of_fitting(const Place& end, std::size_t index) const {
 // By a longer one, which begins further back: e^(−penalty / temperature) is a product of what belongs to the
 // end of the arc and what belongs to its beginning.
 double Stretch::weight_of_longer(const Place& end) const {
-  return places_[end.fits].shorter - (end.at - end.room + kNodeOver - end.unmoved) / temperature_;
+  return places_[end.fits].shorter - (end.at - end.room + kPenaltyOfNode - end.unmoved) / temperature_;
 }
 
 void Stretch::weigh() {

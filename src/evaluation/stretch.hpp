@@ -16,10 +16,6 @@
 
 namespace tagring::evaluation {
 
-// What it costs, in GiB, that a node bears so much more than it can. Among placements with the same bytes
-// above capacity, fewer nodes above it are better.
-[[nodiscard]] double penalty(double excess_gib);
-
 class Stretch {
  public:
   explicit Stretch(const Network& network);

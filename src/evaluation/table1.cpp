@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "evaluation/annealing.hpp"
+#include "evaluation/search.hpp"
 
 namespace tagring::evaluation {
 namespace {
@@ -39,7 +39,7 @@ Trial try_setting(Setting setting, const Table1Options& options, bool wants_boun
   if (wants_bound && options.bound) {
     options.on_progress("bound for " + setting.name, done);
     trial.bound =
-        outcome_of("bound for " + setting.name, anneal(balanced.placement, {options.bound(), options.seed}));
+        outcome_of("bound for " + setting.name, search(balanced.placement, options.bound(), options.seed));
   }
   return trial;
 }

@@ -57,8 +57,8 @@ Report report_of(const Table1& table, const ScenarioInput& input) {
   report.paragraph(
       "The paper: 525 of 1,036 nodes over capacity and mean |load − capacity| 57.60 GiB unbalanced; 42 "
       "and 49.11 GiB balanced, which by its own averages leaves about 60 % of all bytes above "
-      "capacity. So both figures are given here. A bound is what simulated annealing with global "
-      "knowledge reaches.");
+      "capacity. So both figures are given here. A bound is what a search with global "
+      "knowledge finds.");
   Plot fill = utilisation_plot();
   for (const Outcome* outcome : {&table.unbalanced, &table.printed, &table.paper, &table.recommended})
     fill.series.push_back(series_of(outcome->name, outcome->utilisation));

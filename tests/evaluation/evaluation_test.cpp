@@ -4,9 +4,9 @@
 #include <numeric>
 #include <set>
 
-#include "evaluation/annealing.hpp"
 #include "evaluation/balancing.hpp"
 #include "evaluation/scenario.hpp"
+#include "evaluation/search.hpp"
 
 namespace tagring::evaluation {
 namespace {
@@ -123,7 +123,7 @@ TEST(Balancing, LeavesFewerBytesAboveCapacityThanNoneAndTheBoundFewerStill) {
   EXPECT_GT(before.bytes_over_ratio, 0.3);
   EXPECT_LT(balanced.fit.bytes_over_ratio, before.bytes_over_ratio / 5);
   int batches = 0;
-  const Placement bound = anneal(balanced.placement, {[&] { return batches++ / 50.0; }, 1});
+  const Placement bound = search(balanced.placement, [&] { return batches++ / 200.0; }, 1);
   EXPECT_LE(fit_of(bound).bytes_over_ratio, balanced.fit.bytes_over_ratio + 1e-9);
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "tests/evaluation/small_ring.hpp"
+
 namespace tagring::evaluation {
 namespace {
 
@@ -11,33 +13,10 @@ constexpr double kTemperature = 2;
 
 // Eight nodes of very different size, two places each, 16 GiB.
 Network small_network() {
-  Network network;
-  network.capacity = {0.1, 9, 1, 3, 0.5, 2, 4, 1.5};
-  network.of_node.resize(network.capacity.size());
-  constexpr std::uint32_t kOrder[] = {0, 1, 2, 3, 4, 1, 5, 6, 7, 0, 3, 2, 5, 7, 4, 6};
-  constexpr double kGaps[] = {1, 0.5, 2, 0.2, 1.5, 0.8, 1, 1.2, 0.3, 2.5, 0.1, 1.4, 1, 0.9, 0.6, 1};
-  for (std::uint32_t i = 0; i < 16; ++i) {
-    auto& own = network.of_node[kOrder[i]];
-    network.total += kGaps[i];
-    network.sites.push_back(
-        {kOrder[i], static_cast<std::uint32_t>(own.size()), std::uint64_t{i} << 60, network.total});
-    own.push_back(i);
-  }
-  return network;
-}
-
-double energy_of(const Placement& placement) {
-  double energy = 0;
-  const auto& capacity = placement.network().capacity;
-  for (std::uint32_t node = 0; node < capacity.size(); ++node)
-    energy += penalty(placement.load(node) - capacity[node]);
-  return energy;
-}
-
-Placement with(const Network& network, const std::vector<std::uint32_t>& active) {
-  Placement placement(network);
-  for (const std::uint32_t site : active) placement.activate(site);
-  return placement;
+  const std::vector<PlaceOnRing> places = {{0, 1}, {1, 0.5}, {2, 2},   {3, 0.2}, {4, 1.5}, {1, 0.8},
+                                           {5, 1}, {6, 1.2}, {7, 0.3}, {0, 2.5}, {3, 0.1}, {2, 1.4},
+                                           {5, 1}, {7, 0.9}, {4, 0.6}, {6, 1}};
+  return make_ring({0.1, 9, 1, 3, 0.5, 2, 4, 1.5}, places);
 }
 
 void draw_many(const Network& network, const std::vector<std::uint32_t>& active, std::uint32_t first,
@@ -55,7 +34,7 @@ void draw_many(const Network& network, const std::vector<std::uint32_t>& active,
       if ((set >> i & 1) != 0) chosen.push_back(may_change[i]);
     }
     all.insert(all.end(), chosen.begin(), chosen.end());
-    sum += expected[chosen] = std::exp(-energy_of(with(network, all)) / kTemperature);
+    sum += expected[chosen] = std::exp(-penalty(with(network, all)) / kTemperature);
   }
   Rng rng(1);
   constexpr int kDraws = 100'000;
