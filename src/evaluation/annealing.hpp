@@ -10,7 +10,7 @@
 
 namespace tagring::evaluation {
 
-// The best placement seen on the way from `start`, by bytes above capacity. `progress` says which part of the
+// The best placement seen on the way from `start`, by its penalty. `progress` says which part of the
 // work is done, from 0 to 1, and is asked every few thousand steps. It ends at 1, or when nothing is left
 // above capacity: what the caller measures decides for how long it runs.
 Placement anneal(Placement start, const std::function<double()>& progress, std::uint64_t seed);

@@ -21,14 +21,18 @@ Bearing::Bearing(double capacity, double step)
   step_ = capacity_ / static_cast<double>(steps_);
 }
 
+Bearing::Beside Bearing::beside(double gib) const {
+  const double at = gib / step_;
+  const std::size_t below = std::min(static_cast<std::size_t>(at), steps_ - 1);
+  return {below, at - static_cast<double>(below)};
+}
+
 void Bearing::add(Histogram* histogram, double gib, double weight, double temperature) const {
   if (gib >= capacity_) {
     histogram->back() += std::exp(weight - (gib - capacity_) / temperature);
     return;
   }
-  const double at = gib / step_;
-  const auto below = std::min(static_cast<std::size_t>(at), steps_ - 1);
-  const double above = at - static_cast<double>(below);
+  const auto [below, above] = beside(gib);
   const double likely = std::exp(weight);
   (*histogram)[below] += likely * (1 - above);
   (*histogram)[below + 1] += likely * above;
@@ -86,9 +90,7 @@ std::vector<Bearing::Tolerance> Bearing::tolerances(const std::vector<const Hist
 
 double Bearing::of(const Tolerance& tolerance, double gib, double temperature) const {
   if (gib >= capacity_) return tolerance.back() - (gib - capacity_) / temperature;
-  const double at = gib / step_;
-  const auto below = std::min(static_cast<std::size_t>(at), steps_ - 1);
-  const double above = at - static_cast<double>(below);
+  const auto [below, above] = beside(gib);
   return tolerance[below] * (1 - above) + tolerance[below + 1] * above;
 }
 

@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/assert.hpp"
+#include "evaluation/log_weight.hpp"
 
 namespace tagring::evaluation {
 namespace {
 
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 constexpr double kDamping = 0.5;   // of tolerances, from one round to the next
 constexpr double kCertain = 1e-9;  // of a chance, short of 1
-
-double log_sum(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == kImpossible ? a : a + std::log1p(std::exp(b - a));
-}
 
 // Each as often as its weight, a logarithm, says.
 template <typename Arc>

@@ -50,6 +50,14 @@ class Search {
 
   Placement run() {
     keep(annealed(best_, [this] { return progress_() / kAnnealStart; }));
+    if (goes_on()) try_beliefs();
+    const double begin = std::min(progress_(), kTrials);
+    keep(annealed(best_, [&] { return (progress_() - begin) / (1 - begin); }));
+    return best_;
+  }
+
+ private:
+  void try_beliefs() {
     Beliefs undecided(*network_);
     for (unsigned round = 0; round < kRounds && goes_on(); ++round)
       undecided.update(temperature(kHottest, kUndecided, round, kRounds));
@@ -58,12 +66,8 @@ class Search {
         return std::max(batches++ / kBatchesOfTrial, progress_() / kTrials);
       }));
     }
-    const double begin = std::min(progress_(), kTrials);
-    keep(annealed(best_, [&] { return (progress_() - begin) / (1 - begin); }));
-    return best_;
   }
 
- private:
   [[nodiscard]] double temperature(double from, double to, unsigned done, unsigned all) const {
     return unit_ * from * std::pow(to / from, static_cast<double>(done) / all);
   }

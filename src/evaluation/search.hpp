@@ -10,7 +10,7 @@
 
 namespace tagring::evaluation {
 
-// The best placement found, by bytes above capacity; `start` if there is no better one. `progress` as for
+// The best placement found, by its penalty; `start` if there is no better one. `progress` as for
 // anneal().
 Placement search(Placement start, std::function<double()> progress, std::uint64_t seed);
 

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "evaluation/log_weight.hpp"
 
 namespace tagring::evaluation {
 namespace {
 
 constexpr double kRounding = 1e-6;  // GiB
 constexpr double kExact = 0.001;
-constexpr double kImpossible = -std::numeric_limits<double>::infinity();
-
-// The logarithm of a sum of two.
-double log_sum(double a, double b) {
-  if (a < b) std::swap(a, b);
-  return b == kImpossible ? a : a + std::log1p(std::exp(b - a));
-}
 
 // Of a number drawn from (0, 1].
 double log_of_random(Rng* rng) { return std::log(1 - rng->uniform()); }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "evaluation/annealing.hpp"
