@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/assert.hpp"
 
@@ -12,7 +13,7 @@ __extension__ using Wide = unsigned __int128;
 
 class Rng {
  public:
-  explicit Rng(std::uint64_t seed) : state_(seed) {}
+  explicit Rng(std::uint64_t seed) : seed_(seed), state_(seed) {}
 
   std::uint64_t next() {
     state_ += 0x9E3779B97F4A7C15U;
@@ -29,10 +30,17 @@ class Rng {
   // Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
   bool chance(double probability) { return uniform() < probability; }
-  // A child generator: give each subsystem its own, so that one more draw in one does not shift the others.
-  [[nodiscard]] Rng fork() { return Rng(next()); }
+  // A child generator, of the seed and a name (and a number, where one name has many) alone: neither what was
+  // drawn before nor which forks were made shifts it, so subsystems come, go and change places without a word
+  // to the others.
+  [[nodiscard]] Rng fork(std::string_view name, std::uint64_t number = 0) const {
+    std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
+    for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
+    return Rng(Rng(Rng(seed_ ^ hash).next() ^ number).next());
+  }
 
  private:
+  std::uint64_t seed_;
   std::uint64_t state_;
 };
 

@@ -35,7 +35,7 @@ Announcer::Announcer(relay::LaneOptions options, relay::Store& store, relay::Fol
       clock_(clock),
       rng_(rng),
       lanes_(
-          clock, executor, rng_.fork(), options,
+          clock, executor, rng_.fork("lanes"), options,
           [this](std::string inbox, Items items) { return send(std::move(inbox), std::move(items)); },
           [](const Item& item) { return relay::weight(item->entry.event); }),
       tasks_(executor) {}

@@ -58,10 +58,10 @@ Outbox::Outbox(Options options, relay::Store& store, RingService& rings, RelayCo
       clock_(clock),
       apply_here_(std::move(apply_here)),
       rng_(rng),
-      routing_(clock, executor, rng_.fork(), routing_options(options.lanes),
+      routing_(clock, executor, rng_.fork("routing"), routing_options(options.lanes),
                [this](std::string shard, Items items) { return route(std::move(shard), std::move(items)); }),
       sending_(
-          clock, executor, rng_.fork(), options.lanes,
+          clock, executor, rng_.fork("sending"), options.lanes,
           [this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
           [](const Item& item) { return relay::weight(item.pending->entry.event); }),
       tasks_(executor) {}

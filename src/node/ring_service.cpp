@@ -60,7 +60,8 @@ RingService::RingService(Options options, HttpClient& http, Clock& clock, Execut
     environment.is_avoided = [this](const ring::Contact& contact) { return is_blocked(contact.host); };
     return std::make_unique<ring::Membership>(
         environment, std::move(membership), ring, options_.contacts,
-        [this, ring] { return find_bootstrap(ring); }, rng.fork());
+        [this, ring] { return find_bootstrap(ring); },
+        rng.fork(ring == Ring::kRelay ? "relay ring" : "storage ring"));
   };
   relay_ = make(Ring::kRelay);
   storage_ = make(Ring::kStorage);

@@ -38,7 +38,9 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
     const auto& places = options_.places;
     const bool joins = !places || std::ranges::find(*places, contact.vserver) != places->end();
     auto& list = joins ? vservers_ : idle_;
-    list.push_back(std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork()));
+    const std::uint64_t number = contact.vserver;
+    list.push_back(
+        std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork("vserver", number)));
     Vserver& vserver = *list.back();
     vserver.on_segment_change = [this, &vserver] { on_segment_change(vserver); };
   }

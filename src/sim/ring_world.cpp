@@ -125,7 +125,7 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
   ring::Vserver::Environment environment{*clock, *peers, loop.executor(owner), tuning_};
   auto member = std::make_unique<Member>(
       std::move(clock), std::move(peers), std::move(environment), options_, make_contacts(host),
-      [this] { return find_bootstrap(); }, rng_.fork());
+      [this] { return find_bootstrap(); }, rng_.fork("member", owner));
   member->owner = owner;
   // A test of the ring alone has no data to fetch.
   member->membership.on_segment_change = [](ring::Vserver& vserver) {
