@@ -43,7 +43,8 @@ Task<void> publish(LoneNode* lone, std::size_t posts, double* seconds) {
   const Stopwatch watch;
   for (std::size_t first = 0; first < posts; first += kBurst) {
     auto events = make_posts(first, std::min(kBurst, posts - first), lone->clock.wall_now());
-    const auto refused = co_await lone->node->roles().relay(std::move(events), "https://tags.bench.example");
+    const auto refused =
+        co_await lone->node->relay_owner().take(std::move(events), "https://tags.bench.example", {});
     if (!refused || !refused->empty()) give_up("the node refused posts");
   }
   const std::uint64_t deliveries = posts * kFollowers;
@@ -90,7 +91,7 @@ int main(int argc, char** argv) {
   const double signs = rate_on_all_cores([&rsa] {
     if (rsa.sign("as long as most signing strings are").empty()) give_up("cannot sign");
   });
-  // So many that it does not matter that they begin spread over ten seconds (node/announcer.cpp).
+  // So many that it does not matter that they begin spread over ten seconds (relay/announcer.cpp).
   print({"deliver_signed", measure(directory, rsa, false, 300), "deliveries/s", signs,
          "RSA-2048 signatures/s of all cores, just before (goal: ratio 0.8)"});
 }

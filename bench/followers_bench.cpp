@@ -11,7 +11,7 @@
 #include "db/stores.hpp"
 #include "figures.hpp"
 #include "net/system_clock.hpp"
-#include "node/partial_collections.hpp"
+#include "relay/partial_collections.hpp"
 
 namespace tagring::bench {
 namespace {
@@ -93,12 +93,13 @@ void measure(Bench& bench, std::size_t count, const std::string& suffix) {
 
   NoHttp http;
   Workers workers;
-  const node::Identity identity("https://tags.bench.example",
-                                crypto::PrivateKey::ed25519_from_seed(std::string(32, 'b')));
-  node::Courier courier(identity, http, bench.clock, workers);
-  node::Actors actors(courier, bench.clock, workers);
-  node::Authenticator authenticator({}, actors, bench.clock, workers);
-  const node::PartialCollections partials({}, bench.followers, identity, authenticator, bench.clock, workers);
+  const federation::Identity identity("https://tags.bench.example",
+                                      crypto::PrivateKey::ed25519_from_seed(std::string(32, 'b')));
+  federation::SignedClient courier(identity, http, bench.clock, workers);
+  federation::RemoteKeys actors(courier, bench.clock, workers);
+  federation::Authenticator authenticator({}, actors, bench.clock, workers);
+  const relay::PartialCollections partials({}, bench.followers, identity, authenticator, bench.clock,
+                                           workers);
   std::vector<std::string> inboxes;
   for (std::size_t i = 0; i < bench.servers; ++i) inboxes.push_back(Bench::server(i) + "/inbox");
   constexpr std::size_t kHeaders = 500'000;

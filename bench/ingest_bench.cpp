@@ -3,8 +3,8 @@
 // Each post is a request signed by its author (RSA-2048) in advance. The node is the only one of its network,
 // so that it also relays and archives what it takes: `ingest_verified` counts until the last 2xx, which is
 // given after the commit; `ingest_settled` until every post is in the archive too.
-#include "fediverse/signature.hpp"
 #include "lone_node.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::bench {
 namespace {
@@ -72,7 +72,7 @@ HttpCall make_call(const Author& author, std::size_t number, WallTime now) {
                                            {"actor", author.id},
                                            {"to", json::array{to_all}},
                                            {"object", note}});
-  fediverse::sign_call(call, author.key, author.id + "#main-key", now);
+  signatures::sign_call(call, author.key, author.id + "#main-key", now);
   return call;
 }
 

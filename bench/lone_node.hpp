@@ -74,7 +74,7 @@ struct LoneNode {
         {.path = (directory / "tagring.db").string(), .vfs = {}, .mode = db::Mode::kThread}, clock);
     if (!opened) give_up(opened.error().message);
     stores = std::move(*opened);
-    node::Config config;
+    config::Config config;
     config.host = kNodeHost;
     config.address = *IpAddress::parse("2001:db8::1");
     config.create = true;

@@ -12,8 +12,8 @@
 #include "base/rng.hpp"
 #include "db/stores.hpp"
 #include "figures.hpp"
-#include "node/anti_entropy.hpp"
-#include "node/history_service.hpp"
+#include "handover/anti_entropy.hpp"
+#include "storage/history_service.hpp"
 
 namespace tagring::bench {
 namespace {
@@ -74,7 +74,7 @@ struct Talk {
     const json::object question = node::to_json(asked, 0);
     CO_TRY(const json::object answer, co_await node::answer_comparison(replica, question));
     octets += json::serialize(question).size() + json::serialize(answer).size();
-    co_return node::differences_from_json(answer, asked);
+    co_return handover::differences_from_json(answer, asked);
   }
 };
 
@@ -103,7 +103,7 @@ void measure(const std::filesystem::path& directory, std::uint64_t count) {
   Talk talk{there->history};
   const Stopwatch watch;
   storage::Reconciled done;
-  for (const storage::HourRange& range : node::hour_ranges({RingId(), RingId()})) {
+  for (const storage::HourRange& range : handover::hour_ranges({RingId(), RingId()})) {
     const storage::Reconciled part = must(storage::reconcile(
         here->history, range, 0,
         [&](std::vector<storage::Comparison> asked) { return talk.ask(std::move(asked)); }, {}));

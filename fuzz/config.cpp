@@ -1,5 +1,5 @@
 // A configuration that is accepted is one that a node can run with.
-#include "node/config.hpp"
+#include "config/config.hpp"
 
 #include <bit>
 
@@ -10,7 +10,7 @@
 namespace tagring::fuzzing {
 
 void fuzz(std::string_view text) {
-  const Result<node::Config> config = node::Config::parse(text, "/etc/tagring");
+  const Result<config::Config> config = config::Config::parse(text, "/etc/tagring");
   if (!config) {
     TR_ASSERT(!config.error().message.empty());
     return;

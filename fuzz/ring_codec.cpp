@@ -1,4 +1,5 @@
 // Ring calls and replies: what is read is written as what reads the same.
+#include "base/http_error.hpp"
 #include "fuzz/target.hpp"
 #include "ring/codec.hpp"
 
@@ -47,8 +48,8 @@ void check_reply(std::string_view text) {
 
 void check_error(std::string_view text) {
   for (const int status : {400, 503}) {
-    const Error error = ring::decode_error(status, text);
-    const Error again = ring::decode_error(ring::http_status(error.code), ring::encode_error(error));
+    const Error error = decode_error(status, text);
+    const Error again = decode_error(http_status(error.code), encode_error(error));
     TR_ASSERT(again.code == error.code && again.message == error.message);
   }
 }

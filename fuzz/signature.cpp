@@ -1,5 +1,5 @@
 // Signed requests. Text: method and target, headers, empty line, body, as in HTTP; lines end with a newline.
-#include "fediverse/signature.hpp"
+#include "signatures/signature.hpp"
 
 #include "fediverse/vocabulary.hpp"
 #include "fuzz/target.hpp"
@@ -7,7 +7,7 @@
 namespace tagring::fuzzing {
 namespace {
 
-using namespace fediverse;
+using namespace signatures;
 
 constexpr std::string_view kKeyId = "https://example.net/actor#main-key";
 

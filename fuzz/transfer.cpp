@@ -2,17 +2,17 @@
 #include <algorithm>
 
 #include "fuzz/target.hpp"
-#include "node/wire.hpp"
+#include "relay/wire.hpp"
 
 namespace tagring::fuzzing {
 
 void fuzz(std::string_view text) {
   const Result<json::value> parsed = json::parse(text);
   if (!parsed) return;
-  const Result<std::vector<relay::FeedEntry>> entries = node::feed_from_json(&*parsed);
+  const Result<std::vector<relay::FeedEntry>> entries = relay::feed_from_json(&*parsed);
   if (!entries) return;
-  const json::value written = node::to_json(*entries);
-  const Result<std::vector<relay::FeedEntry>> again = node::feed_from_json(&written);
+  const json::value written = relay::to_json(*entries);
+  const Result<std::vector<relay::FeedEntry>> again = relay::feed_from_json(&written);
   TR_ASSERT(again);
   TR_ASSERT(std::ranges::equal(*again, *entries, [](const relay::FeedEntry& a, const relay::FeedEntry& b) {
     return a.seq == b.seq && a.event == b.event;

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "app/control_client.hpp"
+#include "audit/evidence.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "base/url.hpp"
-#include "storage/evidence.hpp"
 
 namespace tagring::app {
 namespace {
@@ -95,8 +95,8 @@ int verify(const Options& options) {
   if (!file) return report({ErrorCode::kInvalid, options.verify + ": cannot be read"});
   const Result<json::object> object = json::parse_object(text);
   if (!object) return report(object.error());
-  const Result<storage::Evidence> evidence = storage::evidence_from_json(*object);
-  const Result<void> proved = evidence ? storage::check(*evidence) : std::unexpected(evidence.error());
+  const Result<audit::Evidence> evidence = audit::evidence_from_json(*object);
+  const Result<void> proved = evidence ? audit::check(*evidence) : std::unexpected(evidence.error());
   if (options.control.json) {
     json::object result = {{"proved", proved.has_value()}};
     if (!proved) result["because"] = proved.error().message;

@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "base/http_error.hpp"
+#include "config/config.hpp"
 #include "net/control_client.hpp"
-#include "node/config.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::app {
@@ -18,7 +19,7 @@ void add_control_options(CLI::App& command, ControlOptions& options) {
 
 Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
                               const json::object& body) {
-  TRY(const node::Config config, node::Config::load(options.config));
+  TRY(const config::Config config, config::Config::load(options.config));
   HttpRequest request;
   request.method = std::move(method);
   request.target = std::move(target);
@@ -30,7 +31,7 @@ Result<json::object> ask_node(const ControlOptions& options, std::string method,
                 fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket,
                             options.config));
   }
-  if (response->status != 200) return std::unexpected(ring::decode_error(response->status, response->body));
+  if (response->status != 200) return std::unexpected(decode_error(response->status, response->body));
   return json::parse_object(response->body);
 }
 

@@ -39,7 +39,7 @@ LogLevel parse_level(const std::string& name) {
 
 // Everything that the node stands on. Members die in reverse order.
 struct Daemon {
-  explicit Daemon(node::Config daemon_config, bool as_json)
+  explicit Daemon(config::Config daemon_config, bool as_json)
       : config(std::move(daemon_config)),
         json(as_json),
         pool(std::max(2U, std::thread::hardware_concurrency())),
@@ -53,7 +53,7 @@ struct Daemon {
   Task<Result<std::optional<crypto::PrivateKey>>> load_key();
   Task<Result<crypto::PrivateKey>> make_key();
 
-  node::Config config;
+  config::Config config;
   bool json;
   asio::io_context loop{1};
   asio::thread_pool pool;
@@ -124,10 +124,10 @@ Task<Result<void>> Daemon::open() {
     return stores->meta.set("places", std::move(places));
   };
   if (!config.followed_tags_tokens.empty()) {
-    CO_TRY(environment.tag_tokens, node::load_tag_tokens(config.followed_tags_tokens));
+    CO_TRY(environment.tag_tokens, instances::load_tag_tokens(config.followed_tags_tokens));
   }
   // Only the very first start may begin a network; a restart finds its way back.
-  node::Config node_config = config;
+  config::Config node_config = config;
   if (config.storage_capacity == 0) {
     const std::filesystem::space_info disk = std::filesystem::space(config.data, error);
     const std::uintmax_t used = std::filesystem::file_size(config.data / "tagring.db", error);
@@ -176,7 +176,7 @@ Task<void> serve_into(Daemon* daemon, Result<void>* result) {
 }
 
 int run_daemon(const Options& options) {
-  Result<node::Config> config = node::Config::load(options.config);
+  Result<config::Config> config = config::Config::load(options.config);
   if (!config) return report(config.error());
   Daemon daemon(std::move(*config), options.json);
   Result<void> result;

@@ -1,4 +1,4 @@
-// tagring show: the lists of the administrator's page (node/overview.hpp).
+// tagring show: the lists of the administrator's page (admin/overview.hpp).
 #include <fmt/core.h>
 #include <memory>
 

@@ -213,4 +213,10 @@ std::optional<std::string> percent_decode(std::string_view text) {
   return result;
 }
 
+std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xC0U) == 0x80U) --bytes_max;
+  return text.substr(0, bytes_max);
+}
+
 }  // namespace tagring

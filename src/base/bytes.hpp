@@ -34,6 +34,9 @@ bool ascii_iequals(std::string_view a, std::string_view b);
 // True if `text` is well-formed UTF-8: no overlong forms, surrogates or values above U+10FFFF.
 bool is_utf8(std::string_view text);
 
+// As much of well-formed UTF-8 as fits into that many bytes, whole characters.
+std::string_view cut_utf8(std::string_view text, std::size_t bytes_max);
+
 // %XX escapes every octet outside RFC 3986 "unreserved"; for a path segment or a query value.
 std::string percent_encode(std::string_view text);
 // Nothing on a broken escape.

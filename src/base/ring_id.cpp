@@ -97,4 +97,14 @@ RingId key_of_replica(const RingId& position, unsigned index, unsigned replicas)
   return position - replica_offset(index, replicas);
 }
 
+std::vector<Segment> key_segments(const Segment& positions, unsigned replicas) {
+  if (positions.from == positions.to) return {positions};
+  std::vector<Segment> segments;
+  for (unsigned i = 0; i < replicas; ++i) {
+    segments.push_back(
+        {key_of_replica(positions.from, i, replicas), key_of_replica(positions.to, i, replicas)});
+  }
+  return segments;
+}
+
 }  // namespace tagring

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tagring {
 
@@ -66,6 +67,8 @@ struct Segment {
 RingId replica_key(const RingId& key, unsigned index, unsigned replicas);
 // The inverse: the key whose replica `index` lies at `position`.
 RingId key_of_replica(const RingId& position, unsigned index, unsigned replicas);
+// The segments of keys whose replicas lie at those positions.
+std::vector<Segment> key_segments(const Segment& positions, unsigned replicas);
 
 }  // namespace tagring
 

@@ -146,4 +146,13 @@ std::optional<WallTime> from_http_date(std::string_view text) {
   return make_time(*year, month, *day, *hour, *minute, *second);
 }
 
+std::string date(std::chrono::sys_days day) { return to_rfc3339(WallTime(day)).substr(0, 10); }
+
+std::optional<std::chrono::sys_days> parse_date(std::string_view text) {
+  if (text.size() != 10) return std::nullopt;
+  const std::optional<WallTime> time = from_rfc3339(std::string(text) + "T00:00:00Z");
+  if (!time) return std::nullopt;
+  return std::chrono::floor<std::chrono::days>(*time);
+}
+
 }  // namespace tagring

@@ -40,5 +40,8 @@ std::optional<WallTime> from_rfc3339(std::string_view text);
 // "Sat, 21 Nov 2026 02:24:00 GMT" (RFC 9110 §5.6.7, IMF-fixdate).
 std::string to_http_date(WallTime time);
 std::optional<WallTime> from_http_date(std::string_view text);
+// "2026-11-21". Nothing unless it is exactly that form, and a day that there is.
+std::string date(std::chrono::sys_days day);
+std::optional<std::chrono::sys_days> parse_date(std::string_view text);
 
 }  // namespace tagring

@@ -89,6 +89,11 @@ std::string host_of(std::string_view url) {
   return parsed ? parsed->host : std::string();
 }
 
+std::string origin_of(std::string_view url) {
+  const Result<Url> parsed = Url::parse(url);
+  return parsed ? parsed->origin() : std::string();
+}
+
 bool is_host_name(std::string_view text) {
   if (text.size() > kHostSizeMax) return false;
   for (;;) {

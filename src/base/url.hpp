@@ -35,6 +35,9 @@ struct Url {
 // Host of an http(s) URL in lower case, or empty if the text is no such URL.
 std::string host_of(std::string_view url);
 
+// The origin in front of an actor id or any other URL of a host; empty if it is no URL.
+std::string origin_of(std::string_view url);
+
 // A name that may stand as a host in a URL and be asked of the DNS: lower case, ASCII (Punycode), no final
 // dot; labels of 1 to 63 letters, digits, '-' and '_', with no hyphen at either end; at most 253 octets. The
 // last label begins with a letter, so no address is a name, nor what inet_aton takes for one ("127.1",

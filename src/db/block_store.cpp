@@ -2,9 +2,9 @@
 
 namespace tagring::db {
 
-using relay::Block;
-using relay::BlockKind;
-using relay::Separation;
+using federation::Block;
+using federation::BlockKind;
+using federation::Separation;
 
 Task<Result<void>> SqliteBlockStore::save_blocks(std::vector<Block> blocks) {
   return database_.write([blocks = std::move(blocks)](Connection& db) -> Result<void> {

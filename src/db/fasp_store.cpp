@@ -3,10 +3,10 @@
 namespace tagring::db {
 namespace {
 
-using relay::FaspBackfill;
-using relay::FaspNews;
-using relay::FaspPost;
-using relay::FaspServer;
+using fasp::FaspBackfill;
+using fasp::FaspNews;
+using fasp::FaspPost;
+using fasp::FaspServer;
 
 FaspServer read_server(const Statement& row) {
   FaspServer s;

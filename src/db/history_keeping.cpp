@@ -7,7 +7,7 @@
 #include "db/history_store.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
-#include "storage/shelf.hpp"
+#include "redundancy/partition.hpp"
 
 namespace tagring::db {
 namespace {
@@ -63,7 +63,7 @@ Result<void> erase_notice(Connection& db, const std::string& tag, const std::str
 
 // A notice goes with the last copy of its post.
 Result<void> drop_notice(Connection& db, const std::string& name, const std::string& uri) {
-  TRY(const storage::Shelf gone, storage::Shelf::parse(name));
+  TRY(const redundancy::Partition gone, redundancy::Partition::parse(name));
   TRY(const std::vector<TagRow> shelves, shelves_of(db, gone.tag));
   for (const TagRow& shelf : shelves) {
     TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));

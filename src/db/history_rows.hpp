@@ -17,7 +17,7 @@ inline constexpr const char* kEntryTotal = "history_entries";  // ever
 inline constexpr const char* kLetGoTotal = "history_let_go";
 inline constexpr int kTakenDown = 2;  // in the column `removed`
 
-// Of a shelf (storage/shelf.hpp).
+// Of a shelf (redundancy/partition.hpp).
 struct TagRow {
   std::int64_t id = 0;
   std::string tag;  // its name

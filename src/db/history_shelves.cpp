@@ -1,5 +1,5 @@
 // The part of SqliteHistoryStore that is about histories divided among owners: what is on which shelf
-// (storage/shelf.hpp), and the sets of owners.
+// (redundancy/partition.hpp), and the sets of owners.
 #include "db/history_rows.hpp"
 #include "db/history_store.hpp"
 #include "db/keys.hpp"
@@ -71,7 +71,7 @@ Task<Result<std::size_t>> SqliteHistoryStore::forget(std::string tag, std::size_
       [tag = std::move(tag), limit, at](Connection& db) { return forget_entries(db, tag, limit, at); });
 }
 
-Task<Result<void>> SqliteHistoryStore::save_set(storage::StorageSet set) {
+Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
   return database_.write([set = std::move(set)](Connection& db) -> Result<void> {
     TRY_VOID(db.run(
         "INSERT INTO history_sets(tag, version, replicas, reach, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO"
@@ -83,9 +83,9 @@ Task<Result<void>> SqliteHistoryStore::save_set(storage::StorageSet set) {
   });
 }
 
-Task<Result<std::vector<storage::StorageSet>>> SqliteHistoryStore::sets() {
-  return database_.read([](Connection& db) -> Result<std::vector<storage::StorageSet>> {
-    std::vector<storage::StorageSet> sets;
+Task<Result<std::vector<redundancy::StorageSet>>> SqliteHistoryStore::sets() {
+  return database_.read([](Connection& db) -> Result<std::vector<redundancy::StorageSet>> {
+    std::vector<redundancy::StorageSet> sets;
     Statement row = db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag");
     for (;;) {
       TRY(const bool found, row.step());

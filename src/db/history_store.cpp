@@ -24,7 +24,7 @@
 #include "db/history_rows.hpp"
 #include "db/keys.hpp"
 #include "db/meta.hpp"
-#include "storage/shelf.hpp"
+#include "redundancy/partition.hpp"
 
 namespace tagring::db {
 namespace {
@@ -41,8 +41,8 @@ constexpr const char* kTagTotal = "history_tags";
 }  // namespace
 
 RingId history_rows::key_of(const std::string& name) {
-  const auto shelf = storage::Shelf::parse(name);
-  return shelf ? storage::shelf_key(tag_key(shelf->tag), shelf->slot) : tag_key(name);
+  const auto shelf = redundancy::Partition::parse(name);
+  return shelf ? redundancy::partition_key(tag_key(shelf->tag), shelf->slot) : tag_key(name);
 }
 
 // --- dictionaries --------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ class SqliteHistoryStore : public storage::HistoryStore {
   Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) override;
   Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
   Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) override;
-  Task<Result<void>> save_set(storage::StorageSet set) override;
-  Task<Result<std::vector<storage::StorageSet>>> sets() override;
+  Task<Result<void>> save_set(redundancy::StorageSet set) override;
+  Task<Result<std::vector<redundancy::StorageSet>>> sets() override;
   Task<Result<Totals>> totals() override;
 
  private:

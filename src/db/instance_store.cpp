@@ -3,9 +3,9 @@
 namespace tagring::db {
 namespace {
 
-using relay::Link;
-using relay::OwnFollow;
-using relay::Permission;
+using instances::Link;
+using instances::OwnFollow;
+using instances::Permission;
 
 // Every row of `sql`, each read by `read`.
 template <class T, class Read>
@@ -67,7 +67,7 @@ Task<Result<std::vector<Link>>> SqliteInstanceStore::links() {
                                       row.text(3),
                                       row.text(4),
                                       row.text(5),
-                                      static_cast<relay::Style>(row.integer(6)),
+                                      static_cast<instances::Style>(row.integer(6)),
                                       row.integer(7) != 0};
                         });
 }
@@ -113,10 +113,10 @@ Task<Result<void>> SqliteInstanceStore::save_tag_source(std::string host, std::s
   });
 }
 
-Task<Result<std::vector<relay::TagReason>>> SqliteInstanceStore::tag_reasons() {
-  return read_all<relay::TagReason>(
+Task<Result<std::vector<instances::TagReason>>> SqliteInstanceStore::tag_reasons() {
+  return read_all<instances::TagReason>(
       database_, "SELECT host, tag, source FROM tag_reasons ORDER BY host, source, tag",
-      [](const Statement& row) { return relay::TagReason{row.text(0), row.text(1), row.text(2)}; });
+      [](const Statement& row) { return instances::TagReason{row.text(0), row.text(1), row.text(2)}; });
 }
 
 }  // namespace tagring::db

@@ -2,26 +2,26 @@
 #pragma once
 
 #include "db/database.hpp"
-#include "relay/instances.hpp"
+#include "instances/instance_store.hpp"
 
 namespace tagring::db {
 
-class SqliteInstanceStore final : public relay::InstanceStore {
+class SqliteInstanceStore final : public instances::InstanceStore {
  public:
   // The database must outlive it.
   explicit SqliteInstanceStore(Database& database) : database_(database) {}
 
-  Task<Result<void>> permit(relay::Permission permission) override;
-  Task<Result<std::vector<relay::Permission>>> permissions() override;
-  Task<Result<void>> save_link(relay::Link link) override;
+  Task<Result<void>> permit(instances::Permission permission) override;
+  Task<Result<std::vector<instances::Permission>>> permissions() override;
+  Task<Result<void>> save_link(instances::Link link) override;
   Task<Result<void>> drop_link(std::string actor, std::string relay) override;
-  Task<Result<std::vector<relay::Link>>> links() override;
-  Task<Result<void>> save_own_follow(relay::OwnFollow follow) override;
+  Task<Result<std::vector<instances::Link>>> links() override;
+  Task<Result<void>> save_own_follow(instances::OwnFollow follow) override;
   Task<Result<void>> drop_own_follow(std::string actor, std::string object) override;
-  Task<Result<std::vector<relay::OwnFollow>>> own_follows() override;
+  Task<Result<std::vector<instances::OwnFollow>>> own_follows() override;
   Task<Result<void>> save_tag_source(std::string host, std::string source,
                                      std::vector<std::string> tags) override;
-  Task<Result<std::vector<relay::TagReason>>> tag_reasons() override;
+  Task<Result<std::vector<instances::TagReason>>> tag_reasons() override;
 
  private:
   Database& database_;

@@ -5,7 +5,7 @@
 namespace tagring::db {
 namespace {
 
-using storage::KeptReceipt;
+using audit::KeptReceipt;
 using storage::TakenItem;
 
 // Receipts forgotten by one job, so that none takes long.
@@ -24,7 +24,7 @@ Result<std::uint64_t> last_id(Connection& db) {
   return row.number(0);
 }
 
-Result<void> forget(Connection& db, std::uint64_t last, const storage::ReceiptStore::Limits& limits) {
+Result<void> forget(Connection& db, std::uint64_t last, const audit::ReceiptStore::Limits& limits) {
   const std::uint64_t beyond = last > limits.octets ? last - limits.octets : 0;
   std::uint64_t through = 0;
   {
@@ -43,7 +43,7 @@ Result<void> forget(Connection& db, std::uint64_t last, const storage::ReceiptSt
 }
 
 Result<void> write_receipt(Connection& db, const KeptReceipt& kept, WallTime now,
-                           const storage::ReceiptStore::Limits& limits) {
+                           const audit::ReceiptStore::Limits& limits) {
   json::array items;
   std::set<std::string_view> tags;
   for (const TakenItem& item : kept.items) {
@@ -103,7 +103,7 @@ Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::receipts(std::string 
       });
 }
 
-Task<Result<storage::ReceiptStore::Totals>> SqliteReceiptStore::totals() {
+Task<Result<audit::ReceiptStore::Totals>> SqliteReceiptStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     Statement row = db.query(
         "SELECT count(*), coalesce(max(id) - min(id), 0) + coalesce((SELECT length(receipt) + length(items) "

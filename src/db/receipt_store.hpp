@@ -1,21 +1,21 @@
 // storage::ReceiptStore on SQLite.
 #pragma once
 
+#include "audit/receipt_store.hpp"
 #include "db/database.hpp"
-#include "storage/receipt_store.hpp"
 
 namespace tagring::db {
 
-class SqliteReceiptStore final : public storage::ReceiptStore {
+class SqliteReceiptStore final : public audit::ReceiptStore {
  public:
   // The database must outlive it.
   explicit SqliteReceiptStore(Database& database) : database_(database) {}
 
-  Task<Result<void>> keep(storage::KeptReceipt receipt, WallTime now, Limits limits) override;
-  Task<Result<std::vector<storage::KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
-                                                           std::size_t limit) override;
+  Task<Result<void>> keep(audit::KeptReceipt receipt, WallTime now, Limits limits) override;
+  Task<Result<std::vector<audit::KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
+                                                         std::size_t limit) override;
   Task<Result<Totals>> totals() override;
-  Task<Result<std::vector<storage::KeptReceipt>>> latest(std::size_t items) override;
+  Task<Result<std::vector<audit::KeptReceipt>>> latest(std::size_t items) override;
   Task<Result<void>> keep_audit(std::string report, std::size_t count) override;
   Task<Result<std::vector<std::string>>> audits() override;
 

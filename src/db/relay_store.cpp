@@ -350,9 +350,9 @@ Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed_of_segment(Segment s
   return read_feed(database_, segment, after, limit);
 }
 
-Task<Result<relay::Letter>> SqliteRelayStore::write_letter(relay::Letter letter) {
+Task<Result<federation::Letter>> SqliteRelayStore::write_letter(federation::Letter letter) {
   letter.written = clock_.wall_now();
-  return database_.write([letter = std::move(letter)](Connection& db) mutable -> Result<relay::Letter> {
+  return database_.write([letter = std::move(letter)](Connection& db) mutable -> Result<federation::Letter> {
     TRY(letter.seq, reserve_numbers(db, kLetterSequence, 1));
     TRY_VOID(db.run("INSERT INTO letters(seq, actor, inbox, body, written) VALUES(?, ?, ?, ?, ?)", letter.seq,
                     letter.actor, letter.inbox, letter.body, letter.written));
@@ -360,9 +360,10 @@ Task<Result<relay::Letter>> SqliteRelayStore::write_letter(relay::Letter letter)
   });
 }
 
-Task<Result<std::vector<relay::Letter>>> SqliteRelayStore::letters(std::uint64_t after, std::size_t limit) {
-  return database_.read([after, limit](Connection& db) -> Result<std::vector<relay::Letter>> {
-    std::vector<relay::Letter> letters;
+Task<Result<std::vector<federation::Letter>>> SqliteRelayStore::letters(std::uint64_t after,
+                                                                        std::size_t limit) {
+  return database_.read([after, limit](Connection& db) -> Result<std::vector<federation::Letter>> {
+    std::vector<federation::Letter> letters;
     Statement row =
         db.query("SELECT seq, actor, inbox, body, written FROM letters WHERE seq > ? ORDER BY seq LIMIT ?",
                  after, limit);

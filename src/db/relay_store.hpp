@@ -3,11 +3,12 @@
 
 #include "base/time.hpp"
 #include "db/database.hpp"
+#include "federation/letter_store.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::db {
 
-class SqliteRelayStore : public relay::Store {
+class SqliteRelayStore : public relay::Store, public federation::LetterStore {
  public:
   // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a
   // late Add does not undo a removal. In the feed it is remembered longer if need be.
@@ -50,8 +51,8 @@ class SqliteRelayStore : public relay::Store {
   Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
   Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
 
-  Task<Result<relay::Letter>> write_letter(relay::Letter letter) override;
-  Task<Result<std::vector<relay::Letter>>> letters(std::uint64_t after, std::size_t limit) override;
+  Task<Result<federation::Letter>> write_letter(federation::Letter letter) override;
+  Task<Result<std::vector<federation::Letter>>> letters(std::uint64_t after, std::size_t limit) override;
   Task<Result<void>> drop_letter(std::uint64_t seq) override;
 
   Task<Result<void>> want(std::vector<std::string> tags, std::string reason) override;

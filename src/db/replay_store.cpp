@@ -8,9 +8,9 @@
 namespace tagring::db {
 namespace {
 
-using relay::Replay;
-using relay::ReplayPage;
-using relay::ReplayState;
+using instances::Replay;
+using instances::ReplayPage;
+using instances::ReplayState;
 
 // Of a URI. Two posts of one instance with the same digest are not to be expected: one of them would be left
 // out of a replay.

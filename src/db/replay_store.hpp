@@ -2,19 +2,19 @@
 #pragma once
 
 #include "db/database.hpp"
-#include "relay/replays.hpp"
+#include "instances/replay_store.hpp"
 
 namespace tagring::db {
 
-class SqliteReplayStore final : public relay::ReplayStore {
+class SqliteReplayStore final : public instances::ReplayStore {
  public:
   // The database must outlive it.
   explicit SqliteReplayStore(Database& database) : database_(database) {}
 
-  Task<Result<std::vector<relay::Replay>>> replays() override;
-  Task<Result<void>> plan(relay::Replay replay, std::vector<relay::ReplayPage> pages) override;
-  Task<Result<void>> save(relay::Replay replay, std::vector<std::string> sent_uris) override;
-  Task<Result<relay::ReplayPage>> page(std::string host, std::string tag, std::uint64_t number) override;
+  Task<Result<std::vector<instances::Replay>>> replays() override;
+  Task<Result<void>> plan(instances::Replay replay, std::vector<instances::ReplayPage> pages) override;
+  Task<Result<void>> save(instances::Replay replay, std::vector<std::string> sent_uris) override;
+  Task<Result<instances::ReplayPage>> page(std::string host, std::string tag, std::uint64_t number) override;
   Task<Result<std::set<std::string>>> sent(std::string host, std::vector<std::string> uris) override;
 
  private:

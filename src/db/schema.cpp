@@ -71,7 +71,7 @@ CREATE TABLE own_follows(
   actor TEXT NOT NULL, object TEXT NOT NULL, inbox TEXT NOT NULL, follow_id TEXT NOT NULL,
   accepted INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(actor, object)
 ) WITHOUT ROWID, STRICT;
--- Why an instance gets a hashtag: who wants it (node/tag_sources.hpp).
+-- Why an instance gets a hashtag: who wants it (instances/tag_sources.hpp).
 CREATE TABLE tag_reasons(
   host TEXT NOT NULL, source TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(host, source, tag)
 ) WITHOUT ROWID, STRICT;
@@ -102,7 +102,7 @@ CREATE TABLE replay_sent(
   host TEXT NOT NULL, digest INTEGER NOT NULL, PRIMARY KEY(host, digest)
 ) WITHOUT ROWID, STRICT;
 
--- As a FASP (relay/fasp.hpp): servers that this node is registered with, what they told of and is not looked
+-- As a FASP (fasp/fasp_store.hpp): servers that this node is registered with, what they told of and is not looked
 -- at yet, requests for old posts, and what is to be looked at again.
 CREATE TABLE fasp_servers(
   host TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, base_url TEXT NOT NULL, fasp_id TEXT NOT NULL,
@@ -150,7 +150,7 @@ CREATE TABLE history_hours(
 )sql";
 
 constexpr const char* kVersion2 = R"sql(
--- What owners signed that they took (storage/receipt_store.hpp). An id is that of the one before and what
+-- What owners signed that they took (audit/receipt_store.hpp). An id is that of the one before and what
 -- this one takes in octets, so that a number of octets is a range of ids.
 CREATE TABLE receipt_keys(id INTEGER PRIMARY KEY, pem TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE receipts(
@@ -175,7 +175,7 @@ CREATE TABLE history_sets(
   tag TEXT PRIMARY KEY, version INTEGER NOT NULL, replicas INTEGER NOT NULL, reach INTEGER NOT NULL,
   at INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
--- A row of history_tags is a shelf (storage/shelf.hpp). What was on it before that time was dropped, since
+-- A row of history_tags is a shelf (redundancy/partition.hpp). What was on it before that time was dropped, since
 -- owners of another shelf have it.
 ALTER TABLE history_tags ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
 )sql";

@@ -172,7 +172,7 @@ class Simulation {
     result_.posted_gib += gib * options_.setting.placing.replicas;
   }
 
-  // Partitions double as often as it takes, as the node does it (node/storage_sets.hpp): posts that are there
+  // Partitions double as often as it takes, as the node does it (storage/storage_redundancy.hpp): posts that are there
   // stay, so each further doubling waits for half as much again.
   void split(GrowingTag* tag, double gib) {
     const Placing& placing = options_.setting.placing;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
 #include "hashtag/uri.hpp"
-#include "node/results.hpp"
-#include "node/wire.hpp"
+#include "relay/results.hpp"
+#include "relay/wire.hpp"
 
 namespace tagring::node {
 namespace {
@@ -26,7 +27,7 @@ HttpResponse ignored(const std::string& reason) {
   return response;
 }
 
-HttpResponse respond(const Publisher::Outcome& outcome) {
+HttpResponse respond(const instances::Publisher::Outcome& outcome) {
   if (!outcome) return error_response(outcome.error());
   return outcome->empty() ? accepted() : ignored(*outcome);
 }
@@ -42,7 +43,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
   }
   Envelope envelope{request.target, request.body};
   const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
-  Result<Authentic> sender = co_await authenticator_.authenticate(std::move(request));
+  Result<federation::Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) {
     const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
     if (deletion != nullptr && deletion->uri == activity->actor &&
@@ -51,7 +52,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
       co_return respond(co_await publisher_.gone(activity->actor));
     }
     ++counters_.refused;
-    co_return not_authentic(sender.error());
+    co_return federation::not_authentic(sender.error());
   }
   if (sender->actor.id != activity->actor) {
     ++counters_.refused;
@@ -154,7 +155,7 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
     std::set<std::string> tags;
     for (const relay::Follower& follower : followers) tags.insert(follower.tag);
     const Batch refusals = co_await follow_as_node(std::move(followers));
-    co_return refusals ? results_response(asked, *refusals, sets_.news(tags, {}))
+    co_return refusals ? relay::results_response(asked, *refusals, sets_.news(tags, {}))
                        : error_response(refusals.error());
   }
   const std::string actor = follow.objects.front();
@@ -162,7 +163,7 @@ Task<HttpResponse> Inbox::take_follow(fediverse::Activity activity, fediverse::R
   if (!followed) co_return error_response(followed.error());
   const std::string id = identity_.activity_id("accepts", actor + " " + activity.id);
   const Result<void> answered =
-      co_await mailbox_.send(actor, sender.inbox, accept_activity(id, actor, envelope.body));
+      co_await mailbox_.send(actor, sender.inbox, relay::accept_activity(id, actor, envelope.body));
   co_return answered ? accepted() : error_response(answered.error());
 }
 
@@ -194,11 +195,11 @@ Task<HttpResponse> Inbox::take_accept(std::string actor, std::vector<fediverse::
 
 // A node follows owners only. Its answer says at once which tags are not ours.
 Task<Inbox::Batch> Inbox::follow_as_node(std::vector<relay::Follower> followers) {
-  std::vector<Refusal> refusals;
+  std::vector<relay::Refusal> refusals;
   std::vector<relay::Follower> taken;
   for (relay::Follower& follower : followers) {
     const Result<Tag> tag = Tag::parse(follower.tag);
-    Result<void> serving = roles_.check_serving(Ring::kRelay, *tag);
+    Result<void> serving = relay_.check_serving(*tag);
     if (serving) serving = blocks_.check_tag(follower.tag);
     if (serving) {
       sets_.note_request(follower.tag, follower.actor, /*follows=*/true);
@@ -229,7 +230,7 @@ Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse:
     of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
-  if (!is_move(envelope.body)) {
+  if (!relay::is_move(envelope.body)) {
     for (const auto& [tag, actor] : pairs) sets_.note_request(tag, actor, /*follows=*/false);
   }
   Result<void> done = co_await followers_.unfollow(std::move(pairs));
@@ -241,8 +242,8 @@ Task<HttpResponse> Inbox::take_unfollow(fediverse::Activity activity, fediverse:
 
 Task<HttpResponse> Inbox::take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
                                       std::string sender, std::string body) {
-  std::vector<relay::TagEvent> events = events_of(op, posts, clock_.wall_now());
-  RelayNews news = news_of(body);
+  std::vector<relay::TagEvent> events = relay::events_of(op, posts, clock_.wall_now());
+  relay::RelayNews news = relay::news_of(body);
   if (target.empty()) {
     if (events.empty()) co_return ignored("an Announce without hashtags");
     co_return co_await take_announced(std::move(events), std::move(sender), std::move(news.claims));
@@ -255,43 +256,43 @@ Task<HttpResponse> Inbox::take_events(std::string target, relay::Op op, std::vec
 }
 
 Task<HttpResponse> Inbox::take_announced(std::vector<relay::TagEvent> events, std::string sender,
-                                         RelayClaims claims) {
+                                         redundancy::RelayClaims claims) {
   const std::size_t asked = events.size();
-  const Batch refusals = co_await roles_.receive(std::move(events), std::move(sender), claims);
+  const Batch refusals = co_await subscriber_.receive(std::move(events), std::move(sender), claims);
   if (!refusals) co_return error_response(refusals.error());
-  for (const Refusal& refusal : *refusals) claims.erase(refusal.tag);
+  for (const relay::Refusal& refusal : *refusals) claims.erase(refusal.tag);
   for (const auto& [tag, claim] : claims) {
     if (claim.relays > counts_.of(tag)) counts_.learn(tag, claim.relays);
   }
-  co_return results_response(asked, *refusals);
+  co_return relay::results_response(asked, *refusals);
 }
 
 Task<HttpResponse> Inbox::take_as_relay(std::vector<relay::TagEvent> events, std::string sender,
-                                        RelayNews news) {
+                                        relay::RelayNews news) {
   const std::size_t asked = events.size();
   std::set<std::string> tags;
   for (const relay::TagEvent& event : events) tags.insert(event.tag);
-  std::erase_if(news.tokens, [&](const OverloadToken& token) { return !tags.contains(token.tag); });
-  co_await sets_.present(std::move(news.tokens));
-  const Batch refusals = co_await roles_.relay(events, std::move(sender));
+  std::erase_if(news.tokens,
+                [&](const redundancy::OverloadToken& token) { return !tags.contains(token.tag); });
+  const Batch refusals = co_await relay_.take(events, std::move(sender), std::move(news.tokens));
   if (!refusals) co_return error_response(refusals.error());
   json::object receipt = co_await receipts_.issue(Ring::kRelay, std::move(events), *refusals);
   json::object more = sets_.news(tags, *refusals);
   if (!receipt.empty()) more["receipt"] = std::move(receipt);
-  co_return results_response(asked, *refusals, std::move(more));
+  co_return relay::results_response(asked, *refusals, std::move(more));
 }
 
 Task<HttpResponse> Inbox::take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
-                                          RelayClaims claims) {
+                                          redundancy::RelayClaims claims) {
   const std::size_t asked = events.size();
   std::set<std::string> tags;
   for (const relay::TagEvent& event : events) tags.insert(event.tag);
-  const Batch refusals = co_await roles_.archive(events, std::move(sender), std::move(claims));
+  const Batch refusals = co_await storage_.take(events, std::move(sender), std::move(claims));
   if (!refusals) co_return error_response(refusals.error());
   json::object receipt = co_await receipts_.issue(Ring::kStorage, std::move(events), *refusals);
   json::object more = stores_.news(tags);
   if (!receipt.empty()) more["receipt"] = std::move(receipt);
-  co_return results_response(asked, *refusals, std::move(more));
+  co_return relay::results_response(asked, *refusals, std::move(more));
 }
 
 }  // namespace tagring::node

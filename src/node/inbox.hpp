@@ -7,23 +7,30 @@
 #include <string>
 #include <vector>
 
+#include "audit/receipts.hpp"
+#include "federation/authenticator.hpp"
 #include "fediverse/activity.hpp"
-#include "node/authenticator.hpp"
-#include "node/follower_sync.hpp"
-#include "node/publisher.hpp"
-#include "node/receipts.hpp"
+#include "instances/follower_sync.hpp"
+#include "instances/publisher.hpp"
+#include "relay/relay_owner.hpp"
+#include "relay/subscriber.hpp"
+#include "storage/storage_owner.hpp"
 
 namespace tagring::node {
 
 class Inbox {
  public:
-  Inbox(Authenticator& authenticator, Publisher& publisher, Roles& roles, HashtagFollowers& followers,
-        Instances& instances, const relay::Blocks& blocks, FollowerSync& sync, RelaySets& sets,
-        RelayCounts& counts, const StorageSets& stores, Mailbox& mailbox, Receipts& receipts,
-        const Identity& identity, Clock& clock)
+  Inbox(federation::Authenticator& authenticator, instances::Publisher& publisher, relay::RelayOwner& relay,
+        storage::StorageOwner& storage, relay::Subscriber& subscriber, relay::HashtagFollowers& followers,
+        instances::Instances& instances, const federation::Blocks& blocks, instances::FollowerSync& sync,
+        relay::RelayRedundancy& sets, redundancy::RelayHints& counts,
+        const storage::StorageRedundancy& stores, federation::ActivityQueue& mailbox,
+        audit::Receipts& receipts, const federation::Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
-        roles_(roles),
+        relay_(relay),
+        storage_(storage),
+        subscriber_(subscriber),
         followers_(followers),
         instances_(instances),
         blocks_(blocks),
@@ -47,7 +54,7 @@ class Inbox {
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  using Batch = Result<std::vector<Refusal>>;
+  using Batch = Result<std::vector<relay::Refusal>>;
   struct Envelope {
     std::string target;  // which inbox
     std::string body;
@@ -64,24 +71,27 @@ class Inbox {
   Task<HttpResponse> take_events(std::string target, relay::Op op, std::vector<fediverse::PostRef> posts,
                                  std::string sender, std::string body);
   Task<HttpResponse> take_announced(std::vector<relay::TagEvent> events, std::string sender,
-                                    RelayClaims claims);
+                                    redundancy::RelayClaims claims);
   Task<HttpResponse> take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
-                                     RelayClaims claims);
-  Task<HttpResponse> take_as_relay(std::vector<relay::TagEvent> events, std::string sender, RelayNews news);
+                                     redundancy::RelayClaims claims);
+  Task<HttpResponse> take_as_relay(std::vector<relay::TagEvent> events, std::string sender,
+                                   relay::RelayNews news);
 
-  Authenticator& authenticator_;
-  Publisher& publisher_;
-  Roles& roles_;
-  HashtagFollowers& followers_;
-  Instances& instances_;
-  const relay::Blocks& blocks_;
-  FollowerSync& sync_;
-  RelaySets& sets_;
-  RelayCounts& counts_;
-  const StorageSets& stores_;
-  Mailbox& mailbox_;
-  Receipts& receipts_;
-  const Identity& identity_;
+  federation::Authenticator& authenticator_;
+  instances::Publisher& publisher_;
+  relay::RelayOwner& relay_;
+  storage::StorageOwner& storage_;
+  relay::Subscriber& subscriber_;
+  relay::HashtagFollowers& followers_;
+  instances::Instances& instances_;
+  const federation::Blocks& blocks_;
+  instances::FollowerSync& sync_;
+  relay::RelayRedundancy& sets_;
+  redundancy::RelayHints& counts_;
+  const storage::StorageRedundancy& stores_;
+  federation::ActivityQueue& mailbox_;
+  audit::Receipts& receipts_;
+  const federation::Identity& identity_;
   Clock& clock_;
   Counters counters_;
 };

@@ -7,34 +7,36 @@
 #include <optional>
 #include <string>
 
+#include "audit/signed_tree_heads.hpp"
 #include "base/http.hpp"
 #include "base/log.hpp"
 #include "base/workers.hpp"
-#include "node/config.hpp"
-#include "node/heads.hpp"
-#include "node/history_service.hpp"
+#include "config/config.hpp"
+#include "fasp/fasp_store.hpp"
+#include "federation/letter_store.hpp"
+#include "handover/transfer.hpp"
+#include "instances/replay.hpp"
+#include "instances/tag_sources.hpp"
 #include "node/inbox.hpp"
-#include "node/replay.hpp"
-#include "node/tag_sources.hpp"
-#include "node/transfer.hpp"
-#include "relay/fasp.hpp"
+#include "storage/history_service.hpp"
 
 namespace tagring::node {
 
 // What of a node is on disk.
 struct Stores {
   relay::Store& relay;
-  relay::InstanceStore& instances;
-  relay::BlockStore& blocks;
-  relay::ReplayStore& replays;
-  relay::FaspStore& fasp;
+  federation::LetterStore& letters;
+  instances::InstanceStore& instances;
+  federation::BlockStore& blocks;
+  instances::ReplayStore& replays;
+  fasp::FaspStore& fasp;
   storage::HistoryStore& history;
-  storage::ReceiptStore& receipts;
+  audit::ReceiptStore& receipts;
 };
 // `all` has them as members of these names, as db::Stores does, and must outlive what is returned.
 template <class All>
 Stores stores_of(All& all) {
-  return {all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
+  return {all.relay, all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
 }
 
 // What a node needs of the world. Everything outlives the node.
@@ -47,8 +49,8 @@ struct Environment {
   Log& log;
   std::uint64_t seed = 0;
   // Where Config does not read itself: secrets, and another program's database.
-  std::vector<TagToken> tag_tokens = {};
-  ReadFollowedTags read_followed_tags = {};
+  std::vector<instances::TagToken> tag_tokens = {};
+  instances::ReadFollowedTags read_followed_tags = {};
   ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
   // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
   // chooses anew at each start.
@@ -56,10 +58,12 @@ struct Environment {
   std::function<Task<Result<void>>(std::string places)> save_places = {};
 };
 
+struct Parts;
+
 class Node {
  public:
   // `incarnation`: larger at each start of this node than ever before.
-  Node(Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment);
+  Node(config::Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment);
   ~Node();
 
   // Takes up what was left undone, and joins both rings in the background.
@@ -74,17 +78,21 @@ class Node {
   // Answers a request of the administrator (control socket).
   [[nodiscard]] Task<HttpResponse> control(HttpRequest request);
 
-  [[nodiscard]] RingService& rings();
-  [[nodiscard]] HistoryService& history();
-  [[nodiscard]] Subscriber& subscriber();
-  [[nodiscard]] Roles& roles();
-  [[nodiscard]] Receipts& receipts();
+  [[nodiscard]] overlay::RingService& rings();
+  [[nodiscard]] storage::HistoryService& history();
+  [[nodiscard]] relay::Subscriptions& subscriber();
+  [[nodiscard]] relay::RelayOwner& relay_owner();
+  [[nodiscard]] storage::StorageOwner& storage_owner();
+  [[nodiscard]] audit::Receipts& receipts();
   // Nothing waits to be sent.
   [[nodiscard]] bool is_idle() const;
   [[nodiscard]] json::object status() const;
 
  private:
-  struct Parts;
+  Task<Result<void>> check_partials();
+  Task<Result<void>> load();
+  Task<HttpResponse> administer(HttpRequest request);
+
   std::unique_ptr<Parts> parts_;
 };
 

@@ -7,7 +7,7 @@
 namespace tagring::node {
 namespace {
 
-std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t incarnation) {
+std::vector<ring::Contact> make_contacts(const config::Config& config, std::uint64_t incarnation) {
   std::vector<ring::Contact> contacts;
   const Result<std::string> domain = ring::registrable_domain(config.host);
   TR_ASSERT(domain);  // Config has checked it
@@ -28,23 +28,23 @@ std::vector<ring::Contact> make_contacts(const Config& config, std::uint64_t inc
 
 }  // namespace
 
-std::optional<Places> saved_places(const Config& config, const Environment& world) {
+std::optional<overlay::Places> saved_places(const config::Config& config, const Environment& world) {
   if (!config.balance || !world.places) return std::nullopt;
-  std::optional<Places> places = Places::parse(*world.places);
+  std::optional<overlay::Places> places = overlay::Places::parse(*world.places);
   if (!places) return std::nullopt;
-  for (Places::OfRing* of_ring : {&places->relay, &places->storage})
+  for (overlay::Places::OfRing* of_ring : {&places->relay, &places->storage})
     std::erase_if(of_ring->taken, [&](std::uint8_t number) { return number >= config.ids.kappa; });
   return places;
 }
 
-Balancer::Options balancer_options(const Config& config) {
-  Balancer::Options options;
+overlay::Balancer::Options balancer_options(const config::Config& config) {
+  overlay::Balancer::Options options;
   options.enabled = config.balance;
   options.vservers = config.vservers;
   options.relay_capacity = static_cast<double>(config.relay_capacity);
   options.storage_capacity = static_cast<double>(config.storage_capacity);
   options.relay_replicas = config.relay_replicas;
-  options.storage_replicas = copies_in_storage(config.storage_replicas);
+  options.storage_replicas = redundancy::copies_in_storage(config.storage_replicas);
   options.parameters.upper = config.balance_upper / 100.0;
   options.parameters.lower = config.balance_lower / 100.0;
   options.parameters.overload = 10;
@@ -56,18 +56,19 @@ Balancer::Options balancer_options(const Config& config) {
   return options;
 }
 
-StorageSets::Options storage_options(const Config& config) {
-  StorageSets::Options options;
+storage::StorageRedundancy::Options storage_options(const config::Config& config) {
+  storage::StorageRedundancy::Options options;
   options.at_rest = config.storage_replicas;
-  options.bearable = std::min(StorageSets::kPartMax,
+  options.bearable = std::min(storage::StorageRedundancy::kPartMax,
                               static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
   options.settle = std::min<Duration>(options.settle, std::chrono::seconds(config.storage_cooldown_seconds));
   options.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);
   return options;
 }
 
-RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world) {
-  RingService::Options options;
+overlay::RingService::Options ring_options(const config::Config& config, std::uint64_t incarnation,
+                                           const Environment& world) {
+  overlay::RingService::Options options;
   options.network = config.network;
   options.tuning.ids = config.ids;
   options.tuning.stabilise_every = config.stabilise;
@@ -78,7 +79,7 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   options.contacts = make_contacts(config, incarnation);
   if (config.balance) {
     // A new node begins in one place, and looks from there for the others.
-    const std::optional<Places> places = saved_places(config, world);
+    const std::optional<overlay::Places> places = saved_places(config, world);
     options.relay_places = places ? places->relay.taken : std::vector<std::uint8_t>{0};
     options.storage_places = places ? places->storage.taken : std::vector<std::uint8_t>{0};
   }
@@ -89,26 +90,26 @@ RingService::Options ring_options(const Config& config, std::uint64_t incarnatio
   return options;
 }
 
-fediverse::SignaturePolicy signature_policy(const Identity& identity) {
-  fediverse::SignaturePolicy policy;
+signatures::SignaturePolicy signature_policy(const federation::Identity& identity) {
+  signatures::SignaturePolicy policy;
   policy.authorities = {identity.authority()};
   return policy;
 }
 
-relay::LaneOptions lane_options() {
-  relay::LaneOptions options;
+federation::QueueOptions queue_options() {
+  federation::QueueOptions options;
   options.gather = Duration(20);
   return options;
 }
 
-Retention::Options retention_options(const Config& config) {
-  Retention::Options options;
+storage::Retention::Options retention_options(const config::Config& config) {
+  storage::Retention::Options options;
   options.octets_max = config.room_for_history();
   options.keep = std::chrono::days(config.keep_days);
   return options;
 }
 
-fediverse::FaspProvider fasp_provider(const Config& config) {
+fediverse::FaspProvider fasp_provider(const config::Config& config) {
   fediverse::FaspProvider provider;
   provider.name = "tagring on " + config.host;
   provider.privacy_policy = config.fasp_privacy_policy;
@@ -117,8 +118,8 @@ fediverse::FaspProvider fasp_provider(const Config& config) {
   return provider;
 }
 
-TagSources::Options tag_options(const Config& config, const Environment& world) {
-  TagSources::Options options;
+instances::TagSources::Options tag_options(const config::Config& config, const Environment& world) {
+  instances::TagSources::Options options;
   options.tags_max = config.tags_per_instance;
   options.every = std::chrono::minutes(config.tag_poll_minutes);
   options.tokens = world.tag_tokens;

@@ -3,29 +3,30 @@
 
 #include <optional>
 
+#include "config/config.hpp"
+#include "federation/delivery_queues.hpp"
+#include "federation/identity.hpp"
 #include "fediverse/fasp.hpp"
-#include "fediverse/signature.hpp"
-#include "node/balancer.hpp"
-#include "node/config.hpp"
-#include "node/identity.hpp"
+#include "instances/tag_sources.hpp"
 #include "node/node.hpp"
-#include "node/retention.hpp"
-#include "node/ring_service.hpp"
-#include "node/storage_sets.hpp"
-#include "node/tag_sources.hpp"
-#include "relay/lanes.hpp"
+#include "overlay/balancer.hpp"
+#include "overlay/ring_service.hpp"
+#include "signatures/signature.hpp"
+#include "storage/retention.hpp"
+#include "storage/storage_redundancy.hpp"
 
 namespace tagring::node {
 
 // Where the node stood, of the places that it may have.
-std::optional<Places> saved_places(const Config& config, const Environment& world);
-Balancer::Options balancer_options(const Config& config);
-StorageSets::Options storage_options(const Config& config);
-RingService::Options ring_options(const Config& config, std::uint64_t incarnation, const Environment& world);
-fediverse::SignaturePolicy signature_policy(const Identity& identity);
-relay::LaneOptions lane_options();
-Retention::Options retention_options(const Config& config);
-fediverse::FaspProvider fasp_provider(const Config& config);
-TagSources::Options tag_options(const Config& config, const Environment& world);
+std::optional<overlay::Places> saved_places(const config::Config& config, const Environment& world);
+overlay::Balancer::Options balancer_options(const config::Config& config);
+storage::StorageRedundancy::Options storage_options(const config::Config& config);
+overlay::RingService::Options ring_options(const config::Config& config, std::uint64_t incarnation,
+                                           const Environment& world);
+signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
+federation::QueueOptions queue_options();
+storage::Retention::Options retention_options(const config::Config& config);
+fediverse::FaspProvider fasp_provider(const config::Config& config);
+instances::TagSources::Options tag_options(const config::Config& config, const Environment& world);
 
 }  // namespace tagring::node

@@ -114,14 +114,6 @@ struct Subscription {
 };
 
 // An activity on its way from one of this node's actors to one inbox.
-struct Letter {
-  std::uint64_t seq = 0;
-  std::string actor;  // ours
-  std::string inbox;
-  std::string body;  // JSON
-  WallTime written;
-};
-
 struct PublishedPost {
   std::string uri;
   std::string author;
@@ -216,13 +208,6 @@ class Store {
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;
-
-  // --- letters ---------------------------------------------------------------------------------------
-  // Keeps a letter until it is dropped. Returns it with its seq and the time.
-  virtual Task<Result<Letter>> write_letter(Letter letter) = 0;
-  // Letters with a greater seq, oldest first.
-  virtual Task<Result<std::vector<Letter>>> letters(std::uint64_t after, std::size_t limit) = 0;
-  virtual Task<Result<void>> drop_letter(std::uint64_t seq) = 0;
 
   // --- subscriptions of this node --------------------------------------------------------------------
   // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a

@@ -28,10 +28,4 @@ Result<Envelope> decode_envelope(std::string_view body);
 std::string encode(const Reply& reply);
 Result<Reply> decode_reply(std::string_view body);
 
-// {"error": code, "message": text}
-std::string encode_error(const Error& error);
-// The error that an answer with a status other than 200 holds; by the status if the body does not say.
-Error decode_error(int status, std::string_view body);
-int http_status(ErrorCode code);
-
 }  // namespace tagring::ring

@@ -41,8 +41,6 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
     const std::uint64_t number = contact.vserver;
     list.push_back(
         std::make_unique<Vserver>(environment, ring, std::move(contact), rng_.fork("vserver", number)));
-    Vserver& vserver = *list.back();
-    vserver.on_segment_change = [this, &vserver] { on_segment_change(vserver); };
   }
 }
 
@@ -280,7 +278,7 @@ Task<void> Membership::check_split() {
   ++counters_.merges;
   routes_.clear();
   secured_.clear();
-  on_merged();
+  options_.on_merged();
 }
 
 // Looks up the vserver's own ID through `via`. Anyone but itself for an owner means that it is on another

@@ -23,6 +23,8 @@ class Membership {
     Duration join_retry = std::chrono::seconds(2);
     // Numbers of the vservers that join at the start; nothing: all.
     std::optional<std::vector<std::uint8_t>> places = std::nullopt;
+    // Called after this node has left a smaller ring for a larger one: what it stored belongs to others now.
+    std::function<void()> on_merged = [] {};
   };
   // Where to find members: contacts of configured nodes and of known instances. Asked anew for every try.
   using Bootstrap = std::function<Task<std::vector<Contact>>()>;
@@ -64,11 +66,6 @@ class Membership {
   [[nodiscard]] const std::vector<std::unique_ptr<Vserver>>& vservers() const { return vservers_; }
   [[nodiscard]] bool is_member() const;
   [[nodiscard]] Ring ring() const { return ring_; }
-
-  // Called with the vserver whose owned segment has changed.
-  std::function<void(Vserver&)> on_segment_change = [](Vserver&) {};
-  // Called after this node has left a smaller ring for a larger one: what it stored belongs to others now.
-  std::function<void()> on_merged = [] {};
 
   struct Counters {
     std::uint64_t lookups = 0;  // that needed calls

@@ -86,7 +86,7 @@ void Vserver::create() {
   TR_ASSERT(!member_);
   member_ = true;
   ready_from_ = self_.id;
-  on_segment_change();
+  environment_.on_segment_change(*this);
 }
 
 // The member m that precedes us, with its list: self in (m, m.successors[0]).
@@ -248,7 +248,7 @@ void Vserver::set_predecessor(std::optional<Contact> predecessor) {
     ready_from_ = predecessor_->id;
   }
   if (!member_) ready_from_.reset();
-  on_segment_change();
+  environment_.on_segment_change(*this);
 }
 
 // --- answers -----------------------------------------------------------------------------------------------

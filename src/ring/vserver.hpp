@@ -68,6 +68,8 @@ class Vserver {
     Tuning tuning;
     // Not to be a finger. Neighbours are not a matter of choice: docs/protocol.md §4.4.
     std::function<bool(const Contact&)> is_avoided = [](const Contact&) { return false; };
+    // Called after each change of owned().
+    std::function<void(Vserver&)> on_segment_change = [](Vserver&) {};
   };
 
   Vserver(Environment environment, Ring ring, Contact self, Rng rng);
@@ -122,8 +124,6 @@ class Vserver {
   [[nodiscard]] std::optional<Segment> missing() const;
   // The data of `fetched`, as returned by missing(), is here. Ignored if ownership has changed meanwhile.
   void fetched(const Segment& fetched);
-  // Called after each change of owned().
-  std::function<void()> on_segment_change = [] {};
 
   [[nodiscard]] const Contact& self() const { return self_; }
   [[nodiscard]] bool is_member() const { return member_; }

@@ -1,9 +1,9 @@
 #include "sim/audit_run.hpp"
 
+#include "audit/evidence.hpp"
 #include "base/assert.hpp"
 #include "hashtag/tag.hpp"
 #include "sim/world.hpp"
-#include "storage/evidence.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -86,8 +86,8 @@ class AuditRun {
         result_.seconds = std::chrono::duration<double>(world_.loop.now() - begin).count();
       const json::object* evidence = json::get_object(finding, "evidence");
       const auto read =
-          evidence == nullptr ? fail(ErrorCode::kNotFound, "none") : storage::evidence_from_json(*evidence);
-      if (read && storage::check(*read)) ++result_.proved;
+          evidence == nullptr ? fail(ErrorCode::kNotFound, "none") : audit::evidence_from_json(*evidence);
+      if (read && audit::check(*read)) ++result_.proved;
     });
   }
 

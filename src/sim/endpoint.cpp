@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
-#include "fediverse/signature.hpp"
-#include "node/wire.hpp"
+#include "relay/wire.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -40,8 +40,8 @@ HttpCall Endpoint::follow(const std::string& owner_origin, const std::string& ta
   HttpCall call("POST", *Url::parse(owner_origin + "/inbox"), now + kTimeout);
   call.headers.add("Content-Type", "application/activity+json");
   const std::string id = fmt::format("{}/follows/{}", urls_.origin(), ++follows_);
-  call.body = node::follow_activity(id, urls_.actor(), owner_origin, {tag});
-  fediverse::sign_call(call, key_, fediverse::key_id_of(urls_.actor()), wall_now);
+  call.body = relay::follow_activity(id, urls_.actor(), owner_origin, {tag});
+  signatures::sign_call(call, key_, fediverse::key_id_of(urls_.actor()), wall_now);
   return call;
 }
 

@@ -123,14 +123,14 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
   auto clock = std::make_unique<LoopClock>(loop, owner);
   auto peers = std::make_unique<SimPeers>(*this, host, owner);
   ring::Vserver::Environment environment{*clock, *peers, loop.executor(owner), tuning_};
+  // A test of the ring alone has no data to fetch.
+  environment.on_segment_change = [](ring::Vserver& vserver) {
+    if (const auto gap = vserver.missing()) vserver.fetched(*gap);
+  };
   auto member = std::make_unique<Member>(
       std::move(clock), std::move(peers), std::move(environment), options_, make_contacts(host),
       [this] { return find_bootstrap(); }, rng_.fork("member", owner));
   member->owner = owner;
-  // A test of the ring alone has no data to fetch.
-  member->membership.on_segment_change = [](ring::Vserver& vserver) {
-    if (const auto gap = vserver.missing()) vserver.fetched(*gap);
-  };
   host_of_owner_[owner] = host;
   up_.insert(std::ranges::lower_bound(up_, host), host);
   return *members_.emplace(host, std::move(member)).first->second;

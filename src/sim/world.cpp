@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.hpp"
-#include "fediverse/signature.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -100,6 +100,10 @@ class World::SimHttp final : public HttpClient {
     if (host == world.hosts_.end() || !host->second->run || !host->second->run->node) {
       return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
     }
+    if (world.options_.lie) {
+      if (auto lie = world.options_.lie(target, request))
+        return reply(world, target, from, box, std::move(*lie));
+    }
     Host::Run& run = *host->second->run;
     world.loop.spawn(run.owner, serve(&world, target, from, run.node->answer(std::move(request)), box));
   }
@@ -159,8 +163,8 @@ World::~World() {
   for (const std::size_t i : up()) crash_node(i);
 }
 
-node::Config World::config_of(std::size_t i) const {
-  node::Config config;
+config::Config World::config_of(std::size_t i) const {
+  config::Config config;
   config.host = node_host(i);
   config.port = kPort;
   config.address = address_of(i, HostKind::kNode);
@@ -232,21 +236,22 @@ Task<void> World::boot(std::size_t i) {
   const Result<std::uint64_t> starts = co_await run.stores->meta.next_counter("starts");
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_incarnation(*run.clock);
   TR_ASSERT(starts && incarnation);
-  node::Environment environment{*run.clock,
-                                loop.executor(run.owner),
-                                *run.http,
-                                workers_,
-                                {run.relay ? *run.relay : run.stores->relay, run.stores->instances,
-                                 run.stores->blocks, run.stores->replays, run.stores->fasp,
-                                 run.history ? *run.history : run.stores->history, run.stores->receipts},
-                                log_,
-                                rng_.next()};
+  node::Environment environment{
+      *run.clock,
+      loop.executor(run.owner),
+      *run.http,
+      workers_,
+      {run.relay ? *run.relay : run.stores->relay, run.stores->relay, run.stores->instances,
+       run.stores->blocks, run.stores->replays, run.stores->fasp,
+       run.history ? *run.history : run.stores->history, run.stores->receipts},
+      log_,
+      rng_.next()};
   db::SqliteMeta* const meta = &run.stores->meta;
   const auto places = co_await meta->get("places");
   TR_ASSERT(places);
   environment.places = *places;
   environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
-  node::Config config = config_of(i);
+  config::Config config = config_of(i);
   // Who restarts finds others; only the very first start may create a network.
   if (*starts > 1) config.create = false;
   run.node = std::make_unique<node::Node>(std::move(config), host.key, *incarnation, environment);
@@ -392,8 +397,8 @@ Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string bo
                     loop.now() + std::chrono::seconds(5));
       call.headers.add("Content-Type", "application/activity+json");
       call.body = body;
-      fediverse::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key",
-                           loop.wall_now());
+      signatures::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key",
+                            loop.wall_now());
       const Result<HttpResponse> response = co_await server.http->send(std::move(call));
       if (response && response->status >= 200 && response->status < 300) {
         (deletion ? posts_[number].deleted : posts_[number].acknowledged) = true;
@@ -412,8 +417,8 @@ bool World::forge(std::size_t from, std::size_t to, std::string body) {
                 loop.now() + std::chrono::seconds(20));
   call.headers.add("Content-Type", "application/activity+json");
   call.body = std::move(body);
-  fediverse::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
-                       loop.wall_now());
+  signatures::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
+                        loop.wall_now());
   SimHttp http(*this, from, HostKind::kNode, kWorld);
   const auto response = await(http.send(std::move(call)), std::chrono::seconds(30));
   return response && *response && (*response)->status >= 200 && (*response)->status < 300;

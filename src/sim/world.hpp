@@ -50,6 +50,8 @@ struct WorldOptions {
   // Posts that a node acknowledges and drops: as an owner of storage, and as a relay.
   Drops drops_stored = nullptr;
   Drops drops_relayed = nullptr;
+  // What a node answers in place of the program, to a request that it lies about: its node, and the request.
+  std::function<std::optional<HttpResponse>(std::size_t node, const HttpRequest& request)> lie = nullptr;
   bool log = false;  // to stderr
 };
 
@@ -155,7 +157,7 @@ class World {
   class SimHttp;
   struct Host;
   struct Origin;
-  node::Config config_of(std::size_t i) const;
+  config::Config config_of(std::size_t i) const;
   [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
   Task<void> boot(std::size_t i);
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);

@@ -115,10 +115,6 @@ std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& par
   return result;
 }
 
-bool supersedes(const StorageSet& a, const StorageSet& b) {
-  return std::tie(a.version, a.reach, a.replicas) > std::tie(b.version, b.reach, b.replicas);
-}
-
 HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::size_t limit) {
   const HistoryEntry* horizon = nullptr;  // the newest place that every replica with more to say has reached
   for (const HistoryPage& page : replicas) {

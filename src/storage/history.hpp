@@ -14,6 +14,8 @@
 #include "base/ring_id.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "overlay/stored_load.hpp"
+#include "redundancy/storage_hints.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::storage {
@@ -99,20 +101,6 @@ std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& r
 // for each part in which they have posts.)
 std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& parts);
 
-// How many storage owners a hashtag has, where that ever was another number than at rest (paper §7.2;
-// docs/protocol.md, "Storage sets").
-struct StorageSet {
-  std::string tag;            // canonical
-  std::uint64_t version = 0;  // larger after every change; 0: never changed
-  unsigned replicas = 0;      // for new posts
-  unsigned reach = 0;         // as many have to be asked for all posts; at least `replicas`
-  WallTime at;                // of the change
-
-  friend bool operator==(const StorageSet&, const StorageSet&) = default;
-};
-// `a` is what counts, of two that say something else.
-bool supersedes(const StorageSet& a, const StorageSet& b);
-
 // Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
 // it and none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every
 // replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At most
@@ -126,10 +114,8 @@ HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t li
 HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::size_t limit);
 
 // Durable storage. Same promise as relay::Store: a write that completed survives.
-class HistoryStore {
+class HistoryStore : public overlay::StoredLoad {
  public:
-  virtual ~HistoryStore() = default;
-
   // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that
   // `removed` wins. A tombstone for an unknown post is kept with the author and time given.
   virtual Task<Result<void>> put(std::vector<HistoryEntry> entries) = 0;
@@ -182,7 +168,7 @@ class HistoryStore {
   // Forgets the notice and shows the post again, unless its author has removed it meanwhile. kNotFound if
   // there is no notice.
   virtual Task<Result<void>> undo_take_down(std::string tag, std::string uri) = 0;
-  // A hashtag, or a shelf of it, as letting go looks at it (node/retention.hpp).
+  // A hashtag, or a shelf of it, as letting go looks at it (storage/retention.hpp).
   struct Span {
     std::string tag;
     std::uint64_t posts = 0;
@@ -195,19 +181,12 @@ class HistoryStore {
   // nothing as old as these is taken for the tag. In digests they still count, so that nobody brings them
   // back. What there is of the tag after that.
   virtual Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) = 0;
-  // How many entries each hashtag has, by key, from the first after that key on: what its keys weigh.
-  struct Weight {
-    RingId key;
-    std::uint64_t entries = 0;
-  };
-  virtual Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) = 0;
   // Drops up to that many of the oldest entries of a shelf, tombstones included, and from that time on says
   // that it was begun at `at`. How many there were.
   virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) = 0;
-  // Keeps a set in place of one that it supersedes; otherwise nothing changes.
-  virtual Task<Result<void>> save_set(StorageSet set) = 0;
-  virtual Task<Result<std::vector<StorageSet>>> sets() = 0;
-  static constexpr std::uint64_t kOctetsOfEntry = 60;  // about, on the disk (db/history_store.hpp)
+  // Keeps a set in place of one that it redundancy::supersedes; otherwise nothing changes.
+  virtual Task<Result<void>> save_set(redundancy::StorageSet set) = 0;
+  virtual Task<Result<std::vector<redundancy::StorageSet>>> sets() = 0;
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "storage/receipt_store.hpp"
-#include "storage/shelf.hpp"
+#include "redundancy/partition.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -44,8 +43,8 @@ Hash256 post_id(std::string_view uri) { return crypto::sha256(uri); }
 
 Hash256 TakenItem::leaf() const {
   return crypto::leaf_hash(fmt::format("{}\n{}\n{}\n{}\n{}", removal ? "remove" : "add",
-                                       Shelf{tag, slot}.name(), ms(published), indexable ? "indexable" : "",
-                                       uri));
+                                       redundancy::Partition{tag, slot}.name(), ms(published),
+                                       indexable ? "indexable" : "", uri));
 }
 
 std::string Receipt::signed_text() const {
@@ -59,18 +58,12 @@ Result<void> ItemReceipt::check(const crypto::PublicKey& key) const {
   return fail(ErrorCode::kInvalid, "the receipt is not signed with that key");
 }
 
-std::vector<Hash256> KeptReceipt::leaves() const {
-  std::vector<Hash256> hashes;
-  hashes.reserve(items.size());
-  for (const TakenItem& item : items) hashes.push_back(item.leaf());
-  return hashes;
-}
-
 // --- heads ---------------------------------------------------------------------------------------------
 
 std::string Head::signed_text() const {
   return fmt::format("tagring head\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", network, actor,
-                     Shelf{tag, slot}.name(), hour, ms(kept_from), ms(begun), ms(at), size, to_hex(root));
+                     redundancy::Partition{tag, slot}.name(), hour, ms(kept_from), ms(begun), ms(at), size,
+                     to_hex(root));
 }
 
 Hash256 HeadPlace::leaf() const {

@@ -5,10 +5,10 @@
 namespace tagring::db {
 namespace {
 
-using relay::FaspBackfill;
-using relay::FaspNews;
-using relay::FaspPost;
-using relay::FaspServer;
+using fasp::FaspBackfill;
+using fasp::FaspNews;
+using fasp::FaspPost;
+using fasp::FaspServer;
 
 class FaspStore : public StoresTest {
  protected:

@@ -341,7 +341,7 @@ TEST_F(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
   save(2, 4, 8);
   const auto sets = must(stores->history.sets());
   ASSERT_EQ(sets.size(), 1U);
-  EXPECT_EQ(sets.front(), (storage::StorageSet{"cats", 2, 8, 16, at(2)}));
+  EXPECT_EQ(sets.front(), (redundancy::StorageSet{"cats", 2, 8, 16, at(2)}));
   save(3, 4, 4);
   EXPECT_EQ(must(stores->history.sets()).front().version, 3U);
 }

@@ -7,7 +7,7 @@
 namespace tagring::db {
 namespace {
 
-using storage::KeptReceipt;
+using audit::KeptReceipt;
 
 class ReceiptStoreTest : public StoresTest {
  protected:

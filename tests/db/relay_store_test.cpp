@@ -5,6 +5,7 @@
 
 #include "base/rng.hpp"
 #include "db/keys.hpp"
+#include "federation/letter_store.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
@@ -369,9 +370,9 @@ TEST_F(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
 }
 
 TEST_F(RelayStore, LettersWaitUntilTheyAreDropped) {
-  const relay::Letter first =
+  const federation::Letter first =
       must(store().write_letter({0, "https://t.example/actor", "https://a.example/inbox", "{}", {}}));
-  const relay::Letter second =
+  const federation::Letter second =
       must(store().write_letter({0, "https://t.example/actor", "https://b.example/inbox", "{}", {}}));
   EXPECT_LT(first.seq, second.seq);
   EXPECT_EQ(first.written, clock.wall);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fediverse/fasp_signature.hpp"
+#include "signatures/fasp_signature.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -57,9 +57,10 @@ TEST(FaspAnnouncement, RefusesWhatIsIncompleteUnknownOrTooMuch) {
 
 class FaspAnswer : public testing::Test {
  protected:
-  FaspAnswer() { sign_fasp_response(answer, key, "b2ks6vm8p23w", now); }
+  FaspAnswer() { signatures::sign_fasp_response(answer, key, "b2ks6vm8p23w", now); }
   bool genuine() {
-    return check_fasp_response(answer, key.public_key(), now, std::chrono::minutes(5)).has_value();
+    return signatures::check_fasp_response(answer, key.public_key(), now, std::chrono::minutes(5))
+        .has_value();
   }
 
   const WallTime now{std::chrono::days(20'000)};
@@ -82,18 +83,18 @@ TEST_F(FaspAnswer, IsRefusedOnceItWasChanged) {
 
 TEST_F(FaspAnswer, IsRefusedIfUnsignedOldOrBySomebodyElse) {
   const auto other = crypto::PrivateKey::ed25519_from_seed(std::string(32, 'o')).public_key();
-  EXPECT_FALSE(check_fasp_response(answer, other, now, std::chrono::minutes(5)));
-  EXPECT_FALSE(
-      check_fasp_response(answer, key.public_key(), now + std::chrono::minutes(6), std::chrono::minutes(5)));
-  EXPECT_FALSE(check_fasp_response({.status = 201, .headers = {}, .body = "{}"}, key.public_key(), now,
-                                   std::chrono::minutes(5)));
+  EXPECT_FALSE(signatures::check_fasp_response(answer, other, now, std::chrono::minutes(5)));
+  EXPECT_FALSE(signatures::check_fasp_response(answer, key.public_key(), now + std::chrono::minutes(6),
+                                               std::chrono::minutes(5)));
+  EXPECT_FALSE(signatures::check_fasp_response({.status = 201, .headers = {}, .body = "{}"}, key.public_key(),
+                                               now, std::chrono::minutes(5)));
 }
 
 TEST_F(FaspAnswer, MustCoverStatusAndDigest) {
   for (const char* part : {"\"@status\" ", " \"content-digest\""}) {
     HttpResponse less = answer;
     less.headers.set("Signature-Input", with(*answer.headers.find("Signature-Input"), part, ""));
-    EXPECT_FALSE(check_fasp_response(less, key.public_key(), now, std::chrono::minutes(5)));
+    EXPECT_FALSE(signatures::check_fasp_response(less, key.public_key(), now, std::chrono::minutes(5)));
   }
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/json.hpp"
 #include "fediverse/actor.hpp"
-#include "fediverse/fasp_signature.hpp"
+#include "signatures/fasp_signature.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -42,10 +42,10 @@ Headers headers_of(const json::object& o) {
   return headers;
 }
 
-SignatureForm form_of(const std::string& name) {
-  if (name == "cavage") return SignatureForm::kCavage;
-  if (name == "path only") return SignatureForm::kCavagePathOnly;
-  if (name == "message") return SignatureForm::kMessage;
+signatures::SignatureForm form_of(const std::string& name) {
+  if (name == "cavage") return signatures::SignatureForm::kCavage;
+  if (name == "path only") return signatures::SignatureForm::kCavagePathOnly;
+  if (name == "message") return signatures::SignatureForm::kMessage;
   throw std::runtime_error("no such form");
 }
 
@@ -53,29 +53,30 @@ json::object sign(const json::object& o) {
   HttpCall call(text(o, "method"), must(Url::parse(text(o, "url"))), Instant());
   call.headers = headers_of(o);
   call.body = text(o, "body");
-  sign_call(call, must(crypto::PrivateKey::from_pem(text(o, "key"))), text(o, "key_id"), now(o),
-            form_of(text(o, "form")));
+  signatures::sign_call(call, must(crypto::PrivateKey::from_pem(text(o, "key"))), text(o, "key_id"), now(o),
+                        form_of(text(o, "form")));
   json::object headers = {{"Host", call.url.authority()}};
   for (const auto& [name, value] : call.headers) headers[name] = value;
   return {{"headers", headers}};
 }
 
-json::object verify(const json::object& o) {
+json::object signatures::verify(const json::object& o) {
   HttpRequest request;
   request.method = text(o, "method");
   request.target = text(o, "target");
   request.headers = headers_of(o);
   request.body = text(o, "body");
-  SignaturePolicy policy;
+  signatures::SignaturePolicy policy;
   policy.authorities = {text(o, "authority")};
   const std::string material = text(o, "key");
   KeyDocument document;
   (material.starts_with('-') ? document.pem : document.multibase) = material;
   const crypto::PublicKey key = must(read_key(document));
-  const Result<std::vector<SignatureClaim>> claims = read_signatures(request, now(o), policy);
+  const Result<std::vector<signatures::SignatureClaim>> claims =
+      signatures::read_signatures(request, now(o), policy);
   if (!claims) return {{"result", claims.error().message}};
-  for (const SignatureClaim& claim : *claims) {
-    if (fediverse::verify(claim, key)) return {{"result", "genuine"}};
+  for (const signatures::SignatureClaim& claim : *claims) {
+    if (signatures::verify(claim, key)) return {{"result", "genuine"}};
   }
   return {{"result", "not genuine"}};
 }
@@ -92,12 +93,12 @@ json::object fasp_sign(const json::object& o) {
     HttpResponse response;
     response.status = static_cast<int>(*status);
     response.body = text(o, "body");
-    sign_fasp_response(response, key, text(o, "key_id"), now(o));
+    signatures::sign_fasp_response(response, key, text(o, "key_id"), now(o));
     return {{"headers", headers_to_json(response.headers)}};
   }
   HttpCall call(text(o, "method"), must(Url::parse(text(o, "url"))), Instant());
   call.body = text(o, "body");
-  sign_fasp_call(call, key, text(o, "key_id"), now(o));
+  signatures::sign_fasp_call(call, key, text(o, "key_id"), now(o));
   call.headers.set("Host", call.url.authority());
   return {{"headers", headers_to_json(call.headers)}};
 }
@@ -109,7 +110,7 @@ json::object fasp_verify(const json::object& o) {
     response.status = static_cast<int>(*status);
     response.headers = headers_of(o);
     response.body = text(o, "body");
-    const auto genuine = check_fasp_response(response, key, now(o), std::chrono::minutes(5));
+    const auto genuine = signatures::check_fasp_response(response, key, now(o), std::chrono::minutes(5));
     return {{"result", genuine ? "genuine" : genuine.error().message}};
   }
   HttpRequest request;
@@ -117,18 +118,18 @@ json::object fasp_verify(const json::object& o) {
   request.target = text(o, "target");
   request.headers = headers_of(o);
   request.body = text(o, "body");
-  SignaturePolicy policy;
+  signatures::SignaturePolicy policy;
   policy.authorities = {text(o, "authority")};
-  const Result<SignatureClaim> claim = read_fasp_signature(request, now(o), policy);
+  const Result<signatures::SignatureClaim> claim = signatures::read_fasp_signature(request, now(o), policy);
   if (!claim) return {{"result", claim.error().message}};
-  return {{"result", fediverse::verify(*claim, key) ? "genuine" : "not genuine"}};
+  return {{"result", signatures::verify(*claim, key) ? "genuine" : "not genuine"}};
 }
 
 json::object answer(const std::string& line) {
   const json::object o = must(json::parse_object(line));
   const std::string op = text(o, "op");
   if (op == "sign") return sign(o);
-  if (op == "verify") return verify(o);
+  if (op == "verify") return signatures::verify(o);
   if (op == "fasp sign") return fasp_sign(o);
   if (op == "fasp verify") return fasp_verify(o);
   throw std::runtime_error("no such op");

@@ -1,8 +1,8 @@
 // What strangers send that is not in order: a clear error, and nothing has changed.
 #include <fmt/format.h>
 
-#include "fediverse/signature.hpp"
 #include "node/fixture.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::node {
 namespace {
@@ -131,7 +131,7 @@ TEST_F(BadInput, AKeyThatNamesAnOwnerWhoDoesNotListItIsRefused) {
                    {"id", key_url}, {"owner", alice.id}, {"publicKeyPem", stranger.key.public_key().pem()}}));
   HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
   call.body = create_text(post);
-  fediverse::sign_call(call, stranger.key, key_url, loop.wall_now());
+  signatures::sign_call(call, stranger.key, key_url, loop.wall_now());
   HttpRequest request{
       .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
   request.headers.set("Host", "tags.home.example");

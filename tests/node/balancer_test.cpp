@@ -1,5 +1,5 @@
 // What a node remembers of its places.
-#include "node/balancer.hpp"
+#include "overlay/balancer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@ namespace tagring::node {
 namespace {
 
 TEST(Places, AreReadAsTheyWereWritten) {
-  Places places;
+  overlay::Places places;
   places.relay.taken = {0, 31};
   places.storage.leaving = 7;
-  const auto read = Places::parse(places.text());
+  const auto read = overlay::Places::parse(places.text());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->relay.taken, places.relay.taken);
   EXPECT_EQ(read->relay.leaving, std::nullopt);
@@ -19,10 +19,10 @@ TEST(Places, AreReadAsTheyWereWritten) {
 }
 
 TEST(Places, WhatIsDamagedIsNothing) {
-  EXPECT_FALSE(Places::parse(""));
-  EXPECT_FALSE(Places::parse(R"({"relay":{"taken":[0]}})"));
-  EXPECT_FALSE(Places::parse(R"({"relay":{"taken":[0]},"storage":{"taken":[300]}})"));
-  EXPECT_FALSE(Places::parse(R"({"relay":{"taken":[0]},"storage":{"taken":"0"}})"));
+  EXPECT_FALSE(overlay::Places::parse(""));
+  EXPECT_FALSE(overlay::Places::parse(R"({"relay":{"taken":[0]}})"));
+  EXPECT_FALSE(overlay::Places::parse(R"({"relay":{"taken":[0]},"storage":{"taken":[300]}})"));
+  EXPECT_FALSE(overlay::Places::parse(R"({"relay":{"taken":[0]},"storage":{"taken":"0"}})"));
 }
 
 }  // namespace

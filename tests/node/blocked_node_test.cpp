@@ -24,7 +24,7 @@ class BlockedNode : public NodeTest {
     near.address = *IpAddress::parse("2001:db8:2::1");
     near.incarnation = 1;
     near.id = id_of(0);
-    internet.answers[at(std::string(RingService::kPath))] = [this](const HttpCall& call) {
+    internet.answers[at(std::string(overlay::RingService::kPath))] = [this](const HttpCall& call) {
       return answer(ring::decode_envelope(call.body).value());
     };
     internet.answers[at("/inbox")] = [](const HttpCall&) {
@@ -70,7 +70,7 @@ class BlockedNode : public NodeTest {
     envelope.request.ring = which;
     envelope.request.body = std::move(body);
     return ask({.method = "POST",
-                .target = std::string(RingService::kPath),
+                .target = std::string(overlay::RingService::kPath),
                 .headers = {{"Host", "tags.home.example"}},
                 .body = encode(envelope),
                 .peer = {}});
@@ -250,7 +250,7 @@ TEST_F(BlockedNode, BringsNothingButRemovals) {
 
 TEST_F(BlockedNode, IsNoWayIntoTheRing) {
   block();
-  Config joining = config();
+  config::Config joining = config();
   joining.bootstrap = {"https://tags.peer.example", "https://tags.other.example"};
   joining.create = false;
   start(joining);

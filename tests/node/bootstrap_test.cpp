@@ -48,7 +48,7 @@ class Bootstrap : public NodeTest {
   }
 
   FakeServices finder;
-  Config configured = config();
+  config::Config configured = config();
 };
 
 ring::Contact contact_at(const std::string& host, const std::string& domain) {
@@ -90,10 +90,11 @@ TEST_F(Bootstrap, CallsTheContactsOfAHostFromTheDnsAndChecksTheirIds) {
   announce("liar.example", lie);
   start(configured);
   settle();
-  const std::vector<HttpCall> calls = internet.sent_to(peer.origin() + std::string(RingService::kPath));
+  const std::vector<HttpCall> calls =
+      internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath));
   ASSERT_FALSE(calls.empty());
   EXPECT_EQ(calls.front().required_prefix, peer.address.prefix64());
-  EXPECT_TRUE(internet.sent_to(lie.origin() + std::string(RingService::kPath)).empty());
+  EXPECT_TRUE(internet.sent_to(lie.origin() + std::string(overlay::RingService::kPath)).empty());
 }
 
 TEST_F(Bootstrap, SaysWhyAnOriginDoesNotLeadIntoTheNetwork) {
@@ -102,7 +103,8 @@ TEST_F(Bootstrap, SaysWhyAnOriginDoesNotLeadIntoTheNetwork) {
            {.scheme = ring::IdScheme::kPaper, .kappa = 8});
   start(configured);
   settle();
-  EXPECT_TRUE(internet.sent_to("https://tags.peer.example" + std::string(RingService::kPath)).empty());
+  EXPECT_TRUE(
+      internet.sent_to("https://tags.peer.example" + std::string(overlay::RingService::kPath)).empty());
   const json::object reasons = *json::get_object(node->status(), "bootstrap_failed");
   EXPECT_EQ(json::get_string(reasons, "https://tags.gone.example"), "HTTP status 404");
   EXPECT_EQ(json::get_string(reasons, "https://tags.peer.example"),

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "fediverse/vocabulary.hpp"
-#include "home/entity_fields.hpp"
-#include "home/ids.hpp"
+#include "mastodon_api/entity_fields.hpp"
+#include "mastodon_api/ids.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -76,8 +76,8 @@ TEST_F(Reading, ATimelineHasTheContentFromTheAuthorsServerNewestFirst) {
   const HttpResponse response = get("/api/v1/timelines/tag/Cats");
   EXPECT_THAT(names(response), ElementsAre("2", "1"));
   const json::object status = list(response).front().as_object();
-  EXPECT_EQ(home::wrong_fields("Status", status), "");
-  EXPECT_EQ(home::wrong_fields("Account", status.at("account").as_object()), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Status", status), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Account", status.at("account").as_object()), "");
   EXPECT_EQ(status.at("content"), "<p>post 2</p>");
   EXPECT_EQ(status.at("created_at"), "2025-12-30T11:00:00.000Z");
   EXPECT_EQ(status.at("account").as_object().at("acct"), "somebody@home.example");
@@ -119,8 +119,8 @@ TEST_F(Reading, PagesLeadThroughTheWholeHistoryAndBack) {
 TEST_F(Reading, NoPageEndsBetweenPostsThatShareAnId) {
   // The first 20 bits of the hashes of these two URIs are the same.
   const std::string time = "2025-12-30T10:00:00Z";
-  ASSERT_EQ(home::status_id(*from_rfc3339(time), publish("778", {"cats"}, time)),
-            home::status_id(*from_rfc3339(time), publish("1171", {"cats"}, time)));
+  ASSERT_EQ(mastodon_api::status_id(*from_rfc3339(time), publish("778", {"cats"}, time)),
+            mastodon_api::status_id(*from_rfc3339(time), publish("1171", {"cats"}, time)));
   publish("older", {"cats"}, "2025-12-30T09:00:00Z");
   publish("newer", {"cats"}, "2025-12-30T11:00:00Z");
   for (const char* direction : {"next", "prev"}) {
@@ -296,12 +296,12 @@ TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
   publish("1", {"cats"}, today);
   publish("2", {"cats"}, today, [](json::object& note) { note["to"] = fediverse::kPublic; });
   const json::object tag = object(get("/api/v1/tags/Cats"));
-  EXPECT_EQ(home::wrong_fields("Tag", tag), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Tag", tag), "");
   EXPECT_EQ(tag.at("name"), "cats");
   EXPECT_EQ(tag.at("url"), json::value(origin + "/tags/cats"));
   ASSERT_THAT(tag.at("history").as_array(), SizeIs(7));
   const json::object day = tag.at("history").as_array().at(0).as_object();
-  EXPECT_EQ(home::wrong_fields("History", day), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("History", day), "");
   EXPECT_EQ(day.at("uses"), "2");
   EXPECT_EQ(day.at("accounts"), "1");
   EXPECT_THAT(list(get("/api/v1/trends/tags")), SizeIs(1));
@@ -324,13 +324,13 @@ TEST_F(Reading, PostsPerDay) {
 TEST_F(Reading, SearchFindsHashtagsAndPosts) {
   const std::string uri = publish("1", {"catsoftheworld"}, to_rfc3339(loop.wall_now()));
   json::object found = object(get("/api/v2/search?q=%23cats"));
-  EXPECT_EQ(home::wrong_fields("Search", found), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Search", found), "");
   ASSERT_THAT(found.at("hashtags").as_array(), SizeIs(2));
   EXPECT_EQ(found.at("hashtags").as_array().at(1).as_object().at("name"), "catsoftheworld");
   found = object(get("/api/v2/search?resolve=true&q=" + uri));
   ASSERT_THAT(found.at("statuses").as_array(), SizeIs(1));
   const json::object status = found.at("statuses").as_array().at(0).as_object();
-  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Status", status), "");
   EXPECT_EQ(status.at("id"), list(get("/api/v1/timelines/tag/catsoftheworld")).at(0).as_object().at("id"));
   EXPECT_THAT(object(get("/api/v2/search?q=https://home.example/none")).at("statuses").as_array(), IsEmpty());
   EXPECT_EQ(get("/api/v2/search").status, 400);
@@ -372,10 +372,10 @@ TEST_F(Reading, AHashtagThatIsBlockedIsNotShown) {
 
 TEST_F(Reading, TheNodeDescribesItselfAsMastodonDoes) {
   const json::object v2 = object(get("/api/v2/instance"));
-  EXPECT_EQ(home::wrong_fields("Instance", v2), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Instance", v2), "");
   EXPECT_EQ(v2.at("domain"), "tags.home.example");
   EXPECT_EQ(v2.at("configuration").at("urls").at("streaming"), "wss://tags.home.example");
-  EXPECT_EQ(home::wrong_fields("V1_Instance", object(get("/api/v1/instance"))), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("V1_Instance", object(get("/api/v1/instance"))), "");
   EXPECT_EQ(get("/avatars/original/missing.png").headers.find("Content-Type"), "image/png");
 }
 

@@ -1,4 +1,4 @@
-#include "node/config.hpp"
+#include "config/config.hpp"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ std::string with(std::string_view section, std::string_view key, std::string_vie
 
 // Why a configuration is refused; empty if it is not.
 std::string refusal(const std::string& text) {
-  const Result<Config> config = Config::parse(text, "/etc/tagring");
+  const Result<config::Config> config = config::Config::parse(text, "/etc/tagring");
   if (config) return "";
   EXPECT_EQ(config.error().code, ErrorCode::kInvalid);
   return config.error().message;
@@ -60,7 +60,7 @@ std::string refusal(const std::string& text) {
 IpAddress ip(std::string_view text) { return IpAddress::parse(text).value(); }
 
 TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
-  const Result<Config> config = Config::parse(kSmallest, "/etc/tagring");
+  const Result<config::Config> config = config::Config::parse(kSmallest, "/etc/tagring");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->host, "tags.example.org");
   EXPECT_EQ(config->port, 443);
@@ -102,7 +102,7 @@ TEST(Config, ReadsTheSmallestFileAndFillsInDefaults) {
 }
 
 TEST(Config, ReadsEveryKeyOfTheExample) {
-  const Result<Config> config = Config::load(kDocs / "example.toml");
+  const Result<config::Config> config = config::Config::load(kDocs / "example.toml");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->host, "tags.oak.example");
   EXPECT_EQ(config->port, 8443);
@@ -159,7 +159,7 @@ TEST(Config, IsDocumentedKeyByKey) {
     if (line.starts_with("## [")) section = line.substr(4, line.size() - 5);
     if (line.starts_with("| `")) documented.insert(section + "." + line.substr(3, line.find('`', 3) - 3));
   }
-  const std::vector<std::string> known = config_keys();
+  const std::vector<std::string> known = config::config_keys();
   EXPECT_EQ(documented, std::multiset<std::string>(known.begin(), known.end()));
 }
 
@@ -177,7 +177,7 @@ TEST(Config, RefusesWhatIsNotToml) {
 }
 
 TEST(Config, SaysWhichFileIsWrong) {
-  const Result<Config> absent = Config::load("/nonexistent/tagring.toml");
+  const Result<config::Config> absent = config::Config::load("/nonexistent/tagring.toml");
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(absent.error().message, "cannot read /nonexistent/tagring.toml");
@@ -300,27 +300,28 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Config, AHostHasOneSpelling) {
   // Nobody would take a contact with another.
   for (const char* host : {"\"Tags.Example.ORG.\"", "\"tags.EXAMPLE.org\""})
-    EXPECT_EQ(Config::parse(with("node", "host", host), "/")->host, "tags.example.org");
-  EXPECT_EQ(Config::parse(with("node", "host", "\"b\u00fccher.example\""), "/")->host,
+    EXPECT_EQ(config::Config::parse(with("node", "host", host), "/")->host, "tags.example.org");
+  EXPECT_EQ(config::Config::parse(with("node", "host", "\"b\u00fccher.example\""), "/")->host,
             "xn--bcher-kva.example");
 }
 
 // FEP-8fcf, Requirements: no two servers share a scheme and host.
 TEST(Config, DoesNotSynchroniseFollowersWhereAnotherServerSharesTheHost) {
-  const Result<Config> shared =
-      Config::parse(with("publish", "instances", R"(["example.net", "tags.example.org"])"), "/etc/tagring");
+  const Result<config::Config> shared = config::Config::parse(
+      with("publish", "instances", R"(["example.net", "tags.example.org"])"), "/etc/tagring");
   ASSERT_TRUE(shared) << shared.error().message;
   EXPECT_FALSE(shared->followers_sync);
   EXPECT_TRUE(shared->followers_conflict.starts_with("publish.instances names node.host"));
   // What is only below the same domain is another host.
-  const Result<Config> apart =
-      Config::parse(with("publish", "instances", R"(["example.org"])"), "/etc/tagring");
+  const Result<config::Config> apart =
+      config::Config::parse(with("publish", "instances", R"(["example.org"])"), "/etc/tagring");
   ASSERT_TRUE(apart);
   EXPECT_TRUE(apart->followers_sync);
 }
 
 TEST(Config, ListensEverywhereIfToldSo) {
-  const Result<Config> config = Config::parse(with("listen", "address", "\"::\""), "/etc/tagring");
+  const Result<config::Config> config =
+      config::Config::parse(with("listen", "address", "\"::\""), "/etc/tagring");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->listen_address, ip("::"));
 }
@@ -335,7 +336,7 @@ class TokenFile : public testing::Test {
     std::ofstream(directory_ / "token") << token << "\n";
     std::filesystem::permissions(directory_ / "token", mode);
   }
-  Result<Config> load() { return Config::load(directory_ / "tagring.toml"); }
+  Result<config::Config> load() { return config::Config::load(directory_ / "tagring.toml"); }
 
  private:
   std::string pattern_ = (std::filesystem::temp_directory_path() / "tagring-config-XXXXXX").string();

@@ -56,7 +56,7 @@ TEST_F(Consenting, WithoutIndexableAPostIsRelayedAndNotArchived) {
 }
 
 TEST_F(Consenting, TheAdministratorMayArchiveAll) {
-  Config all = config();
+  config::Config all = config();
   all.archive_all = true;
   start(all);
   settle();
@@ -109,7 +109,7 @@ TEST_F(Consenting, OptingInTakesEffectForPostsFromThenOn) {
 TEST_F(Consenting, AProfileThatNobodyToldOfIsLookedAtTwoMinutesAfterTheLastTime) {
   publish(create_text(post));
   profile(false);
-  settle(Publisher::kWishesLifetime);
+  settle(instances::Publisher::kWishesLifetime);
   post.uri = "https://home.example/notes/2";
   publish(create_text(post));
   settle(std::chrono::seconds(10));

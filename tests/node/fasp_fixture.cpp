@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "fediverse/signature.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::node {
 
@@ -12,7 +12,7 @@ HttpResponse FaspTest::signed_answer(const FaspPeer& peer, int status, std::stri
   response.status = status;
   response.headers.add("Content-Type", "application/json");
   response.body = std::move(body);
-  fediverse::sign_fasp_response(response, peer.key, peer.server_id, loop.wall_now());
+  signatures::sign_fasp_response(response, peer.key, peer.server_id, loop.wall_now());
   return response;
 }
 
@@ -38,12 +38,12 @@ Result<HttpResponse> FaspTest::serve(FaspPeer& peer, const HttpCall& call) {
                        .body = call.body,
                        .peer = {}};
   received.headers.set("Host", call.url.authority());
-  fediverse::SignaturePolicy policy;
+  signatures::SignaturePolicy policy;
   policy.authorities = {peer.host};
-  const auto claim = fediverse::read_fasp_signature(received, loop.wall_now(), policy);
+  const auto claim = signatures::read_fasp_signature(received, loop.wall_now(), policy);
   EXPECT_TRUE(claim) << claim.error().message;
   EXPECT_EQ(claim->key_id, peer.fasp_id);
-  EXPECT_TRUE(fediverse::verify(*claim, crypto::PublicKey::from_ed25519(peer.node_key).value()));
+  EXPECT_TRUE(signatures::verify(*claim, crypto::PublicKey::from_ed25519(peer.node_key).value()));
   peer.calls.push_back(call);
   if (const auto status = peer.statuses.find(path); status != peer.statuses.end())
     return signed_answer(peer, status->second, "");
@@ -76,8 +76,8 @@ HttpRequest FaspTest::request(const FaspPeer& peer, const std::string& method, c
   HttpCall call(method, Url::parse(origin + "/fasp" + path).value(), loop.now());
   call.body = std::move(body);
   const std::string& key_id = how.key_id.empty() ? peer.server_id : how.key_id;
-  fediverse::sign_fasp_call(call, how.key == nullptr ? peer.key : *how.key, key_id,
-                            how.created.value_or(loop.wall_now()));
+  signatures::sign_fasp_call(call, how.key == nullptr ? peer.key : *how.key, key_id,
+                             how.created.value_or(loop.wall_now()));
   HttpRequest made;
   made.method = method;
   made.target = how.target.empty() ? call.url.target : how.target;
@@ -92,8 +92,8 @@ HttpResponse FaspTest::ask_as(const FaspPeer& peer, const std::string& method, c
                               std::string body) {
   HttpResponse response = ask(request(peer, method, path, std::move(body)));
   const auto genuine =
-      fediverse::check_fasp_response(response, crypto::PublicKey::from_ed25519(peer.node_key).value(),
-                                     loop.wall_now(), std::chrono::minutes(5));
+      signatures::check_fasp_response(response, crypto::PublicKey::from_ed25519(peer.node_key).value(),
+                                      loop.wall_now(), std::chrono::minutes(5));
   EXPECT_TRUE(genuine) << response.status << " " << genuine.error().message;
   return response;
 }
@@ -112,8 +112,9 @@ void FaspTest::expect_unchanged(const FaspPeer& peer, HttpRequest asked, int sta
   EXPECT_EQ(state(), before);
   EXPECT_EQ(internet.calls.size(), calls);
   if (status == 401 || peer.node_key.empty()) return;
-  EXPECT_TRUE(fediverse::check_fasp_response(response, crypto::PublicKey::from_ed25519(peer.node_key).value(),
-                                             loop.wall_now(), std::chrono::minutes(5)));
+  EXPECT_TRUE(signatures::check_fasp_response(response,
+                                              crypto::PublicKey::from_ed25519(peer.node_key).value(),
+                                              loop.wall_now(), std::chrono::minutes(5)));
 }
 
 std::vector<HttpCall> FaspTest::calls_to(const FaspPeer& peer, const std::string& path) const {

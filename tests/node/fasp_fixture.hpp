@@ -2,8 +2,8 @@
 // signs what it asks.
 #pragma once
 
-#include "fediverse/fasp_signature.hpp"
 #include "node/fixture.hpp"
+#include "signatures/fasp_signature.hpp"
 
 namespace tagring::node {
 

@@ -107,7 +107,7 @@ TEST_F(FaspHashtags, ListsAndEndsSubscriptions) {
 }
 
 TEST_F(FaspHashtags, AServerIsSubscribedOnlyToSoMany) {
-  Config small = config();
+  config::Config small = config();
   small.tags_per_instance = 2;
   start(small);
   settle();

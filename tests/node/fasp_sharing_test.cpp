@@ -155,7 +155,7 @@ TEST_F(FaspSharing, LeavesPostsAloneThatAreNotPublicOrHaveNoHashtags) {
 }
 
 TEST_F(FaspSharing, LeavesPostsAloneWhoseAuthorsHaveNotAgreed) {
-  Config all = config();
+  config::Config all = config();
   all.archive_all = true;  // is about the instances of the node
   start(all);
   settle();
@@ -335,7 +335,7 @@ TEST_F(FaspSharing, TriesAgainWhileTheServerOfAPostIsOutOfReachOrBusy) {
 class FaspChecks : public FaspSharing {
  protected:
   void SetUp() override {
-    Config slow = config();
+    config::Config slow = config();
     slow.stabilise = std::chrono::minutes(10);  // the ring is not what is tested
     start(slow);
     settle();

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
-#include "fediverse/signature.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::node {
 namespace {
@@ -139,8 +139,8 @@ NodeTest::~NodeTest() {
   std::filesystem::remove_all(directory, ignored);
 }
 
-Config NodeTest::config() {
-  Config config;
+config::Config NodeTest::config() {
+  config::Config config;
   config.host = "tags.home.example";
   config.address = *IpAddress::parse("2001:db8:1::1");
   config.vservers = 1;
@@ -151,7 +151,7 @@ Config NodeTest::config() {
   return config;
 }
 
-void NodeTest::start(Config config) {
+void NodeTest::start(config::Config config) {
   loop.drop(kOwner);
   node.reset();
   stores.reset();
@@ -193,7 +193,7 @@ HttpRequest NodeTest::signed_at(WallTime time, const Author& author, std::string
   HttpCall call("POST", Url::parse(origin + target).value(), loop.now());
   call.headers.add("Content-Type", "application/activity+json");
   call.body = std::move(body);
-  fediverse::sign_call(call, author.key, author.key_id(), time);
+  signatures::sign_call(call, author.key, author.key_id(), time);
   HttpRequest request;
   request.method = call.method;
   request.target = call.url.target;

@@ -64,8 +64,8 @@ class NodeTest : public testing::Test {
   NodeTest();
   ~NodeTest() override;
 
-  static Config config();
-  void start(Config config);
+  static config::Config config();
+  void start(config::Config config);
   // Serves the actor's document.
   Author make_author(const std::string& id, const std::string& shared_inbox = {});
   Author make_node_author(const std::string& origin);
@@ -108,9 +108,10 @@ class NodeTest : public testing::Test {
   std::vector<std::string> log_lines;
   Log log{[this](LogLevel, const std::string& line) { log_lines.push_back(line); }};
   Workers workers;
+  const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
   // What start() hands to the node.
-  std::vector<TagToken> tag_tokens;
-  ReadFollowedTags read_followed_tags;
+  std::vector<instances::TagToken> tag_tokens;
+  instances::ReadFollowedTags read_followed_tags;
   ServiceFinder* services = nullptr;
   std::unique_ptr<db::Stores> stores;
   std::unique_ptr<Node> node;

@@ -1,4 +1,4 @@
-#include "node/follow_times.hpp"
+#include "relay/follow_times.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
   sim::Loop loop(1);
   sim::LoopClock clock(loop, 0);
-  FollowTimes times(clock);
+  relay::FollowTimes times(clock);
   times.note("caturday", "a", {clock.wall_now(), true});
   EXPECT_TRUE(times.last("caturday", "a").follows);
   EXPECT_TRUE(times.gone("caturday").empty());
@@ -20,7 +20,7 @@ TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
   ASSERT_EQ(times.gone("caturday").size(), 1U);
   EXPECT_EQ(times.gone("caturday").front().second, clock.wall_now());
   EXPECT_EQ(times.last("dogs", "a").at, WallTime{});
-  loop.run_for(FollowTimes::kRemembered + Duration(1));
+  loop.run_for(relay::FollowTimes::kRemembered + Duration(1));
   EXPECT_TRUE(times.gone("caturday").empty());
   EXPECT_EQ(times.last("caturday", "a").at, WallTime{});
 }

@@ -2,11 +2,11 @@
 // text a case comes from. (Towards other nodes: tests/sim.)
 #include <fmt/format.h>
 
-#include "fediverse/signature.hpp"
 #include "followers/digest.hpp"
 #include "followers/documents.hpp"
 #include "followers/header.hpp"
 #include "node/fixture.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::node {
 namespace {
@@ -47,7 +47,7 @@ class Synchronisation : public NodeTest {
 
   void know(const std::string& actor, bool accepted, const std::string& object,
             Duration age = std::chrono::hours(1)) {
-    const relay::OwnFollow follow{
+    const instances::OwnFollow follow{
         actor, object, object + "/inbox", actor + "/follow", accepted, loop.wall_now() - age};
     EXPECT_TRUE(run(stores->instances.save_own_follow(follow)));
   }
@@ -79,13 +79,13 @@ class Synchronisation : public NodeTest {
       for (const std::string& value : headers) to.add("Collection-Synchronization", value);
     };
     if (is_signed) add(call.headers);
-    fediverse::sign_call(call, dora.key, dora.key_id(), loop.wall_now());
+    signatures::sign_call(call, dora.key, dora.key_id(), loop.wall_now());
     if (!is_signed) add(call.headers);
     HttpRequest request{
         .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
     request.headers.set("Host", call.url.authority());
     EXPECT_EQ(ask(std::move(request)).status, 202);
-    settle(FollowerSync::kDelayMax + std::chrono::seconds(5));
+    settle(instances::FollowerSync::kDelayMax + std::chrono::seconds(5));
   }
   void deliver(const std::string& value) { deliver(std::vector<std::string>{value}); }
   [[nodiscard]] std::size_t fetches() const { return internet.sent_to(list_url).size(); }
@@ -168,7 +168,7 @@ TEST_F(Synchronisation, AHeaderThatIsNotSignedCountsOnlyIfAllowed) {
   know({alice});
   deliver({header(hex_of({}))}, /*is_signed=*/false);
   EXPECT_EQ(fetches(), 0U);
-  Config lenient = config();
+  config::Config lenient = config();
   lenient.followers_require_coverage = false;
   start(lenient);
   settle();
@@ -178,7 +178,7 @@ TEST_F(Synchronisation, AHeaderThatIsNotSignedCountsOnlyIfAllowed) {
 
 TEST_F(Synchronisation, TurnedOffNothingIsCompared) {
   know({alice});
-  Config off = config();
+  config::Config off = config();
   off.followers_sync = false;
   start(off);
   settle();
@@ -211,7 +211,7 @@ TEST_F(Synchronisation, AHeaderIsNotActedOnAtOnce) {
   know({alice});
   const Instant before = loop.now();
   deliver(header(hex_of({})));
-  EXPECT_GE(internet.sent_to(list_url).at(0).deadline - before, FollowerSync::kDelayMin);
+  EXPECT_GE(internet.sent_to(list_url).at(0).deadline - before, instances::FollowerSync::kDelayMin);
 }
 
 // --- the repair --------------------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ TEST_F(Synchronisation, RaceBFollowYoungerThanACachedList) {
 
 // [race C] Unknown when the header came, and followed while the list is read: no Undo may end that.
 TEST_F(Synchronisation, RaceCFollowedWhileTheListIsRead) {
-  Config people = config();
+  config::Config people = config();
   people.people = true;
   start(people);
   settle();

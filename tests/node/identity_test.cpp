@@ -9,7 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "net/fixture.hpp"
-#include "node/ring_service.hpp"
+#include "overlay/ring_service.hpp"
+#include "overlay/silent_observer.hpp"
 
 namespace tagring::node {
 namespace {
@@ -62,7 +63,7 @@ class Identity : public testing::Test {
  protected:
   struct Member {
     std::unique_ptr<net::HttpServer> server;
-    std::unique_ptr<RingService> rings;
+    std::unique_ptr<overlay::RingService> rings;
     ring::Contact contact;
     ring::Vserver& vserver() const { return *rings->of(Ring::kRelay).vservers().front(); }
   };
@@ -93,6 +94,8 @@ class Identity : public testing::Test {
   boost::asio::thread_pool io{2};
   boost::asio::io_context loop{1};
   Log log = Log::off();
+  Workers workers;
+  overlay::SilentObserver observer;
   net::SystemClock clock{loop.get_executor()};
   std::unique_ptr<net::Resolver> resolver;
   std::unique_ptr<net::BeastHttpClient> client;
@@ -151,15 +154,15 @@ void Identity::open(Member& member, const std::string& host, const IpAddress& ad
   member.server = serve(address, host,
                         [&member](HttpRequest request) { return member.rings->answer(std::move(request)); });
   member.contact = contact_of(host, address, member.server->port());
-  RingService::Options options;
+  overlay::RingService::Options options;
   options.network = "test";
   options.tuning.successors = 2;
   options.tuning.stabilise_every = Duration(100);
   options.tuning.fix_finger_every = Duration(20);
   options.tuning.retry_when_busy = Duration(20);
   options.contacts = {member.contact};
-  member.rings =
-      std::make_unique<RingService>(std::move(options), *watched, clock, loop.get_executor(), Rng(5), log);
+  member.rings = std::make_unique<overlay::RingService>(
+      std::move(options), *watched, observer, Runtime{clock, loop.get_executor(), workers, log, Rng(5)});
 }
 
 std::uint16_t Identity::serve_liar(const std::string& certificate) {
@@ -225,7 +228,7 @@ HttpResponse Identity::notify(const ring::Contact& candidate) {
   envelope.request.body = ring::Notify{candidate};
   HttpRequest request;
   request.method = "POST";
-  request.target = std::string(RingService::kPath);
+  request.target = std::string(overlay::RingService::kPath);
   request.body = encode(envelope);
   return net::run(loop, victim.rings->answer(std::move(request)));
 }

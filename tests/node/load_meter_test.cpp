@@ -1,4 +1,4 @@
-#include "node/load_meter.hpp"
+#include "redundancy/load_meter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ class HandClock final : public Clock {
 };
 
 // Offers a stream of so many deliveries a second, which is taken as long as there is room. What was taken.
-double offer(LoadMeter& meter, HandClock& clock, const std::string& tag, double per_second, int seconds) {
+double offer(redundancy::LoadMeter& meter, HandClock& clock, const std::string& tag, double per_second,
+             int seconds) {
   double taken = 0;
   for (int i = 0; i < seconds * 10; ++i) {
     if (!meter.is_overloaded()) {
@@ -31,7 +32,7 @@ double offer(LoadMeter& meter, HandClock& clock, const std::string& tag, double 
 
 TEST(LoadMeter, TakesWhatTheNodeCanSend) {
   HandClock clock;
-  LoadMeter meter(1000, clock);
+  redundancy::LoadMeter meter(1000, clock);
   EXPECT_EQ(offer(meter, clock, "caturday", 700, 120), 700 * 120);
   EXPECT_NEAR(meter.rate(), 700, 1);
 }
@@ -39,7 +40,7 @@ TEST(LoadMeter, TakesWhatTheNodeCanSend) {
 TEST(LoadMeter, KeepsANodeBelowItsCapacityOverAMinuteWhateverComes) {
   for (const double flood : {1200.0, 5000.0, 100'000.0}) {
     HandClock clock;
-    LoadMeter meter(1000, clock);
+    redundancy::LoadMeter meter(1000, clock);
     EXPECT_LE(offer(meter, clock, "caturday", flood, 60), 1000 * 60 + flood / 10) << flood;
     EXPECT_TRUE(meter.is_strained());
   }
@@ -47,7 +48,7 @@ TEST(LoadMeter, KeepsANodeBelowItsCapacityOverAMinuteWhateverComes) {
 
 TEST(LoadMeter, RecoversWhenNothingComes) {
   HandClock clock;
-  LoadMeter meter(1000, clock);
+  redundancy::LoadMeter meter(1000, clock);
   offer(meter, clock, "caturday", 5000, 30);
   EXPECT_FALSE(meter.is_calm("caturday"));
   clock.pass(std::chrono::seconds(25));
@@ -59,7 +60,7 @@ TEST(LoadMeter, RecoversWhenNothingComes) {
 
 TEST(LoadMeter, IsCalmOnlyIfItCouldBearTwiceTheTag) {
   HandClock clock;
-  LoadMeter meter(1000, clock);
+  redundancy::LoadMeter meter(1000, clock);
   offer(meter, clock, "caturday", 240, 60);
   EXPECT_TRUE(meter.is_calm("caturday"));
   offer(meter, clock, "caturday", 300, 60);
@@ -69,7 +70,7 @@ TEST(LoadMeter, IsCalmOnlyIfItCouldBearTwiceTheTag) {
 
 TEST(LoadMeter, BlamesTheTagThatBringsTheLoad) {
   HandClock clock;
-  LoadMeter meter(1000, clock);
+  redundancy::LoadMeter meter(1000, clock);
   for (int i = 0; i < 100; ++i) {
     meter.add("caturday", 80);
     meter.add("dogs", 1);

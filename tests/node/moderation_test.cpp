@@ -155,7 +155,7 @@ TEST_F(Moderating, AnInstanceThatIsBlockedEndsAndMayComeBackWhenTheBlockIsLifted
 }
 
 TEST_F(Moderating, EditsDoNotCountAsPosts) {
-  Config strict = config();
+  config::Config strict = config();
   strict.posts_an_hour = 2;
   start(strict);
   settle();
@@ -195,7 +195,7 @@ TEST_F(Moderating, TheAdministratorMayAskFromOutsideWithTheToken) {
   HttpRequest request;
   request.target = "/admin/status";
   EXPECT_EQ(ask(request).status, 401);
-  Config remote = config();
+  config::Config remote = config();
   remote.admin_token = "correct-horse-battery";
   start(remote);
   settle();
@@ -208,7 +208,7 @@ TEST_F(Moderating, TheAdministratorMayAskFromOutsideWithTheToken) {
 }
 
 TEST_F(Moderating, APostWithTooManyHashtagsIsTakenForAdvertising) {
-  Config strict = config();
+  config::Config strict = config();
   strict.hashtags_of_a_post = 3;
   start(strict);
   settle();
@@ -221,7 +221,7 @@ TEST_F(Moderating, APostWithTooManyHashtagsIsTakenForAdvertising) {
 }
 
 TEST_F(Moderating, AnAuthorHasSoManyPostsAnHourUnderAHashtag) {
-  Config strict = config();
+  config::Config strict = config();
   strict.posts_an_hour = 2;
   start(strict);
   settle();

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "home/entity_fields.hpp"
+#include "mastodon_api/entity_fields.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 class LoggingIn : public NodeTest {
  protected:
   LoggingIn() {
-    Config with_secret = config();
+    config::Config with_secret = config();
     with_secret.admin_token = kSecret;
     start(with_secret);
   }
@@ -71,7 +71,7 @@ class LoggingIn : public NodeTest {
 
 TEST_F(LoggingIn, AnApplicationGetsATokenWithTheAdministratorsConsent) {
   const json::object a = app();
-  EXPECT_EQ(home::wrong_fields("Application", a), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Application", a), "");
   const HttpResponse page = get(
       fmt::format("/oauth/authorize?{}&response_type=code&scope=read&state=%22%3E%3Cscript%3E", client(a)));
   EXPECT_EQ(page.status, 200);
@@ -81,12 +81,12 @@ TEST_F(LoggingIn, AnApplicationGetsATokenWithTheAdministratorsConsent) {
   const std::string good = code(a);
   const std::string form = client(a) + "&grant_type=authorization_code&code=" + good;
   const json::object given = object(request("POST", "/oauth/token", form));
-  EXPECT_EQ(home::wrong_fields("Token", given), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Token", given), "");
   EXPECT_EQ(text(given, "scope"), "read write:follows");
   EXPECT_EQ(request("POST", "/oauth/token", form).status, 400) << "a code is good once";
   const json::object account =
       object(request("GET", "/api/v1/accounts/verify_credentials", "", text(given, "access_token")));
-  EXPECT_EQ(home::wrong_fields("Account", account), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Account", account), "");
   EXPECT_EQ(text(account, "acct"), "admin");
 }
 
@@ -94,7 +94,7 @@ TEST_F(LoggingIn, FollowingAHashtagSubscribesTheNode) {
   const std::string t = token();
   EXPECT_EQ(object(request("GET", "/api/v1/tags/cats", "", t)).at("following"), false);
   const json::object followed = object(request("POST", "/api/v1/tags/Cats/follow", "", t));
-  EXPECT_EQ(home::wrong_fields("Tag", followed), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Tag", followed), "");
   EXPECT_EQ(followed.at("following"), true);
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats admin"));
   const auto list = json::parse(request("GET", "/api/v1/followed_tags", "", t).body).value();

@@ -1,10 +1,10 @@
 // What the administrator's page asks, and who may ask it.
 #include <algorithm>
 
-#include "node/audit.hpp"
+#include "admin/logins.hpp"
+#include "admin/settings.hpp"
+#include "audit/audit.hpp"
 #include "node/fixture.hpp"
-#include "node/logins.hpp"
-#include "node/settings.hpp"
 
 namespace tagring::node {
 namespace {
@@ -38,7 +38,7 @@ TEST_F(OverviewTest, ALoginLastsTwelveHours) {
   EXPECT_EQ(status_with(secret), 200);
   EXPECT_EQ(status_with(secret.substr(1) + "0"), 401);
   EXPECT_EQ(status_with(""), 401);
-  settle(Logins::kLifetime);
+  settle(admin::Logins::kLifetime);
   EXPECT_EQ(status_with(secret), 401);
 }
 
@@ -53,7 +53,7 @@ TEST_F(OverviewTest, LoggingOutEndsEverySession) {
 
 TEST_F(OverviewTest, TheOldestLoginMakesRoom) {
   const std::string first = log_in();
-  for (std::size_t i = 1; i < Logins::kMax; ++i) static_cast<void>(log_in());
+  for (std::size_t i = 1; i < admin::Logins::kMax; ++i) static_cast<void>(log_in());
   EXPECT_EQ(status_with(first), 200);
   static_cast<void>(log_in());
   EXPECT_EQ(status_with(first), 401);
@@ -113,7 +113,7 @@ TEST_F(OverviewTest, StorageTellsWhatIsKeptAndTheLimits) {
   EXPECT_EQ(answer.at("hashtags"), 1);
   EXPECT_EQ(answer.at("entries"), 1);
   const json::object& history = answer.at("history").as_object();
-  EXPECT_EQ(history.at("octets"), storage::HistoryStore::kOctetsOfEntry);
+  EXPECT_EQ(history.at("octets"), storage::HistoryStore::kBytesOfEntry);
   EXPECT_EQ(history.at("octets_max"), config().room_for_history());
   EXPECT_EQ(history.at("keep_days"), 365);
   EXPECT_EQ(history.at("let_go"), 0);
@@ -137,11 +137,11 @@ TEST_F(OverviewTest, TakeDownsAreListedTheLatestFirst) {
 
 TEST_F(OverviewTest, TheLastAuditsAreRemembered) {
   EXPECT_TRUE(as_admin("/audits").at("audits").as_array().empty());
-  for (std::size_t i = 0; i <= Audit::kRememberedMax; ++i)
+  for (std::size_t i = 0; i <= audit::Audit::kRememberedMax; ++i)
     static_cast<void>(as_admin("/audit?tag=cats" + std::to_string(i)));
   const json::object answer = as_admin("/audits");
   const json::array& audits = answer.at("audits").as_array();
-  ASSERT_EQ(audits.size(), Audit::kRememberedMax);
+  ASSERT_EQ(audits.size(), audit::Audit::kRememberedMax);
   EXPECT_EQ(audits[0].at("tag"), "cats10");
   EXPECT_EQ(audits.back().at("tag"), "cats1");
 }
@@ -156,7 +156,7 @@ TEST_F(OverviewTest, AuditsAreRememberedByTheNextRun) {
 
 TEST_F(OverviewTest, ReceiptsAreListedTheLatestFirst) {
   for (const std::int64_t number : {1, 2}) {
-    storage::KeptReceipt kept;
+    audit::KeptReceipt kept;
     kept.receipt = {
         "tagring", Ring::kStorage, "https://owner.example/actor", WallTime(Duration(number)), 1, {}, "s"};
     kept.key = "a key";
@@ -180,11 +180,11 @@ TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {
 }
 
 TEST(Settings, DescribeEveryKeyAndHideSecrets) {
-  Config config;
+  config::Config config;
   config.host = "tags.example.org";
   config.admin_token = "very secret indeed";
   config.mastodon_database_dsn = "password=hidden";
-  const json::array settings = describe_settings(config);
+  const json::array settings = admin::describe_settings(config);
   std::vector<std::string> keys;
   for (const json::value& setting : settings) {
     keys.emplace_back(setting.at("key").as_string());
@@ -192,7 +192,7 @@ TEST(Settings, DescribeEveryKeyAndHideSecrets) {
     EXPECT_FALSE(setting.at("default").as_string().empty()) << keys.back();
   }
   std::ranges::sort(keys);
-  EXPECT_EQ(keys, config_keys());
+  EXPECT_EQ(keys, config::config_keys());
   EXPECT_THAT(json::serialize(settings), HasSubstr(R"("key":"node.host","value":"tags.example.org")"));
   EXPECT_THAT(json::serialize(settings), testing::Not(HasSubstr("secret indeed")));
   EXPECT_THAT(json::serialize(settings), testing::Not(HasSubstr("hidden")));

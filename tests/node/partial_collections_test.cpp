@@ -2,12 +2,13 @@
 // brackets: whose tests or text a case comes from.
 #include <fmt/format.h>
 
-#include "fediverse/signature.hpp"
 #include "followers/authority.hpp"
 #include "followers/digest.hpp"
 #include "followers/header.hpp"
 #include "followers/listing.hpp"
 #include "node/fixture.hpp"
+#include "relay/silent_observer.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::node {
 namespace {
@@ -62,7 +63,7 @@ class PartialCollection : public NodeTest {
 
   [[nodiscard]] HttpRequest signed_get(const Author& author, const std::string& target) const {
     HttpCall call("GET", Url::parse(origin + target).value(), loop.now());
-    fediverse::sign_call(call, author.key, author.key_id(), loop.wall_now());
+    signatures::sign_call(call, author.key, author.key_id(), loop.wall_now());
     HttpRequest request;
     request.target = target;
     request.headers = std::move(call.headers);
@@ -207,7 +208,7 @@ TEST_F(PartialCollection, ABatchToANodeCarriesTheDigestOfItsHashtagActors) {
 }
 
 TEST_F(PartialCollection, TurnedOffThereIsNeitherHeaderNorList) {
-  Config off = config();
+  config::Config off = config();
   off.followers_sync = false;
   start(off);
   settle();
@@ -232,7 +233,7 @@ TEST_F(PartialCollection, AllActorsOfANodeHaveOneAuthority) {
 }
 
 TEST_F(PartialCollection, TheLogSaysAtTheStartWhetherItIsOnAndWhy) {
-  const auto said = [&](const Config& config) {
+  const auto said = [&](const config::Config& config) {
     log_lines.clear();
     start(config);
     for (const std::string& line : log_lines) {
@@ -241,7 +242,7 @@ TEST_F(PartialCollection, TheLogSaysAtTheStartWhetherItIsOnAndWhy) {
     return std::string();
   };
   EXPECT_THAT(said(config()), HasSubstr("on=yes"));
-  Config off = config();
+  config::Config off = config();
   off.followers_sync = false;
   EXPECT_THAT(said(off), HasSubstr("followers.sync = false"));
   off.followers_conflict = "shared";
@@ -351,7 +352,7 @@ TEST_F(PartialCollection, WhoseSignatureIsNotInOrderIsShownNothing) {
   HttpRequest stolen = signed_get(fan, kCats);
   refused([&] {
     HttpCall call("GET", Url::parse(origin + kCats).value(), loop.now());
-    fediverse::sign_call(call, thief.key, "https://evil.example/users/x#main-key", loop.wall_now());
+    signatures::sign_call(call, thief.key, "https://evil.example/users/x#main-key", loop.wall_now());
     HttpRequest request{.method = "GET", .target = kCats, .headers = call.headers, .body = {}, .peer = {}};
     request.headers.set("Host", call.url.authority());
     return request;
@@ -465,21 +466,22 @@ class LongList : public PartialCollection {
   std::set<std::string> ids;
   std::function<void()> on_page;
   relay::Followers followers;
-  Identity identity{origin, crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n'))};
-  Courier courier{identity, internet, clock, workers};
-  Actors actors{courier, clock, workers};
-  Authenticator authenticator{[] {
-                                fediverse::SignaturePolicy policy;
-                                policy.authorities = {"tags.home.example"};
-                                return policy;
-                              }(),
-                              actors, clock, workers};
-  PartialCollections partials{{.enabled = true, .documents = {.octets_max = 14'000, .pages_max = 10}},
-                              followers,
-                              identity,
-                              authenticator,
-                              clock,
-                              workers};
+  federation::Identity identity{origin, crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n'))};
+  federation::SignedClient courier{identity, internet, runtime};
+  federation::RemoteKeys actors{courier, runtime};
+  federation::Authenticator authenticator{[] {
+                                            signatures::SignaturePolicy policy;
+                                            policy.authorities = {"tags.home.example"};
+                                            return policy;
+                                          }(),
+                                          actors, runtime};
+  relay::SilentObserver observer;
+  relay::PartialCollections partials{{.enabled = true, .documents = {.octets_max = 14'000, .pages_max = 10}},
+                                     followers,
+                                     identity,
+                                     authenticator,
+                                     observer,
+                                     runtime};
 };
 
 TEST_F(LongList, IsReadByPages) {
@@ -505,7 +507,7 @@ TEST_F(LongList, IsOfOneMomentWhileItIsRead) {
 TEST_F(LongList, APageThatIsAskedForLateIsOfItsOwnTime) {
   read(kCats);
   add(100);
-  settle(PartialCollections::kSnapshotLifetime);
+  settle(relay::PartialCollections::kSnapshotLifetime);
   const HttpResponse page = run(partials.answer(signed_get(fan, kCats + "/1")));
   EXPECT_EQ(page.status, 200);
 }

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "federation/authenticator.hpp"
 #include "net/fixture.hpp"
-#include "node/authenticator.hpp"
 
 namespace tagring::node {
 namespace {
@@ -19,7 +19,7 @@ class PrivateAddress : public testing::Test {
   ~PrivateAddress() override { io.join(); }
 
   // What becomes of a request whose key is said to be at `key_id`.
-  Result<Authentic> authenticate(const std::string& key_id, bool allow_private) {
+  Result<federation::Authentic> authenticate(const std::string& key_id, bool allow_private) {
     net::Resolver resolver(
         {.hosts = {{"inside.test", {*IpAddress::parse("127.0.0.1")}}}, .allow_ip_literals = allow_private});
     net::HttpClientOptions options;
@@ -28,16 +28,18 @@ class PrivateAddress : public testing::Test {
     options.connect_timeout = Duration(500);
     auto client = net::BeastHttpClient::make(std::move(options), io.get_executor(), resolver);
     EXPECT_TRUE(client);
-    const Identity identity("https://tags.home.example", key);
-    Courier courier(identity, **client, clock, workers);
-    Actors actors(courier, clock, workers);
-    fediverse::SignaturePolicy policy;
+    Log log = Log::off();
+    const Runtime runtime{clock, io.get_executor(), workers, log, Rng(1)};
+    const federation::Identity identity("https://tags.home.example", key);
+    federation::SignedClient courier(identity, **client, runtime);
+    federation::RemoteKeys actors(courier, runtime);
+    signatures::SignaturePolicy policy;
     policy.authorities = {"tags.home.example"};
-    Authenticator authenticator(std::move(policy), actors, clock, workers);
+    federation::Authenticator authenticator(std::move(policy), actors, runtime);
 
     HttpCall call("POST", Url::parse("https://tags.home.example/inbox").value(), clock.now());
     call.body = "{}";
-    fediverse::sign_call(call, key, key_id, clock.wall_now());
+    signatures::sign_call(call, key, key_id, clock.wall_now());
     HttpRequest request{
         .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
     request.headers.set("Host", "tags.home.example");

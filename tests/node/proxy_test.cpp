@@ -1,9 +1,8 @@
 // Servers that leave the rings to a node (docs/protocol.md §9.7): "hashtag:" where actors stand.
-#include "node/proxy.hpp"
-
 #include <fmt/format.h>
 
 #include "node/fixture.hpp"
+#include "node/resolver.hpp"
 
 namespace tagring::node {
 namespace {
@@ -47,7 +46,7 @@ class Proxying : public NodeTest {
   // `accept` empty: no header.
   HttpResponse resolve(const std::string& uri, const std::string& accept = {}) {
     HttpRequest request{.method = "GET",
-                        .target = fmt::format("{}?uri={}", Proxy::kPath, uri),
+                        .target = fmt::format("{}?uri={}", Resolver::kPath, uri),
                         .headers = {{"Host", "tags.home.example"}},
                         .body = {},
                         .peer = {}};
@@ -119,7 +118,7 @@ TEST_F(Proxying, FollowsThatAreNotInOrderAreRefused) {
 }
 
 TEST_F(Proxying, AnInstanceFollowsNoMoreHashtagsThanItMay) {
-  Config few = config();
+  config::Config few = config();
   few.tags_per_instance = 2;
   start(few);
   allow();
@@ -242,7 +241,7 @@ TEST_F(Proxying, WhatCannotBeResolvedIsAnError) {
 }
 
 TEST_F(Proxying, ANodeThatIsOnNoRingCannotTell) {
-  Config alone = config();
+  config::Config alone = config();
   alone.create = false;
   start(alone);
   const HttpResponse response = resolve("hashtag:cats");

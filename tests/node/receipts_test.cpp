@@ -1,9 +1,9 @@
 // What an owner signs about posts that it takes, and what a sender keeps of it.
-#include "node/receipts.hpp"
+#include "audit/receipts.hpp"
 
 #include "base/bytes.hpp"
 #include "node/fixture.hpp"
-#include "node/storage_place.hpp"
+#include "redundancy/storage_place.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::node {
@@ -39,7 +39,7 @@ class ReceiptsTest : public NodeTest {
   // Whether that receipt is for these posts, and genuine.
   bool is_for(const storage::Receipt& receipt, std::vector<storage::TakenItem> items) {
     std::ranges::sort(items);
-    const auto leaves = storage::KeptReceipt{0, {}, {}, items}.leaves();
+    const auto leaves = audit::KeptReceipt{0, {}, {}, items}.leaves();
     const storage::ItemReceipt first{receipt, items.front(), 0, crypto::HashTree(leaves).path(0)};
     return receipt.size == items.size() && first.check(key).has_value();
   }
@@ -175,15 +175,15 @@ class DividedReceiptsTest : public ReceiptsTest {
   DividedReceiptsTest() {
     must_keep(1, 8, 8);
     start(config());
-    while (slot_of_post(post(in_upper).uri, 4, 8) == 0) ++in_upper;
-    while (slot_of_post(post(in_lower).uri, 4, 8) != 0) ++in_lower;
+    while (redundancy::slot_of_post(post(in_upper).uri, 4, 8) == 0) ++in_upper;
+    while (redundancy::slot_of_post(post(in_lower).uri, 4, 8) != 0) ++in_lower;
   }
   void must_keep(std::uint64_t version, unsigned replicas, unsigned reach) {
     ASSERT_TRUE(run(stores->history.save_set({"cats", version, replicas, reach, date()})));
   }
   static storage::TakenItem in_part(int number) {
     storage::TakenItem taken = item(number);
-    taken.slot = slot_of_post(taken.uri, 4, 8);
+    taken.slot = redundancy::slot_of_post(taken.uri, 4, 8);
     return taken;
   }
   int in_lower = 1;
@@ -206,7 +206,7 @@ TEST_F(DividedReceiptsTest, APostFromBeforeTheDivisionIsSignedForTheShelfWhereIt
   // Where it would be put now it is as well: that is what the owner answers for.
   const json::object again = send("Add", "/storage", {post(in_upper)});
   storage::TakenItem moved = item(in_upper);
-  moved.slot = slot_of_post(moved.uri, 4, 16);
+  moved.slot = redundancy::slot_of_post(moved.uri, 4, 16);
   EXPECT_TRUE(is_for(receipt_in(again), {moved}));
   EXPECT_EQ(prove(in_upper, moved.slot).state, PostState::kLive);
   EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
@@ -284,14 +284,14 @@ class KeptReceiptsTest : public ReceiptsTest {
   // What the other node answers that took these.
   std::string answer(std::vector<storage::TakenItem> items,
                      std::function<void(storage::Receipt&)> spoil = {}) {
-    const auto leaves = storage::KeptReceipt{0, {}, {}, items}.leaves();
+    const auto leaves = audit::KeptReceipt{0, {}, {}, items}.leaves();
     storage::Receipt receipt{
         "tagring", Ring::kStorage, other.id, clock.wall_now(), items.size(), crypto::tree_root(leaves), {}};
     receipt.signature = other.key.sign(receipt.signed_text());
     if (spoil) spoil(receipt);
     return json::serialize(json::object{{"accepted", items.size()}, {"receipt", storage::to_json(receipt)}});
   }
-  void note(const std::string& text, const std::vector<Refusal>& refusals = {}) {
+  void note(const std::string& text, const std::vector<relay::Refusal>& refusals = {}) {
     node->receipts().note("https://tags.other.example", Ring::kStorage, events, refusals, text);
     settle();
   }
@@ -310,7 +310,7 @@ TEST_F(KeptReceiptsTest, AGoodReceiptIsKeptAndSurvivesARestart) {
 }
 
 TEST_F(KeptReceiptsTest, ARefusedPostIsNotExpectedInIt) {
-  const std::vector<Refusal> refusals = {{post(2).uri, "cats", {ErrorCode::kDenied, "no"}}};
+  const std::vector<relay::Refusal> refusals = {{post(2).uri, "cats", {ErrorCode::kDenied, "no"}}};
   note(answer({item(1), item(3)}), refusals);
   EXPECT_EQ(held(), 2U);
   note(answer({item(1), item(2), item(3)}), refusals);  // another batch than was sent
@@ -318,7 +318,7 @@ TEST_F(KeptReceiptsTest, ARefusedPostIsNotExpectedInIt) {
 }
 
 TEST_F(KeptReceiptsTest, OfAPostOnAnotherShelfTheOwnerSaysWhichIfItCanBeThere) {
-  const unsigned possible = slot_of_post(post(2).uri, 4, 256);
+  const unsigned possible = redundancy::slot_of_post(post(2).uri, 4, 256);
   for (const unsigned slot : {possible, possible + 1}) {
     storage::TakenItem moved = item(2);
     moved.slot = slot;
@@ -362,7 +362,7 @@ TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
   ASSERT_EQ(response.status, 200);
   std::uint64_t after = 0;
   const json::object body = json::parse_object(response.body).value();
-  const auto read = Receipts::read(body, "cats", "https://a.example", &after);
+  const auto read = audit::Receipts::read(body, "cats", "https://a.example", &after);
   EXPECT_EQ(read.size(), 3U);
   EXPECT_EQ(after, 0U);
   for (const auto& held : read) EXPECT_TRUE(held.receipt.check(other.key.public_key()));
@@ -370,9 +370,9 @@ TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
   json::object forged = body;
   forged["receipts"].get_array()[0].get_object()["items"].get_array()[0].get_object()["uri"] =
       "https://x.example/";
-  EXPECT_EQ(Receipts::read(forged, "cats", "https://a.example", &after).size(), 2U);
+  EXPECT_EQ(audit::Receipts::read(forged, "cats", "https://a.example", &after).size(), 2U);
   forged["receipts"].get_array()[0].get_object()["leaves"].get_array().pop_back();
-  EXPECT_EQ(Receipts::read(forged, "cats", "https://a.example", &after).size(), 0U);
+  EXPECT_EQ(audit::Receipts::read(forged, "cats", "https://a.example", &after).size(), 0U);
   EXPECT_EQ(json::find(json::parse_object(get("/tagring/v1/receipts?tag=dogs").body).value(), "receipts")
                 ->get_array()
                 .size(),

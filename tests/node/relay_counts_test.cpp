@@ -1,7 +1,6 @@
-#include "node/relay_counts.hpp"
-
 #include <gtest/gtest.h>
 
+#include "redundancy/relay_hints.hpp"
 #include "sim/loop.hpp"
 
 namespace tagring::node {
@@ -10,9 +9,10 @@ namespace {
 struct Fixture : testing::Test {
   sim::Loop loop{1};
   sim::LoopClock clock{loop, 0};
-  RelayCounts counts{2, clock};
+  std::function<void(const std::string&)> on_more = [](const std::string&) {};
+  redundancy::RelayHints counts{2, clock, [this](const std::string& tag) { on_more(tag); }};
 
-  OverloadToken token(unsigned relays) const {
+  redundancy::OverloadToken token(unsigned relays) const {
     return {"caturday", relays, "https://tags.example/actor", clock.wall_now(), "signature"};
   }
 };
@@ -21,7 +21,7 @@ using RelayCountsTest = Fixture;
 TEST_F(RelayCountsTest, HoldsTheNumberAtRestUntilARelayTellsAnother) {
   EXPECT_EQ(counts.of("caturday"), 2U);
   EXPECT_FALSE(counts.was_raised("caturday"));
-  counts.read_answer({{"relays", to_json(RelayClaims{{"caturday", {8, 0}}, {"dogs", {4, 0}}})}},
+  counts.read_answer({{"relays", to_json(redundancy::RelayClaims{{"caturday", {8, 0}}, {"dogs", {4, 0}}})}},
                      {"caturday"});
   EXPECT_EQ(counts.of("caturday"), 8U);
   EXPECT_EQ(counts.of("dogs"), 2U) << "the answer was not about dogs";
@@ -38,14 +38,14 @@ TEST_F(RelayCountsTest, ForgetsWhatNobodyRepeats) {
 
 TEST_F(RelayCountsTest, TriesTwiceAsManyWhenOneIsOverloadedAndKeepsTheTokenToShow) {
   unsigned calls = 0;
-  counts.on_more = [&](const std::string& tag) { calls += tag == "caturday" ? 1 : 0; };
+  on_more = [&](const std::string& tag) { calls += tag == "caturday" ? 1 : 0; };
   counts.read_answer({{"overloaded", to_json(std::vector{token(2)})}}, {"caturday"});
   EXPECT_EQ(counts.of("caturday"), 4U);
   EXPECT_EQ(calls, 1U);
   ASSERT_EQ(counts.tokens({"caturday", "dogs"}).size(), 1U);
   counts.learn(token(2));  // of the smaller set
   EXPECT_EQ(counts.of("caturday"), 4U);
-  loop.run_for(OverloadToken::kLifetime + Duration(1));
+  loop.run_for(redundancy::OverloadToken::kLifetime + Duration(1));
   EXPECT_TRUE(counts.tokens({"caturday"}).empty());
 }
 
@@ -62,26 +62,27 @@ TEST_F(RelayCountsTest, DoesNotGoBeyondTheLimits) {
 TEST(RelayClaims, LeaveOutWhatIsMalformed) {
   const auto list = json::parse(R"([{"tag":"#Caturday","relays":4,"index":3},{"tag":"dogs","relays":3},
       {"tag":"a","relays":4,"index":4},{"tag":"","relays":4},{"tag":"b"},7])");
-  const RelayClaims claims = claims_from_json(&*list);
+  const redundancy::RelayClaims claims = redundancy::claims_from_json(&*list);
   ASSERT_EQ(claims.size(), 1U);
   EXPECT_EQ(claims.at("caturday").relays, 4U);
   EXPECT_EQ(claims.at("caturday").index, 3U);
 }
 
 TEST(OverloadToken, SurvivesTheWireAndIsRefusedWhenMalformed) {
-  const OverloadToken token{"caturday", 4, "https://tags.example/actor", WallTime(Duration(1234)), "sig"};
-  const Result<OverloadToken> read = token_from_json(to_json(token));
+  const redundancy::OverloadToken token{"caturday", 4, "https://tags.example/actor", WallTime(Duration(1234)),
+                                        "sig"};
+  const Result<redundancy::OverloadToken> read = redundancy::token_from_json(to_json(token));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->signed_text("net"), token.signed_text("net"));
   EXPECT_NE(read->signed_text("net"), token.signed_text("other"));
   for (const char* missing : {"tag", "relays", "actor", "at", "signature"}) {
     json::object object = to_json(token);
     object.erase(missing);
-    EXPECT_FALSE(token_from_json(object)) << missing;
+    EXPECT_FALSE(redundancy::token_from_json(object)) << missing;
   }
   json::object other = to_json(token);
   other["actor"] = "https://tags.example/users/eve";
-  EXPECT_FALSE(token_from_json(other));
+  EXPECT_FALSE(redundancy::token_from_json(other));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "node/relay_place.hpp"
+#include "redundancy/relay_place.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,19 +18,20 @@ std::string uri(unsigned i) { return fmt::format("https://example.org/posts/{}",
 std::vector<unsigned> loads(unsigned copies, unsigned relays) {
   std::vector<unsigned> loads(relays);
   for (unsigned i = 0; i < kPosts; ++i) {
-    for (unsigned copy = 0; copy < copies; ++copy) ++loads[relay_of_post(uri(i), copy, copies, relays)];
+    for (unsigned copy = 0; copy < copies; ++copy)
+      ++loads[redundancy::relay_of_post(uri(i), copy, copies, relays)];
   }
   return loads;
 }
 
 TEST(RelayPlace, OneRelayGetsEverythingAndSoDoBothOfTwo) {
-  EXPECT_EQ(loads(copies_of_post(1), 1), std::vector<unsigned>{kPosts});
-  EXPECT_EQ(loads(copies_of_post(2), 2), (std::vector<unsigned>{kPosts, kPosts}));
+  EXPECT_EQ(loads(redundancy::copies_of_post(1), 1), std::vector<unsigned>{kPosts});
+  EXPECT_EQ(loads(redundancy::copies_of_post(2), 2), (std::vector<unsigned>{kPosts, kPosts}));
 }
 
 TEST(RelayPlace, ADoublingHalvesTheLoadOfEveryRelay) {
   for (const unsigned at_rest : {1U, 2U, 4U}) {
-    const unsigned copies = copies_of_post(at_rest);
+    const unsigned copies = redundancy::copies_of_post(at_rest);
     for (unsigned relays = std::max(2U, at_rest); relays <= 32; relays *= 2) {
       const double expected = kPosts * static_cast<double>(copies) / relays;
       for (const unsigned load : loads(copies, relays)) {
@@ -42,20 +43,21 @@ TEST(RelayPlace, ADoublingHalvesTheLoadOfEveryRelay) {
 }
 
 TEST(RelayPlace, TheCopiesOfAPostLieOppositeEachOther) {
-  for (unsigned relays = 2; relays <= kRelaysMax; relays *= 2) {
+  for (unsigned relays = 2; relays <= redundancy::kRelaysMax; relays *= 2) {
     for (unsigned i = 0; i < 50; ++i) {
-      EXPECT_EQ(relay_of_post(uri(i), 1, 2, relays), relay_of_post(uri(i), 0, 2, relays) + relays / 2);
+      EXPECT_EQ(redundancy::relay_of_post(uri(i), 1, 2, relays),
+                redundancy::relay_of_post(uri(i), 0, 2, relays) + relays / 2);
     }
   }
 }
 
 // A place is index / relays of the ring.
 TEST(RelayPlace, ADoublingMovesHalfOfThePostsToTheNewRelays) {
-  for (unsigned relays = 2; relays < kRelaysMax; relays *= 2) {
+  for (unsigned relays = 2; relays < redundancy::kRelaysMax; relays *= 2) {
     unsigned moved = 0;
     for (unsigned i = 0; i < 1000; ++i) {
-      const unsigned before = relay_of_post(uri(i), 0, 2, relays);
-      const unsigned after = relay_of_post(uri(i), 0, 2, relays * 2);
+      const unsigned before = redundancy::relay_of_post(uri(i), 0, 2, relays);
+      const unsigned after = redundancy::relay_of_post(uri(i), 0, 2, relays * 2);
       EXPECT_EQ(after / 2, before);
       moved += after % 2;
     }
@@ -64,8 +66,10 @@ TEST(RelayPlace, ADoublingMovesHalfOfThePostsToTheNewRelays) {
 }
 
 TEST(RelayPlace, OnlyPowersOfTwoUpToTheLimitAreCounts) {
-  for (const std::int64_t count : {1, 2, 4, 128, 256}) EXPECT_TRUE(is_relay_count(count)) << count;
-  for (const std::int64_t count : {-2, 0, 3, 6, 255, 512}) EXPECT_FALSE(is_relay_count(count)) << count;
+  for (const std::int64_t count : {1, 2, 4, 128, 256})
+    EXPECT_TRUE(redundancy::is_relay_count(count)) << count;
+  for (const std::int64_t count : {-2, 0, 3, 6, 255, 512})
+    EXPECT_FALSE(redundancy::is_relay_count(count)) << count;
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_F(Relaying, AStrangerWhoIsDeniedIsRejectedAndForgotten) {
 }
 
 TEST_F(Relaying, AnOpenNodeAcceptsEverybody) {
-  Config open = config();
+  config::Config open = config();
   open.open = true;
   start(open);
   settle();
@@ -222,7 +222,7 @@ TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsRefused) {
 }
 
 TEST_F(Relaying, APersonWhoFollowsTheNodePublishesOwnPostsOnly) {
-  Config config = this->config();
+  config::Config config = this->config();
   config.people = true;
   start(config);
   settle();
@@ -362,7 +362,7 @@ TEST_F(Relaying, APersonsBoostGoesBeforeTheRelayAtOneInbox) {
 
 TEST_F(Relaying, SubscribingWithoutARelayOrBeyondTheLimitIsRefused) {
   EXPECT_EQ(subscribe("social.example", {"cats"}).status, 404);
-  Config small = config();
+  config::Config small = config();
   small.tags_per_instance = 2;
   start(small);
   settle();

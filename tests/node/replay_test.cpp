@@ -173,7 +173,7 @@ TEST_F(Replaying, IsBoundedByAgeAndNumber) {
 }
 
 TEST_F(Replaying, MoreThanTheNodeAllowsIsRefused) {
-  Config tight = config();
+  config::Config tight = config();
   tight.replay_max_age_days = 10;
   tight.replay_max_posts = 100;
   start(tight);

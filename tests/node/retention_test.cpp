@@ -1,4 +1,4 @@
-#include "node/retention.hpp"
+#include "storage/retention.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
@@ -12,6 +12,7 @@ class RetentionTest : public db::StoresTest {
  protected:
   boost::asio::io_context loop;
   Log log = Log::off();
+  Workers workers;
 
   void put(const std::string& tag, int from, int to, Duration age) {
     std::vector<storage::HistoryEntry> entries;
@@ -23,8 +24,8 @@ class RetentionTest : public db::StoresTest {
     db::must(stores->history.put(std::move(entries)));
   }
   std::uint64_t make_room(std::uint64_t posts_max) {
-    Retention retention({posts_max * storage::HistoryStore::kOctetsOfEntry}, stores->history, clock,
-                        loop.get_executor(), log);
+    storage::Retention retention({posts_max * storage::HistoryStore::kBytesOfEntry}, stores->history,
+                                 Runtime{clock, loop.get_executor(), workers, log, Rng(1)});
     return db::must(retention.make_room());
   }
   std::size_t count(const std::string& tag) {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <functional>
 
-#include "node/anti_entropy.hpp"
+#include "handover/anti_entropy.hpp"
 #include "node/fixture.hpp"
 #include "ring/codec.hpp"
 
@@ -32,7 +32,7 @@ class RingCalls : public NodeTest {
   }
   static HttpRequest request(std::string body) {
     return {.method = "POST",
-            .target = std::string(RingService::kPath),
+            .target = std::string(overlay::RingService::kPath),
             .headers = {{"Host", "tags.home.example"}, {"Content-Type", "application/json"}},
             .body = std::move(body),
             .peer = {}};
@@ -164,7 +164,7 @@ TEST_F(RingCalls, ACandidateThatClaimsToBeTheNodeItselfIsRefused) {
 
 TEST_F(RingCalls, ACandidateThatDoesNotAnswerIsNoPredecessor) {
   const ring::Contact peer = honest_contact();
-  const std::string url = peer.origin() + std::string(RingService::kPath);
+  const std::string url = peer.origin() + std::string(overlay::RingService::kPath);
   const std::vector<std::function<Result<HttpResponse>()>> answers = {
       [] { return Result<HttpResponse>(fail(ErrorCode::kDenied, "certificate of another host")); },
       [] { return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "refused")); },
@@ -215,7 +215,7 @@ class TransferCalls : public RingCalls {
             {"after", ""}};
   }
   HttpRequest transfer(const json::object& body, const Author& author) const {
-    return signed_request(author, json::serialize(body), std::string(Transfer::kPath));
+    return signed_request(author, json::serialize(body), std::string(handover::Transfer::kPath));
   }
   void expect_changed_refused(const std::string& key, const json::value& value, int status,
                               const std::string& error, const std::string& message) {
@@ -231,7 +231,9 @@ TEST_F(TransferCalls, AStrangerInOrderIsToldToWaitUntilItIsKnownInTheRing) {
 
 // Who may ask is checked as for every transfer, before what is asked.
 TEST_F(TransferCalls, AQuestionAboutHoursIsReadWithSuspicion) {
-  const auto read = [](const char* text) { return comparisons_from_json(*json::parse_object(text)); };
+  const auto read = [](const char* text) {
+    return handover::comparisons_from_json(*json::parse_object(text));
+  };
   const std::string zero(64, '0');
   const auto range = [&](const std::string& first, const std::string& last, const std::string& rest) {
     return R"({"ranges":[{"first":")" + first + R"(","last":")" + last + R"(",)" + rest + "}]}";
@@ -257,7 +259,7 @@ TEST_F(TransferCalls, QuestionsAndAnswersAboutHoursAreReadAsTheyWereWritten) {
   const storage::HistoryCursor after{WallTime(Duration(1'763'691'840'000)), "https://a.example/1"};
   const std::vector<storage::Comparison> asked = {{{{first, last}, 7, 0xABCDEF}, std::nullopt},
                                                   {{{last, last}, 900, 1}, after}};
-  const auto read = comparisons_from_json(to_json(asked, 0));
+  const auto read = handover::comparisons_from_json(handover::to_json(asked, 0));
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 2U);
   EXPECT_EQ((*read)[0].own, asked[0].own);
@@ -271,7 +273,7 @@ TEST_F(TransferCalls, QuestionsAndAnswersAboutHoursAreReadAsTheyWereWritten) {
   differences[1].entries = {{"cats", "https://a.example/2", "https://a.example/u", after.published, true}};
   differences[1].next = after;
   differences[2].later = true;
-  const auto answer = differences_from_json(to_json(differences), asked);
+  const auto answer = handover::differences_from_json(handover::to_json(differences), asked);
   ASSERT_TRUE(answer);
   ASSERT_EQ(answer->size(), 3U);
   EXPECT_EQ((*answer)[0].parts, differences[0].parts);
@@ -279,12 +281,12 @@ TEST_F(TransferCalls, QuestionsAndAnswersAboutHoursAreReadAsTheyWereWritten) {
   EXPECT_EQ((*answer)[1].entries, differences[1].entries);
   EXPECT_EQ((*answer)[1].next->text(), after.text());
   EXPECT_TRUE((*answer)[2].later);
-  EXPECT_FALSE(differences_from_json(to_json(differences), {asked[0]}));
+  EXPECT_FALSE(handover::differences_from_json(handover::to_json(differences), {asked[0]}));
 }
 
 TEST_F(TransferCalls, UnsignedIsRefused) {
   HttpRequest unsigned_request = request(json::serialize(asked()));
-  unsigned_request.target = std::string(Transfer::kPath);
+  unsigned_request.target = std::string(handover::Transfer::kPath);
   expect_refused(std::move(unsigned_request), 401, "denied", "request is not signed");
 }
 

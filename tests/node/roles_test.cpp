@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "node/catch_up.hpp"
+#include "base/http_error.hpp"
 #include "node/fixture.hpp"
-#include "node/results.hpp"
+#include "relay/catch_up.hpp"
+#include "relay/results.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::node {
@@ -79,7 +80,7 @@ TEST_F(Following, AnUndoEndsItAndTheNodeWantsTheTagNoMore) {
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"),
               ElementsAre("cats followers"));  // they may come back
-  settle(HashtagFollowers::kUnsubscribeAfter);
+  settle(relay::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), IsEmpty());
   publish(create_text(post));
   EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
@@ -89,7 +90,7 @@ TEST_F(Following, WhoComesBackAtOnceKeepsTheSubscription) {
   follow(fan, "cats");
   EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor("cats")}), fan).status, 202);
   follow(fan, "cats");
-  settle(HashtagFollowers::kUnsubscribeAfter);
+  settle(relay::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
 }
 
@@ -244,7 +245,7 @@ TEST_F(Following, AnInboxThatIsGoneLosesItsFollowers) {
     post.uri = fmt::format("https://home.example/notes/{}", status);
     publish(create_text(post));
     EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
-    settle(HashtagFollowers::kUnsubscribeAfter);
+    settle(relay::HashtagFollowers::kUnsubscribeAfter);
     EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
     internet.answers.clear();
   }
@@ -314,12 +315,13 @@ class TwoMembers : public Following {
       const double share = clockwise_distance(contact.id, self(Ring::kRelay).self().id).fraction();
       if (share > 0.1 && share < 0.2) break;
     }
-    internet.answers[contact.origin() + std::string(RingService::kPath)] = [this](const HttpCall& call) {
-      const ring::Envelope envelope = ring::decode_envelope(call.body).value();
-      if (envelope.incarnation != contact.incarnation)
-        return error_response(Error(ErrorCode::kNotFound, "another incarnation of this vserver"));
-      return with_status(200, reply(envelope));
-    };
+    internet.answers[contact.origin() + std::string(overlay::RingService::kPath)] =
+        [this](const HttpCall& call) {
+          const ring::Envelope envelope = ring::decode_envelope(call.body).value();
+          if (envelope.incarnation != contact.incarnation)
+            return error_response(Error(ErrorCode::kNotFound, "another incarnation of this vserver"));
+          return with_status(200, reply(envelope));
+        };
     introduce();
     settle(std::chrono::seconds(10));
     EXPECT_EQ(self(Ring::kRelay).predecessor(), contact);
@@ -335,7 +337,7 @@ class TwoMembers : public Following {
       envelope.request.ring = which;
       envelope.request.body = ring::Notify{contact};
       EXPECT_EQ(ask({.method = "POST",
-                     .target = std::string(RingService::kPath),
+                     .target = std::string(overlay::RingService::kPath),
                      .headers = {},
                      .body = encode(envelope),
                      .peer = {}})
@@ -363,7 +365,7 @@ class TwoMembers : public Following {
   std::string tag_that_is(bool ours) {
     for (int i = 0;; ++i) {
       const std::string text = "tag" + std::to_string(i);
-      const Result<void> serving = node->roles().check_serving(Ring::kRelay, Tag::parse(text).value());
+      const Result<void> serving = node->relay_owner().check_serving(Tag::parse(text).value());
       if (serving.has_value() == ours) return text;
     }
   }
@@ -397,8 +399,8 @@ TEST_F(TwoMembers, ANodesFollowOfATagOwnedElsewhereIsRefused) {
 TEST_F(TwoMembers, TheHistoryOfATagOwnedElsewhereIsMisdirected) {
   for (int i = 0;; ++i) {
     const std::string text = "tag" + std::to_string(i);
-    if (node->roles().check_serving(Ring::kStorage, Tag::parse(text).value())) continue;
-    EXPECT_EQ(get(std::string(HistoryService::kPath) + "?tag=" + text).status, 421);
+    if (node->storage_owner().check_serving(Tag::parse(text).value())) continue;
+    EXPECT_EQ(get(std::string(storage::HistoryService::kPath) + "?tag=" + text).status, 421);
     break;
   }
 }
@@ -407,7 +409,7 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   internet.answers[peer.inbox] = [](const HttpCall&) {
     return with_status(200, R"({"accepted":1,"refused":[]})");
   };
-  internet.answers[contact.origin() + std::string(CatchUp::kPath)] = [](const HttpCall&) {
+  internet.answers[contact.origin() + std::string(relay::CatchUp::kPath)] = [](const HttpCall&) {
     return with_status(200, R"({"items":[]})");
   };
   const std::string theirs = tag_that_is(false);
@@ -430,7 +432,7 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {own}), peer)), ElementsAre(HasSubstr("denied")));
 
   EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor(theirs)}), fan).status, 202);
-  settle(HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
+  settle(relay::HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
   EXPECT_EQ(json::id_of(internet.posted_to(peer.inbox).back(), "type"), "Undo");
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
 }
@@ -439,7 +441,7 @@ TEST_F(TwoMembers, AnOwnerThatStartedAnewIsFollowedAgainAlsoIfItIsBusyAtFirst) {
   std::string answer = R"({"accepted":1,"refused":[]})";
   internet.answers[peer.inbox] = [&answer](const HttpCall&) { return with_status(200, answer); };
   std::vector<WallTime> since;
-  internet.answers[contact.origin() + std::string(CatchUp::kPath)] = [&since](const HttpCall& call) {
+  internet.answers[contact.origin() + std::string(relay::CatchUp::kPath)] = [&since](const HttpCall& call) {
     since.emplace_back(Duration(*json::get_int(json::parse_object(call.body).value(), "since")));
     return with_status(200, R"({"items":[]})");
   };

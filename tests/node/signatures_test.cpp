@@ -1,15 +1,15 @@
 // Signatures between a node and servers of every kind: knocking, keys, and who may be asked without one.
 #include <fmt/format.h>
 
+#include "federation/signed_client.hpp"
 #include "fediverse/documents.hpp"
-#include "fediverse/signature.hpp"
-#include "node/courier.hpp"
 #include "node/fixture.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::node {
 namespace {
 
-using fediverse::SignatureForm;
+using signatures::SignatureForm;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -39,12 +39,12 @@ class Knocking : public NodeTest {
                         .body = call.body,
                         .peer = {}};
     request.headers.add("Host", call.url.authority());
-    fediverse::SignaturePolicy policy;
+    signatures::SignaturePolicy policy;
     policy.authorities = {call.url.authority()};
-    const auto claims = fediverse::read_signatures(request, loop.wall_now(), policy);
+    const auto claims = signatures::read_signatures(request, loop.wall_now(), policy);
     if (!claims) return claims.error().message;
     if (claims->size() != 1) return "several signatures";
-    const fediverse::SignatureClaim& claim = claims->front();
+    const signatures::SignatureClaim& claim = claims->front();
     const bool message = claim.covers("@method");
     for (std::size_t i = 0; i < claim.signing_strings.size(); ++i) {
       if (!identity.key.public_key().verify(claim.signing_strings[i], claim.signature)) continue;
@@ -67,8 +67,8 @@ class Knocking : public NodeTest {
     return response ? response->status : -1;
   }
 
-  Identity identity{origin, crypto::PrivateKey::ed25519_from_seed(std::string(32, 'k'))};
-  Courier courier{identity, internet, clock, workers};
+  federation::Identity identity{origin, crypto::PrivateKey::ed25519_from_seed(std::string(32, 'k'))};
+  federation::SignedClient courier{identity, internet, runtime};
   std::vector<std::string> knocks;
   std::vector<Instant> deadlines;
   const std::string inbox = "https://peer.example/inbox";
@@ -168,7 +168,7 @@ TEST_F(Knocking, ARefusalInAnotherFormTeachesNothing) {
 TEST_F(Knocking, WhatWasLearntIsForgottenAfterADay) {
   serve(inbox, {"message"});
   EXPECT_EQ(deliver(inbox), 200);
-  settle(Knocks::kLifetime - std::chrono::minutes(1));
+  settle(federation::SignatureFormCache::kLifetime - std::chrono::minutes(1));
   EXPECT_EQ(deliver(inbox), 200);
   EXPECT_THAT(knocks, ElementsAre("message"));
   settle(std::chrono::minutes(1));
@@ -213,9 +213,9 @@ TEST_F(Knocking, RedirectsInACircleEnd) {
 }
 
 TEST_F(Knocking, WhatIsLearntIsBounded) {
-  Knocks memory(clock);
+  federation::SignatureFormCache memory(clock);
   const auto first = [&](const std::string& origin) { return memory.forms(origin, false).front(); };
-  for (std::size_t i = 0; i < Knocks::kSizeMax; ++i)
+  for (std::size_t i = 0; i < federation::SignatureFormCache::kSizeMax; ++i)
     memory.accepted(fmt::format("https://{}.example", i), SignatureForm::kMessage);
   EXPECT_EQ(first("https://0.example"), SignatureForm::kMessage);
   memory.accepted("https://one-more.example", SignatureForm::kMessage);
@@ -239,7 +239,7 @@ class Keys : public NodeTest {
                       SignatureForm form = SignatureForm::kCavage) {
     HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
     call.body = next_post();
-    fediverse::sign_call(call, key, key_id, loop.wall_now(), form);
+    signatures::sign_call(call, key, key_id, loop.wall_now(), form);
     HttpRequest made{
         .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
     made.headers.add("Host", call.url.authority());
@@ -348,8 +348,8 @@ TEST_F(Keys, OfTwoSignaturesOneGenuineOneIsEnoughAndNeitherIsTakenAgain) {
   call.body = next_post();
   HttpCall in_rfc9421 = call;
   const crypto::PrivateKey other = crypto::PrivateKey::ed25519_from_seed(std::string(32, 'o'));
-  fediverse::sign_call(call, alice.key, alice.key_id(), loop.wall_now());
-  fediverse::sign_call(in_rfc9421, other, alice.key_id(), loop.wall_now(), SignatureForm::kMessage);
+  signatures::sign_call(call, alice.key, alice.key_id(), loop.wall_now());
+  signatures::sign_call(in_rfc9421, other, alice.key_id(), loop.wall_now(), SignatureForm::kMessage);
   HttpRequest both{
       .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
   both.headers.add("Host", call.url.authority());

@@ -1,4 +1,4 @@
-#include "node/storage_place.hpp"
+#include "redundancy/storage_place.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -20,9 +20,9 @@ RingId key() { return Tag::parse("caturday").value().key(); }
 // The positions of a post's copies.
 std::set<RingId> places(const std::string& post, unsigned copies, unsigned replicas) {
   std::set<RingId> places;
-  const unsigned slot = slot_of_post(post, copies, replicas);
+  const unsigned slot = redundancy::slot_of_post(post, copies, replicas);
   for (unsigned copy = 0; copy < copies; ++copy)
-    places.insert(replica_key(storage::shelf_key(key(), slot), copy, copies));
+    places.insert(replica_key(redundancy::partition_key(key(), slot), copy, copies));
   return places;
 }
 
@@ -36,27 +36,28 @@ std::set<RingId> places_of_set(unsigned replicas) {
 template <class Check>
 void for_every_set(Check check) {
   for (unsigned at_rest = 1; at_rest <= 16; at_rest *= 2) {
-    for (unsigned replicas = at_rest; replicas <= kRelaysMax; replicas *= 2) {
+    for (unsigned replicas = at_rest; replicas <= redundancy::kRelaysMax; replicas *= 2) {
       SCOPED_TRACE(fmt::format("{} replicas, {} at rest", replicas, at_rest));
-      check(at_rest, copies_in_storage(at_rest), replicas);
+      check(at_rest, redundancy::copies_in_storage(at_rest), replicas);
     }
   }
 }
 
 TEST(StoragePlace, NetworksWithFourOwnersOrMoreKeepFourCopiesAndOthersAsManyAsTheyHaveOwners) {
-  EXPECT_EQ(copies_in_storage(1), 1U);
-  EXPECT_EQ(copies_in_storage(2), 2U);
-  for (const unsigned at_rest : {4U, 8U, 16U}) EXPECT_EQ(copies_in_storage(at_rest), 4U);
+  EXPECT_EQ(redundancy::copies_in_storage(1), 1U);
+  EXPECT_EQ(redundancy::copies_in_storage(2), 2U);
+  for (const unsigned at_rest : {4U, 8U, 16U}) EXPECT_EQ(redundancy::copies_in_storage(at_rest), 4U);
 }
 
 TEST(StoragePlace, ASetOfOneTwoOrFourAtRestIsOnePartition) {
   for (const unsigned at_rest : {1U, 2U, 4U})
-    EXPECT_EQ(slots_of_set(copies_in_storage(at_rest), at_rest), std::vector<unsigned>{0});
+    EXPECT_EQ(redundancy::slots_of_set(redundancy::copies_in_storage(at_rest), at_rest),
+              std::vector<unsigned>{0});
 }
 
 TEST(StoragePlace, ThePartitionsAreAQuarterOfTheReplicasWhereThereAreFourCopies) {
-  for (unsigned replicas = 4; replicas <= kRelaysMax; replicas *= 2)
-    EXPECT_EQ(slots_of_set(4, replicas).size(), replicas / 4);
+  for (unsigned replicas = 4; replicas <= redundancy::kRelaysMax; replicas *= 2)
+    EXPECT_EQ(redundancy::slots_of_set(4, replicas).size(), replicas / 4);
 }
 
 TEST(StoragePlace, EveryPostHasExactlyItsCopiesAtPlacesOfTheSet) {
@@ -73,9 +74,9 @@ TEST(StoragePlace, EveryPostHasExactlyItsCopiesAtPlacesOfTheSet) {
 TEST(StoragePlace, ThePartitionsTogetherHaveEveryPlaceOfTheSetOnce) {
   for_every_set([](unsigned, unsigned copies, unsigned replicas) {
     std::multiset<RingId> found;
-    for (const unsigned slot : slots_of_set(copies, replicas)) {
+    for (const unsigned slot : redundancy::slots_of_set(copies, replicas)) {
       for (unsigned copy = 0; copy < copies; ++copy)
-        found.insert(replica_key(storage::shelf_key(key(), slot), copy, copies));
+        found.insert(replica_key(redundancy::partition_key(key(), slot), copy, copies));
     }
     const std::set<RingId> all = places_of_set(replicas);
     EXPECT_TRUE(std::ranges::equal(found, all));
@@ -84,10 +85,10 @@ TEST(StoragePlace, ThePartitionsTogetherHaveEveryPlaceOfTheSetOnce) {
 
 // The owner of replica i has partition i mod P, as the paper numbers them.
 TEST(StoragePlace, ReplicaIHasThePartitionIModuloP) {
-  for (unsigned replicas = 4; replicas <= kRelaysMax; replicas *= 2) {
+  for (unsigned replicas = 4; replicas <= redundancy::kRelaysMax; replicas *= 2) {
     const unsigned parts = replicas / 4;
     for (unsigned i = 0; i < 50; ++i) {
-      const unsigned part = interval_of_post(uri(i), parts);
+      const unsigned part = redundancy::interval_of_post(uri(i), parts);
       std::set<RingId> expected;
       for (unsigned replica = part; replica < replicas; replica += parts)
         expected.insert(replica_key(key(), replica, replicas));
@@ -99,16 +100,16 @@ TEST(StoragePlace, ReplicaIHasThePartitionIModuloP) {
 TEST(StoragePlace, APartitionHasItsShareOfThePosts) {
   for (unsigned replicas = 4; replicas <= 64; replicas *= 2) {
     std::map<unsigned, unsigned> loads;
-    for (unsigned i = 0; i < kPosts; ++i) ++loads[slot_of_post(uri(i), 4, replicas)];
+    for (unsigned i = 0; i < kPosts; ++i) ++loads[redundancy::slot_of_post(uri(i), 4, replicas)];
     const double expected = kPosts * 4.0 / replicas;
-    for (const unsigned slot : slots_of_set(4, replicas))
+    for (const unsigned slot : redundancy::slots_of_set(4, replicas))
       EXPECT_NEAR(loads[slot], expected, 5 * std::sqrt(expected)) << slot << " of " << replicas;
   }
 }
 
 TEST(StoragePlace, ADoublingLeavesHalfOfThePostsInPlaceAndGivesTheOthersToTheNewOwners) {
   for_every_set([](unsigned, unsigned copies, unsigned replicas) {
-    if (replicas == kRelaysMax) return;
+    if (replicas == redundancy::kRelaysMax) return;
     const std::set<RingId> old = places_of_set(replicas);
     unsigned moved = 0;
     for (unsigned i = 0; i < 1'000; ++i) {
@@ -118,8 +119,8 @@ TEST(StoragePlace, ADoublingLeavesHalfOfThePostsInPlaceAndGivesTheOthersToTheNew
       ++moved;
       for (const RingId& place : after) EXPECT_FALSE(old.contains(place));
       // To the owner that is its old one's neighbour in the set, and that a halving merges with it again.
-      EXPECT_EQ(slot_of_post(uri(i), copies, replicas * 2),
-                sibling_of_slot(slot_of_post(uri(i), copies, replicas), replicas));
+      EXPECT_EQ(redundancy::slot_of_post(uri(i), copies, replicas * 2),
+                redundancy::sibling_of_slot(redundancy::slot_of_post(uri(i), copies, replicas), replicas));
     }
     EXPECT_NEAR(moved, 500, 100);
   });
@@ -127,10 +128,10 @@ TEST(StoragePlace, ADoublingLeavesHalfOfThePostsInPlaceAndGivesTheOthersToTheNew
 
 TEST(StoragePlace, ReadersOfASetFindEveryPostThatCameWhenItWasSmaller) {
   for_every_set([](unsigned at_rest, unsigned copies, unsigned replicas) {
-    const std::vector<unsigned> read = slots_of_set(copies, replicas);
+    const std::vector<unsigned> read = redundancy::slots_of_set(copies, replicas);
     for (unsigned i = 0; i < 50; ++i) {
       for (unsigned before = at_rest; before <= replicas; before *= 2) {
-        EXPECT_TRUE(std::ranges::binary_search(read, slot_of_post(uri(i), copies, before)));
+        EXPECT_TRUE(std::ranges::binary_search(read, redundancy::slot_of_post(uri(i), copies, before)));
       }
     }
   });
@@ -139,12 +140,12 @@ TEST(StoragePlace, ReadersOfASetFindEveryPostThatCameWhenItWasSmaller) {
 TEST(StoragePlace, ARemovalGoesWhereverThePostMayHaveBeenPut) {
   for_every_set([](unsigned at_rest, unsigned copies, unsigned replicas) {
     for (unsigned i = 0; i < 50; ++i) {
-      const std::vector<unsigned> slots = slots_of_post(uri(i), copies, at_rest, replicas);
+      const std::vector<unsigned> slots = redundancy::slots_of_post(uri(i), copies, at_rest, replicas);
       EXPECT_TRUE(std::ranges::is_sorted(slots));
       EXPECT_EQ(slots.size(), std::set(slots.begin(), slots.end()).size());
       std::set<unsigned> expected;
       for (unsigned before = at_rest; before <= replicas; before *= 2)
-        expected.insert(slot_of_post(uri(i), copies, before));
+        expected.insert(redundancy::slot_of_post(uri(i), copies, before));
       EXPECT_EQ(std::set(slots.begin(), slots.end()), expected);
     }
   });
@@ -152,10 +153,10 @@ TEST(StoragePlace, ARemovalGoesWhereverThePostMayHaveBeenPut) {
 
 // What is sent to the next one after those that have it must not depend on how large the set has become.
 TEST(StoragePlace, AGrowingSetAddsToTheEndOfTheShelvesThatARemovalGoesTo) {
-  for (unsigned reach = 4; reach < kRelaysMax; reach *= 2) {
+  for (unsigned reach = 4; reach < redundancy::kRelaysMax; reach *= 2) {
     for (unsigned i = 0; i < 50; ++i) {
-      const std::vector<unsigned> before = slots_of_post(uri(i), 4, 4, reach);
-      const std::vector<unsigned> after = slots_of_post(uri(i), 4, 4, reach * 2);
+      const std::vector<unsigned> before = redundancy::slots_of_post(uri(i), 4, 4, reach);
+      const std::vector<unsigned> after = redundancy::slots_of_post(uri(i), 4, 4, reach * 2);
       ASSERT_GE(after.size(), before.size());
       EXPECT_TRUE(std::ranges::equal(before, std::vector(after.begin(), after.begin() + std::ssize(before))));
     }

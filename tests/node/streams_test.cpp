@@ -1,7 +1,7 @@
 // Posts as they arrive, for readers who wait.
 #include <fmt/format.h>
 
-#include "home/entity_fields.hpp"
+#include "mastodon_api/entity_fields.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -55,7 +55,7 @@ TEST_F(Streaming, EventsOfAHashtagComeAsTheyArriveAndDeletionsToo) {
   const std::string update = next(stream);
   EXPECT_THAT(update, StartsWith("event: update\ndata: {"));
   const json::object status = data(update);
-  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Status", status), "");
   EXPECT_EQ(status.at("uri"), json::value(uri));
   settle();
   EXPECT_EQ(json::parse(get("/api/v1/timelines/tag/cats").body)->as_array().at(0).at("id"), status.at("id"));
@@ -104,7 +104,7 @@ TEST_F(Streaming, AWebSocketMaySubscribeToSeveralHashtags) {
   EXPECT_EQ(event.at("stream"), json::value(json::array{"hashtag", "cats"}));
   EXPECT_EQ(event.at("event"), "update");
   const json::object status = json::parse_object(event.at("payload").as_string()).value();
-  EXPECT_EQ(home::wrong_fields("Status", status), "");
+  EXPECT_EQ(mastodon_api::wrong_fields("Status", status), "");
   publish("2", {"dogs"});
   EXPECT_EQ(message(socket).at("stream"), json::value(json::array{"hashtag", "Dogs"})) << "as he spelled it";
   socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"dogs"})");

@@ -65,9 +65,9 @@ class Sources : public NodeTest {
   void server_asks(const std::string& document) {
     internet.documents[kRelayDocument] = with_status(200, document);
   }
-  void start_with(std::vector<TagToken> tokens, std::size_t tags_max = 1000) {
+  void start_with(std::vector<instances::TagToken> tokens, std::size_t tags_max = 1000) {
     tag_tokens = std::move(tokens);
-    Config changed = config();
+    config::Config changed = config();
     changed.tags_per_instance = static_cast<std::uint32_t>(tags_max);
     changed.mastodon_database_host = kHost;
     changed.mastodon_database_dsn = "dbname=mastodon";
@@ -292,22 +292,23 @@ TEST_F(Sources, TheFileOfTokensMustBeReadableByItsOwnerAlone) {
   using std::filesystem::perms;
   for (const perms open : {perms::group_read, perms::others_read, perms::group_write, perms::others_exec}) {
     std::filesystem::permissions(file, perms::owner_read | open);
-    const auto refused = load_tag_tokens(file);
+    const auto refused = instances::load_tag_tokens(file);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kDenied);
     EXPECT_THAT(refused.error().message, HasSubstr("chmod 600"));
   }
   std::filesystem::permissions(file, perms::owner_read | perms::owner_write);
-  const auto tokens = load_tag_tokens(file);
+  const auto tokens = instances::load_tag_tokens(file);
   ASSERT_TRUE(tokens) << tokens.error().message;
-  EXPECT_THAT(*tokens, ElementsAre(TagToken{kHost, "abc-_123"}, TagToken{"b.example", "def"}));
-  EXPECT_EQ(load_tag_tokens(directory / "none").error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(*tokens,
+              ElementsAre(instances::TagToken{kHost, "abc-_123"}, instances::TagToken{"b.example", "def"}));
+  EXPECT_EQ(instances::load_tag_tokens(directory / "none").error().code, ErrorCode::kNotFound);
 }
 
 TEST(TagTokens, ALineThatIsWrongIsNamedAndNotShown) {
   for (const char* line :
        {"secret", "https://a.example secret", "a.example secret secret", "a.example sécret"}) {
-    const auto tokens = parse_tag_tokens("a.example fine\n" + std::string(line));
+    const auto tokens = instances::parse_tag_tokens("a.example fine\n" + std::string(line));
     ASSERT_FALSE(tokens) << line;
     EXPECT_EQ(tokens.error().message, "line 2: must be a host name, blanks and a token");
   }

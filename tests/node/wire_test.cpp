@@ -1,5 +1,5 @@
 // Batches of events as activities.
-#include "node/wire.hpp"
+#include "relay/wire.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ TEST(Wire, APostWithMoreTagsThanAnItemMayHaveBecomesSeveralItemsThatAreRead) {
     events.push_back({fmt::format("tag{}", i), relay::Op::kAdd, "https://a.example/1",
                       "https://a.example/users/u", WallTime(Duration(1)), true});
   }
-  const std::string body =
-      add_activity("https://n.example/1", "https://n.example/actor", "https://o.example/relay", events);
+  const std::string body = relay::add_activity("https://n.example/1", "https://n.example/actor",
+                                               "https://o.example/relay", events);
   const auto activity = fediverse::parse_activity(body, WallTime(Duration(1)));
   ASSERT_TRUE(activity) << activity.error().message;
   const auto* add = std::get_if<fediverse::Add>(&activity->content);
   ASSERT_NE(add, nullptr);
-  EXPECT_EQ(events_of(relay::Op::kAdd, add->posts, WallTime(Duration(1))).size(), 150U);
+  EXPECT_EQ(relay::events_of(relay::Op::kAdd, add->posts, WallTime(Duration(1))).size(), 150U);
 }
 
 }  // namespace

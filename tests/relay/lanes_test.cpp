@@ -1,9 +1,8 @@
 // Lanes in virtual time: what is sent when, and in which order.
-#include "relay/lanes.hpp"
-
 #include <gtest/gtest.h>
 #include <optional>
 
+#include "federation/delivery_queues.hpp"
 #include "sim/loop.hpp"
 
 namespace tagring::relay {
@@ -21,7 +20,7 @@ class LanesTest : public testing::Test {
  protected:
   ~LanesTest() override { loop.drop(kOwner); }
 
-  Lanes<int>& open(LaneOptions options = {}) {
+  federation::DeliveryQueues<int>& open(federation::QueueOptions options = {}) {
     lanes.emplace(clock, loop.executor(kOwner), Rng(1), options,
                   [this](std::string to, Batch batch) { return send(std::move(to), std::move(batch)); });
     return *lanes;
@@ -55,7 +54,7 @@ class LanesTest : public testing::Test {
   static constexpr sim::OwnerId kOwner = 1;
   sim::Loop loop{1};
   sim::LoopClock clock{loop, kOwner};
-  std::optional<Lanes<int>> lanes;
+  std::optional<federation::DeliveryQueues<int>> lanes;
   std::vector<Sent> sent;
   Duration takes{100};
   std::set<std::string> failing;
@@ -65,7 +64,7 @@ class LanesTest : public testing::Test {
 };
 
 TEST_F(LanesTest, AnIdleLaneWaitsARandomTimeBelowTheSpread) {
-  Lanes<int>& queue = open();
+  federation::DeliveryQueues<int>& queue = open();
   for (int i = 0; i < 50; ++i) queue.push("d" + std::to_string(i), i, std::chrono::seconds(10));
   queue.push("d0", 100, std::chrono::seconds(10));
   loop.run_for(std::chrono::seconds(11));
@@ -165,7 +164,7 @@ TEST_F(LanesTest, WaitsLongerAfterEachFailureAndStartsAnewAfterASuccess) {
 TEST_F(LanesTest, ADestinationThatTakesPartsOfABatchIsNotWaitedForLongerEachTime) {
   failing = {"d"};
   taken_of_failed = 1;
-  Lanes<int>& queue = open();
+  federation::DeliveryQueues<int>& queue = open();
   for (int i = 0; i < 20; ++i) queue.push("d", i);
   loop.run_for(std::chrono::seconds(40));  // 20 waits of 1.5 s at most
   EXPECT_TRUE(queue.idle());
@@ -187,7 +186,7 @@ TEST_F(LanesTest, TellsWhyADestinationFailsAndSinceWhenUntilItTakesSomething) {
   takes = Duration(0);
   open().push("a", 1);
   loop.run_for(std::chrono::seconds(30));
-  const LaneStatus first = lanes->status().at("a");
+  const federation::QueueStatus first = lanes->status().at("a");
   EXPECT_GT(first.failures, 1U);
   EXPECT_EQ(first.reason, "a is down");
   EXPECT_LT(first.failing_since, clock.wall_now() - std::chrono::seconds(25));

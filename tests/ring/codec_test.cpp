@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/http_error.hpp"
 #include "ring/fixture.hpp"
 
 namespace tagring::ring {

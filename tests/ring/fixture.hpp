@@ -72,7 +72,7 @@ class NodeAmongScripts : public Peers {
   explicit NodeAmongScripts(std::vector<Contact> contacts, Membership::Options options = {},
                             Tuning tuning = {})
       : membership(
-            {clock, *this, loop.executor(kOwner), tuning}, options, Ring::kRelay, std::move(contacts),
+            environment(tuning), watched(std::move(options)), Ring::kRelay, std::move(contacts),
             [this] { return bootstrap(); }, Rng(1)) {}
   ~NodeAmongScripts() override { loop.drop(kOwner); }
   NodeAmongScripts(const NodeAmongScripts&) = delete;
@@ -129,9 +129,20 @@ class NodeAmongScripts : public Peers {
   std::vector<Contact> known;  // what bootstrap gives
   unsigned bootstraps = 0;     // how often it was asked
   std::function<void(const Contact&, const Request&)> on_answered = [](const Contact&, const Request&) {};
+  std::function<void(Vserver&)> on_segment_change = [](Vserver&) {};
+  std::function<void()> on_merged = [] {};
   Membership membership;
 
  private:
+  Vserver::Environment environment(const Tuning& tuning) {
+    Vserver::Environment made{clock, *this, loop.executor(kOwner), tuning};
+    made.on_segment_change = [this](Vserver& vserver) { on_segment_change(vserver); };
+    return made;
+  }
+  Membership::Options watched(Membership::Options options) {
+    options.on_merged = [this] { on_merged(); };
+    return options;
+  }
   Task<std::vector<Contact>> bootstrap() {
     ++bootstraps;
     co_return known;

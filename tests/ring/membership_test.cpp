@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Membership::Options kOptions;
+const Membership::Options kOptions;
 
 RingId just_after(const RingId& id) { return id + RingId::power_of_two(0); }
 
@@ -273,7 +273,7 @@ TEST(OwnVservers, ServeWhatTheyOwnOnlyOnceItIsHere) {
   node.add_ring({real_contact(1)});
   node.known = {real_contact(1)};
   unsigned changes = 0;
-  node.membership.on_segment_change = [&](Vserver& vserver) {
+  node.on_segment_change = [&](Vserver& vserver) {
     EXPECT_EQ(&vserver, node.membership.vservers()[0].get());
     ++changes;
   };
@@ -316,7 +316,7 @@ struct SplitRings {
     }
     vserver.restore(before, clockwise, {});
     node.known = {other_ring.front()};
-    node.membership.on_merged = [this] { ++merged; };
+    node.on_merged = [this] { ++merged; };
   }
   // Until the first check for a split has been made.
   void check() {
@@ -429,7 +429,7 @@ TEST(SplitRings, AllVserversMoveAndItCountsOnce) {
     }
   }
   unsigned merged = 0;
-  node.membership.on_merged = [&] { ++merged; };
+  node.on_merged = [&] { ++merged; };
   node.membership.start(false);
   node.loop.run_for(kOptions.split_check_every * 3 / 2 + std::chrono::seconds(5));
   EXPECT_EQ(own[0]->self().incarnation, 2U);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "node/overload_token.hpp"
-#include "node/wire.hpp"
+#include "redundancy/overload_token.hpp"
+#include "relay/wire.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -32,15 +32,15 @@ class Tokens : public testing::Test {
     return owners;
   }
   // "The hashtag needs more than two relays", says `actor` with the key of `signer`.
-  node::OverloadToken token(std::size_t actor, std::size_t signer, Duration age = Duration::zero(),
-                            const std::string& network = "tagring") {
-    node::OverloadToken made{
+  redundancy::OverloadToken token(std::size_t actor, std::size_t signer, Duration age = Duration::zero(),
+                                  const std::string& network = "tagring") {
+    redundancy::OverloadToken made{
         kTag, kAtRest, origin_of_node(actor) + "/actor", world.loop.wall_now() - age, {}};
     made.signature = world.key(signer).sign(made.signed_text(network));
     return made;
   }
   // An Add with the token, from the attacker to everybody. The number of relays after a while.
-  unsigned relays_after(const node::OverloadToken& shown) {
+  unsigned relays_after(const redundancy::OverloadToken& shown) {
     relay::TagEvent event;
     event.tag = kTag;
     event.author = origin_of_node(bad) + "/users/alice";
@@ -50,8 +50,8 @@ class Tokens : public testing::Test {
       if (to == bad) continue;
       const std::string target = origin_of_node(to) + "/relay";
       world.forge(bad, to,
-                  node::add_activity(origin_of_node(bad) + "/adds/1", origin_of_node(bad) + "/actor", target,
-                                     {event}, {{}, {shown}}));
+                  relay::add_activity(origin_of_node(bad) + "/adds/1", origin_of_node(bad) + "/actor", target,
+                                      {event}, {{}, {shown}}));
     }
     world.loop.run_for(std::chrono::seconds(20));
     return world.relays();
@@ -86,13 +86,20 @@ TEST(LoadLiars, MoveNobody) {
   options.balance = true;
   options.balance_every = std::chrono::seconds(40);
   options.storage_capacity = [](std::size_t) { return 100'000'000; };
+  constexpr std::size_t kLiar = 3;
+  bool lying = false;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (!lying || node != kLiar || request.target != overlay::RingService::kPath) return std::nullopt;
+    const Result<ring::Envelope> asked = ring::decode_envelope(request.body);
+    if (!asked || !std::holds_alternative<ring::GetLoad>(asked->request.body)) return std::nullopt;
+    HttpResponse response;
+    response.body = ring::encode(ring::Reply(ring::Load{30'000'000, 60'000'000, 10'000'000, true}));
+    return response;
+  };
   World world(2, options);
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
   ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
-  constexpr std::size_t kLiar = 3;
-  world.node(kLiar).rings().load_of = [](Ring, Segment) -> Task<Result<ring::Load>> {
-    co_return ring::Load{30'000'000, 60'000'000, 10'000'000, true};
-  };
+  lying = true;
   world.loop.run_for(std::chrono::minutes(10));
   std::uint64_t not_believed = 0;
   for (std::size_t i = 0; i < kNodes; ++i) {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "node/follower_sync.hpp"
-#include "node/wire.hpp"
+#include "instances/follower_sync.hpp"
+#include "relay/wire.hpp"
 #include "sim/world.hpp"
 
 namespace tagring::sim {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kNodes = 6;
 constexpr Duration kGrace = std::chrono::minutes(11);  // a little more than the plan's
-constexpr Duration kRepair = node::FollowerSync::kDelayMax + std::chrono::seconds(60);
+constexpr Duration kRepair = instances::FollowerSync::kDelayMax + std::chrono::seconds(60);
 
 std::string origin_of_node(std::size_t i) { return fmt::format("https://tags.n{}.example", i); }
 
@@ -61,8 +61,8 @@ struct Repair {
     const std::string id = fmt::format("{}/follows/forged{}", origin_of_node(subscriber), ++forged);
     const std::string actor = origin_of_node(subscriber) + "/actor";
     return world.forge(subscriber, owner,
-                       undo ? node::undo_follow_activity(id, actor, origin_of_node(owner), which)
-                            : node::follow_activity(id, actor, origin_of_node(owner), which));
+                       undo ? relay::undo_follow_activity(id, actor, origin_of_node(owner), which)
+                            : relay::follow_activity(id, actor, origin_of_node(owner), which));
   }
   std::int64_t total(const char* counter) {
     std::int64_t sum = 0;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "node/storage_place.hpp"
-#include "storage/evidence.hpp"
+#include "audit/evidence.hpp"
+#include "redundancy/storage_place.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -53,9 +53,9 @@ void expect_history(World& world, std::size_t reader, const std::set<std::string
 
 // How many of the hashtag's posts a node shows on a shelf, tombstones included.
 std::size_t held(World& world, std::size_t node, unsigned slot) {
-  const auto page =
-      world.await(world.history_store(node).page(storage::Shelf{kTag, slot}.name(), std::nullopt, 10'000),
-                  std::chrono::seconds(10));
+  const auto page = world.await(
+      world.history_store(node).page(redundancy::Partition{kTag, slot}.name(), std::nullopt, 10'000),
+      std::chrono::seconds(10));
   return page && *page ? (*page)->entries.size() : 0;
 }
 
@@ -64,7 +64,7 @@ std::vector<std::size_t> held(World& world) {
   std::vector<std::size_t> counts;
   for (const std::size_t i : world.up()) {
     std::size_t& count = counts.emplace_back();
-    for (const unsigned slot : node::slots_of_set(4, 256)) count += held(world, i, slot);
+    for (const unsigned slot : redundancy::slots_of_set(4, 256)) count += held(world, i, slot);
   }
   return counts;
 }
@@ -76,7 +76,8 @@ std::size_t entries_of_parts(World& world) {
   std::size_t count = 0;
   for (const std::size_t i : world.up()) {
     if (numbers_at(world, i).version < version) continue;
-    for (const unsigned slot : node::slots_of_set(4, 256)) count += slot == 0 ? 0 : held(world, i, slot);
+    for (const unsigned slot : redundancy::slots_of_set(4, 256))
+      count += slot == 0 ? 0 : held(world, i, slot);
   }
   return count;
 }
@@ -177,9 +178,9 @@ class Grown {
 
   struct Findings {
     std::map<std::string, std::size_t> kinds;
-    std::set<std::string> named;              // owners
-    std::vector<storage::Evidence> evidence;  // that holds
-    std::size_t owners = 0;                   // that were asked
+    std::set<std::string> named;            // owners
+    std::vector<audit::Evidence> evidence;  // that holds
+    std::size_t owners = 0;                 // that were asked
     std::size_t live = 0;
     std::set<std::string> errors;
   };
@@ -204,8 +205,8 @@ class Grown {
       found.named.insert(json::get_string(finding, "owner").value_or(""));
       const json::object* object = json::get_object(finding, "evidence");
       const auto evidence =
-          object == nullptr ? fail(ErrorCode::kNotFound, "") : storage::evidence_from_json(*object);
-      if (evidence && storage::check(*evidence)) found.evidence.push_back(*evidence);
+          object == nullptr ? fail(ErrorCode::kNotFound, "") : audit::evidence_from_json(*object);
+      if (evidence && audit::check(*evidence)) found.evidence.push_back(*evidence);
     });
     return found;
   }
@@ -233,7 +234,7 @@ class Grown {
 };
 
 unsigned slot_now(World& world, const std::string& uri) {
-  return node::slot_of_post(uri, 4, numbers(world).replicas);
+  return redundancy::slot_of_post(uri, 4, numbers(world).replicas);
 }
 
 TEST(StorageSets, DoubleWhenAHashtagOutgrowsItsOwnersAndHistoryStaysWhole) {
@@ -291,8 +292,8 @@ TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   EXPECT_GE(honest.owners, 6U);
   EXPECT_GT(honest.live, 2 * world.posts().size());
   // From now on an owner of the part that was split off drops what it takes.
-  const unsigned slot = node::slots_of_set(4, numbers(world).replicas).back();
-  const RingId key = replica_key(storage::shelf_key(Tag::parse(kTag)->key(), slot), 1, 4);
+  const unsigned slot = redundancy::slots_of_set(4, numbers(world).replicas).back();
+  const RingId key = replica_key(redundancy::partition_key(Tag::parse(kTag)->key(), slot), 1, 4);
   for (const std::size_t i : world.up()) {
     if (world.node(i).rings().of(Ring::kStorage).owning(key) != nullptr) dropper = i;
   }
@@ -302,7 +303,7 @@ TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   EXPECT_GT(found.evidence.size(), 2U);
   EXPECT_EQ(found.kinds, (std::map<std::string, std::size_t>{{"omitted", found.evidence.size()}}));
   EXPECT_EQ(found.named, std::set{"https://tags.n" + std::to_string(dropper) + ".example"});
-  EXPECT_TRUE(std::ranges::any_of(found.evidence, [&](const storage::Evidence& evidence) {
+  EXPECT_TRUE(std::ranges::any_of(found.evidence, [&](const audit::Evidence& evidence) {
     return evidence.head.slot == slot && evidence.receipt.item.slot == slot;
   }));
 }
@@ -315,9 +316,9 @@ TEST(StorageSets, ARemovalAfterADoublingReachesPostsFromBefore) {
   grown.settle();
   // At every owner that has the post, not only at one whom readers believe.
   for (std::size_t i = 0; i < 24; ++i) {
-    for (const unsigned slot : node::slots_of_set(4, 256)) {
+    for (const unsigned slot : redundancy::slots_of_set(4, 256)) {
       const auto page = grown.world().await(
-          grown.world().history_store(i).page(storage::Shelf{kTag, slot}.name(), std::nullopt, 10'000),
+          grown.world().history_store(i).page(redundancy::Partition{kTag, slot}.name(), std::nullopt, 10'000),
           std::chrono::seconds(10));
       ASSERT_TRUE(page && *page);
       for (const storage::HistoryEntry& entry : (*page)->entries) {

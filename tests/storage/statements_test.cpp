@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "storage/evidence.hpp"
+#include "audit/evidence.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::storage {
@@ -60,13 +60,13 @@ Proven head_of(const std::vector<int>& posts, int about, WallTime kept_from = {}
   return {head, prove(leaves, crypto::HashTree(hashes), post_id(item(about).uri))};
 }
 
-Evidence evidence(const std::vector<int>& posts = {0, 1, 2, 4}, WallTime kept_from = {}) {
+audit::Evidence evidence(const std::vector<int>& posts = {0, 1, 2, 4}, WallTime kept_from = {}) {
   auto [head, proof] = head_of(posts, 3, kept_from);
   return {receipt(3), head, proof, owner_key().public_key().pem(), "https://owner.example/actor", kPublished};
 }
 
-std::string why_not(const Evidence& evidence) {
-  const Result<void> checked = check(evidence);
+std::string why_not(const audit::Evidence& evidence) {
+  const Result<void> checked = audit::check(evidence);
   return checked ? "" : checked.error().message;
 }
 
@@ -144,11 +144,11 @@ TEST(Head, AbsenceNeedsNeighboursThatMeet) {
 TEST(Evidence, ProvesAnOmissionAndSurvivesItsText) {
   for (const std::vector<int>& posts :
        {std::vector<int>{0, 1, 2, 4}, std::vector<int>{}, std::vector<int>{7}}) {
-    const Evidence made = evidence(posts);
+    const audit::Evidence made = evidence(posts);
     EXPECT_EQ(why_not(made), "");
     const auto read = json::parse_object(json::serialize(to_json(made)));
     ASSERT_TRUE(read);
-    const Result<Evidence> again = evidence_from_json(*read);
+    const Result<audit::Evidence> again = audit::evidence_from_json(*read);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(why_not(*again), "");
     EXPECT_EQ(to_json(*again), to_json(made));
@@ -157,7 +157,7 @@ TEST(Evidence, ProvesAnOmissionAndSurvivesItsText) {
 
 TEST(Evidence, IsRefusedWhereItProvesNothing) {
   EXPECT_EQ(why_not([] {
-              Evidence there = evidence();
+              audit::Evidence there = evidence();
               const auto [head, proof] = head_of({0, 3}, 3);
               there.head = head;
               there.proof = proof;
@@ -165,26 +165,26 @@ TEST(Evidence, IsRefusedWhereItProvesNothing) {
             }()),
             "the post is in the head");
   EXPECT_EQ(why_not(evidence({0}, kPublished + Duration(1))), "the owner says that it let go what is so old");
-  Evidence early = evidence();
+  audit::Evidence early = evidence();
   early.head.at = early.receipt.batch.at;
   early.head.signature = owner_key().sign(early.head.signed_text());
   EXPECT_EQ(why_not(early), "the head is older than the receipt");
-  Evidence relay = evidence();
+  audit::Evidence relay = evidence();
   relay.receipt = receipt(3, 5, Ring::kRelay);
   EXPECT_EQ(why_not(relay), "the receipt is of a relay, which keeps no history");
-  Evidence hour = evidence();
+  audit::Evidence hour = evidence();
   ++hour.head.hour;
   hour.head.signature = owner_key().sign(hour.head.signed_text());
   EXPECT_EQ(why_not(hour), "the head is about another hashtag, part of it, or hour");
-  Evidence part = evidence();
+  audit::Evidence part = evidence();
   part.head.slot = 128;
   part.head.signature = owner_key().sign(part.head.signed_text());
   EXPECT_EQ(why_not(part), "the head is about another hashtag, part of it, or hour");
 }
 
 // Receipt and head of shelf 128, which was begun at that time.
-Evidence evidence_of_part(WallTime begun) {
-  Evidence made = evidence();
+audit::Evidence evidence_of_part(WallTime begun) {
+  audit::Evidence made = evidence();
   TakenItem& item = made.receipt.item;
   item.slot = made.head.slot = 128;
   made.head.begun = begun;
@@ -198,11 +198,11 @@ Evidence evidence_of_part(WallTime begun) {
 }
 
 TEST(Evidence, OfAPartHoldsUnlessThePartWasGivenAwaySince) {
-  const Evidence made = evidence_of_part({});
+  const audit::Evidence made = evidence_of_part({});
   EXPECT_EQ(why_not(made), "");
   const auto read = json::parse_object(json::serialize(to_json(made)));
   ASSERT_TRUE(read);
-  const Result<Evidence> again = evidence_from_json(*read);
+  const Result<audit::Evidence> again = audit::evidence_from_json(*read);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(why_not(*again), "");
   const WallTime taken = made.receipt.batch.at;
@@ -210,7 +210,7 @@ TEST(Evidence, OfAPartHoldsUnlessThePartWasGivenAwaySince) {
   EXPECT_EQ(why_not(evidence_of_part(taken)),
             "the owner says that what it took then is with the owners of another part");
   // A hashtag's own shelf is never given away.
-  Evidence own = evidence();
+  audit::Evidence own = evidence();
   own.head.begun = own.head.at;
   own.head.signature = owner_key().sign(own.head.signed_text());
   EXPECT_EQ(why_not(own), "");
@@ -218,41 +218,41 @@ TEST(Evidence, OfAPartHoldsUnlessThePartWasGivenAwaySince) {
 
 TEST(Evidence, CannotBeForgedWithoutTheOwnersKey) {
   const auto forger = crypto::PrivateKey::ed25519_from_seed(std::string(32, 'f'));
-  Evidence head = evidence();
+  audit::Evidence head = evidence();
   head.head.signature = forger.sign(head.head.signed_text());
   EXPECT_EQ(why_not(head), "the head is not signed with that key");
-  Evidence receipt = evidence();
+  audit::Evidence receipt = evidence();
   receipt.receipt.batch.signature = forger.sign(receipt.receipt.batch.signed_text());
   EXPECT_EQ(why_not(receipt), "the receipt is not signed with that key");
-  Evidence later = evidence();
+  audit::Evidence later = evidence();
   later.head.at += std::chrono::hours(1);
   EXPECT_EQ(why_not(later), "the head is not signed with that key");
-  Evidence other = evidence();
+  audit::Evidence other = evidence();
   other.receipt.item.uri = "https://a.example/never";
   EXPECT_EQ(why_not(other), "a path does not lead to the signed root");
-  Evidence key = evidence();
+  audit::Evidence key = evidence();
   key.key = forger.public_key().pem();
   EXPECT_NE(why_not(key), "");
 }
 
 TEST(Statements, ReadersRefuseWhatIsNotInForm) {
   const json::object whole = to_json(evidence());
-  EXPECT_TRUE(evidence_from_json(whole));
+  EXPECT_TRUE(audit::evidence_from_json(whole));
   for (const char* part : {"kind", "receipt", "head"}) {
     json::object lacks = whole;
     lacks.erase(part);
-    EXPECT_FALSE(evidence_from_json(lacks)) << part;
+    EXPECT_FALSE(audit::evidence_from_json(lacks)) << part;
   }
   for (const char* part : {"receipt", "head"}) {
     for (const auto& [name, value] : whole.at(part).get_object()) {
       json::object lacks = whole;
       lacks[part].get_object().erase(name);
-      EXPECT_FALSE(evidence_from_json(lacks)) << part << ' ' << std::string_view(name);
+      EXPECT_FALSE(audit::evidence_from_json(lacks)) << part << ' ' << std::string_view(name);
     }
   }
   json::object breaks = whole;
   breaks["head"].get_object()["tag"] = "cats\n1";
-  EXPECT_FALSE(evidence_from_json(breaks));
+  EXPECT_FALSE(audit::evidence_from_json(breaks));
 }
 
 }  // namespace

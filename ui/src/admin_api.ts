@@ -1,4 +1,4 @@
-// The node's control requests (src/node/control.hpp), as who is logged in.
+// The node's control requests (src/admin/control.hpp), as who is logged in.
 
 export class LoggedOut extends Error {}
 

@@ -1,0 +1,35 @@
+// The administrator's requests about blocks, as JSON (see control.hpp).
+//
+//   GET  /blocks                  {"blocks": [{"kind", "what", "reason", "source", "since"}],
+//                                  "separations": [{"host", "other", "direction"}]}
+//   POST /blocks/add              {"kind": "domain" | "author" | "tag", "what", "reason"?}
+//   POST /blocks/remove           {"kind", "what"}
+//   POST /blocks/import           {"source", "text", "preview": bool?}: a list of domains in any known form
+//   POST /separations/add         {"host", "other", "direction": "receive" | "send"}: an instance never gets
+//   POST /separations/remove      anything of another, or never sends it anything
+//
+// What falls under a new block, or would, is in the answer: {"fresh", "known", "lifted", "followers",
+// "instances"}, and of a list "skipped": what was not understood.
+#pragma once
+
+#include "base/json.hpp"
+#include "instances/moderation.hpp"
+
+namespace tagring::admin {
+
+class ModerationControl {
+ public:
+  explicit ModerationControl(instances::Moderation& moderation) : moderation_(moderation) {}
+
+  [[nodiscard]] json::object list() const;
+  [[nodiscard]] Task<Result<json::object>> change(std::string path, json::object request);
+
+ private:
+  Task<Result<json::object>> add(json::object request);
+  Task<Result<json::object>> import(json::object request);
+  Task<Result<json::object>> separate(json::object request, bool on);
+
+  instances::Moderation& moderation_;
+};
+
+}  // namespace tagring::admin

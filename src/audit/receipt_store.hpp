@@ -1,0 +1,48 @@
+// Receipts of owners for what this node sent them (docs/audit.md): durable, for a time, and at most so many
+// octets. And the last audits of this node, which held them against what the owners have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "storage/statements.hpp"
+
+namespace tagring::audit {
+
+// A batch that was taken. Its items make the tree, so no paths are kept.
+struct KeptReceipt {
+  std::uint64_t id = 0;  // greater for later ones
+  storage::Receipt receipt;
+  std::string key;                        // PEM: what it was checked with
+  std::vector<storage::TakenItem> items;  // sorted; all of the batch
+
+  [[nodiscard]] std::vector<crypto::Hash256> leaves() const;
+};
+
+class ReceiptStore {
+ public:
+  virtual ~ReceiptStore() = default;
+  struct Limits {
+    WallTime kept_after;       // older ones are forgotten
+    std::uint64_t octets = 0;  // the oldest are forgotten beyond that
+  };
+  // Durable when it completes. Forgets what is beyond the limits, some of it at a time.
+  virtual Task<Result<void>> keep(KeptReceipt receipt, WallTime now, Limits limits) = 0;
+  // Those with items under that tag and a greater id, oldest first.
+  virtual Task<Result<std::vector<KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
+                                                          std::size_t limit) = 0;
+  struct Totals {
+    std::uint64_t batches = 0;
+    std::uint64_t octets = 0;
+  };
+  virtual Task<Result<Totals>> totals() = 0;
+  // The latest batches, the latest first, until they have that many items.
+  virtual Task<Result<std::vector<KeptReceipt>>> latest(std::size_t items) = 0;
+  // What audits found, as text: keeps one more, and of all the last `count`. Durable when it completes.
+  virtual Task<Result<void>> keep_audit(std::string report, std::size_t count) = 0;
+  // The latest first.
+  virtual Task<Result<std::vector<std::string>>> audits() = 0;
+};
+
+}  // namespace tagring::audit

@@ -1,0 +1,313 @@
+#include "audit/receipts.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+#include "hashtag/tag.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::audit {
+namespace {
+
+using Items = std::vector<storage::TakenItem>;
+using Place = std::pair<std::string, std::string>;  // tag, URI
+
+constexpr std::size_t kCheckingMax = 256;  // receipts being checked; more are not kept
+constexpr std::size_t kItemsMax = 10'000;  // of a batch
+constexpr std::size_t kBatchesPerPage = 20;
+constexpr std::size_t kPageOctets = 500'000;  // about
+constexpr std::size_t kHeldMax = 20'000;      // items of one tag that are looked at
+
+storage::TakenItem item_of(const relay::TagEvent& event) {
+  const bool removal = event.op == relay::Op::kRemove;
+  return {event.tag, event.uri, removal, event.published, event.indexable && !removal};
+}
+
+// What was taken, in the order of the tree.
+Items taken(const std::vector<relay::TagEvent>& events, const std::vector<relay::Refusal>& refusals) {
+  std::set<std::pair<std::string_view, std::string_view>> refused;
+  for (const relay::Refusal& refusal : refusals) refused.emplace(refusal.tag, refusal.uri);
+  std::map<Place, storage::TakenItem> items;
+  for (const relay::TagEvent& event : events) {
+    if (!refused.contains({event.tag, event.uri})) items.try_emplace({event.tag, event.uri}, item_of(event));
+  }
+  Items sorted;
+  for (auto& [place, item] : items) sorted.push_back(std::move(item));
+  return sorted;
+}
+
+std::vector<crypto::Hash256> leaves_of(const Items& items) { return KeptReceipt{0, {}, {}, items}.leaves(); }
+
+}  // namespace
+
+Receipts::Receipts(Options options, ReceiptStore& store, storage::HistoryStore& history,
+                   const storage::StorageRedundancy& sets, Notary& notary, federation::RemoteKeys& actors,
+                   const Runtime& runtime)
+    : options_(options),
+      store_(store),
+      history_(history),
+      sets_(sets),
+      notary_(notary),
+      actors_(actors),
+      clock_(runtime.clock),
+      workers_(runtime.workers),
+      log_(runtime.log),
+      tasks_(runtime.executor) {}
+
+Task<void> Receipts::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+// --- as an owner ---------------------------------------------------------------------------------------
+
+// The shelves on which it may be here, beginning with that on which it would be put now.
+std::vector<unsigned> Receipts::slots_of(const storage::TakenItem& item) const {
+  const redundancy::StorageSet set = sets_.of(item.tag);
+  std::vector<unsigned> slots =
+      redundancy::slots_of_post(item.uri, sets_.copies(), sets_.at_rest(), set.reach);
+  const unsigned now = redundancy::slot_of_post(item.uri, sets_.copies(), set.replicas);
+  std::erase(slots, now);
+  slots.insert(slots.begin(), now);
+  return slots;
+}
+
+// Of a post that was known already the first date counts; one that is too old to be kept is not there.
+Task<Result<Items>> Receipts::as_kept(Items items, json::array* differs) {
+  std::vector<Place> places;
+  for (const storage::TakenItem& item : items) {
+    for (const unsigned slot : slots_of(item))
+      places.emplace_back(redundancy::Partition{item.tag, slot}.name(), item.uri);
+  }
+  CO_TRY(const auto stored, co_await history_.find(places));
+  std::map<Place, storage::HistoryEntry> there;  // by shelf and URI
+  for (const auto& entry : stored) {
+    if (entry) there.emplace(Place(entry->tag, entry->uri), *entry);
+  }
+  Items kept;
+  for (storage::TakenItem& item : items) {
+    const storage::TakenItem sent = item;
+    bool is_there = false;
+    for (const unsigned slot : slots_of(item)) {
+      const auto entry = there.find({redundancy::Partition{item.tag, slot}.name(), item.uri});
+      is_there = entry != there.end();
+      if (!is_there) continue;
+      item.published = entry->second.published;
+      if (!item.removal) item.slot = slot;
+      break;
+    }
+    if (is_there && item == sent) {
+      kept.push_back(std::move(item));
+      continue;
+    }
+    json::object difference = {{"tag", item.tag}, {"uri", item.uri}};
+    if (is_there) difference["published"] = item.published.time_since_epoch().count();
+    if (item.slot != 0) difference["slot"] = item.slot;
+    differs->push_back(std::move(difference));
+    if (is_there) kept.push_back(std::move(item));
+  }
+  co_return kept;
+}
+
+Task<json::object> Receipts::issue(Ring ring, std::vector<relay::TagEvent> events,
+                                   std::vector<relay::Refusal> refusals) {
+  Items items = taken(events, refusals);
+  json::array differs;
+  if (ring == Ring::kStorage && !items.empty()) {
+    Result<Items> kept = co_await as_kept(std::move(items), &differs);
+    if (!kept) co_return json::object();
+    items = std::move(*kept);
+  }
+  if (items.empty()) co_return json::object();
+  const WallTime at = notary_.now();
+  storage::Receipt receipt{notary_.network(), ring, notary_.actor(), at, items.size(), {}, {}};
+  const std::vector<crypto::Hash256> leaves = leaves_of(items);
+  receipt.root = crypto::tree_root(leaves);
+  receipt.signature = co_await notary_.sign(receipt.signed_text());
+  ++counters_.issued;
+  json::object result = storage::to_json(receipt);
+  if (!differs.empty()) result["differs"] = std::move(differs);
+  co_return result;
+}
+
+// --- as a sender ---------------------------------------------------------------------------------------
+
+// By what the owner says that it keeps otherwise than it was sent, or not at all.
+void Receipts::correct(Items* items, const json::object& answer) const {
+  json::for_each(json::find(answer, "differs"), [&](const json::value& element) {
+    const json::object difference = element.is_object() ? element.get_object() : json::object();
+    const std::string tag = json::get_string(difference, "tag").value_or("");
+    const std::string uri = json::get_string(difference, "uri").value_or("");
+    const auto item = std::ranges::find_if(
+        *items, [&](const storage::TakenItem& sent) { return sent.tag == tag && sent.uri == uri; });
+    if (item == items->end()) return;
+    const auto published = json::get_int(difference, "published");
+    if (!published) {
+      items->erase(item);
+      return;
+    }
+    item->published = WallTime(Duration(*published));
+    // A shelf on which the post can be: an owner of another part would never be asked for it.
+    const std::int64_t slot = json::get_int(difference, "slot").value_or(0);
+    const auto possible =
+        redundancy::slots_of_post(uri, sets_.copies(), sets_.at_rest(), redundancy::kRelaysMax);
+    if (std::ranges::find(possible, slot) != possible.end()) item->slot = static_cast<unsigned>(slot);
+  });
+}
+
+void Receipts::note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
+                    const std::vector<relay::Refusal>& refusals, const std::string& answer) {
+  Items items = taken(events, refusals);
+  if (items.empty()) return;
+  const Result<json::object> body = json::parse_object(answer);
+  const json::object* object = body ? json::get_object(*body, "receipt") : nullptr;
+  if (object == nullptr) {
+    ++counters_.absent;
+    return;
+  }
+  correct(&items, *object);
+  Result<storage::Receipt> receipt = storage::receipt_from_json(*object);
+  const bool fits = receipt && receipt->ring == ring && receipt->network == notary_.network() &&
+                    receipt->actor == origin + "/actor" && receipt->size == items.size() &&
+                    receipt->root == crypto::tree_root(leaves_of(items));
+  if (!fits) {
+    ++counters_.bad;
+    log_.warn("bad_receipt", {{"owner", origin}, {"because", "it is not about what was sent"}});
+    return;
+  }
+  if (checking_ >= kCheckingMax) return;
+  ++checking_;
+  tasks_.spawn("receipt", keep(origin, KeptReceipt{0, std::move(*receipt), {}, std::move(items)}));
+}
+
+Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
+  const std::string key_id = fediverse::key_id_of(kept.receipt.actor);
+  bool genuine = false;
+  for (const bool refresh : {false, true}) {
+    const Result<federation::KeyOwner> owner = co_await actors_.owner_of_key(key_id, refresh);
+    if (!owner || owner->actor.id != kept.receipt.actor) continue;
+    kept.key = owner->key.pem();
+    genuine =
+        co_await workers_.run([key = owner->key, text = kept.receipt.signed_text(),
+                               signature = kept.receipt.signature] { return key.verify(text, signature); });
+    if (genuine) break;
+  }
+  --checking_;
+  if (!genuine) {
+    ++counters_.bad;
+    log_.warn("bad_receipt", {{"owner", origin}, {"because", "it is not signed with the owner's key"}});
+    co_return;
+  }
+  const WallTime now = clock_.wall_now();
+  const ReceiptStore::Limits limits{now - options_.kept, options_.octets};
+  const Result<void> saved = co_await store_.keep(std::move(kept), now, limits);
+  if (saved) ++counters_.kept;
+}
+
+Task<Result<std::vector<Receipts::Held>>> Receipts::held(std::string tag) {
+  std::vector<Held> found;
+  for (std::uint64_t after = 0; found.size() < kHeldMax;) {
+    CO_TRY(const std::vector<KeptReceipt> page, co_await store_.receipts(tag, after, kBatchesPerPage));
+    if (page.empty()) break;
+    after = page.back().id;
+    for (const KeptReceipt& kept : page) {
+      const crypto::HashTree tree(kept.leaves());
+      for (std::size_t i = 0; i < kept.items.size(); ++i) {
+        if (kept.items[i].tag != tag) continue;
+        found.push_back(
+            {{kept.receipt, kept.items[i], i, tree.path(i)}, kept.key, origin_of(notary_.actor())});
+      }
+    }
+  }
+  co_return found;
+}
+
+// --- shown to others -----------------------------------------------------------------------------------
+
+Task<HttpResponse> Receipts::answer(HttpRequest request) {
+  const std::size_t mark = request.target.find('?');
+  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+  if (!tag) co_return error_response(tag.error());
+  std::uint64_t after = 0;
+  const std::string place = query_value(query, "after");
+  std::from_chars(place.data(), place.data() + place.size(), after);
+  const auto page = co_await store_.receipts(tag->canonical(), after, kBatchesPerPage);
+  if (!page) co_return error_response(page.error());
+  json::array receipts;
+  std::size_t octets = 0;
+  bool more = page->size() == kBatchesPerPage;
+  for (const KeptReceipt& kept : *page) {
+    if (octets > kPageOctets) {
+      more = true;
+      break;
+    }
+    after = kept.id;
+    // What a relay took may be of authors who do not wish to be found.
+    if (kept.receipt.ring != Ring::kStorage) continue;
+    json::array items;
+    json::array leaves;
+    for (const crypto::Hash256& leaf : kept.leaves()) leaves.push_back(storage::to_json(leaf));
+    for (std::size_t i = 0; i < kept.items.size(); ++i) {
+      if (kept.items[i].tag != tag->canonical()) continue;
+      json::object item = storage::to_json(kept.items[i]);
+      item["index"] = i;
+      octets += 250 + kept.items[i].uri.size();
+      items.push_back(std::move(item));
+    }
+    octets += 1000 + leaves.size() * 70;
+    json::object receipt = storage::to_json(kept.receipt);
+    receipt["key"] = kept.key;
+    receipt["leaves"] = std::move(leaves);
+    receipt["items"] = std::move(items);
+    receipts.push_back(std::move(receipt));
+  }
+  json::object body = {{"receipts", std::move(receipts)}};
+  if (more) body["after"] = after;
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(body);
+  co_return response;
+}
+
+namespace {
+
+// The items of one batch of such an answer that are what was signed.
+void read_batch(const json::object& object, const std::string& tag, const std::string& holder,
+                std::vector<Receipts::Held>* found) {
+  const Result<storage::Receipt> batch = storage::receipt_from_json(object);
+  const std::string pem = json::get_string(object, "key").value_or("");
+  const auto key = crypto::PublicKey::from_pem(pem);
+  const auto leaves = storage::hashes_from_json(json::find(object, "leaves"), kItemsMax);
+  if (!batch || !key || !leaves || leaves->size() != batch->size) return;
+  const crypto::HashTree tree(*leaves);
+  if (tree.root() != batch->root || !key->verify(batch->signed_text(), batch->signature)) return;
+  json::for_each(json::find(object, "items"), [&](const json::value& element) {
+    if (!element.is_object() || found->size() >= kHeldMax) return;
+    const Result<storage::TakenItem> item = storage::item_from_json(element.get_object());
+    const std::int64_t index = json::get_int(element.get_object(), "index").value_or(-1);
+    const bool there = item && item->tag == tag && index >= 0 &&
+                       static_cast<std::size_t>(index) < leaves->size() &&
+                       (*leaves)[static_cast<std::size_t>(index)] == item->leaf();
+    if (!there) return;
+    const auto place = static_cast<std::size_t>(index);
+    found->push_back({{*batch, *item, place, tree.path(place)}, pem, holder});
+  });
+}
+
+}  // namespace
+
+std::vector<Receipts::Held> Receipts::read(const json::object& body, const std::string& tag,
+                                           const std::string& holder, std::uint64_t* after) {
+  std::vector<Held> found;
+  json::for_each(json::find(body, "receipts"), [&](const json::value& element) {
+    if (element.is_object()) read_batch(element.get_object(), tag, holder, &found);
+  });
+  const std::int64_t next = json::get_int(body, "after").value_or(0);
+  *after = next > 0 && static_cast<std::uint64_t>(next) > *after ? static_cast<std::uint64_t>(next) : 0;
+  return found;
+}
+
+}  // namespace tagring::audit

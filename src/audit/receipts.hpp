@@ -1,0 +1,84 @@
+// Receipts (docs/audit.md): as an owner this node signs what it takes; as a sender it checks and keeps what
+// owners sign, and shows it to who audits a hashtag. Nothing that is acknowledged depends on them.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "audit/notary.hpp"
+#include "audit/receipt_store.hpp"
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "federation/remote_keys.hpp"
+#include "relay/owner_queue.hpp"
+#include "storage/history.hpp"
+#include "storage/storage_redundancy.hpp"
+
+namespace tagring::audit {
+
+class Receipts {
+ public:
+  struct Options {
+    Duration kept = std::chrono::days(90);
+    std::uint64_t octets = std::uint64_t{256} << 20U;
+  };
+  Receipts(Options options, ReceiptStore& store, storage::HistoryStore& history,
+           const storage::StorageRedundancy& sets, Notary& notary, federation::RemoteKeys& actors,
+           const Runtime& runtime);
+  [[nodiscard]] Task<void> stop();
+
+  static constexpr std::string_view kPath = "/tagring/v1/receipts";
+
+  // As an owner, for the answer to a batch, of which `refusals` were not taken: the receipt for the others,
+  // which are on disk. Empty if there are none.
+  [[nodiscard]] Task<json::object> issue(Ring ring, std::vector<relay::TagEvent> events,
+                                         std::vector<relay::Refusal> refusals);
+  // As a sender: the answer of an owner to a batch. Keeps its receipt in the background.
+  void note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
+            const std::vector<relay::Refusal>& refusals, const std::string& answer);
+  // Answers GET kPath?tag=…[&after=…]: what storage owners have signed to this node.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+  // An item of a receipt, and whom it was shown by.
+  struct Held {
+    storage::ItemReceipt receipt;
+    std::string key;     // PEM: what it was checked with
+    std::string holder;  // origin
+  };
+  // Those of the tag that this node keeps, of both rings.
+  [[nodiscard]] Task<Result<std::vector<Held>>> held(std::string tag);
+  // What such an answer of another node holds that is genuine; `after` is where to go on, 0: at its end.
+  [[nodiscard]] static std::vector<Held> read(const json::object& body, const std::string& tag,
+                                              const std::string& holder, std::uint64_t* after);
+
+  struct Counters {
+    std::uint64_t issued = 0;
+    std::uint64_t kept = 0;
+    std::uint64_t absent = 0;  // owners that gave none
+    std::uint64_t bad = 0;     // not what was sent, or not signed by the owner
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  using Items = std::vector<storage::TakenItem>;
+  Task<void> keep(std::string origin, KeptReceipt receipt);
+  Task<Result<Items>> as_kept(Items items, json::array* differs);
+  void correct(Items* items, const json::object& answer) const;
+  [[nodiscard]] std::vector<unsigned> slots_of(const storage::TakenItem& item) const;
+
+  Options options_;
+  ReceiptStore& store_;
+  storage::HistoryStore& history_;
+  const storage::StorageRedundancy& sets_;
+  Notary& notary_;
+  federation::RemoteKeys& actors_;
+  const Clock& clock_;
+  Workers& workers_;
+  Log& log_;
+  Counters counters_;
+  std::size_t checking_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::audit

@@ -1,0 +1,209 @@
+#include "audit/signed_tree_heads.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ranges>
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::audit {
+namespace {
+
+constexpr std::size_t kPage = 1'000;
+constexpr std::size_t kCachedMax = 200'000;  // leaves of all hours that are remembered
+constexpr std::size_t kAnsweringMax = 8;     // at a time: each may read an hour, and signs
+
+storage::PostState state_of(const storage::HistoryEntry& entry) {
+  if (entry.taken_down) return storage::PostState::kTakenDown;
+  return entry.removed ? storage::PostState::kRemoved : storage::PostState::kLive;
+}
+
+struct Counted {
+  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  std::size_t& count_;
+};
+
+}  // namespace
+
+Task<HttpResponse> SignedTreeHeads::answer(HttpRequest request) {
+  const std::size_t mark = request.target.find('?');
+  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  const std::string hour_text = query_value(query, "hour");
+  std::int64_t hour = 0;
+  const auto [end, error] = std::from_chars(hour_text.data(), hour_text.data() + hour_text.size(), hour);
+  constexpr std::int64_t kHourMax = std::int64_t{1} << 32U;
+  if (error != std::errc() || end != hour_text.data() + hour_text.size() || hour < 0 || hour > kHourMax)
+    co_return error_response({ErrorCode::kInvalid, "'hour' must be a number of hours since 1970"});
+  std::vector<crypto::Hash256> ids;
+  const std::string list = query_value(query, "id");
+  for (const auto part : std::views::split(list, ',')) {
+    const auto id = storage::hash_from(std::string_view(part));
+    if (!id || ids.size() == kIdsMax)
+      co_return error_response(
+          {ErrorCode::kInvalid, "'id' must be up to 16 hashes of URIs, with commas between"});
+    ids.push_back(*id);
+  }
+  Result<redundancy::Partition> shelf = sets_.shelf_of(query);
+  if (shelf && !sets_.is_in_reach(*shelf))
+    shelf = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
+  if (!shelf) {
+    const std::string tag = query_value(query, "tag");
+    co_return co_await refuse(shelf.error(), tag, std::move(ids));
+  }
+  if (answering_ >= kAnsweringMax) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
+  const Counted counted(answering_);
+  Result<json::object> proven = co_await prove(*shelf, hour, std::move(ids));
+  if (!proven) co_return error_response(proven.error());
+  for (auto& [name, value] : sets_.news({shelf->tag})) (*proven)[name] = std::move(value);
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*proven);
+  co_return response;
+}
+
+// What was taken down was handed to nobody, so the reasons are given by who is no owner any more as well.
+Task<HttpResponse> SignedTreeHeads::refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids) {
+  HttpResponse response = error_response(error);
+  const Result<Tag> parsed = Tag::parse(tag);
+  Result<json::object> body = json::parse_object(response.body);
+  if (!parsed || !body) co_return response;
+  json::array notices;
+  for (const crypto::Hash256& id : ids) {
+    const auto notice = co_await history_.take_down_of(parsed->canonical(), id);
+    if (notice && *notice) notices.push_back(storage::to_json(**notice));
+  }
+  if (!notices.empty()) (*body)["taken_down"] = std::move(notices);
+  response.body = json::serialize(*body);
+  co_return response;
+}
+
+Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition shelf, std::int64_t hour,
+                                                  std::vector<crypto::Hash256> ids) {
+  const WallTime at = notary_.now();
+  CO_TRY(const BucketPtr bucket, co_await this->bucket(shelf, hour));
+  storage::Head head{notary_.network(),     notary_.actor(),     shelf.tag, hour,       bucket->kept_from, at,
+                     bucket->leaves.size(), bucket->tree.root(), {},        shelf.slot, bucket->begun};
+  head.signature = co_await notary_.sign(head.signed_text());
+  const std::vector<storage::HeadProof> found = co_await workers_.run([bucket, ids] {
+    std::vector<storage::HeadProof> proofs;
+    for (const crypto::Hash256& id : ids) proofs.push_back(storage::prove(bucket->leaves, bucket->tree, id));
+    return proofs;
+  });
+  json::array proofs;
+  json::array notices;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    proofs.push_back(storage::to_json(found[i]));
+    if (!found[i].here || found[i].here->state != storage::PostState::kTakenDown) continue;
+    CO_TRY(const auto notice, co_await history_.take_down_of(shelf.tag, ids[i]));
+    if (notice) notices.push_back(storage::to_json(*notice));
+  }
+  json::object result = {{"head", storage::to_json(head)}, {"proofs", std::move(proofs)}};
+  if (!notices.empty()) result["taken_down"] = std::move(notices);
+  co_return result;
+}
+
+// As it is now. An hour that has not changed since it was asked for is not read again.
+Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Partition shelf,
+                                                                 std::int64_t hour) {
+  CO_TRY(const Tag tag, Tag::parse(shelf.tag));
+  const storage::HourPlace place{redundancy::partition_key(tag.key(), shelf.slot), hour};
+  std::vector<storage::HourRange> range{{place, place}};
+  CO_TRY(const std::vector<storage::HourDigest> now, co_await history_.digests(std::move(range), hour));
+  CO_TRY(const storage::HistoryStore::Bucket first,
+         co_await history_.bucket(shelf.name(), hour, std::nullopt, 1));
+  const std::pair name(shelf.name(), hour);
+  const auto known = buckets_.find(name);
+  if (known != buckets_.end() && known->second->digest == now.front() &&
+      known->second->kept_from == first.kept_from && known->second->begun == first.begun)
+    co_return known->second;
+  CO_TRY(BucketPtr fresh, co_await read(shelf, hour, now.front()));
+  if (cached_ + fresh->leaves.size() + 1 > kCachedMax) {
+    buckets_.clear();
+    cached_ = 0;
+  }
+  BucketPtr& slot = buckets_[name];
+  if (slot) cached_ -= slot->leaves.size() + 1;
+  cached_ += fresh->leaves.size() + 1;
+  slot = fresh;
+  co_return fresh;
+}
+
+Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Partition shelf, std::int64_t hour,
+                                                               storage::HourDigest digest) {
+  auto bucket = std::make_shared<Bucket>();
+  bucket->digest = digest;
+  std::optional<storage::HistoryCursor> after;
+  for (;;) {
+    CO_TRY(const storage::HistoryStore::Bucket page,
+           co_await history_.bucket(shelf.name(), hour, after, kPage));
+    // That of the last page: what was let go meanwhile is older than that.
+    bucket->kept_from = page.kept_from;
+    bucket->begun = page.begun;
+    for (const storage::HistoryEntry& entry : page.entries)
+      bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
+    if (page.entries.size() < kPage) break;
+    after = storage::HistoryCursor::of(page.entries.back());
+  }
+  co_return co_await workers_.run([bucket] {
+    std::ranges::sort(bucket->leaves);
+    bucket->tree = crypto::HashTree(storage::leaf_hashes(bucket->leaves));
+    return BucketPtr(bucket);
+  });
+}
+
+Task<Result<storage::TakeDown>> SignedTreeHeads::take_down(Tag tag, std::string uri, std::string reason) {
+  if (reason.empty() || reason.size() > storage::TakeDown::kReasonMax || reason.contains('\n'))
+    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 octets");
+  const WallTime at = notary_.now();
+  storage::TakeDown notice{
+      notary_.network(), notary_.actor(), tag.canonical(), std::move(uri), std::move(reason), at, {}};
+  notice.signature = co_await notary_.sign(notice.signed_text());
+  CO_TRY_VOID(co_await history_.take_down(notice));
+  forget_heads();
+  taken_down_.emplace(notice.tag, notice.uri);
+  std::vector<std::pair<std::string, std::string>> places;
+  for (const unsigned slot : redundancy::slots_of_set(sets_.copies(), sets_.of(notice.tag).reach))
+    places.emplace_back(redundancy::Partition{notice.tag, slot}.name(), notice.uri);
+  CO_TRY(auto found, co_await history_.find(std::move(places)));
+  for (auto& entry : found) {
+    if (!entry) continue;
+    entry->tag = notice.tag;
+    on_taken_down_(*entry);
+    break;
+  }
+  co_return notice;
+}
+
+// Digests do not tell what is taken down from what is not.
+void SignedTreeHeads::forget_heads() {
+  buckets_.clear();
+  cached_ = 0;
+}
+
+Task<Result<void>> SignedTreeHeads::undo_take_down(Tag tag, std::string uri) {
+  CO_TRY_VOID(co_await history_.undo_take_down(tag.canonical(), uri));
+  forget_heads();
+  taken_down_.erase({tag.canonical(), uri});
+  co_return Result<void>();
+}
+
+Task<Result<void>> SignedTreeHeads::load() {
+  CO_TRY(const std::vector<storage::TakeDown> notices, co_await history_.take_downs());
+  for (const storage::TakeDown& notice : notices) taken_down_.emplace(notice.tag, notice.uri);
+  co_return Result<void>();
+}
+
+Task<Result<json::object>> SignedTreeHeads::take_downs() {
+  CO_TRY(const std::vector<storage::TakeDown> notices, co_await history_.take_downs());
+  json::array list;
+  for (const storage::TakeDown& notice : notices | std::views::take(kListMax))
+    list.push_back(storage::to_json(notice));
+  co_return json::object{{"takedowns", std::move(list)}};
+}
+
+}  // namespace tagring::audit

@@ -1,0 +1,78 @@
+// What this node, as a storage owner, says of the history of a hashtag in an hour, signed: a head, and where
+// in it posts stand or do not (docs/audit.md). And what its administrator takes down, which shows there with
+// the reason.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "audit/notary.hpp"
+#include "storage/history.hpp"
+#include "storage/storage_redundancy.hpp"
+
+namespace tagring::audit {
+
+class SignedTreeHeads {
+ public:
+  // `on_taken_down` is called for each post that the administrator has just taken down.
+  SignedTreeHeads(storage::HistoryStore& history, const storage::StorageRedundancy& sets, Notary& notary,
+                  Workers& workers, std::function<void(const storage::HistoryEntry&)> on_taken_down)
+      : history_(history),
+        sets_(sets),
+        notary_(notary),
+        workers_(workers),
+        on_taken_down_(std::move(on_taken_down)) {}
+
+  static constexpr std::string_view kPath = "/tagring/v1/history/proof";
+  static constexpr std::size_t kIdsMax = 16;
+
+  // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (redundancy/partition.hpp), a proof for
+  // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it,
+  // with these notices.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // Shows the post under that hashtag to nobody any more, whoever else has it; auditors find the reason here.
+  [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
+  // Shows it again. The heads from then on say that it is there: nothing more needs to be signed.
+  [[nodiscard]] Task<Result<void>> undo_take_down(Tag tag, std::string uri);
+  // What was taken down, once at the start.
+  [[nodiscard]] Task<Result<void>> load();
+  [[nodiscard]] bool is_taken_down(const std::string& tag, const std::string& uri) const {
+    return taken_down_.contains({tag, uri});
+  }
+  // The latest first, at most kListMax: {"takedowns": [docs/audit.md]}.
+  static constexpr std::size_t kListMax = 500;
+  [[nodiscard]] Task<Result<json::object>> take_downs();
+
+ private:
+  struct Bucket {
+    storage::HourDigest digest;  // of the time when it was read
+    WallTime kept_from;
+    WallTime begun;
+    std::vector<storage::HeadLeaf> leaves;
+    crypto::HashTree tree{{}};  // of their hashes
+  };
+  using BucketPtr = std::shared_ptr<const Bucket>;
+  Task<Result<BucketPtr>> bucket(redundancy::Partition shelf, std::int64_t hour);
+  Task<Result<BucketPtr>> read(redundancy::Partition shelf, std::int64_t hour, storage::HourDigest digest);
+  Task<Result<json::object>> prove(redundancy::Partition shelf, std::int64_t hour,
+                                   std::vector<crypto::Hash256> ids);
+
+  void forget_heads();
+  Task<HttpResponse> refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids);
+
+  storage::HistoryStore& history_;
+  const storage::StorageRedundancy& sets_;
+  Notary& notary_;
+  Workers& workers_;
+  std::function<void(const storage::HistoryEntry&)> on_taken_down_;
+  std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by shelf and hour
+  std::size_t cached_ = 0;                                             // leaves
+  std::size_t answering_ = 0;
+  std::set<std::pair<std::string, std::string>> taken_down_;  // tag and URI
+};
+
+}  // namespace tagring::audit

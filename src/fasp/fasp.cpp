@@ -1,0 +1,102 @@
+#include "fasp/fasp.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/http_error.hpp"
+#include "federation/authenticator.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::fasp {
+namespace {
+
+constexpr std::string_view kCapabilities = "/capabilities/";
+constexpr std::string_view kActivation = "/activation";
+
+HttpResponse no_content() {
+  HttpResponse response;
+  response.status = 204;
+  return response;
+}
+
+HttpResponse not_found() { return error_response({ErrorCode::kNotFound, "nothing is there"}); }
+
+}  // namespace
+
+Fasp::Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing,
+           FaspHashtags& hashtags, const federation::Blocks& blocks, Log& log)
+    : provider_(std::move(provider)),
+      servers_(servers),
+      sharing_(sharing),
+      hashtags_(hashtags),
+      blocks_(blocks),
+      log_(log) {}
+
+Task<HttpResponse> Fasp::answer(HttpRequest request) {
+  const Result<std::string> host = co_await servers_.authenticate(request);
+  // Whom it is from is not known, so there is no key to sign this with.
+  if (!host) co_return federation::not_authentic(host.error());
+  HttpResponse response;
+  if (const federation::Block* block = blocks_.of_host(*host); block != nullptr) {
+    response = error_response({ErrorCode::kDenied, *host + " is blocked here"});
+  } else {
+    response = co_await dispatch(*host, std::move(request));
+  }
+  servers_.sign(*host, response);
+  co_return response;
+}
+
+Task<HttpResponse> Fasp::dispatch(std::string host, HttpRequest request) {
+  std::string path = request.target.substr(0, request.target.find('?'));
+  path.erase(0, FaspServers::kPrefix.size());
+  if (request.method == "GET" && path == "/provider_info") {
+    HttpResponse response;
+    response.headers.add("Content-Type", "application/json");
+    response.body = json::serialize(fediverse::make_fasp_provider_info(provider_));
+    co_return response;
+  }
+  if (request.method == "POST" && path == "/data_sharing/v0/announcements")
+    co_return co_await sharing_.announced(std::move(host), std::move(request.body));
+  if (path.starts_with(FaspHashtags::kPrefix)) {
+    const std::string rest =
+        request.target.substr(FaspServers::kPrefix.size() + FaspHashtags::kPrefix.size());
+    co_return co_await hashtags_.answer(std::move(host), std::move(request.method), rest);
+  }
+  const bool changes = request.method == "POST" || request.method == "DELETE";
+  if (changes && path.starts_with(kCapabilities) && path.ends_with(kActivation) &&
+      path.size() > kCapabilities.size() + kActivation.size()) {
+    std::string what =
+        path.substr(kCapabilities.size(), path.size() - kCapabilities.size() - kActivation.size());
+    co_return co_await activate(std::move(host), std::move(what), request.method == "POST");
+  }
+  co_return not_found();
+}
+
+// `what` is "<identifier>/<version>".
+Task<HttpResponse> Fasp::activate(std::string host, std::string what, bool on) {
+  const auto known = std::ranges::find_if(provider_.capabilities, [&](const fediverse::FaspCapability& c) {
+    // Mastodon gives only what stands before the dot.
+    return what == c.id + "/" + c.version || what == c.id + "/" + c.version.substr(0, c.version.find('.'));
+  });
+  if (known == provider_.capabilities.end()) co_return not_found();
+  const std::string id = known->id;
+  std::function<void(FaspServer&)> change = [id, on](FaspServer& server) {
+    if (id == "hashtag_subscription") server.hashtags = on;
+    if (id != "data_sharing") return;
+    server.shares = on;
+    // Whatever it had before has ended with the capability.
+    server.content_subscription.clear();
+    server.account_subscription.clear();
+  };
+  if (id == "hashtag_subscription" && !on) {
+    const Result<void> forgotten = co_await hashtags_.forget(host);
+    if (!forgotten) co_return error_response(forgotten.error());
+  }
+  const Result<void> done = co_await servers_.change(host, std::move(change));
+  if (!done) co_return error_response(done.error());
+  log_.info("fasp_activation", {{"server", host}, {"capability", id}, {"on", on ? "yes" : "no"}});
+  sharing_.activated(host);
+  co_return no_content();
+}
+
+}  // namespace tagring::fasp

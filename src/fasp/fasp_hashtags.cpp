@@ -1,0 +1,174 @@
+#include "fasp/fasp_hashtags.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/bytes.hpp"
+#include "base/http_error.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::fasp {
+namespace {
+
+constexpr std::string_view kAnnouncements = "/hashtag_subscription/v0/announcements";
+constexpr std::string_view kHashtags = "hashtags";
+constexpr std::string_view kHistory = "/history";
+constexpr std::size_t kPage = 40;
+constexpr Duration kMinute = std::chrono::minutes(1);
+
+HttpResponse with_json(const json::object& object) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(object);
+  return response;
+}
+
+HttpResponse no_content() {
+  HttpResponse response;
+  response.status = 204;
+  return response;
+}
+
+HttpResponse denied(std::string why) { return error_response({ErrorCode::kDenied, std::move(why)}); }
+
+std::size_t limit_in(const std::string& query) {
+  const std::string text = query_value(query, "limit");
+  std::size_t limit = kPage;
+  std::from_chars(text.data(), text.data() + text.size(), limit);
+  return std::clamp<std::size_t>(limit, 1, storage::HistoryService::kLimitMax);
+}
+
+}  // namespace
+
+void FaspHashtags::note(const relay::Follower& follower) {
+  if (follower.via == relay::Via::kFasp) tags_[follower.actor].insert(follower.tag);
+}
+
+std::vector<std::string> FaspHashtags::hashtags(const std::string& host) const {
+  std::vector<std::string> found;
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr) return found;
+  const auto tags = tags_.find(server->base_url);
+  if (tags == tags_.end()) return found;
+  // Whoever does not take announcements is unsubscribed by the announcer.
+  std::ranges::copy_if(tags->second, std::back_inserter(found), [&](const std::string& tag) {
+    return followers_.all().follows(tag, server->base_url);
+  });
+  return found;
+}
+
+Task<HttpResponse> FaspHashtags::answer(std::string host, std::string method, std::string path) {
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->hashtags) co_return denied("hashtag_subscription is not activated");
+  if (instances_.is_denied(host)) co_return denied("this node's administrator has decided against " + host);
+  const std::size_t mark = std::min(path.find('?'), path.size());
+  const std::string query = path.substr(std::min(mark + 1, path.size()));
+  path.resize(mark);
+  if (path == kHashtags && method == "GET") {
+    const std::vector<std::string> tags = hashtags(host);
+    co_return with_json({{"hashtags", json::array(tags.begin(), tags.end())}});
+  }
+  if (!path.starts_with(std::string(kHashtags) + "/"))
+    co_return error_response({ErrorCode::kNotFound, "nothing is there"});
+  path.erase(0, kHashtags.size() + 1);
+  const bool reads = method == "GET" && path.ends_with(kHistory);
+  if (reads) path.resize(path.size() - kHistory.size());
+  const std::optional<std::string> name = percent_decode(path);
+  Result<Tag> tag = Tag::parse(name.value_or(""));
+  if (!tag) {
+    HttpResponse response = error_response(tag.error());
+    response.status = 422;
+    co_return response;
+  }
+  if (reads) co_return co_await read(std::move(host), std::move(*tag), query);
+  if (method == "PUT") co_return co_await subscribe(std::move(host), std::move(*tag));
+  if (method == "DELETE") co_return co_await unsubscribe(std::move(host), std::move(*tag));
+  co_return error_response({ErrorCode::kNotFound, "nothing is there"});
+}
+
+Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
+  const Result<void> offered = blocks_.check_tag(tag.canonical());
+  if (!offered) co_return error_response(offered.error());
+  const std::vector<std::string> before = hashtags(host);
+  if (std::ranges::find(before, tag.canonical()) != before.end()) co_return no_content();
+  if (before.size() >= tags_max_) co_return denied("no more hashtags are served to one server");
+  const std::string base = servers_.find(host)->base_url;
+  tags_[base] = {before.begin(), before.end()};
+  tags_[base].insert(tag.canonical());
+  std::vector<relay::Follower> followers = {
+      {tag.canonical(), base, base + std::string(kAnnouncements), "", relay::Via::kFasp, 0}};
+  const Result<void> done = co_await followers_.follow(std::move(followers));
+  co_return done ? no_content() : error_response(done.error());
+}
+
+Task<HttpResponse> FaspHashtags::unsubscribe(std::string host, Tag tag) {
+  const std::string base = servers_.find(host)->base_url;
+  tags_[base].erase(tag.canonical());
+  std::vector<std::pair<std::string, std::string>> pairs = {{tag.canonical(), base}};
+  const Result<void> done = co_await followers_.unfollow(std::move(pairs));
+  co_return done ? no_content() : error_response(done.error());
+}
+
+Task<Result<void>> FaspHashtags::forget(std::string host) {
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr) co_return Result<void>();
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (std::string& tag : hashtags(host)) pairs.emplace_back(std::move(tag), server->base_url);
+  tags_.erase(server->base_url);
+  histories_.erase(host);
+  if (pairs.empty()) co_return Result<void>();
+  co_return co_await followers_.unfollow(std::move(pairs));
+}
+
+// --- what was there before ---------------------------------------------------------------------------------
+
+bool FaspHashtags::may_read(const std::string& host) {
+  std::deque<Instant>& asked = histories_[host];
+  while (!asked.empty() && clock_.now() - asked.front() >= kMinute) asked.pop_front();
+  if (asked.size() >= kHistoriesAMinute) return false;
+  asked.push_back(clock_.now());
+  return true;
+}
+
+Task<HttpResponse> FaspHashtags::read(std::string host, Tag tag, std::string query) {
+  const std::vector<std::string> subscribed = hashtags(host);
+  if (std::ranges::find(subscribed, tag.canonical()) == subscribed.end())
+    co_return error_response({ErrorCode::kNotFound, "this server is not subscribed to the hashtag"});
+  if (!may_read(host)) {
+    HttpResponse response = error_response({ErrorCode::kBusy, "too many histories in one minute"});
+    response.status = 429;
+    response.headers.add("Retry-After", "60");
+    co_return response;
+  }
+  std::optional<storage::HistoryCursor> cursor;
+  if (const std::string text = query_value(query, "before"); !text.empty()) {
+    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(text);
+    if (!parsed) co_return error_response(parsed.error());
+    cursor = std::move(*parsed);
+  }
+  const Result<storage::HistoryPage> page = co_await history_.query(tag, std::move(cursor), limit_in(query));
+  if (!page) co_return error_response(page.error());
+  json::array objects;
+  for (const storage::HistoryEntry& entry : page->entries) {
+    if (!blocks_.may_go(host_of(entry.uri), host)) continue;
+    objects.push_back(json::object{{"uri", entry.uri}, {"published", to_rfc3339(entry.published)}});
+  }
+  json::object answer = {{"hashtag", tag.canonical()}, {"objects", std::move(objects)}};
+  if (page->more && page->next) answer["next"] = page->next->text();
+  co_return with_json(answer);
+}
+
+// --- announcements -----------------------------------------------------------------------------------------
+
+Task<Result<HttpResponse>> FaspHashtags::deliver(std::string inbox, std::string body) {
+  const std::string host = host_of(inbox);
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->hashtags || server->base_url + std::string(kAnnouncements) != inbox) {
+    HttpResponse gone;
+    gone.status = 410;
+    co_return gone;
+  }
+  co_return co_await servers_.call(host, "POST", std::string(kAnnouncements), std::move(body));
+}
+
+}  // namespace tagring::fasp

@@ -1,0 +1,68 @@
+// hashtag_subscription (docs/fasp.md): a server that uses this node as a FASP names hashtags, and is told the
+// URIs of posts that come under them, and of those that leave. It can also ask what was there before.
+//
+// A server stands among the followers of a hashtag, so that what is owed to it survives restarts and waits
+// for it, as it does for everybody else (relay/announcer.hpp). Nothing is announced but posts of authors who
+// say `indexable`.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fasp/fasp_servers.hpp"
+#include "instances/instances.hpp"
+#include "relay/hashtag_followers.hpp"
+#include "storage/history_service.hpp"
+
+namespace tagring::fasp {
+
+class FaspHashtags {
+ public:
+  static constexpr std::string_view kPrefix = "/hashtag_subscription/v0/";
+  static constexpr std::size_t kHistoriesAMinute = 60;  // of one server
+
+  FaspHashtags(std::size_t tags_max, FaspServers& servers, relay::HashtagFollowers& followers,
+               storage::HistoryService& history, const instances::Instances& instances,
+               const federation::Blocks& blocks, const Clock& clock)
+      : tags_max_(tags_max),
+        servers_(servers),
+        followers_(followers),
+        history_(history),
+        instances_(instances),
+        blocks_(blocks),
+        clock_(clock) {}
+
+  // Shown every follower at start.
+  void note(const relay::Follower& follower);
+
+  // Answers a request of that server; `path` is what stands behind kPrefix, with its query.
+  [[nodiscard]] Task<HttpResponse> answer(std::string host, std::string method, std::string path);
+  // The capability was switched off, or the server is removed: forgets its hashtags.
+  [[nodiscard]] Task<Result<void>> forget(std::string host);
+  // Sends an announcement (fediverse::make_fasp_hashtag_announcement). 410 if the server does not use the
+  // capability any more.
+  [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body);
+  // What a server is subscribed to.
+  [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
+
+ private:
+  Task<HttpResponse> subscribe(std::string host, Tag tag);
+  Task<HttpResponse> unsubscribe(std::string host, Tag tag);
+  Task<HttpResponse> read(std::string host, Tag tag, std::string query);
+  [[nodiscard]] bool may_read(const std::string& host);
+
+  std::size_t tags_max_;
+  FaspServers& servers_;
+  relay::HashtagFollowers& followers_;
+  storage::HistoryService& history_;
+  const instances::Instances& instances_;
+  const federation::Blocks& blocks_;
+  const Clock& clock_;
+  std::map<std::string, std::set<std::string>> tags_;     // by the server's base URL; some may be gone since
+  std::map<std::string, std::deque<Instant>> histories_;  // asked for in the last minute, by host
+};
+
+}  // namespace tagring::fasp

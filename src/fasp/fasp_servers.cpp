@@ -1,0 +1,241 @@
+#include "fasp/fasp_servers.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/assert.hpp"
+#include "base/bytes.hpp"
+#include "crypto/hash.hpp"
+#include "federation/authenticator.hpp"
+#include "signatures/fasp_signature.hpp"
+
+namespace tagring::fasp {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds(20);
+constexpr std::size_t kAnswerMax = 64 * 1024;
+constexpr std::size_t kIdOctets = 16;
+constexpr std::string_view kMastodonPath = "/api/fasp";
+
+// Keys that were checked when they were stored.
+crypto::PrivateKey own_key(const FaspServer& server) {
+  Result<crypto::PrivateKey> key = crypto::PrivateKey::from_pem(server.own_key);
+  TR_ASSERT(key);
+  return *std::move(key);
+}
+
+crypto::PublicKey key_of(const FaspServer& server) {
+  Result<crypto::PublicKey> key = crypto::PublicKey::from_ed25519(server.server_key);
+  TR_ASSERT(key);
+  return *std::move(key);
+}
+
+std::string without_slash(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+bool is_host(const std::string& text) {
+  return !text.empty() && text.find_first_of("/:?#@") == std::string::npos &&
+         host_of("https://" + text + "/") == text;
+}
+
+}  // namespace
+
+FaspServers::FaspServers(signatures::SignaturePolicy policy, FaspStore& store,
+                         const federation::Blocks& blocks, const federation::Identity& identity,
+                         HttpClient& http, const Runtime& runtime)
+    : policy_(std::move(policy)),
+      store_(store),
+      blocks_(blocks),
+      identity_(identity),
+      http_(http),
+      clock_(runtime.clock),
+      started_(runtime.clock.now()),
+      workers_(runtime.workers),
+      replays_(kAgeMax) {
+  policy_.age_max = kAgeMax;
+}
+
+Task<Result<void>> FaspServers::load() {
+  CO_TRY(std::vector<FaspServer> servers, co_await store_.servers());
+  for (FaspServer& server : servers) {
+    if (!crypto::PrivateKey::from_pem(server.own_key) || !crypto::PublicKey::from_ed25519(server.server_key))
+      co_return fail(ErrorCode::kCorrupt, "the keys exchanged with " + server.host + " are damaged");
+    std::string host = server.host;
+    servers_.emplace(std::move(host), std::move(server));
+  }
+  co_return Result<void>();
+}
+
+const FaspServer* FaspServers::find(const std::string& host) const {
+  const auto found = servers_.find(host);
+  return found == servers_.end() ? nullptr : &found->second;
+}
+
+std::string FaspServers::fingerprint(const FaspServer& server) {
+  const crypto::Hash256 hash = crypto::sha256(own_key(server).public_key().ed25519());
+  return to_base64(std::string_view(reinterpret_cast<const char*>(hash.data()), hash.size()));
+}
+
+// --- registration ------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> FaspServers::get_json(std::string url) {
+  CO_TRY(Url parsed, Url::parse(url));
+  HttpCall call("GET", std::move(parsed), clock_.now() + kTimeout);
+  call.headers.add("Accept", "application/json");
+  call.response_size_max = kAnswerMax;
+  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status != 200)
+    co_return fail(ErrorCode::kNotFound, fmt::format("{} answered {}", url, response.status));
+  co_return json::parse_object(response.body);
+}
+
+// The base URL that the server names in its NodeInfo. Mastodon names none.
+Task<Result<std::string>> FaspServers::discover(std::string host) {
+  const std::string origin = "https://" + host;
+  std::string named;
+  const Result<json::object> links = co_await get_json(origin + "/.well-known/nodeinfo");
+  std::string document_url;
+  if (links) {
+    json::for_each(json::find(*links, "links"), [&](const json::value& element) {
+      if (!element.is_object()) return;
+      const std::string href = json::get_string(element.get_object(), "href").value_or("");
+      const std::string rel = json::get_string(element.get_object(), "rel").value_or("");
+      if (rel.contains("nodeinfo.diaspora.software/ns/schema/") && host_of(href) == host) document_url = href;
+    });
+  }
+  if (!document_url.empty()) {
+    const Result<json::object> document = co_await get_json(document_url);
+    const json::object* metadata = document ? json::get_object(*document, "metadata") : nullptr;
+    if (metadata != nullptr) named = json::get_string(*metadata, "faspBaseUrl").value_or("");
+  }
+  if (named.empty()) co_return origin + std::string(kMastodonPath);
+  if (host_of(named) != host)
+    co_return fail(ErrorCode::kDenied,
+                   host + " names another server for FASPs: " + named + "; give that address if it is right");
+  co_return named;
+}
+
+// The one request that is not signed, for there are no keys yet. TLS says who answers.
+Task<Result<fediverse::FaspRegistration>> FaspServers::introduce(FaspServer draft) {
+  CO_TRY(Url url, Url::parse(draft.base_url + "/registration"));
+  HttpCall call("POST", std::move(url), clock_.now() + kTimeout);
+  call.headers.add("Accept", "application/json");
+  call.headers.add("Content-Type", "application/json");
+  call.response_size_max = kAnswerMax;
+  const json::object body = {{"name", "tagring on " + identity_.authority()},
+                             {"baseUrl", identity_.origin() + std::string(kPrefix)},
+                             {"serverId", draft.id},
+                             {"publicKey", to_base64(own_key(draft).public_key().ed25519())}};
+  call.body = json::serialize(body);
+  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status == 404 || response.status == 405 || response.status == 410)
+    co_return fail(ErrorCode::kNotFound,
+                   draft.base_url + " takes no FASPs; Mastodon does with EXPERIMENTAL_FEATURES=fasp");
+  if (response.status != 200 && response.status != 201)
+    co_return fail(ErrorCode::kUnavailable,
+                   fmt::format("{} answered {} to the registration", draft.base_url, response.status));
+  co_return fediverse::parse_fasp_registration(response.body);
+}
+
+Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
+  std::string base = without_slash(server);
+  if (is_host(ascii_lower(server))) {
+    CO_TRY(base, co_await discover(ascii_lower(server)));
+  }
+  base = without_slash(std::move(base));
+  const Result<Url> url = Url::parse(base);
+  if (!url || !url->query().empty())
+    co_return fail(ErrorCode::kInvalid, "'" + server + "' is neither a host name nor a base URL");
+  FaspServer draft;
+  draft.host = url->host;
+  draft.base_url = base;
+  CO_TRY_VOID(blocks_.check_actor(base + "/"));
+  if (servers_.size() >= kServersMax) co_return fail(ErrorCode::kTooLarge, "too many servers");
+  if (find(draft.host) != nullptr)
+    co_return fail(ErrorCode::kConflict,
+                   "this node is registered with " + draft.host + " already: tagring fasp remove");
+  draft.id = to_hex(crypto::random_bytes(kIdOctets));
+  draft.own_key = crypto::PrivateKey::generate(crypto::KeyType::kEd25519).pem();
+  draft.since = clock_.wall_now();
+  CO_TRY(fediverse::FaspRegistration answer, co_await introduce(draft));
+  draft.fasp_id = std::move(answer.fasp_id);
+  draft.server_key = std::move(answer.public_key);
+  draft.completion_url = std::move(answer.completion_url);
+  if (!crypto::PublicKey::from_ed25519(draft.server_key))
+    co_return fail(ErrorCode::kInvalid, "the key of " + draft.host + " is none");
+  if (find(draft.host) != nullptr) co_return fail(ErrorCode::kConflict, "registered twice at a time");
+  servers_[draft.host] = draft;
+  const Result<void> saved = co_await store_.save_server(draft);
+  if (!saved) {
+    servers_.erase(draft.host);
+    co_return std::unexpected(saved.error());
+  }
+  co_return draft;
+}
+
+Task<Result<void>> FaspServers::remove(std::string host) {
+  if (servers_.erase(host) == 0)
+    co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  co_return co_await store_.drop_server(std::move(host));
+}
+
+Task<Result<void>> FaspServers::change(std::string host, std::function<void(FaspServer&)> change) {
+  const auto found = servers_.find(host);
+  if (found == servers_.end())
+    co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  change(found->second);
+  co_return co_await store_.save_server(found->second);
+}
+
+// --- signed requests ---------------------------------------------------------------------------------------
+
+Task<Result<std::string>> FaspServers::authenticate(HttpRequest request) {
+  policy_.not_before = federation::start_by_wall_clock(clock_, started_);
+  CO_TRY(signatures::SignatureClaim claim,
+         signatures::read_fasp_signature(request, clock_.wall_now(), policy_));
+  const auto named =
+      std::ranges::find_if(servers_, [&](const auto& item) { return item.second.id == claim.key_id; });
+  if (named == servers_.end())
+    co_return fail(ErrorCode::kDenied, "no server has that keyid; it may have been removed here");
+  const std::string host = named->first;
+  std::vector<signatures::SignatureClaim> claims = {std::move(claim)};
+  auto job = [first = claims.front(), key = key_of(named->second)] { return signatures::verify(first, key); };
+  const bool genuine = co_await workers_.run(std::move(job));
+  if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key of " + host);
+  const FaspServer* still = find(host);
+  if (still == nullptr || still->id != claims.front().key_id)
+    co_return fail(ErrorCode::kDenied, "this server was removed here");
+  if (request.method != "GET" && !replays_.insert(claims, clock_.wall_now()))
+    co_return fail(ErrorCode::kDenied, "this signed request was received before");
+  co_return host;
+}
+
+void FaspServers::sign(const std::string& host, HttpResponse& response) const {
+  const FaspServer* server = find(host);
+  if (server == nullptr) return;  // removed by this very request's contemporaries: nobody to sign for
+  signatures::sign_fasp_response(response, own_key(*server), server->fasp_id, clock_.wall_now());
+}
+
+Task<Result<HttpResponse>> FaspServers::call(std::string host, std::string method, std::string path,
+                                             std::string body) {
+  const FaspServer* server = find(host);
+  if (server == nullptr)
+    co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  CO_TRY(Url url, Url::parse(server->base_url + path));
+  HttpCall call(std::move(method), std::move(url), clock_.now() + kTimeout);
+  call.headers.add("Accept", "application/json");
+  if (!body.empty()) call.headers.add("Content-Type", "application/json");
+  call.body = std::move(body);
+  call.response_size_max = kAnswerMax;
+  signatures::sign_fasp_call(call, own_key(*server), server->fasp_id, clock_.wall_now());
+  const crypto::PublicKey key = key_of(*server);
+  CO_TRY(HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status >= 200 && response.status < 300) {
+    CO_TRY_VOID(signatures::check_fasp_response(response, key, clock_.wall_now(), kAgeMax));
+  }
+  co_return response;
+}
+
+}  // namespace tagring::fasp

@@ -1,0 +1,74 @@
+// The fediverse servers that this node serves as a FASP (docs/fasp.md): registration, the keys that were
+// exchanged, and the signed requests in both directions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/runtime.hpp"
+#include "base/workers.hpp"
+#include "fasp/fasp_store.hpp"
+#include "federation/blocks.hpp"
+#include "federation/identity.hpp"
+#include "fediverse/fasp.hpp"
+#include "signatures/replay_cache.hpp"
+#include "signatures/signature.hpp"
+
+namespace tagring::fasp {
+
+class FaspServers {
+ public:
+  static constexpr Duration kAgeMax = std::chrono::minutes(5);  // of a signature
+  static constexpr std::size_t kServersMax = 1'000;
+  // What stands before the paths of the FASP specifications on this node.
+  static constexpr std::string_view kPrefix = "/fasp";
+
+  FaspServers(signatures::SignaturePolicy policy, FaspStore& store, const federation::Blocks& blocks,
+              const federation::Identity& identity, HttpClient& http, const Runtime& runtime);
+
+  [[nodiscard]] Task<Result<void>> load();
+
+  // Asks a server, given by its host name or by the base URL of its FASP interface, to take this node as a
+  // FASP. Its administrator decides; nothing is exchanged before he has. Durable when it completes. kConflict
+  // if this node is registered there already, kDenied for a blocked host, kNotFound if the server knows no
+  // FASPs.
+  [[nodiscard]] Task<Result<FaspServer>> enroll(std::string server);
+  // Whatever the server signs from then on is refused.
+  [[nodiscard]] Task<Result<void>> remove(std::string host);
+
+  [[nodiscard]] const std::map<std::string, FaspServer>& all() const { return servers_; }
+  // Null if this node is not registered there. Valid until the next co_await.
+  [[nodiscard]] const FaspServer* find(const std::string& host) const;
+  // Applies `change` in memory, and is durable when it completes. kNotFound for an unknown server.
+  [[nodiscard]] Task<Result<void>> change(std::string host, std::function<void(FaspServer&)> change);
+  // Of this node's key, as the server's administrator sees it: base64 of SHA-256.
+  [[nodiscard]] static std::string fingerprint(const FaspServer& server);
+
+  // Which server signed the request: its host. kDenied for everything else, repetitions included.
+  [[nodiscard]] Task<Result<std::string>> authenticate(HttpRequest request);
+  void sign(const std::string& host, HttpResponse& response) const;
+
+  // A signed request to `path` below the server's base URL. kDenied if a 2xx is not signed by the server;
+  // other answers are values as they are.
+  [[nodiscard]] Task<Result<HttpResponse>> call(std::string host, std::string method, std::string path,
+                                                std::string body);
+
+ private:
+  Task<Result<std::string>> discover(std::string host);
+  Task<Result<json::object>> get_json(std::string url);
+  Task<Result<fediverse::FaspRegistration>> introduce(FaspServer draft);
+
+  signatures::SignaturePolicy policy_;
+  FaspStore& store_;
+  const federation::Blocks& blocks_;
+  const federation::Identity& identity_;
+  HttpClient& http_;
+  Clock& clock_;
+  const Instant started_;
+  Workers& workers_;
+  signatures::ReplayCache replays_;
+  std::map<std::string, FaspServer> servers_;  // by host
+};
+
+}  // namespace tagring::fasp

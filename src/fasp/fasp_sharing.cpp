@@ -1,0 +1,366 @@
+#include "fasp/fasp_sharing.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/http_error.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::fasp {
+namespace {
+
+using fediverse::FaspCategory;
+
+constexpr std::size_t kLoadPage = 1'000;
+constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
+constexpr unsigned kFailuresMax = 3;       // in a row; then the host of the objects is given a rest
+constexpr const char* kRetryAfter = "60";  // seconds
+constexpr std::string_view kSubscriptions = "/data_sharing/v0/event_subscriptions";
+constexpr std::string_view kBackfills = "/data_sharing/v0/backfill_requests";
+
+// Few requests at a time: nobody waits for these posts.
+federation::QueueOptions sharing_queue_options() {
+  federation::QueueOptions options;
+  options.batch_max = 20;
+  options.concurrent_max = 8;
+  options.backoff = {std::chrono::seconds(30), std::chrono::hours(1)};
+  return options;
+}
+
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimedOut ||
+         error.code == ErrorCode::kBusy;
+}
+
+Error refused(std::string_view what, const Result<HttpResponse>& response) {
+  if (!response) return response.error();
+  return {ErrorCode::kUnavailable, fmt::format("{} answered with {}", what, response->status)};
+}
+
+}  // namespace
+
+FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, instances::Publisher& publisher,
+                         const instances::Instances& instances, const federation::Blocks& blocks,
+                         const Runtime& runtime)
+    : servers_(servers),
+      store_(store),
+      publisher_(publisher),
+      instances_(instances),
+      blocks_(blocks),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      lanes_(
+          runtime.clock, runtime.executor, runtime.rng.fork("fasp sharing"), sharing_queue_options(),
+          [this](std::string host, Items items) { return look_at_all(std::move(host), std::move(items)); }),
+      tasks_(runtime.executor) {}
+
+Task<Result<void>> FaspSharing::load() {
+  CO_TRY(std::vector<FaspBackfill> backfills, co_await store_.backfills());
+  for (FaspBackfill& backfill : backfills) {
+    std::string server = backfill.server;
+    backfills_[std::move(server)] = std::move(backfill);
+  }
+  std::uint64_t after = 0;
+  for (;;) {
+    CO_TRY(std::vector<FaspNews> page, co_await store_.news(after, kLoadPage));
+    if (page.empty()) co_return Result<void>();
+    after = page.back().seq;
+    for (FaspNews& news : page) push(std::move(news));
+  }
+}
+
+void FaspSharing::start() { tasks_.spawn("fasp_sharing", upkeep()); }
+
+Task<void> FaspSharing::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+  co_await lanes_.stop();
+}
+
+// --- announcements -----------------------------------------------------------------------------------------
+
+// All posts that a server sees may be announced, those of others as well. The ring believes this node about
+// instances that have chosen it; so only those are looked at.
+bool FaspSharing::takes_part(const std::string& uri, const FaspServer& teller) const {
+  const std::string host = host_of(uri);
+  if (instances_.is_denied(host) || !blocks_.check_actor(uri)) return false;
+  return fediverse::is_same_origin(uri, teller.base_url) || instances_.may_publish(uri);
+}
+
+void FaspSharing::push(FaspNews news) {
+  ++waiting_[news.server];
+  const std::string host = host_of(news.uri);
+  lanes_.push(host, Item{std::move(news)});
+}
+
+Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
+  Result<fediverse::FaspAnnouncement> said = fediverse::parse_fasp_announcement(body, kBatchMax);
+  if (!said) {
+    HttpResponse response = error_response(said.error());
+    if (said.error().code == ErrorCode::kInvalid) response.status = 422;
+    co_return response;
+  }
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->shares)
+    co_return error_response({ErrorCode::kDenied, "data_sharing is not activated"});
+  const bool account = said->category == FaspCategory::kAccount;
+  const std::string& expected = account ? server->account_subscription : server->content_subscription;
+  std::optional<FaspBackfill> backfill;
+  if (!said->backfill_request.empty()) {
+    const FaspBackfill* open = backfill_of(host);
+    if (open == nullptr || open->id != said->backfill_request || account || open->received >= open->wanted)
+      co_return error_response({ErrorCode::kNotFound, "no such backfill request, or it has ended"});
+    backfill = *open;
+    if (said->uris.size() > backfill->wanted - backfill->received)
+      said->uris.resize(backfill->wanted - backfill->received);
+    backfill->received += said->uris.size();
+    backfill->more = said->more;
+  } else if (expected.empty() || said->subscription != expected) {
+    co_return error_response({ErrorCode::kNotFound, "no such subscription of that category"});
+  }
+  const auto waiting = waiting_.find(host);
+  if (waiting != waiting_.end() && waiting->second + said->uris.size() > kWaitingMax) {
+    HttpResponse response = error_response({ErrorCode::kBusy, "too much waits already"});
+    response.status = 429;
+    response.headers.add("Retry-After", kRetryAfter);
+    co_return response;
+  }
+  std::vector<FaspNews> news;
+  for (std::string& uri : said->uris) {
+    // New accounts are not our concern: there are no searches for people here.
+    if (account && said->event == fediverse::FaspEvent::kNew) continue;
+    if (!takes_part(uri, *server)) continue;
+    news.push_back(
+        {0, host, std::move(uri), account, said->event == fediverse::FaspEvent::kDelete, clock_.wall_now()});
+  }
+  if (backfill) backfills_[host] = *backfill;
+  if (!news.empty() || backfill) {
+    Result<std::vector<FaspNews>> written = co_await store_.add_news(std::move(news), std::move(backfill));
+    if (!written) co_return error_response(written.error());
+    for (FaspNews& one : *written) push(std::move(one));
+  }
+  HttpResponse response;
+  response.status = 204;
+  co_return response;
+}
+
+// --- looking at what was announced -------------------------------------------------------------------------
+
+Task<FaspSharing::Items> FaspSharing::look_at_all(std::string host, Items items) {
+  Items again;
+  unsigned failures = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (failures == kFailuresMax) {
+      again.insert(again.end(), items.begin() + static_cast<std::ptrdiff_t>(i), items.end());
+      break;
+    }
+    const Result<void> seen = co_await look_at(items[i]);
+    const bool later = !seen && may_pass(seen.error()) && !items[i].is_check &&
+                       clock_.wall_now() - items[i].news.since < kNewsLifetime;
+    failures = !seen && may_pass(seen.error()) ? failures + 1 : 0;
+    if (later) {
+      lanes_.blame(host, federation::why_not(seen.error()));
+      again.push_back(items[i]);
+    } else {
+      co_await finish(items[i]);
+    }
+  }
+  co_return again;
+}
+
+Task<void> FaspSharing::finish(Item item) {
+  if (item.is_check) {
+    checking_.erase(item.news.uri);
+    co_return;
+  }
+  const auto waiting = waiting_.find(item.news.server);
+  if (waiting != waiting_.end() && --waiting->second == 0) waiting_.erase(waiting);
+  // If it fails, the object is looked at once more after a restart.
+  co_await store_.drop_news(item.news.seq);
+}
+
+Task<Result<void>> FaspSharing::look_at(Item item) {
+  if (item.is_check) co_return co_await check(std::move(item.news.uri));
+  co_return co_await look_at_news(std::move(item.news));
+}
+
+Task<Result<void>> FaspSharing::look_at_news(FaspNews news) {
+  const FaspServer* server = servers_.find(news.server);
+  // Both may have changed since it was announced.
+  if (server == nullptr || !server->shares || !takes_part(news.uri, *server)) co_return Result<void>();
+  const bool is_own = fediverse::is_same_origin(news.uri, server->base_url);
+  if (news.account) {
+    if (news.gone) {
+      CO_TRY(const std::string still_there, co_await publisher_.gone(news.uri));
+      if (still_there.empty()) co_return Result<void>();
+    }
+    CO_TRY(const std::string unknown, co_await publisher_.look_again(news.uri));
+    co_return Result<void>();
+  }
+  // Of its own posts a server knows best; what it says of others' is seen there.
+  if (news.gone && is_own) {
+    CO_TRY_VOID(co_await publisher_.take_out(news.uri));
+    co_return co_await store_.drop_post(news.uri);
+  }
+  CO_TRY(const std::optional<FaspPost> known, co_await store_.find_post(news.uri));
+  if (known && known->checked > news.since) co_return Result<void>();  // several servers told of it
+  CO_TRY(const bool published, co_await publisher_.shared(news.uri, known.has_value()));
+  co_return co_await keep(std::move(news.uri), published);
+}
+
+Task<Result<void>> FaspSharing::keep(std::string uri, bool published) {
+  if (!published) co_return co_await store_.drop_post(std::move(uri));
+  const WallTime now = clock_.wall_now();
+  co_return co_await store_.save_post({std::move(uri), now, now + kCheckEvery});
+}
+
+// --- looking again -----------------------------------------------------------------------------------------
+
+Task<Result<void>> FaspSharing::check(std::string uri) {
+  CO_TRY(std::optional<FaspPost> post, co_await store_.find_post(uri));
+  if (!post) co_return Result<void>();
+  if (!blocks_.check_actor(uri)) {  // hidden meanwhile, and asked about again when it may be shown again
+    post->due = clock_.wall_now() + kCheckEvery;
+    co_return co_await store_.save_post(*post);
+  }
+  const Result<bool> published = co_await publisher_.shared(uri, /*by_sharing=*/true);
+  if (published) co_return co_await keep(std::move(uri), *published);
+  const WallTime now = clock_.wall_now();
+  if (now - post->checked > kPatience) {
+    CO_TRY_VOID(co_await publisher_.take_out(uri));
+    co_return co_await store_.drop_post(std::move(uri));
+  }
+  post->due = now + kCheckAgain;
+  CO_TRY_VOID(co_await store_.save_post(*post));
+  co_return std::unexpected(published.error());
+}
+
+Task<void> FaspSharing::check_due() {
+  // With those that are being checked already, which are still due.
+  const auto due = co_await store_.due_posts(clock_.wall_now(), kChecksAMinute + checking_.size());
+  if (!due) co_return;
+  for (const FaspPost& post : *due) {
+    if (checking_.size() >= kWaitingMax || !checking_.insert(post.uri).second) continue;
+    FaspNews news;
+    news.uri = post.uri;
+    const std::string host = host_of(post.uri);
+    lanes_.push(host, Item{std::move(news), /*is_check=*/true});
+  }
+}
+
+Task<void> FaspSharing::upkeep() {
+  for (;;) {
+    std::vector<std::string> hosts;
+    for (const auto& [host, server] : servers_.all()) {
+      if (server.shares) hosts.push_back(host);
+    }
+    for (const std::string& host : hosts) {
+      activated(host);
+      co_await go_on(host);
+    }
+    co_await check_due();
+    const Instant next = clock_.now() + kUpkeepEvery;
+    co_await clock_.sleep_until(next);
+  }
+}
+
+// --- what this node asks of servers ------------------------------------------------------------------------
+
+void FaspSharing::activated(const std::string& host) {
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->shares) return;
+  if (!server->content_subscription.empty() && !server->account_subscription.empty()) return;
+  if (subscribing_.insert(host).second) tasks_.spawn("fasp_subscribe", subscribe(host));
+}
+
+Task<void> FaspSharing::subscribe(std::string host) {
+  for (const FaspCategory category : {FaspCategory::kContent, FaspCategory::kAccount}) {
+    const Result<void> done = co_await subscribe_to(host, category);
+    if (!done) log_.warn("fasp_subscription", {{"server", host}, {"error", done.error().message}});
+  }
+  subscribing_.erase(host);
+}
+
+Task<Result<void>> FaspSharing::subscribe_to(std::string host, FaspCategory category) {
+  const auto id_in = [category](FaspServer& server) -> std::string& {
+    return category == FaspCategory::kAccount ? server.account_subscription : server.content_subscription;
+  };
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->shares) co_return Result<void>();
+  FaspServer before = *server;
+  if (!id_in(before).empty()) co_return Result<void>();
+  const json::object wish = {{"category", fediverse::to_string(category)},
+                             {"subscriptionType", "lifecycle"},
+                             {"maxBatchSize", kBatchMax}};
+  const Result<HttpResponse> response =
+      co_await servers_.call(host, "POST", std::string(kSubscriptions), json::serialize(wish));
+  if (!federation::was_accepted(response)) co_return std::unexpected(refused(kSubscriptions, response));
+  CO_TRY(const std::string id, fediverse::parse_fasp_created(response->body, "subscription"));
+  std::function<void(FaspServer&)> note = [id_in, id](FaspServer& changed) {
+    if (changed.shares) id_in(changed) = id;
+  };
+  co_return co_await servers_.change(host, std::move(note));
+}
+
+const FaspBackfill* FaspSharing::backfill_of(const std::string& host) const {
+  const auto found = backfills_.find(host);
+  return found == backfills_.end() ? nullptr : &found->second;
+}
+
+Task<Result<FaspBackfill>> FaspSharing::backfill(std::string host, std::uint64_t count) {
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr)
+    co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  if (!server->shares) co_return fail(ErrorCode::kDenied, host + " has not activated data_sharing");
+  if (count == 0 || count > kBackfillMax)
+    co_return fail(ErrorCode::kTooLarge, fmt::format("a backfill has 1 to {} posts", kBackfillMax));
+  const FaspBackfill* before = backfill_of(host);
+  if (before != nullptr && before->more && before->received < before->wanted &&
+      clock_.wall_now() - before->since < kNewsLifetime)
+    co_return fail(ErrorCode::kConflict, "a backfill from " + host + " is under way");
+  const json::object wish = {{"category", "content"},
+                             {"maxCount", std::min<std::uint64_t>(count, kBatchMax)}};
+  const Result<HttpResponse> response =
+      co_await servers_.call(host, "POST", std::string(kBackfills), json::serialize(wish));
+  if (!federation::was_accepted(response)) co_return std::unexpected(refused(kBackfills, response));
+  CO_TRY(std::string id, fediverse::parse_fasp_created(response->body, "backfillRequest"));
+  FaspBackfill begun{host, std::move(id), count, 0, true, clock_.wall_now(), 0};
+  backfills_[host] = begun;
+  CO_TRY_VOID(co_await store_.save_backfill(begun));
+  co_return begun;
+}
+
+// Asks for more when what came was looked at, so that neither side is flooded.
+Task<void> FaspSharing::go_on(std::string host) {
+  const FaspBackfill* open = backfill_of(host);
+  if (open == nullptr || !open->more || open->received >= open->wanted || open->received == open->asked)
+    co_return;
+  if (waiting_.contains(host)) co_return;
+  FaspBackfill next = *open;
+  const std::string path = fmt::format("{}/{}/continuation", kBackfills, next.id);
+  const Result<HttpResponse> response = co_await servers_.call(host, "POST", path, "");
+  if (!federation::was_accepted(response) && !federation::is_gone(response)) co_return;  // at the next turn
+  open = backfill_of(host);
+  if (open == nullptr || open->id != next.id) co_return;
+  // What came meanwhile counts.
+  const std::uint64_t asked = next.received;
+  next = *open;
+  next.asked = asked;
+  if (federation::is_gone(response)) next.more = false;
+  backfills_[host] = next;
+  co_await store_.save_backfill(std::move(next));
+}
+
+Task<void> FaspSharing::take_leave(std::string host) {
+  backfills_.erase(host);
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->shares) co_return;
+  for (const std::string& id : {server->content_subscription, server->account_subscription}) {
+    if (id.empty()) continue;
+    const std::string path = fmt::format("{}/{}", kSubscriptions, id);
+    co_await servers_.call(host, "DELETE", path, "");
+  }
+}
+
+}  // namespace tagring::fasp

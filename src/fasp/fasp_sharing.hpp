@@ -1,0 +1,95 @@
+// data_sharing, the FASP's side (docs/fasp.md): servers tell of posts by their URIs, and this node fetches
+// each from its own server and gives it to the publisher, as if it had been delivered.
+//
+// What a server says is a hint: where to look, not what is there. Only posts are looked at whose server takes
+// part, by sharing itself or as an instance of this node. What was announced is on disk before it is
+// acknowledged; what came this way is looked at again every six days.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "fasp/fasp_servers.hpp"
+#include "federation/delivery_queues.hpp"
+#include "instances/publisher.hpp"
+
+namespace tagring::fasp {
+
+class FaspSharing {
+ public:
+  static constexpr std::size_t kBatchMax = 100;                    // objects of one announcement
+  static constexpr std::size_t kWaitingMax = 5'000;                // objects that wait, of one server
+  static constexpr std::uint64_t kBackfillMax = 100'000;           // posts of one backfill
+  static constexpr Duration kNewsLifetime = std::chrono::days(2);  // then an object is given up
+  static constexpr Duration kCheckEvery = std::chrono::days(6);    // the specification wants a week
+  static constexpr Duration kCheckAgain = std::chrono::hours(12);  // if its server did not show it
+  static constexpr Duration kPatience = std::chrono::days(14);     // then it is taken out
+  static constexpr std::size_t kChecksAMinute = 120;
+
+  FaspSharing(FaspServers& servers, FaspStore& store, instances::Publisher& publisher,
+              const instances::Instances& instances, const federation::Blocks& blocks,
+              const Runtime& runtime);
+
+  [[nodiscard]] Task<Result<void>> load();
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // The server has activated the capability: asks it to tell of posts and accounts.
+  void activated(const std::string& host);
+  // An announcement, from that server. Durable when it completes with 204.
+  [[nodiscard]] Task<HttpResponse> announced(std::string host, std::string body);
+
+  // Asks a server for its old posts, newest first, some at a time until `count` have come. kDenied unless it
+  // shares, kTooLarge beyond the limit, kConflict while one is under way.
+  [[nodiscard]] Task<Result<FaspBackfill>> backfill(std::string host, std::uint64_t count);
+  // Null if there was none. Valid until the next co_await.
+  [[nodiscard]] const FaspBackfill* backfill_of(const std::string& host) const;
+  // Ends the subscriptions there, as far as the server can be reached. Before it is removed.
+  [[nodiscard]] Task<void> take_leave(std::string host);
+
+  [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
+  [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // Of what is to be fetched, by host.
+  [[nodiscard]] std::map<std::string, federation::QueueStatus> lanes() const { return lanes_.status(); }
+
+ private:
+  struct Item {
+    FaspNews news;
+    bool is_check = false;  // of what came before: `news` has only the URI
+  };
+  using Items = std::vector<Item>;
+
+  void push(FaspNews news);
+  Task<Items> look_at_all(std::string host, Items items);
+  Task<Result<void>> look_at(Item item);
+  Task<Result<void>> look_at_news(FaspNews news);
+  Task<Result<void>> check(std::string uri);
+  Task<Result<void>> keep(std::string uri, bool published);
+  Task<void> finish(Item item);
+  [[nodiscard]] bool takes_part(const std::string& uri, const FaspServer& teller) const;
+  Task<void> upkeep();
+  Task<void> check_due();
+  Task<void> subscribe(std::string host);
+  Task<Result<void>> subscribe_to(std::string host, fediverse::FaspCategory category);
+  Task<void> go_on(std::string host);
+
+  FaspServers& servers_;
+  FaspStore& store_;
+  instances::Publisher& publisher_;
+  const instances::Instances& instances_;
+  const federation::Blocks& blocks_;
+  Clock& clock_;
+  Log& log_;
+  std::map<std::string, FaspBackfill> backfills_;  // by server
+  std::map<std::string, std::size_t> waiting_;     // objects by server
+  std::set<std::string> checking_;                 // URIs
+  std::set<std::string> subscribing_;              // hosts
+  federation::DeliveryQueues<Item> lanes_;         // by host of the object
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::fasp

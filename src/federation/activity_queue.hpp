@@ -1,0 +1,42 @@
+// Single activities of this node's actors that must arrive, such as the answer to a Follow. Each is on disk
+// until its inbox has taken it or refused it, or for a week.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "federation/delivery_queues.hpp"
+#include "federation/letter_store.hpp"
+#include "federation/signed_client.hpp"
+
+namespace tagring::federation {
+
+class ActivityQueue {
+ public:
+  static constexpr Duration kLifetime = std::chrono::days(7);
+
+  ActivityQueue(LetterStore& store, SignedClient& courier, const Runtime& runtime);
+
+  // Takes up what waited when the node stopped.
+  [[nodiscard]] Task<Result<void>> load();
+  [[nodiscard]] Task<void> stop();
+
+  // Sends `body` on behalf of one of this node's actors. Durable when it completes; delivered later.
+  [[nodiscard]] Task<Result<void>> send(std::string actor, std::string inbox, std::string body);
+
+  [[nodiscard]] bool idle() const { return lanes_.idle(); }
+  // By inbox.
+  [[nodiscard]] std::map<std::string, QueueStatus> lanes() const { return lanes_.status(); }
+
+ private:
+  using Letters = std::vector<Letter>;
+  Task<Letters> deliver(std::string inbox, Letters letters);
+
+  LetterStore& store_;
+  SignedClient& courier_;
+  Clock& clock_;
+  DeliveryQueues<Letter> lanes_;  // by inbox
+};
+
+}  // namespace tagring::federation

@@ -1,0 +1,82 @@
+// What the administrator keeps away: domains, authors and hashtags, and pairs of instances that want nothing
+// of each other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
+
+namespace tagring::federation {
+
+enum class BlockKind : std::uint8_t {
+  kDomain = 0,  // with all names below it
+  kAuthor = 1,  // actor id
+  kTag = 2,     // canonical: not relayed, no actor (a person's or a brand's name, say)
+};
+
+struct Block {
+  BlockKind kind = BlockKind::kDomain;
+  std::string what;
+  std::string reason;
+  std::string source;  // "admin", or the name of a list
+  WallTime since;
+
+  friend bool operator==(const Block&, const Block&) = default;
+};
+
+// "Never send me anything of `other`" (receive), or "never send mine to `other`" (send).
+struct Separation {
+  std::string host;
+  std::string other;
+  bool receive = true;
+
+  friend auto operator<=>(const Separation&, const Separation&) = default;
+};
+
+class BlockStore {
+ public:
+  virtual ~BlockStore() = default;
+  virtual Task<Result<void>> save_blocks(std::vector<Block> blocks) = 0;  // by (kind, what)
+  virtual Task<Result<void>> drop_blocks(std::vector<std::pair<BlockKind, std::string>> blocks) = 0;
+  virtual Task<Result<std::vector<Block>>> blocks() = 0;
+  virtual Task<Result<void>> save_separation(Separation separation) = 0;
+  virtual Task<Result<void>> drop_separation(Separation separation) = 0;
+  virtual Task<Result<std::vector<Separation>>> separations() = 0;
+};
+
+// In memory, for asking.
+class Blocks {
+ public:
+  void add(Block block);
+  void remove(BlockKind kind, const std::string& what);
+  void add(Separation separation) { separations_.insert(std::move(separation)); }
+  void remove(const Separation& separation) { separations_.erase(separation); }
+
+  [[nodiscard]] const Block* find(BlockKind kind, const std::string& what) const;
+  // The block that a host is under, its own or that of a domain above it; null if none. Valid until a change.
+  [[nodiscard]] const Block* of_host(std::string_view host) const;
+  // The same of an actor or its host.
+  [[nodiscard]] const Block* of_actor(const std::string& actor) const;
+  [[nodiscard]] const Block* of_tag(const std::string& tag) const;
+  // kDenied, with the reason, for what is blocked.
+  [[nodiscard]] Result<void> check_actor(const std::string& actor) const;
+  [[nodiscard]] Result<void> check_tag(const std::string& tag) const;
+  // Posts of authors on `author_host` may go to an instance on `host`.
+  [[nodiscard]] bool may_go(std::string_view author_host, std::string_view host) const;
+
+  [[nodiscard]] std::vector<Block> all() const;
+  [[nodiscard]] const std::set<Separation>& separations() const { return separations_; }
+
+ private:
+  std::map<std::pair<BlockKind, std::string>, Block, std::less<>> blocks_;
+  std::set<Separation> separations_;
+};
+
+}  // namespace tagring::federation

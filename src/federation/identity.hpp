@@ -1,0 +1,29 @@
+// Who this node is: the URLs of its actors, and the key that all of them sign with.
+#pragma once
+
+#include <fmt/format.h>
+#include <string>
+
+#include "base/bytes.hpp"
+#include "base/url.hpp"
+#include "crypto/hash.hpp"
+#include "crypto/key.hpp"
+#include "fediverse/documents.hpp"
+
+namespace tagring::federation {
+
+struct Identity : fediverse::NodeUrls {
+  Identity(std::string node_origin, crypto::PrivateKey node_key)
+      : NodeUrls(std::move(node_origin)), key(std::move(node_key)) {}
+
+  [[nodiscard]] std::string key_id() const { return fediverse::key_id_of(actor()); }
+  // Of an activity that this node answers with or sends once: the same `kind` and `about`, the same id, so
+  // that a repetition is known as such.
+  [[nodiscard]] std::string activity_id(std::string_view kind, std::string_view about) const {
+    return fmt::format("{}/{}/{}", origin(), kind, to_hex(crypto::sha256(about)).substr(0, 32));
+  }
+
+  crypto::PrivateKey key;
+};
+
+}  // namespace tagring::federation

@@ -1,0 +1,48 @@
+// How many requests of a kind somebody may make: so many in a window of time, counted by IPv4 address or IPv6
+// /64.
+#pragma once
+
+#include <map>
+
+#include "base/ip.hpp"
+#include "base/time.hpp"
+
+namespace tagring::federation {
+
+class RateLimit {
+ public:
+  struct Options {
+    std::uint32_t requests = 300;  // Mastodon's own limit for those who are not logged in
+    Duration window = std::chrono::minutes(5);
+    std::size_t peers_max = 50'000;  // remembered; beyond that all are forgotten
+  };
+  RateLimit(Options options, Clock& clock) : options_(options), clock_(clock) {}
+
+  struct Verdict {
+    bool allowed = true;
+    std::uint32_t limit = 0;
+    std::uint32_t remaining = 0;
+    WallTime reset;  // when the window ends
+  };
+  Verdict count(const IpAddress& peer) {
+    const Instant now = clock_.now();
+    if (peers_.size() >= options_.peers_max) peers_.clear();
+    Window& window = peers_[peer.prefix64()];
+    if (now >= window.end) window = {0, now + options_.window};
+    const bool allowed = window.used < options_.requests;
+    if (allowed) ++window.used;
+    return {allowed, options_.requests, options_.requests - window.used,
+            clock_.wall_now() + (window.end - now)};
+  }
+
+ private:
+  struct Window {
+    std::uint32_t used = 0;
+    Instant end;
+  };
+  Options options_;
+  Clock& clock_;
+  std::map<Prefix64, Window> peers_;
+};
+
+}  // namespace tagring::federation

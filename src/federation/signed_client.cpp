@@ -1,0 +1,113 @@
+#include "federation/signed_client.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+#include "base/http_error.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "followers/header.hpp"
+#include "base/bytes.hpp"
+#include "ring/codec.hpp"
+#include "signatures/signature.hpp"
+
+namespace tagring::federation {
+namespace {
+constexpr Duration kTimeout = std::chrono::seconds(20);
+constexpr int kRedirectsMax = 3;
+constexpr std::size_t kReasonMax = 300;  // octets
+constexpr const char* kAccept =
+    "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
+}  // namespace
+
+Task<Result<HttpResponse>> SignedClient::knock(HttpCall call, std::string key_id,
+                                               signatures::SignatureForm form) {
+  auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
+               now = clock_.wall_now(), form]() mutable {
+    signatures::sign_call(call, key, key_id, now, form);
+    return std::move(call);
+  };
+  HttpCall signed_one = co_await workers_.run(std::move(sign));
+  co_return co_await http_.send(std::move(signed_one));
+}
+
+Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::string url, std::string body,
+                                                     std::string key_id,
+                                                     std::optional<std::string> synchronization) {
+  CO_TRY(Url parsed, Url::parse(url));
+  HttpCall call(std::move(method), std::move(parsed), clock_.now() + kTimeout);
+  call.headers.add("Accept", kAccept);
+  if (!body.empty()) call.headers.add("Content-Type", "application/activity+json");
+  if (synchronization) call.headers.add(std::string(followers::kHeaderName), std::move(*synchronization));
+  call.body = std::move(body);
+  const std::string origin = call.url.origin();
+  std::optional<HttpResponse> first;
+  for (const signatures::SignatureForm form : knocks_.forms(origin, call.url.target.contains('?'))) {
+    CO_TRY(HttpResponse response, co_await knock(call, key_id, form));
+    if (!may_dislike_signature(response.status)) {
+      if (response.status < 400) knocks_.accepted(origin, form);
+      co_return response;
+    }
+    // Not the last: who does not know that form at all may say 400, which would end all further tries.
+    if (!first) first = std::move(response);
+  }
+  co_return *std::move(first);
+}
+
+Task<Result<HttpResponse>> SignedClient::deliver(std::string inbox, std::string body,
+                                                 std::optional<std::string> synchronization) {
+  co_return co_await signed_call("POST", std::move(inbox), std::move(body), identity_.key_id(),
+                                 std::move(synchronization));
+}
+
+Task<Result<json::object>> SignedClient::ask(std::string url, json::object question) {
+  question["nonce"] = ++nonce_;
+  CO_TRY(const HttpResponse answer, co_await deliver(std::move(url), json::serialize(question)));
+  if (answer.status != 200) co_return std::unexpected(decode_error(answer.status, answer.body));
+  co_return json::parse_object(answer.body);
+}
+
+Task<Result<HttpResponse>> SignedClient::deliver_as(std::string actor, std::string inbox, std::string body,
+                                                    std::optional<std::string> synchronization) {
+  co_return co_await signed_call("POST", std::move(inbox), std::move(body), actor + "#main-key",
+                                 std::move(synchronization));
+}
+
+Task<Result<std::string>> SignedClient::fetch_body(std::string url) {
+  for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
+    CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt));
+    if (response.status >= 300 && response.status < 400) {
+      const std::string location = response.headers.find("Location").value_or("");
+      std::string next = location.starts_with('/') ? origin_of(url) + location : location;
+      // Or whoever finds an open redirector could speak for the server that has it.
+      if (!fediverse::is_same_origin(next, url))
+        co_return fail(ErrorCode::kDenied, url + " redirects to another server");
+      url = std::move(next);
+      continue;
+    }
+    if (response.status == 404 || response.status == 410)
+      co_return fail(ErrorCode::kNotFound, url + " is gone");
+    if (response.status == 401 || was_refused(Result<HttpResponse>(response))) {
+      co_return fail(ErrorCode::kDenied, fmt::format("{} answered {}", url, response.status));
+    }
+    if (response.status != 200)
+      co_return fail(ErrorCode::kUnavailable, fmt::format("{} answered {}", url, response.status));
+    if (!fediverse::is_activity_json(response.headers.find("Content-Type").value_or(""))) {
+      co_return fail(ErrorCode::kInvalid, url + " is not an ActivityPub document");
+    }
+    co_return std::move(response.body);
+  }
+  co_return fail(ErrorCode::kInvalid, url + ": too many redirects");
+}
+
+std::string why_not(const Error& error) {
+  std::string line(cut_utf8(error.message.empty() ? to_string(error.code) : error.message, kReasonMax));
+  std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return line;
+}
+
+std::string why_not(const Result<HttpResponse>& response) {
+  return why_not(response ? decode_error(response->status, response->body) : response.error());
+}
+
+}  // namespace tagring::federation

@@ -1,0 +1,80 @@
+// Signed requests of this node to others: documents fetched, activities delivered. What is refused with 400
+// or 401 is sent again in other forms of signature (see Knocks), all within the time for one request; if all
+// are refused, the first answer counts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/http.hpp"
+#include "base/json.hpp"
+#include "base/runtime.hpp"
+#include "base/workers.hpp"
+#include "federation/identity.hpp"
+#include "federation/signature_form_cache.hpp"
+
+namespace tagring::federation {
+
+class SignedClient {
+ public:
+  SignedClient(const Identity& identity, HttpClient& http, const Runtime& runtime)
+      : identity_(identity),
+        http_(http),
+        clock_(runtime.clock),
+        workers_(runtime.workers),
+        knocks_(runtime.clock) {}
+
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+
+  // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
+  // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx, but for those about time
+  // and load (kUnavailable), and for redirects to other servers. What it says of itself is for the caller to
+  // check.
+  [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
+  // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
+  // header Collection-Synchronization, if there is to be one.
+  [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body,
+                                                   std::optional<std::string> synchronization = {});
+
+  // Asks another node: POSTs the question, with a number that no question of this node has had since its
+  // start, so that none is taken for an old one, and returns its answer, or the error that it answers.
+  [[nodiscard]] Task<Result<json::object>> ask(std::string url, json::object question);
+
+  // The same as deliver() on behalf of one of this node's hashtag actors; all share the node's key.
+  [[nodiscard]] Task<Result<HttpResponse>> deliver_as(std::string actor, std::string inbox, std::string body,
+                                                      std::optional<std::string> synchronization = {});
+
+ private:
+  Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
+                                         std::string key_id, std::optional<std::string> synchronization);
+  Task<Result<HttpResponse>> knock(HttpCall call, std::string key_id, signatures::SignatureForm form);
+
+  const Identity& identity_;
+  HttpClient& http_;
+  Clock& clock_;
+  Workers& workers_;
+  SignatureFormCache knocks_;
+  std::uint64_t nonce_ = 0;
+};
+
+// 2xx.
+inline bool was_accepted(const Result<HttpResponse>& response) {
+  return response && response->status >= 200 && response->status < 300;
+}
+// The destination does not exist any more: 404 or 410.
+inline bool is_gone(const Result<HttpResponse>& response) {
+  return response && (response->status == 404 || response->status == 410);
+}
+// Trying again will not help: a 4xx that is not about authentication, time or load.
+inline bool was_refused(const Result<HttpResponse>& response) {
+  if (!response || response->status < 400 || response->status >= 500) return false;
+  return response->status != 401 && response->status != 408 && response->status != 421 &&
+         response->status != 425 && response->status != 429;
+}
+
+// Why something was not taken, in a line for the administrator: what strangers wrote is cut, and has no
+// control characters.
+std::string why_not(const Error& error);
+std::string why_not(const Result<HttpResponse>& response);
+
+}  // namespace tagring::federation

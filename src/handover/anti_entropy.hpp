@@ -1,0 +1,74 @@
+// Keeps the replicas of history alike (design: storage owners reconcile by Merkle trees over (tag, hour)):
+// every so often each storage vserver asks the other owners of its keys what they have that it lacks. What
+// was lost with a disk comes back so, and what a node missed while it was cut off. The search is
+// storage/reconcile.hpp's; this is who asks whom, and its JSON (docs/protocol.md §5.1).
+//
+// Followers need none of this: who follows renews its follow at every owner again and again (Subscriber).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "base/runtime.hpp"
+#include "handover/transfer.hpp"
+#include "storage/reconcile.hpp"
+
+namespace tagring::handover {
+
+class AntiEntropy {
+ public:
+  struct Options {
+    Duration every = std::chrono::minutes(30);  // between two rounds, on average
+    storage::CompareLimits limits;
+  };
+  AntiEntropy(Options options, storage::HistoryStore& history, overlay::RingService& rings,
+              storage::StorageRedundancy& sets, Transfer& transfer, const Runtime& runtime);
+
+  void start() { tasks_.spawn("anti_entropy", reconcile_for_ever()); }
+  [[nodiscard]] Task<void> stop();
+  // Asks every replica of every segment that is served here. One that does not answer is left for the next
+  // round.
+  [[nodiscard]] Task<void> reconcile_all();
+
+  struct Counters {
+    std::uint64_t rounds = 0;
+    std::uint64_t questions = 0;
+    std::uint64_t entries = 0;  // sent to this node
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  Task<void> reconcile_for_ever();
+  Task<Result<std::vector<storage::Difference>>> ask_replica(std::string origin, ring::Contact requester,
+                                                             Segment keys,
+                                                             std::vector<storage::Comparison> asked);
+  Task<Result<void>> reconcile_with(std::string origin, ring::Contact requester, Segment keys);
+
+  Options options_;
+  storage::HistoryStore& history_;
+  overlay::RingService& rings_;
+  storage::StorageRedundancy& sets_;
+  Transfer& transfer_;
+  Clock& clock_;
+  Rng rng_;
+  Log& log_;
+  Counters counters_;
+  TaskGroup tasks_;
+};
+
+// The segment as ranges that do not wrap.
+std::vector<storage::HourRange> hour_ranges(const Segment& keys);
+
+// Questions and answers as JSON; kInvalid if something in them is malformed.
+json::object to_json(const std::vector<storage::Comparison>& asked, std::int64_t since);
+Result<std::vector<storage::Comparison>> comparisons_from_json(const json::object& question);
+json::object to_json(const std::vector<storage::Difference>& differences);
+Result<std::vector<storage::Difference>> differences_from_json(const json::object& answer,
+                                                               const std::vector<storage::Comparison>& asked);
+
+// Answers a question, given as JSON.
+[[nodiscard]] Task<Result<json::object>> answer_comparison(storage::HistoryStore& history,
+                                                           json::object question);
+
+}  // namespace tagring::handover

@@ -1,0 +1,54 @@
+// Sees to it that what this node took as an owner reaches whoever owns it now (paper §5.3, §5.6), when the
+// new owner did not fetch it. A new owner asks those whom it sees before and beside it, for a while only;
+// where rings merge, the vserver that owned a key a moment ago need not be among them. So the old owner, who
+// is the only one to know, owes it.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "base/ring_id.hpp"
+#include "base/runtime.hpp"
+#include "base/task.hpp"
+#include "relay/owner_queue.hpp"
+#include "ring/vserver.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::handover {
+
+class ReassignQueue {
+ public:
+  ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
+                unsigned relay_replicas, const Runtime& runtime);
+
+  // After a merge of rings: all that this node took in the smaller one.
+  void merged(Ring ring);
+  // After each change of a relay vserver's segment: the feed of what was lost, unless that is fetched.
+  void segment_changed(const ring::Vserver& vserver);
+  // After the node has given up a relay vserver that owned these positions.
+  void gave_up(const RingId& vserver, const Segment& positions);
+  // A new owner has read the feed of that segment of keys to its end.
+  void fetched(const Segment& keys);
+  [[nodiscard]] Task<void> stop();
+
+ private:
+  struct Fetched {
+    Segment keys;
+    Instant at;
+  };
+  Task<void> feed(Segment keys);
+  Task<void> history();
+  Task<void> lost(Segment positions);
+  Task<void> wait_for_outbox();
+
+  relay::Store& store_;
+  storage::HistoryStore& history_;
+  relay::OwnerQueue& outbox_;
+  unsigned relay_replicas_;
+  Clock& clock_;
+  std::map<RingId, Segment> owned_;  // by vserver, as last known
+  std::deque<Fetched> fetched_;      // lately, oldest first
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::handover

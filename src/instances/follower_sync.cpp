@@ -1,0 +1,250 @@
+#include "instances/follower_sync.hpp"
+
+#include <utility>
+
+#include "followers/authority.hpp"
+
+namespace tagring::instances {
+namespace {
+
+using followers::Digest;
+using followers::Knowledge;
+using followers::Listing;
+using followers::Plan;
+
+// An Undo between nodes is for many hashtags at once.
+constexpr std::size_t kUndoMaxAtNode = 100'000;
+
+bool is_node_actor(const fediverse::RemoteActor& actor) {
+  return actor.is_node && actor.id == origin_of(actor.id) + "/actor";
+}
+
+// Whether an id is that of one of the actors at `urls`, in its one spelling.
+bool is_tag_actor(const fediverse::NodeUrls& urls, std::string_view id) {
+  const auto tag = urls.tag_of_actor(id);
+  return tag && urls.tag_actor(*tag) == id;
+}
+
+json::array to_array(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
+}
+
+}  // namespace
+
+json::object FollowerSync::Counters::to_json() const {
+  return {{"headers_ignored", ignored}, {"equal", equal},  {"different", different}, {"settled", settled},
+          {"throttled", throttled},     {"lists", lists},  {"doubts", doubts},       {"removed", removed},
+          {"accepted", accepted},       {"undone", undone}};
+}
+
+FollowerSync::FollowerSync(Options options, relay::Subscriptions& subscriber, Instances& instances,
+                           federation::SignedClient& courier, const relay::Observer& observer,
+                           const Runtime& runtime)
+    : options_(options),
+      subscriber_(subscriber),
+      instances_(instances),
+      observer_(observer),
+      courier_(courier),
+      identity_(courier.identity()),
+      clock_(runtime.clock),
+      workers_(runtime.workers),
+      log_(runtime.log),
+      rng_(runtime.rng.fork("followers sync")),
+      own_(followers::Authority::of(courier.identity().origin()).value()),
+      throttle_(options.throttle),
+      tasks_(runtime.executor) {}
+
+Task<void> FollowerSync::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+// --- the header --------------------------------------------------------------------------------------------
+
+std::expected<followers::Header, followers::Ignore> FollowerSync::judge(
+    const std::string& value, const federation::Authentic& sender) const {
+  auto header = followers::parse_header(value);
+  if (!header) return header;
+  const followers::Delivery delivery{sender.actor.id, sender.actor.followers, sender.covers_synchronization};
+  const auto checked = followers::check_header(*header, delivery, own_, {options_.require_coverage});
+  if (!checked) return std::unexpected(checked.error());
+  return header;
+}
+
+void FollowerSync::take(const std::string& value, const federation::Authentic& sender) {
+  if (!options_.enabled || observer_.is_denied(sender.actor.id)) return;
+  auto header = judge(value, sender);
+  const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
+  if (seen_.size() >= kSeenMax) seen_.clear();
+  seen_.insert_or_assign(sender.actor.id,
+                         Seen{value.substr(0, followers::kHeaderOctetsMax), ignored, clock_.wall_now()});
+  if (!header) {
+    ++counters_.ignored;
+    log_.debug("followers_header_ignored", {{"sender", sender.actor.id}, {"because", ignored}});
+    return;
+  }
+  const bool is_equal = digest_of(sender.actor) == header->digest;
+  ++(is_equal ? counters_.equal : counters_.different);
+  const auto known = waiting_.find(sender.actor.id);
+  if (known != waiting_.end()) {
+    known->second = {sender.actor, std::move(*header)};
+    return;
+  }
+  if (is_equal) return;
+  if (waiting_.size() >= kWaitingMax) return;
+  waiting_.emplace(sender.actor.id, Waiting{sender.actor, std::move(*header)});
+  tasks_.spawn("compare_followers", compare_later(sender.actor.id));
+}
+
+Digest FollowerSync::digest_of(const fediverse::RemoteActor& sender) const {
+  return is_node_actor(sender) ? subscriber_.digest_at(origin_of(sender.id))
+                               : instances_.follows_of(sender.id).digest();
+}
+
+Knowledge FollowerSync::knowledge_of(const fediverse::RemoteActor& sender) const {
+  return is_node_actor(sender) ? subscriber_.followed_at(origin_of(sender.id))
+                               : instances_.follows_of(sender.id);
+}
+
+// --- the list ----------------------------------------------------------------------------------------------
+
+Task<void> FollowerSync::compare_later(std::string actor) {
+  const auto spread = static_cast<std::uint64_t>((kDelayMax - kDelayMin).count());
+  const Instant later = clock_.now() + kDelayMin + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+  co_await clock_.sleep_until(later);
+  auto waiting = waiting_.extract(actor);
+  if (digest_of(waiting.mapped().sender) == waiting.mapped().header.digest) {
+    ++counters_.settled;
+    co_return;
+  }
+  if (!throttle_.start(actor, clock_.now().time_since_epoch())) {
+    ++counters_.throttled;
+    co_return;
+  }
+  co_await synchronise(std::move(waiting.mapped()));
+  throttle_.finish(actor);
+}
+
+Task<void> FollowerSync::synchronise(Waiting waiting) {
+  Listing listing = co_await fetch(waiting.header.url);
+  const std::string problem(listing.problem());
+  Plan todo = co_await plan(waiting.sender, std::move(listing), waiting.header.digest);
+  if (todo.doubt) ++counters_.doubts;
+  log_.info("followers_differ", {{"sender", waiting.sender.id},
+                                 {"remove", todo.remove.size()},
+                                 {"accept", todo.accept.size()},
+                                 {"undo", todo.undo.size()},
+                                 {"doubt", todo.doubt ? followers::to_string(*todo.doubt) : ""},
+                                 {"problem", problem}});
+  co_await apply(std::move(waiting.sender), std::move(todo));
+}
+
+Task<Listing> FollowerSync::fetch(std::string url) {
+  ++counters_.lists;
+  Listing listing(std::move(url));
+  while (const std::string* next = listing.next()) {
+    const Result<std::string> body = co_await courier_.fetch_body(*next);
+    if (body) {
+      listing.take(*body);
+    } else {
+      listing.fail("cannot be fetched");
+    }
+  }
+  co_return listing;
+}
+
+Task<Plan> FollowerSync::plan(fediverse::RemoteActor sender, Listing listing, Digest digest) {
+  auto make = [known = knowledge_of(sender), listing = std::move(listing), digest, own = own_,
+               now = clock_.wall_now(), urls = fediverse::NodeUrls(identity_.origin()),
+               is_node = is_node_actor(sender), grace = options_.grace] {
+    followers::PlanRules rules;
+    rules.grace = grace;
+    if (is_node) rules.undo_max = kUndoMaxAtNode;
+    rules.is_own_actor = [&](std::string_view id) {
+      return is_tag_actor(urls, id) || (!is_node && id == urls.actor());
+    };
+    return followers::make_plan(known, listing.items(), digest, own, now, rules);
+  };
+  co_return co_await workers_.run(std::move(make));
+}
+
+// --- the repair --------------------------------------------------------------------------------------------
+
+Task<void> FollowerSync::apply(fediverse::RemoteActor sender, Plan plan) {
+  counters_.removed += plan.remove.size();
+  counters_.undone += plan.undo.size();
+  if (is_node_actor(sender)) {
+    co_await apply_to_node(origin_of(sender.id), std::move(plan));
+    co_return;
+  }
+  counters_.accepted += plan.accept.size();
+  const WallTime before = clock_.wall_now() - options_.grace;
+  // Each looks again whether it is still so. What fails is found by the next header.
+  for (const std::string& id : plan.remove) co_await instances_.forget_follow(id, sender.id, before);
+  for (const std::string& id : plan.accept) co_await instances_.accept_follow(id, sender.id);
+  for (const std::string& id : plan.undo) co_await instances_.disown_follow(id, sender.id, sender.inbox);
+}
+
+// Nodes answer a Follow at once, so there is nothing to accept.
+Task<void> FollowerSync::apply_to_node(std::string owner, Plan plan) {
+  const WallTime before = clock_.wall_now() - options_.grace;
+  if (!plan.remove.empty()) co_await subscriber_.forget_at(owner, tags_of(plan.remove), before);
+  if (!plan.undo.empty()) co_await subscriber_.disown_at(owner, tags_of(plan.undo));
+}
+
+std::vector<std::string> FollowerSync::tags_of(const std::vector<std::string>& ids) const {
+  std::vector<std::string> tags;
+  for (const std::string& id : ids) {
+    if (const auto tag = identity_.tag_of_actor(id)) tags.push_back(tag->canonical());
+  }
+  return tags;
+}
+
+// --- for the administrator ---------------------------------------------------------------------------------
+
+Task<Result<json::object>> FollowerSync::check(std::string actor, bool apply_it) {
+  CO_TRY(const std::string body, co_await courier_.fetch_body(actor));
+  CO_TRY(fediverse::RemoteActor sender, fediverse::parse_actor(body, actor));
+  json::object report = {
+      {"actor", actor}, {"followers", sender.followers}, {"is_node", is_node_actor(sender)}};
+  std::string url = actor + "/followers_synchronization";  // where most servers have it
+  std::optional<Digest> signed_digest;
+  if (const auto seen = seen_.find(actor); seen != seen_.end()) {
+    report["header"] = json::object{{"at", to_rfc3339(seen->second.at)},
+                                    {"value", seen->second.value},
+                                    {"ignored", seen->second.ignored}};
+    const auto header = followers::parse_header(seen->second.value);
+    if (header && own_ != followers::Authority::of(header->url) &&
+        followers::Authority::of(header->url) == followers::Authority::of(actor)) {
+      url = header->url;
+      signed_digest = header->digest;
+    }
+  }
+  report["url"] = url;
+  Listing listing = co_await fetch(url);
+  const Knowledge known = knowledge_of(sender);
+  report["known"] = json::object{{"accepted", known.accepted.size()},
+                                 {"pending", known.pending.size()},
+                                 {"digest", known.digest().hex()}};
+  const auto items = listing.items();
+  if (!items) {
+    report["problem"] = listing.problem();
+    co_return report;
+  }
+  const Digest of_list = Digest::of(*items);
+  report["listed"] = json::object{{"count", items->size()}, {"digest", of_list.hex()}};
+  if (signed_digest) report["digest_of_header"] = signed_digest->hex();
+  report["agree"] = known.digest() == of_list;
+  Plan todo = co_await plan(sender, std::move(listing), of_list);
+  report["remove"] = to_array(todo.remove);
+  report["accept"] = to_array(todo.accept);
+  report["undo"] = to_array(todo.undo);
+  report["too_young"] = todo.too_young;
+  report["undo_later"] = todo.undo_later;
+  if (todo.doubt) report["doubt"] = followers::to_string(*todo.doubt);
+  report["applied"] = apply_it;
+  if (apply_it) co_await apply(std::move(sender), std::move(todo));
+  co_return report;
+}
+
+}  // namespace tagring::instances

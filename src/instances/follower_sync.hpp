@@ -1,0 +1,110 @@
+// The receiver's end of FEP-8fcf (docs/followers.md): compares what senders say about who follows them here
+// with what this node knows, and repairs what differs.
+//
+// Two kinds of senders. A node's actor: its followers here are this node's hashtag actors, by the hashtags
+// that this node follows there (relay/partial.hpp). Any other actor: those of this node's actors that follow
+// it back, because somebody uses this node as a relay.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "base/workers.hpp"
+#include "federation/authenticator.hpp"
+#include "followers/header.hpp"
+#include "followers/listing.hpp"
+#include "followers/plan.hpp"
+#include "followers/throttle.hpp"
+#include "instances/instances.hpp"
+#include "relay/subscriptions.hpp"
+
+namespace tagring::instances {
+
+class FollowerSync {
+ public:
+  struct Options {
+    bool enabled = true;
+    bool require_coverage = true;
+    Duration grace = followers::PlanRules{}.grace;
+    followers::ThrottleLimits throttle;
+  };
+  struct Counters {
+    std::uint64_t ignored = 0;    // headers; why is in the debug log, and check() tells
+    std::uint64_t equal = 0;      // headers with the digest of what is known here
+    std::uint64_t different = 0;  // the others
+    std::uint64_t settled = 0;    // had become equal shortly after: something was on its way
+    std::uint64_t throttled = 0;
+    std::uint64_t lists = 0;   // fetched, or tried to
+    std::uint64_t doubts = 0;  // lists on whose word nothing may be removed
+    std::uint64_t removed = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t undone = 0;
+    [[nodiscard]] json::object to_json() const;
+  };
+
+  FollowerSync(Options options, relay::Subscriptions& subscriber, Instances& instances,
+               federation::SignedClient& courier, const relay::Observer& observer, const Runtime& runtime);
+  [[nodiscard]] Task<void> stop();
+
+  // A delivery by `sender` had this header. What there is to do follows in the background.
+  void take(const std::string& value, const federation::Authentic& sender);
+
+  // For the administrator: whether the two sides agree about who of this node follows `actor`, what would be
+  // repaired, and what is wrong with its headers. With `apply` it is repaired, at once and unthrottled.
+  [[nodiscard]] Task<Result<json::object>> check(std::string actor, bool apply);
+
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+  // Between a header and its comparison with what is known by then: what is on its way arrives, and not all
+  // who got the same post ask at once.
+  static constexpr Duration kDelayMin = std::chrono::seconds(5);
+  static constexpr Duration kDelayMax = std::chrono::seconds(30);
+  static constexpr std::size_t kWaitingMax = 1'000;  // senders
+  static constexpr std::size_t kSeenMax = 1'000;     // senders whose last header check() can tell of
+
+ private:
+  struct Waiting {
+    fediverse::RemoteActor sender;
+    followers::Header header;  // the latest
+  };
+  struct Seen {
+    std::string value;
+    std::string ignored;  // why; empty if it was not
+    WallTime at;
+  };
+  [[nodiscard]] std::expected<followers::Header, followers::Ignore> judge(
+      const std::string& value, const federation::Authentic& sender) const;
+  [[nodiscard]] followers::Digest digest_of(const fediverse::RemoteActor& sender) const;
+  [[nodiscard]] followers::Knowledge knowledge_of(const fediverse::RemoteActor& sender) const;
+  Task<void> compare_later(std::string actor);
+  Task<void> synchronise(Waiting waiting);
+  Task<followers::Listing> fetch(std::string url);
+  Task<followers::Plan> plan(fediverse::RemoteActor sender, followers::Listing listing,
+                             followers::Digest digest);
+  Task<void> apply(fediverse::RemoteActor sender, followers::Plan plan);
+  Task<void> apply_to_node(std::string owner, followers::Plan plan);
+  [[nodiscard]] std::vector<std::string> tags_of(const std::vector<std::string>& ids) const;
+
+  Options options_;
+  relay::Subscriptions& subscriber_;
+  Instances& instances_;
+  const relay::Observer& observer_;
+  federation::SignedClient& courier_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  Workers& workers_;
+  Log& log_;
+  Rng rng_;
+  followers::Authority own_;
+  followers::Throttle throttle_;
+  std::map<std::string, Waiting> waiting_;  // by actor: those to be compared shortly
+  std::map<std::string, Seen> seen_;        // by actor
+  Counters counters_;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::instances

@@ -1,0 +1,413 @@
+#include "instances/instances.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "relay/wire.hpp"
+
+namespace tagring::instances {
+namespace {
+
+constexpr std::string_view style_name(Style style) {
+  switch (style) {
+    case Style::kMastodon:
+      return "mastodon";
+    case Style::kLitePub:
+      return "litepub";
+    case Style::kPerson:
+      return "person";
+  }
+  return "";
+}
+
+// Pleroma's relay is an Application; other LitePub relays are told by their address.
+Style style_of(const fediverse::RemoteActor& sender, bool of_public) {
+  if (of_public) return Style::kMastodon;
+  const bool is_relay = sender.type == "Application" || sender.id.ends_with("/relay");
+  return is_relay ? Style::kLitePub : Style::kPerson;
+}
+
+}  // namespace
+
+Task<Result<void>> Instances::load() {
+  CO_TRY(std::vector<Permission> permissions, co_await store_.permissions());
+  for (Permission& permission : permissions) permissions_[permission.host] = std::move(permission);
+  CO_TRY(std::vector<Link> links, co_await store_.links());
+  for (Link& link : links) links_[{link.actor, link.relay}] = std::move(link);
+  CO_TRY(std::vector<OwnFollow> own, co_await store_.own_follows());
+  for (OwnFollow& follow : own) own_follows_[{follow.actor, follow.object}] = std::move(follow);
+  co_return Result<void>();
+}
+
+void Instances::note(const relay::Follower& follower) {
+  if (follower.via == relay::Via::kRelay) tags_[follower.actor].insert(follower.tag);
+}
+
+// --- who may what ------------------------------------------------------------------------------------------
+
+// What was decided for the host or for one that it is below, the nearest first; none: nothing yet.
+std::optional<Permission> Instances::decision(const std::string& host) const {
+  const Permission* nearest = nullptr;
+  for (const auto& [name, permission] : permissions_) {
+    if (!is_same_or_below(host, name)) continue;
+    if (nearest == nullptr || nearest->host.size() < name.size()) nearest = &permission;
+  }
+  if (nearest != nullptr) return *nearest;
+  const bool own = options_.open || std::ranges::any_of(options_.own, [&](const std::string& name) {
+                     return is_same_or_below(host, name);
+                   });
+  if (own) return Permission{host, true, true};
+  return std::nullopt;
+}
+
+bool Instances::may_publish(const std::string& author) const {
+  const auto permission = decision(host_of(author));
+  if (permission) return permission->publishes;
+  const auto link = links_.find({author, identity_.actor()});
+  return link != links_.end() && link->second.style == Style::kPerson && link->second.accepted;
+}
+
+bool Instances::is_denied(const std::string& host) const {
+  const auto permission = decision(host);
+  return permission && !permission->publishes && !permission->receives;
+}
+
+bool Instances::is_litepub_relay(const std::string& actor) const {
+  const auto link = links_.find({actor, identity_.actor()});
+  return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;
+}
+
+std::optional<Instances::Recipient> Instances::recipient(const std::string& host,
+                                                         const std::string& tag) const {
+  const auto permission = decision(host);
+  if (!permission || !permission->receives) return std::nullopt;
+  for (const auto& [key, link] : links_) {
+    if (link.host != host || !link.accepted || link.style == Style::kPerson) continue;
+    const relay::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
+    if (target == nullptr) continue;
+    const auto asked = [&](relay::Via via) { return target->followers[static_cast<std::size_t>(via)] > 0; };
+    const Result<Tag> parsed = Tag::parse(tag);
+    if (parsed && asked(relay::Via::kTagRelay)) {
+      return Recipient{identity_.tag_actor(*parsed), link.delivery_inbox};
+    }
+    if (asked(relay::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
+  }
+  return std::nullopt;
+}
+
+std::vector<Instances::Recipient> Instances::recipients_of_signed(
+    const std::vector<std::string>& tags) const {
+  std::map<std::string, Recipient> by_inbox;
+  for (const auto& [key, link] : links_) {
+    if (link.style != Style::kMastodon) continue;
+    for (const std::string& tag : tags) {
+      std::optional<Recipient> found = recipient(link.host, tag);
+      if (!found || found->inbox != link.delivery_inbox) continue;
+      found->host = link.host;
+      by_inbox.emplace(found->inbox, *std::move(found));
+    }
+  }
+  std::vector<Recipient> recipients;
+  for (auto& [inbox, found] : by_inbox) recipients.push_back(std::move(found));
+  return recipients;
+}
+
+Task<Result<void>> Instances::forward(Recipient recipient, std::string body) {
+  co_return co_await mailbox_.send(std::move(recipient.relay), std::move(recipient.inbox), std::move(body));
+}
+
+std::vector<std::string> Instances::receivers() const {
+  std::set<std::string> hosts;
+  for (const auto& [key, link] : links_) {
+    const auto permission = decision(link.host);
+    if (permission && permission->receives && link_of(link.host) != nullptr) hosts.insert(link.host);
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
+// --- handshakes --------------------------------------------------------------------------------------------
+
+Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
+                                     std::string body) {
+  Link link{sender.id,
+            std::move(relay),
+            host_of(sender.id),
+            sender.inbox,
+            sender.delivery_inbox(),
+            std::move(body),
+            style_of(sender, of_public),
+            false};
+  if (link.relay != identity_.actor() && !links_.contains({link.actor, link.relay})) {
+    const auto count = std::ranges::count_if(links_, [&](const auto& known) {
+      return known.second.host == link.host && known.second.relay != identity_.actor();
+    });
+    if (static_cast<std::size_t>(count) >= options_.tags_max)
+      co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
+  }
+  CO_TRY_VOID(co_await store_.save_link(link));
+  links_[{link.actor, link.relay}] = link;
+  co_return co_await settle(std::move(link));
+}
+
+// Answers a link as it was decided, if it was.
+Task<Result<void>> Instances::settle(Link link) {
+  const auto permission = decision(link.host);
+  if (link.style == Style::kPerson) {
+    const bool welcome = permission ? permission->publishes : options_.people;
+    co_return welcome ? co_await accept(std::move(link)) : co_await drop(std::move(link));
+  }
+  if (!permission) {
+    log_.info("instance_waits", {{"host", link.host}, {"allow_with", "tagring instance allow " + link.host}});
+    co_return Result<void>();
+  }
+  if (permission->publishes || permission->receives) co_return co_await accept(std::move(link));
+  co_return co_await drop(std::move(link));
+}
+
+Task<Result<void>> Instances::accept(Link link) {
+  if (const auto tag = identity_.tag_of_actor(link.relay)) {
+    const auto permission = decision(link.host);
+    if (!permission || !permission->receives) co_return co_await drop(std::move(link));
+    std::vector<relay::Follower> followers = {
+        {tag->canonical(), link.actor, link.delivery_inbox, "", relay::Via::kTagRelay, 0}};
+    CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
+  }
+  const std::string id = identity_.activity_id("accepts", link.relay + " " + link.follow);
+  std::string answer = relay::accept_activity(id, link.relay, link.follow);
+  CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
+  link.accepted = true;
+  CO_TRY_VOID(co_await store_.save_link(link));
+  links_[{link.actor, link.relay}] = link;
+  if (link.style != Style::kMastodon) co_return co_await follow_back(std::move(link));
+  co_return Result<void>();
+}
+
+// Tells the instance that it is not wanted, and forgets it.
+Task<Result<void>> Instances::drop(Link link) {
+  const std::string id = identity_.activity_id("rejects", link.relay + " " + link.follow);
+  std::string answer = relay::reject_activity(id, link.relay, link.follow);
+  CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
+  co_return co_await unfollow(link.actor, link.relay);
+}
+
+Task<Result<void>> Instances::follow_back(Link link) {
+  OwnFollow follow{link.relay, link.actor,
+                   link.inbox, identity_.activity_id("follows", link.relay + " " + link.actor),
+                   false,      clock_.wall_now()};
+  const auto known = own_follows_.find({follow.actor, follow.object});
+  if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
+  CO_TRY_VOID(co_await store_.save_own_follow(follow));
+  own_follows_[{follow.actor, follow.object}] = follow;
+  const std::vector<std::string> objects = {follow.object};
+  std::string body = json::serialize(fediverse::make_follow(follow.follow_id, follow.actor, objects));
+  co_return co_await mailbox_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+Task<Result<void>> Instances::take_accept(std::string actor, fediverse::FollowRef follow) {
+  for (auto& [key, own] : own_follows_) {
+    const bool named =
+        follow.id == own.follow_id || std::ranges::find(follow.objects, own.object) != follow.objects.end();
+    if (own.object != actor || !named || own.accepted) continue;
+    const std::string ours = own.actor;
+    co_return co_await accept_follow(ours, actor);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::string> relay) {
+  std::vector<Link> gone;
+  for (const auto& [key, link] : links_) {
+    if (link.actor == actor && (!relay || link.relay == *relay)) gone.push_back(link);
+  }
+  for (const Link& link : gone) {
+    if (const auto tag = identity_.tag_of_actor(link.relay)) {
+      std::vector<std::pair<std::string, std::string>> pairs = {{tag->canonical(), link.actor}};
+      CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
+    } else {
+      const std::set<std::string> tags = tags_[link.actor];
+      std::vector<std::string> list(tags.begin(), tags.end());
+      CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
+    }
+    CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
+    links_.erase({link.actor, link.relay});
+    const auto own = own_follows_.find({link.relay, link.actor});
+    if (own == own_follows_.end()) continue;
+    const OwnFollow follow = own->second;
+    CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
+    own_follows_.erase({follow.actor, follow.object});
+    const std::vector<std::string> objects = {follow.object};
+    std::string body = json::serialize(
+        fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
+    CO_TRY_VOID(co_await mailbox_.send(follow.actor, follow.inbox, std::move(body)));
+  }
+  co_return Result<void>();
+}
+
+// --- comparing with actors ---------------------------------------------------------------------------------
+
+followers::Knowledge Instances::follows_of(const std::string& object) const {
+  followers::Knowledge known;
+  for (const auto& [key, own] : own_follows_) {
+    if (own.object != object) continue;
+    if (own.accepted) {
+      known.accepted.push_back({own.actor, own.since});
+    } else {
+      known.pending.push_back(own.actor);
+    }
+  }
+  return known;
+}
+
+Task<Result<void>> Instances::forget_follow(std::string actor, std::string object, WallTime before) {
+  const auto own = own_follows_.find({actor, object});
+  if (own == own_follows_.end() || !own->second.accepted || own->second.since > before)
+    co_return Result<void>();
+  own_follows_.erase(own);
+  co_return co_await store_.drop_own_follow(std::move(actor), std::move(object));
+}
+
+Task<Result<void>> Instances::accept_follow(std::string actor, std::string object) {
+  const auto own = own_follows_.find({actor, object});
+  if (own == own_follows_.end() || own->second.accepted) co_return Result<void>();
+  own->second.accepted = true;
+  own->second.since = clock_.wall_now();
+  OwnFollow accepted = own->second;
+  co_return co_await store_.save_own_follow(std::move(accepted));
+}
+
+Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {
+  if (own_follows_.contains({actor, object})) co_return Result<void>();
+  const std::string about = actor + " " + object;
+  const std::string id = identity_.activity_id(
+      "undos", about + " " + std::to_string(clock_.wall_now().time_since_epoch().count()));
+  const std::vector<std::string> objects = {object};
+  std::string body = json::serialize(
+      fediverse::make_undo_follow(id, actor, identity_.activity_id("follows", about), objects));
+  co_return co_await mailbox_.send(std::move(actor), std::move(inbox), std::move(body));
+}
+
+// --- the administrator -------------------------------------------------------------------------------------
+
+json::array Instances::list() const {
+  std::set<std::string> hosts(options_.own.begin(), options_.own.end());
+  for (const auto& [host, permission] : permissions_) hosts.insert(host);
+  for (const auto& [key, link] : links_) hosts.insert(link.host);
+  json::array items;
+  for (const std::string& host : hosts) {
+    const auto permission = decision(host);
+    json::array links;
+    for (const auto& [key, link] : links_) {
+      if (link.host != host) continue;
+      links.push_back(json::object{{"actor", link.actor},
+                                   {"relay", link.relay},
+                                   {"style", style_name(link.style)},
+                                   {"accepted", link.accepted}});
+    }
+    items.push_back(json::object{{"host", host},
+                                 {"publishes", permission && permission->publishes},
+                                 {"receives", permission && permission->receives},
+                                 {"decided", permission.has_value()},
+                                 {"links", std::move(links)},
+                                 {"hashtags", hashtags(host).size()}});
+  }
+  return items;
+}
+
+std::vector<std::string> Instances::hosts() const {
+  std::set<std::string> hosts;
+  for (const auto& [key, link] : links_) hosts.insert(link.host);
+  return {hosts.begin(), hosts.end()};
+}
+
+std::vector<std::string> Instances::hashtags(const std::string& host) const {
+  const Link* link = link_of(host);
+  const auto tags = link == nullptr ? tags_.end() : tags_.find(link->actor);
+  return tags == tags_.end() ? std::vector<std::string>()
+                             : std::vector<std::string>(tags->second.begin(), tags->second.end());
+}
+
+Task<Result<void>> Instances::permit(Permission permission) {
+  CO_TRY_VOID(co_await store_.permit(permission));
+  permissions_[permission.host] = permission;
+  std::vector<Link> concerned;
+  for (const auto& [key, link] : links_) {
+    if (is_same_or_below(link.host, permission.host)) concerned.push_back(link);
+  }
+  for (Link& link : concerned) {
+    const bool of_tag = identity_.tag_of_actor(link.relay).has_value();
+    // The relay of one hashtag is there to receive.
+    const bool wanted = permission.receives || (permission.publishes && !of_tag);
+    if (!permission.receives && !of_tag) {
+      const std::set<std::string> tags = tags_[link.actor];
+      std::vector<std::string> list(tags.begin(), tags.end());
+      CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
+    }
+    if (!wanted || !link.accepted) {
+      CO_TRY_VOID(co_await settle(std::move(link)));
+    }
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::expel(std::string host) {
+  std::vector<Link> gone;
+  for (const auto& [key, link] : links_) {
+    if (link.host == host) gone.push_back(link);
+  }
+  for (Link& link : gone) {
+    CO_TRY_VOID(co_await drop(std::move(link)));
+  }
+  co_return Result<void>();
+}
+
+// The link through which a host gets the hashtags that it chose.
+const Link* Instances::link_of(const std::string& host) const {
+  for (const auto& [key, link] : links_) {
+    const bool fits = link.host == host && link.relay == identity_.actor() && link.style != Style::kPerson;
+    if (fits && link.accepted) return &link;
+  }
+  return nullptr;
+}
+
+Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {
+  const Link* link = link_of(host);
+  if (link == nullptr) {
+    co_return fail(ErrorCode::kNotFound,
+                   fmt::format("{} does not use this node as a relay yet: its administrator adds {}", host,
+                               identity_.shared_inbox()));
+  }
+  const auto permission = decision(host);
+  if (!permission || !permission->receives) {
+    co_return fail(ErrorCode::kDenied,
+                   fmt::format("{} may not receive: tagring instance allow --receive {}", host, host));
+  }
+  std::set<std::string> all = tags_[link->actor];
+  all.insert(tags.begin(), tags.end());
+  if (all.size() > options_.tags_max) {
+    co_return fail(ErrorCode::kTooLarge,
+                   fmt::format("an instance may have {} hashtags, not {}", options_.tags_max, all.size()));
+  }
+  const std::string actor = link->actor;
+  std::vector<relay::Follower> followers;
+  for (std::string& tag : tags)
+    followers.push_back({std::move(tag), actor, link->delivery_inbox, "", relay::Via::kRelay, 0});
+  CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
+  tags_[actor].insert(all.begin(), all.end());
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::string> tags) {
+  const Link* link = link_of(host);
+  if (link == nullptr) co_return fail(ErrorCode::kNotFound, host + " does not use this node as a relay");
+  co_return co_await drop_tags(link->actor, std::move(tags));
+}
+
+Task<Result<void>> Instances::drop_tags(std::string actor, std::vector<std::string> tags) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& tag : tags) pairs.emplace_back(tag, actor);
+  CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
+  for (const std::string& tag : tags) tags_[actor].erase(tag);
+  co_return Result<void>();
+}
+
+}  // namespace tagring::instances

@@ -1,0 +1,134 @@
+// The instances that use this node as a relay (docs/protocol.md §9.1): who may publish through it, who gets
+// which hashtags, and the handshakes of Mastodon, Misskey and Pleroma.
+//
+// Instances of this node's own domain are welcome at once. Others wait until the administrator allows them,
+// unless the node is open. Publishing and receiving are separate: an instance gets only the hashtags that
+// were subscribed for it, never everything.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "federation/activity_queue.hpp"
+#include "fediverse/activity.hpp"
+#include "fediverse/actor.hpp"
+#include "followers/plan.hpp"
+#include "instances/instance_store.hpp"
+#include "relay/hashtag_followers.hpp"
+
+namespace tagring::instances {
+
+class Instances {
+ public:
+  struct Options {
+    std::vector<std::string> own;  // hosts, with all below them, that may publish and receive
+    bool open = false;             // so may everybody
+    bool people = false;           // people who follow the node's actor may have their own posts relayed
+    std::size_t tags_max = 1000;   // of one instance; and how often it may use hashtag actors as relays
+  };
+
+  Instances(Options options, InstanceStore& store, relay::HashtagFollowers& followers,
+            federation::ActivityQueue& mailbox, const federation::Identity& identity, const Runtime& runtime)
+      : options_(std::move(options)),
+        store_(store),
+        followers_(followers),
+        mailbox_(mailbox),
+        identity_(identity),
+        clock_(runtime.clock),
+        log_(runtime.log) {}
+
+  [[nodiscard]] Task<Result<void>> load();
+  // Shown every follower at start.
+  void note(const relay::Follower& follower);
+
+  // The posts of that author are taken.
+  [[nodiscard]] bool may_publish(const std::string& author) const;
+
+  // The administrator has decided against all dealings with that host.
+  [[nodiscard]] bool is_denied(const std::string& host) const;
+
+  // That actor is a LitePub relay that was accepted: it announces its people's posts to be relayed.
+  [[nodiscard]] bool is_litepub_relay(const std::string& actor) const;
+
+  // `follow` (its JSON in `body`) is of the public collection, or of `relay` itself, which is the node's
+  // actor or one of its hashtag actors. Durable when it completes; the answer goes by mail, at once or when
+  // the administrator has decided. kTooLarge beyond tags_max of hashtag actors.
+  [[nodiscard]] Task<Result<void>> follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
+                                          std::string body);
+  // Every use of this node as a relay by that actor ends, or only that of one relay.
+  [[nodiscard]] Task<Result<void>> unfollow(std::string actor, std::optional<std::string> relay);
+  // An actor that this node followed back has accepted.
+  [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
+
+  // --- when an actor's followers are compared with what is known here (docs/followers.md) ----------------
+  // Which of this node's actors follow that one.
+  [[nodiscard]] followers::Knowledge follows_of(const std::string& object) const;
+  // `object` does not know of it: forgets it, if it is so since `before`.
+  [[nodiscard]] Task<Result<void>> forget_follow(std::string actor, std::string object, WallTime before);
+  // `object` has accepted it, and the Accept was lost.
+  [[nodiscard]] Task<Result<void>> accept_follow(std::string actor, std::string object);
+  // `object` believes that it is followed, and it is not: says so.
+  [[nodiscard]] Task<Result<void>> disown_follow(std::string actor, std::string object, std::string inbox);
+
+  // By which of this node's actors, and where, an instance is announced the posts of a hashtag that it gets
+  // as from a relay; none if it does not.
+  struct Recipient {
+    std::string relay;
+    std::string inbox;
+    std::string host = {};
+  };
+  [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
+
+  // Whoever gets one of these hashtags as from a relay, and believes what somebody else has signed and the
+  // relay brings (Mastodon, Misskey); each inbox once.
+  [[nodiscard]] std::vector<Recipient> recipients_of_signed(const std::vector<std::string>& tags) const;
+  // Sends it such a thing as it is. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> forward(Recipient recipient, std::string body);
+
+  // Hosts that may be subscribed to hashtags.
+  [[nodiscard]] std::vector<std::string> receivers() const;
+
+  // --- for the administrator ---------------------------------------------------------------------------
+  // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
+  //   "hashtags"}]
+  [[nodiscard]] json::array list() const;
+  // Of all who use this node as a relay, or wait to.
+  [[nodiscard]] std::vector<std::string> hosts() const;
+  [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
+  [[nodiscard]] Task<Result<void>> permit(Permission permission);
+  // Ends every use of this node as a relay by that host; whether it may come back is decided elsewhere.
+  [[nodiscard]] Task<Result<void>> expel(std::string host);
+  // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for
+  // too many hashtags.
+  [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);
+  [[nodiscard]] Task<Result<void>> unsubscribe(std::string host, std::vector<std::string> tags);
+
+ private:
+  using LinkKey = std::pair<std::string, std::string>;  // actor, relay
+  [[nodiscard]] std::optional<Permission> decision(const std::string& host) const;
+  [[nodiscard]] const Link* link_of(const std::string& host) const;
+  Task<Result<void>> settle(Link link);
+  Task<Result<void>> accept(Link link);
+  Task<Result<void>> drop(Link link);
+  Task<Result<void>> follow_back(Link link);
+  Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
+
+  Options options_;
+  InstanceStore& store_;
+  relay::HashtagFollowers& followers_;
+  federation::ActivityQueue& mailbox_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  Log& log_;
+  std::map<std::string, Permission> permissions_;  // by host
+  std::map<LinkKey, Link> links_;
+  std::map<LinkKey, OwnFollow> own_follows_;           // by actor, object
+  std::map<std::string, std::set<std::string>> tags_;  // subscribed through the node's actor, by actor
+};
+
+}  // namespace tagring::instances

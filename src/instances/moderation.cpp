@@ -1,0 +1,135 @@
+#include "instances/moderation.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tagring::instances {
+namespace {
+
+using federation::Block;
+using federation::BlockKind;
+
+constexpr std::size_t kRecentMax = 50'000;
+
+federation::Blocks of(const std::vector<Block>& list) {
+  federation::Blocks blocks;
+  for (const Block& block : list) blocks.add(block);
+  return blocks;
+}
+
+}  // namespace
+
+Task<Result<void>> Moderation::load() {
+  CO_TRY(std::vector<Block> blocks, co_await store_.blocks());
+  for (Block& block : blocks) blocks_.add(std::move(block));
+  CO_TRY(std::vector<federation::Separation> separations, co_await store_.separations());
+  for (federation::Separation& separation : separations) blocks_.add(std::move(separation));
+  co_return Result<void>();
+}
+
+std::vector<std::string> Moderation::admit(const std::string& author, std::vector<std::string> tags) {
+  if (tags.size() > options_.hashtags_of_a_post) return {};
+  if (recent_.size() > kRecentMax) recent_.clear();
+  std::erase_if(tags, [&](const std::string& tag) {
+    std::deque<Instant>& times = recent_[{author, tag}];
+    while (!times.empty() && clock_.now() - times.front() > std::chrono::hours(1)) times.pop_front();
+    if (times.size() >= options_.posts_an_hour) return true;
+    times.push_back(clock_.now());
+    return false;
+  });
+  return tags;
+}
+
+void Moderation::take_back(const std::string& author, const std::vector<std::string>& tags) {
+  for (const std::string& tag : tags) {
+    const auto times = recent_.find({author, tag});
+    if (times != recent_.end() && !times->second.empty()) times->second.pop_back();
+  }
+}
+
+Moderation::Effect Moderation::preview(const std::vector<Block>& list) const {
+  Effect effect;
+  for (const Block& block : list)
+    ++(blocks_.find(block.kind, block.what) != nullptr ? effect.known : effect.fresh);
+  const federation::Blocks coming = of(list);
+  std::set<std::string> actors;
+  followers_.all().visit([&](const std::string& tag, const std::string& actor) {
+    if (coming.of_actor(actor) != nullptr || coming.of_tag(tag) != nullptr) actors.insert(actor);
+  });
+  effect.followers.assign(actors.begin(), actors.end());
+  for (std::string& host : instances_.hosts()) {
+    if (coming.of_host(host) != nullptr) effect.instances.push_back(std::move(host));
+  }
+  return effect;
+}
+
+Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
+  Effect effect = preview(list);
+  for (Block& block : list) block.since = clock_.wall_now();
+  CO_TRY_VOID(co_await store_.save_blocks(list));
+  for (const Block& block : list) blocks_.add(block);
+  for (const std::string& host : effect.instances) {
+    CO_TRY_VOID(co_await instances_.expel(host));
+  }
+  std::vector<std::pair<std::string, std::string>> gone;
+  followers_.all().visit([&](const std::string& tag, const std::string& actor) {
+    if (blocks_.of_actor(actor) != nullptr || blocks_.of_tag(tag) != nullptr) gone.emplace_back(tag, actor);
+  });
+  CO_TRY_VOID(co_await followers_.unfollow(std::move(gone)));
+  co_return effect;
+}
+
+Task<Result<void>> Moderation::unblock(BlockKind kind, std::string what) {
+  std::vector<std::pair<BlockKind, std::string>> lifted = {{kind, what}};
+  CO_TRY_VOID(co_await store_.drop_blocks(std::move(lifted)));
+  blocks_.remove(kind, what);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Moderation::separate(federation::Separation separation, bool on) {
+  if (on) {
+    CO_TRY_VOID(co_await store_.save_separation(separation));
+    blocks_.add(std::move(separation));
+  } else {
+    CO_TRY_VOID(co_await store_.drop_separation(separation));
+    blocks_.remove(separation);
+  }
+  co_return Result<void>();
+}
+
+Moderation::Plan Moderation::plan(fediverse::Blocklist list, const std::string& source) const {
+  Plan plan;
+  for (fediverse::BlockedDomain& entry : list.domains)
+    plan.blocks.push_back({BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}});
+  const federation::Blocks coming = of(plan.blocks);
+  for (const Block& block : blocks_.all()) {
+    if (block.source == source && coming.find(block.kind, block.what) == nullptr)
+      plan.lifted.push_back(block.what);
+  }
+  // What the administrator blocked himself stays his.
+  std::erase_if(plan.blocks, [this](const Block& block) {
+    const Block* present = blocks_.find(block.kind, block.what);
+    return present != nullptr && present->source == "admin";
+  });
+  return plan;
+}
+
+Moderation::Effect Moderation::preview_import(fediverse::Blocklist list, const std::string& source) const {
+  Plan planned = plan(std::move(list), source);
+  Effect effect = preview(planned.blocks);
+  effect.lifted = std::move(planned.lifted);
+  return effect;
+}
+
+Task<Result<Moderation::Effect>> Moderation::import(fediverse::Blocklist list, std::string source) {
+  Plan planned = plan(std::move(list), source);
+  std::vector<std::pair<BlockKind, std::string>> lifted;
+  for (const std::string& domain : planned.lifted) lifted.emplace_back(BlockKind::kDomain, domain);
+  CO_TRY_VOID(co_await store_.drop_blocks(lifted));
+  for (const auto& [kind, what] : lifted) blocks_.remove(kind, what);
+  CO_TRY(Effect effect, co_await block(std::move(planned.blocks)));
+  effect.lifted = std::move(planned.lifted);
+  co_return effect;
+}
+
+}  // namespace tagring::instances

@@ -1,0 +1,76 @@
+// What the administrator decides about blocks, on disk and in memory, and the limits against floods of
+// hashtags. The roles ask relay::Blocks before they take or send anything.
+//
+// Every decision has a reason and a source, and each change leaves a line in the log (admin/control.hpp).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "federation/blocks.hpp"
+#include "fediverse/blocklist.hpp"
+#include "instances/instances.hpp"
+#include "relay/hashtag_followers.hpp"
+
+namespace tagring::instances {
+
+class Moderation {
+ public:
+  struct Options {
+    std::size_t hashtags_of_a_post = 30;  // a post with more is taken for advertising
+    std::size_t posts_an_hour = 60;       // of one author under one hashtag
+  };
+
+  Moderation(Options options, federation::BlockStore& store, federation::Blocks& blocks,
+             relay::HashtagFollowers& followers, Instances& instances, Clock& clock)
+      : options_(options),
+        store_(store),
+        blocks_(blocks),
+        followers_(followers),
+        instances_(instances),
+        clock_(clock) {}
+
+  [[nodiscard]] Task<Result<void>> load();
+  [[nodiscard]] const federation::Blocks& blocks() const { return blocks_; }
+
+  // The hashtags of a post that are within the limits, and counts them. Empty for too many.
+  [[nodiscard]] std::vector<std::string> admit(const std::string& author, std::vector<std::string> tags);
+  // What was admitted last was not taken after all, and does not count.
+  void take_back(const std::string& author, const std::vector<std::string>& tags);
+
+  // What a change does, or would do.
+  struct Effect {
+    std::size_t fresh = 0;  // blocks that are new
+    std::size_t known = 0;
+    std::vector<std::string> followers;  // actors that are removed
+    std::vector<std::string> instances;  // hosts whose use of this node as a relay ends
+    std::vector<std::string> lifted;     // domains that a list had before, and has not any more
+  };
+  [[nodiscard]] Effect preview(const std::vector<federation::Block>& blocks) const;
+  // Durable when it completes. Followers and instances that fall under a block go.
+  [[nodiscard]] Task<Result<Effect>> block(std::vector<federation::Block> blocks);
+  [[nodiscard]] Task<Result<void>> unblock(federation::BlockKind kind, std::string what);
+  [[nodiscard]] Task<Result<void>> separate(federation::Separation separation, bool on);
+  // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted.
+  [[nodiscard]] Task<Result<Effect>> import(fediverse::Blocklist list, std::string source);
+  [[nodiscard]] Effect preview_import(fediverse::Blocklist list, const std::string& source) const;
+
+ private:
+  struct Plan {
+    std::vector<federation::Block> blocks;
+    std::vector<std::string> lifted;
+  };
+  [[nodiscard]] Plan plan(fediverse::Blocklist list, const std::string& source) const;
+
+  Options options_;
+  federation::BlockStore& store_;
+  federation::Blocks& blocks_;
+  relay::HashtagFollowers& followers_;
+  Instances& instances_;
+  Clock& clock_;
+  std::map<std::pair<std::string, std::string>, std::deque<Instant>> recent_;  // by author and hashtag
+};
+
+}  // namespace tagring::instances

@@ -1,0 +1,126 @@
+// Sends the history of a hashtag to an instance that uses this node as a relay, as slowly as it can bear:
+// one Announce a post, the same that it would have got when the post was new (docs/protocol.md §9.3). A
+// stock Mastodon files such a post under its own date, and shows it to nobody who did not look for it.
+//
+// The replays of one instance run one after the other. First a replay reads the history, newest first, and
+// writes down the ends of every page of kPageSize posts: about 150 octets and, for 5000 posts, 25 queries to
+// the storage owners. Each page is read once more when its turn comes, from whichever end was asked for. So
+// the order costs nothing but the reading ahead, and nothing that was removed meanwhile is sent.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "federation/backoff.hpp"
+#include "federation/blocks.hpp"
+#include "instances/instances.hpp"
+#include "instances/replay_store.hpp"
+#include "storage/history_service.hpp"
+
+namespace tagring::instances {
+
+class Replayer {
+ public:
+  static constexpr std::size_t kPageSize = 40;
+  static constexpr std::uint32_t kPerMinuteMax = 600;
+  static constexpr std::uint32_t kPerMinute = 60;
+  // A replay that has sent nothing for that long, although it tried, is given up.
+  static constexpr Duration kPatience = std::chrono::days(7);
+
+  struct Limits {
+    Duration age_max;             // of posts
+    std::uint64_t posts_max = 0;  // of one replay
+  };
+  struct Request {
+    std::string host;
+    std::string tag;  // canonical
+    bool newest_first = true;
+    std::optional<Duration> age_max;         // none: as Limits
+    std::optional<std::uint64_t> posts_max;  // none: as Limits
+    std::uint32_t per_minute = kPerMinute;
+  };
+
+  Replayer(Limits limits, ReplayStore& store, const Instances& instances, storage::HistoryService& history,
+           federation::SignedClient& courier, const federation::Blocks& blocks, const Runtime& runtime)
+      : limits_(limits),
+        store_(store),
+        instances_(instances),
+        history_(history),
+        courier_(courier),
+        blocks_(blocks),
+        identity_(courier.identity()),
+        clock_(runtime.clock),
+        rng_(runtime.rng.fork("replay")),
+        log_(runtime.log),
+        tasks_(runtime.executor) {}
+
+  [[nodiscard]] Task<Result<void>> load();
+  // Goes on with the replays that were under way.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Durable when it completes. kNotFound if the instance is not subscribed to the hashtag, kConflict if a
+  // replay of it is under way, kTooLarge beyond the limits, kInvalid for a rate that is none.
+  [[nodiscard]] Task<Result<Replay>> begin(Request request);
+  // kNotFound if no replay of it is under way.
+  [[nodiscard]] Task<Result<void>> cancel(std::string host, std::string tag);
+
+  // [{"host", "tag", "order", "state", "reason"?, "sent", "skipped", "estimated", "newest"?, "oldest"?,
+  //   "per_minute", "started", "failing_since"?}], ended ones as well, until they are replaced.
+  [[nodiscard]] json::array list() const;
+  [[nodiscard]] std::size_t active() const;
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // host, tag
+  struct Post {
+    storage::HistoryEntry entry;
+    bool skip = false;
+  };
+  // What one instance's task holds in memory.
+  struct Work {
+    std::optional<Key> key;   // of the replay that `posts` are of
+    std::vector<Post> posts;  // the rest of the page, the next one last
+    Instant read;
+    unsigned failures = 0;  // in a row
+    unsigned refusals = 0;  // in a row
+  };
+
+  [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
+  [[nodiscard]] Replay* active(const Key& key);
+  [[nodiscard]] std::optional<Key> next_of(const std::string& host) const;
+  void serve_soon(const std::string& host);
+  Task<void> serve(std::string host);
+  // Each returns how long to wait then.
+  Task<Result<Duration>> step(Key key, Work* work);
+  Task<Result<Duration>> read_ahead(Replay replay);
+  Task<Result<Duration>> send_next(Replay replay, Work* work);
+  Task<Result<Duration>> deliver(Replay replay, storage::HistoryEntry entry, Work* work);
+  Task<Result<void>> read_page(Replay replay, Work* work);
+  Task<Result<std::vector<storage::HistoryEntry>>> read_stretch(Tag tag, storage::HistoryCursor after,
+                                                                storage::HistoryCursor last);
+  Task<void> note_failure(Key key, Error error);
+  Task<Result<void>> save(Replay replay, std::vector<std::string> sent);
+  Task<Result<void>> end(Key key, ReplayState state, std::string reason);
+
+  Limits limits_;
+  ReplayStore& store_;
+  const Instances& instances_;
+  storage::HistoryService& history_;
+  federation::SignedClient& courier_;
+  const federation::Blocks& blocks_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  Rng rng_;
+  Log& log_;
+  std::map<Key, Replay> replays_;
+  std::set<std::string> served_;  // hosts that have a task
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::instances

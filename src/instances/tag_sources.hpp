@@ -1,0 +1,105 @@
+// Which hashtags an instance gets, without its administrator's typing them: those that its people follow, and
+// those that the server itself asks relays for (docs/protocol.md §9.4).
+//
+// Every source is read again and again. Their union is subscribed for the instance, beside what was
+// subscribed by hand; a hashtag that no source wants any more is unsubscribed, unless it was chosen by hand.
+// What was unsubscribed by hand stays so. A source that cannot be read changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "base/workers.hpp"
+#include "federation/blocks.hpp"
+#include "instances/instance_store.hpp"
+#include "instances/instances.hpp"
+#include "instances/tag_tokens.hpp"
+
+namespace tagring::instances {
+
+// Names of followed hashtags in the database of a Mastodon, most followed first. Blocks.
+using ReadFollowedTags =
+    std::function<Result<std::vector<std::string>>(const std::string& dsn, std::uint64_t limit)>;
+
+class TagSources {
+ public:
+  struct Options {
+    std::size_t tags_max = 1000;  // of one instance
+    Duration every = std::chrono::minutes(10);
+    std::vector<TagToken> tokens = {};
+    std::string database_host = {};  // whose database it is; empty: none
+    std::string database_dsn = {};
+    ReadFollowedTags read_database = {};
+  };
+
+  TagSources(Options options, InstanceStore& store, Instances& instances, const federation::Blocks& blocks,
+             HttpClient& http, const Runtime& runtime)
+      : options_(std::move(options)),
+        store_(store),
+        instances_(instances),
+        blocks_(blocks),
+        http_(http),
+        workers_(runtime.workers),
+        clock_(runtime.clock),
+        rng_(runtime.rng.fork("tag sources")),
+        log_(runtime.log),
+        tasks_(runtime.executor) {}
+
+  [[nodiscard]] Task<Result<void>> load();
+  // Reads the sources from now on.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // By hand; errors as of Instances.
+  [[nodiscard]] Task<Result<void>> subscribe(std::string host, std::vector<std::string> tags);
+  [[nodiscard]] Task<Result<void>> unsubscribe(std::string host, std::vector<std::string> tags);
+  // {"host", "hashtags": ["cats"], "reasons": {"cats": ["admin", "followed_tags"]},
+  //  "sources": [{"source", "hashtags" (how many), "read"?, "note"?}]}
+  [[nodiscard]] json::object describe(const std::string& host) const;
+
+ private:
+  using Tags = std::vector<std::string>;
+  // By name: "admin", "excluded" (by hand, although a source wants it), "followed_tags/…" (a digest of the
+  // token), "mastodon_database", "social_relay".
+  using BySource = std::map<std::string, Tags>;
+  struct State {
+    WallTime read;  // successfully; 1970: never
+    std::string note;
+    bool failing = false;
+    Instant again{};  // not before
+  };
+
+  [[nodiscard]] std::vector<std::string> sources_of(const std::string& host) const;
+  Task<void> poll();
+  Task<bool> poll_host(std::string host);
+  Task<Result<Tags>> read(std::string host, std::string source);
+  Task<Result<Tags>> read_tokens_tags(std::string host, std::string source);
+  Task<Result<Tags>> read_database();
+  Task<Result<Tags>> read_social_relay(std::string host);
+  Task<Result<HttpResponse>> get(std::string url, std::string token);
+  void note_failure(const std::string& host, const std::string& source, const Error& error);
+  Task<Result<void>> apply(std::string host, Tags withdrawn);
+  Task<Result<void>> save_changes(std::string host, BySource before);
+
+  Options options_;
+  InstanceStore& store_;
+  Instances& instances_;
+  const federation::Blocks& blocks_;
+  HttpClient& http_;
+  Workers& workers_;
+  Clock& clock_;
+  Rng rng_;
+  Log& log_;
+  std::map<std::string, BySource> wishes_;                       // by host
+  std::map<std::pair<std::string, std::string>, State> states_;  // by host and source
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::instances

@@ -1,0 +1,206 @@
+#include "mastodon_api/post_cache.hpp"
+
+namespace tagring::mastodon_api {
+namespace {
+
+// What a worker makes of a document.
+struct Read {
+  Result<Post> post = fail(ErrorCode::kInvalid, "");
+  Result<json::object> account = fail(ErrorCode::kInvalid, "");
+};
+
+}  // namespace
+
+PostCache::PostCache(Options options, federation::SignedClient& courier, const Site& site,
+                     const Runtime& runtime)
+    : options_(options),
+      courier_(courier),
+      site_(site),
+      clock_(runtime.clock),
+      workers_(runtime.workers),
+      alarm_(runtime.clock, runtime.executor),
+      tasks_(runtime.executor) {}
+
+Task<void> PostCache::stop() {
+  tasks_.cancel();
+  alarm_.ring();
+  co_await tasks_.join();
+}
+
+bool PostCache::is_fresh(const Entry& entry, bool is_author) const {
+  const Duration age = clock_.now() - entry.since;
+  if (entry.state == State::kThere) return age < (is_author ? options_.author_fresh : options_.fresh);
+  if (entry.state == State::kGone) return age < options_.gone;
+  return entry.state != State::kFailed || age < options_.failed;
+}
+
+// Sees to it that it is there, or on its way. Null if there is no room.
+PostCache::Entry* PostCache::want(const std::string& uri, bool is_author) {
+  const auto known = entries_.find(uri);
+  if (known != entries_.end() && is_fresh(known->second, is_author)) {
+    if (known->second.state >= State::kThere) ++counters_.remembered;
+    return &known->second;
+  }
+  if (queue_.size() >= options_.waiting_max) return nullptr;
+  if (known != entries_.end()) octets_ -= known->second.octets;
+  Entry& entry = entries_[uri];
+  entry = Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}};
+  queue_.push_back({uri, host_of(uri), is_author});
+  return &entry;
+}
+
+void PostCache::forget(const std::string& uri) {
+  const auto known = entries_.find(uri);
+  if (known == entries_.end()) return;
+  known->second.stale = known->second.state == State::kFetching;
+  if (known->second.state < State::kThere) return;
+  octets_ -= known->second.octets;
+  entries_.erase(known);
+}
+
+bool PostCache::is_pending(const std::string& uri) const {
+  const auto known = entries_.find(uri);
+  return known != entries_.end() && known->second.state < State::kThere;
+}
+
+std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) {
+  const auto post = entries_.find(wanted.uri);
+  if (post == entries_.end() || post->second.state != State::kThere || !post->second.post)
+    return std::nullopt;
+  // Whose it is says the post's server, not who told of it.
+  const std::string& author = post->second.post->author;
+  const auto account = entries_.find(author);
+  if (account == entries_.end() || !account->second.account) {
+    if (account != entries_.end() && account->second.state == State::kGone) return std::nullopt;
+    return Content{post->second.post, std::make_shared<json::object>(unknown_account(author, site_))};
+  }
+  return Content{post->second.post, account->second.account};
+}
+
+Task<std::vector<std::optional<PostCache::Content>>> PostCache::read(std::vector<Wanted> wanted,
+                                                                     Instant deadline) {
+  for (const Wanted& each : wanted) {
+    want(each.uri, false);
+    if (!each.author.empty()) want(each.author, true);
+  }
+  for (;;) {
+    // Authors that were not named are known when their posts are there.
+    for (const Wanted& each : wanted) {
+      const auto post = entries_.find(each.uri);
+      if (post != entries_.end() && post->second.post && post->second.post->author != each.author)
+        want(post->second.post->author, true);
+    }
+    begin_fetches();
+    bool pending = false;
+    for (const Wanted& each : wanted) {
+      const auto post = entries_.find(each.uri);
+      const bool there = post != entries_.end() && post->second.post;
+      const std::string& author = there ? post->second.post->author : each.author;
+      pending = pending || is_pending(each.uri) || (there && is_pending(author));
+    }
+    if (!pending || clock_.now() >= deadline) break;
+    co_await alarm_.wait_until(deadline);
+  }
+  std::vector<std::optional<Content>> contents;
+  contents.reserve(wanted.size());
+  for (const Wanted& each : wanted) contents.push_back(content(each));
+  co_return contents;
+}
+
+bool PostCache::is_failing(const std::string& host) const {
+  const auto known = failing_.find(host);
+  return known != failing_.end() && clock_.now() - known->second < options_.failed;
+}
+
+void PostCache::note_failing(const std::string& host, bool failed) {
+  if (!failed) {
+    failing_.erase(host);
+    return;
+  }
+  if (failing_.size() >= options_.remembered_max) failing_.clear();
+  failing_[host] = clock_.now();
+}
+
+void PostCache::begin_fetches() {
+  for (auto next = queue_.begin(); next != queue_.end() && fetching_ < options_.concurrent_max;) {
+    Entry& entry = entries_[next->uri];
+    // Or a dead server with many posts would hold all places until each has timed out.
+    if (is_failing(next->host)) {
+      entry.state = State::kFailed;
+      next = queue_.erase(next);
+      continue;
+    }
+    std::size_t& busy = under_way_[next->host];
+    if (busy >= options_.per_host_max) {
+      ++next;
+      continue;
+    }
+    ++busy;
+    ++fetching_;
+    entry.state = State::kFetching;
+    tasks_.spawn("fetch", fetch(next->uri, next->is_author));
+    next = queue_.erase(next);
+  }
+}
+
+Task<void> PostCache::fetch(std::string uri, bool is_author) {
+  Result<std::string> body = co_await courier_.fetch_body(uri);
+  Entry entry;
+  if (body) {
+    note_failing(host_of(uri), false);
+    entry.octets = body->size();
+    auto job = [body = *std::move(body), uri, is_author, now = clock_.wall_now(), site = site_] {
+      Read read;
+      if (is_author) {
+        read.account = read_account(body, uri, site);
+      } else {
+        read.post = read_post(body, uri, now, site);
+      }
+      return read;
+    };
+    Read read = co_await workers_.run(std::move(job));
+    if (read.post) entry.post = std::make_shared<const Post>(*std::move(read.post));
+    if (read.account) entry.account = std::make_shared<const json::object>(*std::move(read.account));
+    // What its own server does not vouch for is as good as gone.
+    entry.state = entry.post || entry.account ? State::kThere : State::kGone;
+  } else {
+    const bool gone = body.error().code == ErrorCode::kNotFound;
+    entry.state = gone ? State::kGone : State::kFailed;
+    const bool no_answer =
+        body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut;
+    note_failing(host_of(uri), no_answer);
+  }
+  ++(entry.state == State::kFailed ? counters_.failed : counters_.fetched);
+  finish(uri, std::move(entry));
+}
+
+void PostCache::finish(const std::string& uri, Entry result) {
+  const std::string host = host_of(uri);
+  if (const auto known = under_way_.find(host); --known->second == 0) under_way_.erase(known);
+  --fetching_;
+  result.since = clock_.now();
+  Entry& entry = entries_[uri];
+  if (entry.stale) result = Entry{.state = State::kFailed, .since = {}, .post = {}, .account = {}};
+  octets_ += result.octets;
+  entry = std::move(result);
+  make_room();
+  begin_fetches();
+  alarm_.ring();
+}
+
+// Forgets the oldest, a tenth at a time.
+void PostCache::make_room() {
+  if (entries_.size() <= options_.remembered_max && octets_ <= options_.octets_max) return;
+  std::multimap<Instant, std::string> by_age;
+  for (const auto& [uri, entry] : entries_) {
+    if (entry.state >= State::kThere) by_age.emplace(entry.since, uri);
+  }
+  for (const auto& [since, uri] : by_age) {
+    if (entries_.size() <= options_.remembered_max / 10 * 9 && octets_ <= options_.octets_max / 10 * 9)
+      return;
+    octets_ -= entries_[uri].octets;
+    entries_.erase(uri);
+  }
+}
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,227 @@
+#include "mastodon_api/streams.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tagring::mastodon_api {
+namespace {
+
+constexpr const char* kReason = "readers";
+constexpr Duration kFetchTime = std::chrono::seconds(30);
+
+}  // namespace
+
+// Belongs to the connection; the streams only know it while it is open.
+class Streams::Reader final : public HttpStream {
+ public:
+  Reader(Streams* owner, bool is_socket, IpAddress reader_peer)
+      : peer(reader_peer),
+        owner_(owner),
+        is_socket_(is_socket),
+        heartbeat_(owner->options_.heartbeat),
+        clock_(owner->clock_),
+        alarm_(owner->clock_, owner->executor_) {}
+  ~Reader() override { close(); }
+
+  Task<std::optional<std::string>> next() override {
+    while (waiting_.empty() && owner_ != nullptr) {
+      const Instant beat = clock_.now() + heartbeat_;
+      co_await alarm_.wait_until(beat);
+      // The pings of a WebSocket are made elsewhere.
+      if (!is_socket_ && waiting_.empty() && clock_.now() >= beat) co_return ":thump\n\n";
+    }
+    if (waiting_.empty()) co_return std::nullopt;
+    std::string text = std::move(waiting_.front());
+    waiting_.pop_front();
+    co_return text;
+  }
+  void receive(std::string message) override;
+  void close() override {
+    if (Streams* owner = std::exchange(owner_, nullptr)) owner->close(this);
+    alarm_.ring();
+  }
+  void push(const Event& event, std::size_t waiting_max) {
+    if (waiting_.size() >= waiting_max) {
+      waiting_.clear();
+      close();
+      return;
+    }
+    waiting_.push_back(is_socket_ ? message_of(event) : event_of(event));
+    alarm_.ring();
+  }
+  void begin() {
+    if (!is_socket_) waiting_.emplace_back(":)\n\n");  // so that the reader knows that it is open
+  }
+
+  const IpAddress peer;
+  std::map<std::string, std::string> tags;  // to: how he spells it
+
+ private:
+  static std::string event_of(const Event& event) {
+    return "event: " + event.name + "\ndata: " + event.payload + "\n\n";
+  }
+  std::string message_of(const Event& event) const {
+    const auto spelling = tags.find(event.tag.canonical());
+    const std::string& name = spelling == tags.end() ? event.tag.canonical() : spelling->second;
+    return json::serialize(json::object{
+        {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});
+  }
+  void refuse(std::string_view why) {
+    waiting_.push_back(json::serialize(json::object{{"error", why}}));
+    alarm_.ring();
+  }
+
+  Streams* owner_;  // null once it is closed
+  bool is_socket_;
+  Duration heartbeat_;
+  Clock& clock_;
+  std::deque<std::string> waiting_;
+  federation::Alarm alarm_;
+};
+
+// {"type": "subscribe" or "unsubscribe", "stream": "hashtag", "tag": "…"}
+void Streams::Reader::receive(std::string message) {
+  if (owner_ == nullptr) return;
+  if (waiting_.size() >= owner_->options_.waiting_max) return close();
+  const json::object wish = json::parse_object(message).value_or(json::object());
+  const std::string type = json::get_string(wish, "type").value_or("");
+  const Result<Tag> tag = Tag::parse(json::get_string(wish, "tag").value_or(""));
+  if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
+  if (!tag || owner_->blocks_.of_tag(tag->canonical()) != nullptr) return refuse("No such hashtag");
+  if (type == "unsubscribe") return owner_->leave(this, tag->canonical());
+  if (type != "subscribe") return refuse("Unknown message type");
+  if (tags.size() >= owner_->options_.tags_per_stream_max) return refuse("Too many hashtags");
+  owner_->listen(this, *tag, json::get_string(wish, "tag").value_or(""));
+}
+
+Streams::Streams(Options options, PostCache& posts, relay::Subscriptions& subscriber,
+                 const federation::Blocks& blocks, const Runtime& runtime)
+    : options_(options),
+      posts_(posts),
+      subscriber_(subscriber),
+      blocks_(blocks),
+      clock_(runtime.clock),
+      executor_(runtime.executor),
+      tasks_(runtime.executor) {}
+
+Streams::~Streams() {
+  tasks_.cancel();  // or the leaving readers would begin new ones
+  while (!readers_.empty()) (*readers_.begin())->close();
+}
+
+void Streams::start() { tasks_.spawn("former_readers", forget_former()); }
+
+Task<void> Streams::stop() {
+  tasks_.cancel();
+  while (!readers_.empty()) (*readers_.begin())->close();
+  co_await tasks_.join();
+}
+
+Task<void> Streams::forget_former() {
+  std::vector<std::string> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
+  if (!tags.empty()) (void)co_await subscriber_.unwant(std::move(tags), kReason);
+}
+
+std::shared_ptr<Streams::Reader> Streams::open(bool is_socket, IpAddress peer) {
+  std::size_t& of_peer = per_peer_[peer.prefix64()];
+  if (readers_.size() >= options_.streams_max || of_peer >= options_.streams_per_peer_max) {
+    if (of_peer == 0) per_peer_.erase(peer.prefix64());
+    return nullptr;
+  }
+  ++of_peer;
+  auto reader = std::make_shared<Reader>(this, is_socket, peer);
+  readers_.insert(reader.get());
+  reader->begin();
+  return reader;
+}
+
+std::shared_ptr<HttpStream> Streams::open_events(Tag tag, IpAddress peer) {
+  auto reader = open(/*is_socket=*/false, peer);
+  if (reader) listen(reader.get(), tag, tag.canonical());
+  return reader;
+}
+
+std::shared_ptr<HttpStream> Streams::open_socket(std::optional<Tag> tag, const std::string& spelling,
+                                                 IpAddress peer) {
+  auto reader = open(/*is_socket=*/true, peer);
+  if (reader && tag) listen(reader.get(), *tag, spelling);
+  return reader;
+}
+
+void Streams::close(Reader* reader) {
+  const auto tags = reader->tags;
+  for (const auto& [tag, spelling] : tags) leave(reader, tag);
+  const auto peer = per_peer_.find(reader->peer.prefix64());
+  if (--peer->second == 0) per_peer_.erase(peer);
+  readers_.erase(reader);
+}
+
+// --- subscriptions -----------------------------------------------------------------------------------------
+
+void Streams::listen(Reader* reader, const Tag& tag, const std::string& spelling) {
+  const std::string& name = tag.canonical();
+  reader->tags[name] = spelling;
+  by_tag_[name].insert(reader);
+  if (subscribed_.contains(name) || subscriber_.wants(name) || subscribed_.size() >= options_.tags_max)
+    return;
+  subscribed_.insert(name);
+  tasks_.spawn("reader_subscribes", subscribe(name));
+}
+
+void Streams::leave(Reader* reader, const std::string& tag) {
+  reader->tags.erase(tag);
+  const auto listeners = by_tag_.find(tag);
+  if (listeners == by_tag_.end()) return;
+  listeners->second.erase(reader);
+  if (!listeners->second.empty()) return;
+  by_tag_.erase(listeners);
+  if (subscribed_.contains(tag)) tasks_.spawn("reader_leaves", let_go(tag));
+}
+
+Task<void> Streams::subscribe(std::string tag) {
+  const Result<void> done = co_await subscriber_.want({tag}, kReason);
+  if (!done) subscribed_.erase(tag);
+}
+
+Task<void> Streams::let_go(std::string tag) {
+  const Instant later = clock_.now() + options_.linger;
+  co_await clock_.sleep_until(later);
+  if (by_tag_.contains(tag) || subscribed_.erase(tag) == 0) co_return;
+  (void)co_await subscriber_.unwant({tag}, kReason);
+  // Somebody came while that was written down.
+  if (by_tag_.contains(tag) && subscribed_.insert(tag).second) co_await subscribe(tag);
+}
+
+// --- events ------------------------------------------------------------------------------------------------
+
+void Streams::note(const relay::TagEvent& event) {
+  if (!by_tag_.contains(event.tag)) return;
+  if (event.op == relay::Op::kRemove) {
+    const std::string id = std::to_string(status_id(event.published, event.uri));
+    deliver(std::make_shared<const Event>(Event{*Tag::parse(event.tag), "delete", id}));
+  } else if (event.published >= clock_.wall_now() - options_.news_age_max) {
+    tasks_.spawn("tell_readers", tell(event));
+  }
+}
+
+Task<void> Streams::tell(relay::TagEvent event) {
+  const Tag tag = *Tag::parse(event.tag);
+  const Instant deadline = clock_.now() + kFetchTime;
+  const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);
+  if (!contents.front()) co_return;
+  const Post& post = *contents.front()->post;
+  if (post.author != event.author || !post.has(tag)) co_return;
+  const json::object status =
+      make_status(post, *contents.front()->account, status_id(event.published, event.uri));
+  deliver(std::make_shared<const Event>(Event{tag, "update", json::serialize(status)}));
+}
+
+void Streams::deliver(const SharedEvent& event) {
+  const auto listeners = by_tag_.find(event->tag.canonical());
+  if (listeners == by_tag_.end()) return;
+  // Pushing may close a reader, which changes the set.
+  const auto readers = listeners->second;
+  for (Reader* reader : readers) reader->push(*event, options_.waiting_max);
+}
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,92 @@
+// Posts as they arrive, for readers who wait for them: Mastodon's streaming API, as server-sent events and on
+// WebSockets (docs/client-api.md).
+//
+// While somebody reads a hashtag live, the node is subscribed to it, and for some minutes longer. Readers who
+// do not keep up are cut off; what they have missed is in the timeline.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "base/runtime.hpp"
+#include "federation/alarm.hpp"
+#include "federation/blocks.hpp"
+#include "mastodon_api/post_cache.hpp"
+#include "relay/subscriptions.hpp"
+
+namespace tagring::mastodon_api {
+
+class Streams {
+ public:
+  struct Options {
+    std::size_t streams_max = 1000;
+    std::size_t streams_per_peer_max = 32;  // per IPv4 address or IPv6 /64
+    std::size_t tags_per_stream_max = 20;   // of a WebSocket
+    std::size_t waiting_max = 200;          // events that a reader has not taken; then he is cut off
+    // Hashtags that the node is subscribed to for readers only. Beyond that streams get what comes anyway.
+    std::size_t tags_max = 200;
+    Duration linger = std::chrono::minutes(10);  // a subscription after its last reader
+    Duration heartbeat = std::chrono::seconds(15);
+    Duration news_age_max = std::chrono::hours(1);  // what is older is no news: a subscription brings it too
+  };
+
+  Streams(Options options, PostCache& posts, relay::Subscriptions& subscriber,
+          const federation::Blocks& blocks, const Runtime& runtime);
+  ~Streams();
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+
+  // Ends the subscriptions of readers that an earlier run left behind.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Null if there are too many streams.
+  [[nodiscard]] std::shared_ptr<HttpStream> open_events(Tag tag, IpAddress peer);
+  // A WebSocket; `tag` is where it begins, if its address said so.
+  // `spelling`, as it was written there, names it in messages.
+  [[nodiscard]] std::shared_ptr<HttpStream> open_socket(std::optional<Tag> tag, const std::string& spelling,
+                                                        IpAddress peer);
+  // Something has entered the feed of this node.
+  void note(const relay::TagEvent& event);
+
+  [[nodiscard]] std::size_t size() const { return readers_.size(); }
+
+ private:
+  class Reader;
+  struct Event {
+    Tag tag;
+    std::string name;     // "update" or "delete"
+    std::string payload;  // a Status, or an id
+  };
+  using SharedEvent = std::shared_ptr<const Event>;
+
+  std::shared_ptr<Reader> open(bool is_socket, IpAddress peer);
+  void close(Reader* reader);
+  void listen(Reader* reader, const Tag& tag, const std::string& spelling);
+  void leave(Reader* reader, const std::string& tag);
+  void deliver(const SharedEvent& event);
+  Task<void> tell(relay::TagEvent event);
+  Task<void> subscribe(std::string tag);
+  Task<void> let_go(std::string tag);
+  Task<void> forget_former();
+
+  Options options_;
+  PostCache& posts_;
+  relay::Subscriptions& subscriber_;
+  const federation::Blocks& blocks_;
+  Clock& clock_;
+  Executor executor_;
+  std::set<Reader*> readers_;
+  std::map<Prefix64, std::size_t> per_peer_;
+  std::map<std::string, std::set<Reader*>> by_tag_;
+  std::set<std::string> subscribed_;  // for readers
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,214 @@
+#include "mastodon_api/timeline.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tagring::mastodon_api {
+namespace {
+
+// Beyond this many posts of one millisecond their order is not kept over the end of a page.
+constexpr std::size_t kGroupMax = 2000;
+// Greater than any URI.
+constexpr const char* kAfterAllUris = "~";
+constexpr std::size_t kFilteredBatch = 20;
+
+}  // namespace
+
+// The history of one hashtag, in the direction of reading. Ids order posts of one millisecond by a hash, and
+// the history by their URIs: such a group is read whole before any of it is given out.
+struct Timeline::Source {
+  Tag tag;
+  std::optional<storage::HistoryCursor> cursor;
+  bool more = true;
+  std::vector<Entry> held;   // the last group, which may go on
+  std::vector<Entry> ready;  // the next one last
+
+  void take(std::vector<Entry> entries, bool forwards) {
+    std::ranges::move(entries, std::back_inserter(held));
+    std::size_t keep = 0;
+    const WallTime last = held.empty() ? WallTime() : held.back().entry.published;
+    // Unless the history is past that moment already.
+    if (more && held.size() < kGroupMax && !held.empty() && cursor->published == last) {
+      const auto group =
+          std::ranges::find_if(held, [&](const Entry& entry) { return entry.entry.published == last; });
+      keep = static_cast<std::size_t>(held.end() - group);
+    }
+    const auto end = held.end() - static_cast<std::ptrdiff_t>(keep);
+    ready.assign(std::make_move_iterator(held.begin()), std::make_move_iterator(end));
+    held.erase(held.begin(), end);
+    std::ranges::sort(ready,
+                      [&](const Entry& a, const Entry& b) { return forwards ? a.id > b.id : a.id < b.id; });
+  }
+};
+
+Task<Result<void>> Timeline::refill(Source* source, bool forwards) {
+  std::size_t rounds = 0;
+  while (source->ready.empty() && source->more && rounds++ < options_.rounds_max) {
+    // A group must be had whole before the rounds are over.
+    const std::size_t count =
+        source->held.empty() ? options_.page_entries : storage::HistoryService::kLimitMax;
+    Result<storage::HistoryPage> page;
+    if (forwards) {
+      page = co_await history_.query_newer(source->tag, *source->cursor, count);
+    } else {
+      page = co_await history_.query(source->tag, source->cursor, count);
+    }
+    if (!page) co_return std::unexpected(page.error());
+    source->more = page->more && page->next;
+    if (source->more) source->cursor = page->next;
+    if (forwards) std::ranges::reverse(page->entries);
+    std::vector<Entry> entries;
+    for (storage::HistoryEntry& entry : page->entries) {
+      const StatusId id = status_id(entry.published, entry.uri);
+      entries.push_back({id, std::move(entry)});
+    }
+    source->take(std::move(entries), forwards);
+  }
+  co_return Result<void>();
+}
+
+// One pass over the histories of all hashtags of a query, merged.
+class Timeline::Scan {
+ public:
+  Scan(Timeline& timeline, const TimelineQuery& query)
+      : timeline_(timeline), forwards_(query.min_id.has_value()) {
+    if (query.max_id) below_ = *query.max_id;
+    above_ = std::max(query.since_id.value_or(0), query.min_id.value_or(0));
+    std::vector<Tag> tags = query.any;
+    tags.push_back(query.tag);
+    std::ranges::sort(tags);
+    tags.erase(std::ranges::unique(tags).begin(), tags.end());
+    for (Tag& tag : tags) {
+      Source source{.tag = std::move(tag), .cursor = {}, .held = {}, .ready = {}};
+      if (forwards_) {
+        source.cursor = {time_of(*query.min_id) - Duration(1), kAfterAllUris};
+      } else if (query.max_id) {
+        source.cursor = {time_of(*query.max_id) + Duration(1), ""};
+      }
+      sources_.push_back(std::move(source));
+    }
+  }
+
+  // The next ones, `count` or fewer at the end. More if posts share an id, which no page may end between.
+  Task<Result<std::vector<Entry>>> next(std::size_t count) {
+    std::vector<Entry> entries;
+    while (!done_) {
+      const auto shares_id = [&](const Source& source) {
+        return !source.ready.empty() && source.ready.back().id == entries.back().id;
+      };
+      if (entries.size() >= count && std::ranges::none_of(sources_, shares_id)) break;
+      std::vector<Task<Result<void>>> refills;
+      for (Source& source : sources_) {
+        if (source.ready.empty() && source.more) refills.push_back(timeline_.refill(&source, forwards_));
+      }
+      for (const Result<void>& done : co_await all_of(std::move(refills))) {
+        if (!done) co_return std::unexpected(done.error());
+      }
+      Source* best = nullptr;
+      for (Source& source : sources_) {
+        if (!source.ready.empty() && (best == nullptr || comes_before(source, *best))) best = &source;
+      }
+      if (best == nullptr) {
+        done_ = std::ranges::none_of(sources_, &Source::more);
+        break;
+      }
+      Entry entry = std::move(best->ready.back());
+      best->ready.pop_back();
+      if (forwards_ ? entry.id >= below_ : entry.id <= above_) {
+        done_ = true;
+      } else if (entry.id > above_ && entry.id < below_ && seen_.insert(entry.entry.uri).second) {
+        entries.push_back(std::move(entry));
+      }
+    }
+    co_return entries;
+  }
+  [[nodiscard]] bool is_done() const { return done_; }
+  // When next() came to nothing and is not done: how far there is nothing to show, as after a wave of posts
+  // that are deleted or blocked.
+  [[nodiscard]] std::optional<StatusId> reached() const {
+    std::optional<StatusId> reached;
+    for (const Source& source : sources_) {
+      if (!source.more || !source.cursor) continue;
+      const WallTime last =
+          source.held.empty() ? source.cursor->published : source.held.front().entry.published;
+      const StatusId id = forwards_ ? first_id_at(last) - 1 : first_id_at(last + Duration(1));
+      if (!reached || (forwards_ ? id < *reached : id > *reached)) reached = id;
+    }
+    const bool is_further = reached && (forwards_ ? *reached > above_ : *reached < below_);
+    return is_further ? reached : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] bool comes_before(const Source& a, const Source& b) const {
+    const StatusId x = a.ready.back().id;
+    const StatusId y = b.ready.back().id;
+    return forwards_ ? x < y : x > y;
+  }
+
+  Timeline& timeline_;
+  bool forwards_;
+  StatusId below_ = UINT64_MAX;
+  StatusId above_ = 0;
+  std::vector<Source> sources_;
+  std::set<std::string> seen_;
+  bool done_ = false;
+};
+
+bool Timeline::passes(const Post& post, const TimelineQuery& query) const {
+  const auto has = [&](const Tag& tag) { return post.has(tag); };
+  if (!has(query.tag) && std::ranges::none_of(query.any, has)) return false;
+  if (!std::ranges::all_of(query.all, has) || std::ranges::any_of(query.none, has)) return false;
+  if (query.only_media && !post.has_media) return false;
+  if (!query.local && !query.remote) return true;
+  return options_.is_local(post.author) ? query.local : query.remote;
+}
+
+// For each entry its Status; empty if it is not to be shown.
+Task<std::vector<json::object>> Timeline::show(std::vector<Entry> entries, TimelineQuery query,
+                                               Instant deadline) {
+  std::vector<PostCache::Wanted> wanted;
+  for (const Entry& entry : entries) wanted.push_back({entry.entry.uri, entry.entry.author});
+  const auto contents = co_await posts_.read(std::move(wanted), std::min(deadline, posts_.deadline()));
+  std::vector<json::object> statuses(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!contents[i] || contents[i]->post->author != entries[i].entry.author) continue;
+    if (!passes(*contents[i]->post, query)) continue;
+    statuses[i] = make_status(*contents[i]->post, *contents[i]->account, entries[i].id);
+  }
+  co_return statuses;
+}
+
+Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
+  const Instant deadline = clock_.now() + options_.wait;
+  const bool forwards = query.min_id.has_value();
+  const bool is_filtered =
+      query.only_media || query.local || query.remote || !query.all.empty() || !query.none.empty();
+  Scan scan(*this, query);
+  Page page;
+  std::size_t scanned = 0;
+  while (page.statuses.size() < query.limit && scanned < options_.scanned_max && clock_.now() < deadline) {
+    const std::size_t missing = query.limit - page.statuses.size();
+    CO_TRY(std::vector<Entry> entries,
+           co_await scan.next(is_filtered ? std::max(missing, kFilteredBatch) : missing));
+    if (entries.empty()) {
+      const std::optional<StatusId> reached = scan.is_done() ? std::nullopt : scan.reached();
+      if (reached && forwards) page.newest = std::max(page.newest.value_or(0), *reached);
+      if (reached && !forwards) page.oldest = std::min(page.oldest.value_or(UINT64_MAX), *reached);
+      break;
+    }
+    const std::vector<json::object> statuses = co_await show(entries, query, deadline);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const StatusId id = entries[i].id;
+      if (page.statuses.size() >= query.limit && id != entries[i - 1].id) break;
+      page.oldest = std::min(page.oldest.value_or(id), id);
+      page.newest = std::max(page.newest.value_or(id), id);
+      ++scanned;
+      if (!statuses[i].empty()) page.statuses.push_back(statuses[i]);
+    }
+  }
+  page.more = !scan.is_done();
+  if (forwards) std::ranges::reverse(page.statuses);
+  co_return page;
+}
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,58 @@
+// The timeline of a hashtag, or of several together, in the manner of Mastodon's API: places from the history
+// of the storage ring, content from the authors' servers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mastodon_api/post_cache.hpp"
+#include "mastodon_api/timeline_query.hpp"
+#include "storage/history_service.hpp"
+
+namespace tagring::mastodon_api {
+
+class Timeline {
+ public:
+  struct Options {
+    // The author is of an instance of this node.
+    std::function<bool(const std::string& author)> is_local = [](const std::string&) { return false; };
+    std::size_t page_entries = 80;            // of the history, asked for at a time
+    std::size_t scanned_max = 240;            // posts looked at for one page; those that a filter drops count
+    std::size_t rounds_max = 12;              // of asking for history, for one page
+    Duration wait = std::chrono::seconds(8);  // for one page, all rounds together
+  };
+
+  Timeline(Options options, storage::HistoryService& history, PostCache& posts, Clock& clock)
+      : options_(std::move(options)), history_(history), posts_(posts), clock_(clock) {}
+
+  struct Page {
+    json::array statuses;  // newest first
+    // The ids between which everything was looked at, shown or not: where to go on. Absent if nothing was.
+    std::optional<StatusId> oldest;
+    std::optional<StatusId> newest;
+    bool more = false;  // in the direction of reading
+  };
+  // kUnavailable if no replica of any of the hashtags answers.
+  [[nodiscard]] Task<Result<Page>> read(TimelineQuery query);
+
+ private:
+  struct Entry {
+    StatusId id = 0;
+    storage::HistoryEntry entry;
+  };
+  struct Source;
+  class Scan;
+
+  Task<Result<void>> refill(Source* source, bool forwards);
+  Task<std::vector<json::object>> show(std::vector<Entry> entries, TimelineQuery query, Instant deadline);
+  [[nodiscard]] bool passes(const Post& post, const TimelineQuery& query) const;
+
+  Options options_;
+  storage::HistoryService& history_;
+  PostCache& posts_;
+  Clock& clock_;
+};
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,48 @@
+// What a client asks of the timeline of a hashtag: GET /api/v1/timelines/tag/:hashtag.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "hashtag/tag.hpp"
+#include "mastodon_api/ids.hpp"
+
+namespace tagring::mastodon_api {
+
+struct TimelineQuery {
+  static constexpr std::size_t kLimitDefault = 20;
+  static constexpr std::size_t kLimitMax = 40;
+  static constexpr std::size_t kTagsMax = 4;  // of each of any[], all[] and none[]; Mastodon's own limit
+
+  Tag tag;
+  std::vector<Tag> any;              // posts of these too
+  std::vector<Tag> all;              // only posts that have all of these
+  std::vector<Tag> none;             // no posts of these
+  std::optional<StatusId> max_id;    // older than that
+  std::optional<StatusId> since_id;  // newer than that
+  std::optional<StatusId> min_id;    // newer than that, and the nearest to it
+  std::size_t limit = kLimitDefault;
+  bool local = false;
+  bool remote = false;
+  bool only_media = false;
+
+  // `name` is the hashtag as it stands in the path, decoded. kInvalid if it is no hashtag, or an id, a date
+  // or the limit cannot be read. Hashtags beyond kTagsMax, and words in any[], all[] and none[] that are no
+  // hashtags, are passed over, as in Mastodon. Beside Mastodon's parameters there is `max_time` (or `until`),
+  // a date (RFC 3339) at which to begin instead of at an id.
+  static Result<TimelineQuery> parse(std::string_view name, std::string_view query);
+
+  // The rest of the query, without ids and dates, with a final "&" unless it is empty: for links to the pages
+  // before and after.
+  [[nodiscard]] std::string filters() const;
+};
+
+// All values of "name[]" or "name", decoded; at most `values_max` of them.
+std::vector<std::string> query_values(std::string_view query, std::string_view name, std::size_t values_max);
+// "true", "1", "on", "t": as Rails reads a boolean.
+bool query_flag(std::string_view query, std::string_view name);
+
+}  // namespace tagring::mastodon_api

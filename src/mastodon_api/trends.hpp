@@ -1,0 +1,43 @@
+// Which hashtags are used much, by what this node has relayed or received of late. In memory; begun anew from
+// the feed at a start.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace tagring::mastodon_api {
+
+class Trends {
+ public:
+  struct Options {
+    Duration window = std::chrono::hours(24);
+    std::size_t uses_max = 50'000;  // remembered; the oldest go first
+  };
+  Trends(Options options, Clock& clock) : options_(options), clock_(clock) {}
+
+  // A post appeared under a hashtag at `when`; in order of time.
+  void note(const std::string& tag, const std::string& author, WallTime when);
+  // By the number of authors.
+  [[nodiscard]] std::vector<std::string> top(std::size_t limit, std::size_t offset);
+  // Hashtags that begin so, the most used first.
+  [[nodiscard]] std::vector<std::string> beginning_with(const std::string& prefix, std::size_t limit);
+
+ private:
+  struct Use {
+    WallTime when;
+    std::string tag;
+    std::size_t author;  // hashed
+  };
+  void forget_old();
+
+  Options options_;
+  Clock& clock_;
+  std::deque<Use> uses_;
+  std::map<std::string, std::map<std::size_t, std::size_t>> tags_;  // author's hash to number of posts
+};
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,160 @@
+#include "node/parts.hpp"
+
+#include "node/part_options.hpp"
+
+namespace tagring::node {
+namespace {
+
+mastodon_api::ClientApi::Options client_api_options(std::function<std::uint64_t()> domains) {
+  mastodon_api::ClientApi::Options options;
+  options.domains = std::move(domains);
+  return options;
+}
+
+}  // namespace
+
+Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Environment& world)
+    : runtime{world.clock, world.executor, world.workers, world.log, Rng(world.seed)},
+      identity(config.origin(), std::move(key)),
+      client(identity, world.http, runtime),
+      keys(client, runtime),
+      authenticator(signature_policy(identity), keys, runtime) {}
+
+Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Environment& world,
+             Wiring& wiring, const Speech& speech)
+    : service(ring_options(config, incarnation, world), world.http, wiring, speech.runtime),
+      relays(config.relay_replicas, world.clock,
+             [&wiring](const std::string& tag) { wiring.more_relays(tag); }),
+      storage(config.storage_replicas, world.clock),
+      loads({config.relay_replicas, storage.copies()}, world.stores.history, world.clock),
+      balancer(balancer_options(config), saved_places(config, world), world.save_places, service, loads,
+               speech.runtime) {}
+
+RelayRole::RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
+                     Rings& rings)
+    : owners({queue_options()}, world.stores.relay, rings.service, rings.relays, rings.storage, speech.client,
+             wiring, speech.runtime),
+      partials({config.followers_sync, {}}, speech.followers, speech.identity, speech.authenticator, wiring,
+               speech.runtime),
+      announcer(queue_options(), world.stores.relay, speech.followers, partials, speech.client, speech.blocks,
+                wiring, speech.runtime),
+      redundancy({.network = config.network,
+                  .capacity = static_cast<double>(config.deliveries_per_second),
+                  .cooldown = std::chrono::seconds(config.cooldown_seconds)},
+                 rings.relays, world.stores.relay, speech.followers, rings.service, announcer, speech.client,
+                 speech.authenticator, speech.runtime),
+      catch_up(world.stores.relay, speech.followers, speech.client, speech.authenticator, wiring,
+               world.clock),
+      subscriptions({config.stabilise * 6}, world.stores.relay, rings.service, rings.relays, speech.client,
+                    catch_up, speech.runtime),
+      followers(world.stores.relay, speech.followers, subscriptions, speech.runtime),
+      checker({}, speech.blocks, speech.client, speech.runtime),
+      feed(world.stores.relay, owners, announcer),
+      owner(rings.service, redundancy, rings.relays, rings.storage, checker, feed),
+      subscriber(subscriptions, redundancy, owner, checker, rings.storage, feed) {}
+
+StorageRole::StorageRole(const config::Config& config, const Environment& world, Wiring& wiring,
+                         Speech& speech, Rings& rings, RelayRole& relay)
+    : redundancy(storage_options(config), world.stores.history, rings.storage, rings.service, speech.client,
+                 speech.authenticator, wiring, speech.runtime),
+      owner(world.stores.history, redundancy, relay.redundancy, relay.checker),
+      retention(retention_options(config), world.stores.history, speech.runtime),
+      history(config.relay_replicas, world.stores.history, rings.service, redundancy, wiring, world.clock) {}
+
+Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
+                   Rings& rings, StorageRole& storage)
+    : notary(config.network, speech.identity, speech.runtime),
+      receipts({}, world.stores.receipts, world.stores.history, storage.redundancy, notary, speech.keys,
+               speech.runtime),
+      heads(world.stores.history, storage.redundancy, notary, world.workers,
+            [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
+      audit(receipts, storage.history, rings.storage, world.stores.relay, speech.keys, rings.service,
+            world.http, notary, world.stores.receipts, world.clock) {}
+
+Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
+                   RelayRole& relay, StorageRole& storage)
+    : reassign(world.stores.relay, world.stores.history, relay.owners, config.relay_replicas, speech.runtime),
+      transfer({config.network, config.ids, config.relay_replicas}, world.stores.relay, world.stores.history,
+               rings.service, storage.redundancy, speech.client, speech.authenticator, speech.followers,
+               relay.announcer, reassign, speech.runtime),
+      anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.redundancy, transfer,
+                   speech.runtime) {}
+
+InstanceRole::InstanceRole(const config::Config& config, const Environment& world, Wiring& wiring,
+                           Speech& speech, RelayRole& relay, StorageRole& storage)
+    : activities(world.stores.letters, speech.client, speech.runtime),
+      instances({config.instances, config.open, config.people, config.tags_per_instance},
+                world.stores.instances, relay.followers, activities, speech.identity, speech.runtime),
+      moderation({config.hashtags_of_a_post, config.posts_an_hour}, world.stores.blocks, speech.blocks,
+                 relay.followers, instances, world.clock),
+      publisher({config.archive_all}, instances, moderation, relay.owners, world.stores.relay, speech.client,
+                speech.runtime),
+      sync({config.followers_sync,
+            config.followers_require_coverage,
+            std::chrono::minutes(config.followers_grace_minutes),
+            {}},
+           relay.subscriptions, instances, speech.client, wiring, speech.runtime),
+      replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.stores.replays,
+               instances, storage.history, speech.client, speech.blocks, speech.runtime),
+      tag_sources(tag_options(config, world), world.stores.instances, instances, speech.blocks, world.http,
+                  speech.runtime) {}
+
+FaspRole::FaspRole(const config::Config& config, const Environment& world, Speech& speech, RelayRole& relay,
+                   StorageRole& storage, InstanceRole& instances)
+    : servers(signature_policy(speech.identity), world.stores.fasp, speech.blocks, speech.identity,
+              world.http, speech.runtime),
+      sharing(servers, world.stores.fasp, instances.publisher, instances.instances, speech.blocks,
+              speech.runtime),
+      hashtags(config.tags_per_instance, servers, relay.followers, storage.history, instances.instances,
+               speech.blocks, world.clock),
+      fasp(fasp_provider(config), servers, sharing, hashtags, speech.blocks, world.log) {}
+
+Reading::Reading(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
+                 RelayRole& relay, StorageRole& storage, InstanceRole& instances)
+    : posts({}, speech.client, mastodon_api::Site{speech.identity.origin()}, speech.runtime),
+      timeline(
+          {.is_local =
+               [&instances](const std::string& author) { return instances.instances.may_publish(author); }},
+          storage.history, posts, world.clock),
+      trends({}, world.clock),
+      streams({}, posts, relay.subscriptions, speech.blocks, speech.runtime),
+      oauth({}, config.admin_token, mastodon_api::Site{speech.identity.origin()},
+            speech.runtime.rng.fork("oauth").next(), world.clock),
+      client_api(client_api_options([&instances] { return instances.instances.hosts().size(); }),
+                 speech.identity, storage.history, world.stores.history, posts, timeline, trends, streams,
+                 oauth, relay.subscriptions, speech.blocks, world.clock),
+      site(
+          {speech.identity.authority(), speech.identity.origin()},
+          [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
+          world.clock),
+      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
+      resolver(speech.identity, storage.history, speech.blocks) {}
+
+Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
+             admin::Control::Actions actions)
+    : config(std::move(node_config)),
+      environment(world),
+      wiring(*this),
+      speech(config, std::move(key), world),
+      rings(config, incarnation, world, wiring, speech),
+      relay(config, world, wiring, speech, rings),
+      storage(config, world, wiring, speech, rings, relay),
+      audit(config, world, wiring, speech, rings, storage),
+      handover(config, world, speech, rings, relay, storage),
+      instances(config, world, wiring, speech, relay, storage),
+      fasp(config, world, speech, relay, storage, instances),
+      reading(config, world, speech, rings, relay, storage, instances),
+      inbox(speech.authenticator, instances.publisher, relay.owner, storage.owner, relay.subscriber,
+            relay.followers, instances.instances, speech.blocks, instances.sync, relay.redundancy,
+            rings.relays, storage.redundancy, instances.activities, audit.receipts, speech.identity,
+            world.clock),
+      fasp_control(fasp.servers, fasp.sharing, fasp.hashtags),
+      overview(config, world.stores.relay, world.stores.history, world.stores.receipts, speech.followers,
+               relay.subscriptions, relay.owners, relay.announcer, instances.activities, fasp.sharing,
+               world.clock),
+      logins(world.clock),
+      control(std::move(actions), rings.service, storage.history, relay.subscriptions, instances.instances,
+              instances.moderation, instances.sync, instances.tag_sources, instances.replayer, fasp_control,
+              audit.audit, audit.heads, overview, logins, world.stores.relay, speech.identity, world.log) {}
+
+}  // namespace tagring::node

@@ -1,0 +1,161 @@
+// The parts of a node, by role, and how they are put together. A group uses those above it; what a part has
+// to tell one below it goes through Wiring. Only node.cpp and wiring.cpp use this.
+#pragma once
+
+#include "admin/control.hpp"
+#include "audit/audit.hpp"
+#include "fasp/fasp.hpp"
+#include "handover/anti_entropy.hpp"
+#include "handover/reassign_queue.hpp"
+#include "mastodon_api/client_api.hpp"
+#include "node/actor_documents.hpp"
+#include "node/inbox.hpp"
+#include "node/node.hpp"
+#include "node/resolver.hpp"
+#include "node/wiring.hpp"
+#include "overlay/balancer.hpp"
+#include "relay/catch_up.hpp"
+#include "relay/subscriber.hpp"
+#include "storage/retention.hpp"
+#include "storage/storage_owner.hpp"
+#include "web/site.hpp"
+
+namespace tagring::node {
+
+// Who the node is, and how it speaks to others.
+struct Speech {
+  Speech(const config::Config& config, crypto::PrivateKey key, const Environment& world);
+
+  Runtime runtime;
+  federation::Identity identity;
+  relay::Followers followers;
+  federation::Blocks blocks;
+  federation::SignedClient client;
+  federation::RemoteKeys keys;
+  federation::Authenticator authenticator;
+};
+
+// Where it stands on the rings, and what it knows of how many owners hashtags have.
+struct Rings {
+  Rings(const config::Config& config, std::uint64_t incarnation, const Environment& world, Wiring& wiring,
+        const Speech& speech);
+
+  overlay::RingService service;
+  redundancy::RelayHints relays;
+  redundancy::StorageHints storage;
+  overlay::Loads loads;
+  overlay::Balancer balancer;
+};
+
+struct RelayRole {
+  RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
+            Rings& rings);
+
+  relay::OwnerQueue owners;
+  relay::PartialCollections partials;
+  relay::Announcer announcer;
+  relay::RelayRedundancy redundancy;
+  relay::CatchUp catch_up;
+  relay::Subscriptions subscriptions;
+  relay::HashtagFollowers followers;
+  relay::PostChecker checker;
+  relay::Feed feed;
+  relay::RelayOwner owner;
+  relay::Subscriber subscriber;
+};
+
+struct StorageRole {
+  StorageRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
+              Rings& rings, RelayRole& relay);
+
+  storage::StorageRedundancy redundancy;
+  storage::StorageOwner owner;
+  storage::Retention retention;
+  storage::HistoryService history;
+};
+
+// What owners sign, and whether they keep to it.
+struct Auditing {
+  Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
+           Rings& rings, StorageRole& storage);
+
+  audit::Notary notary;
+  audit::Receipts receipts;
+  audit::SignedTreeHeads heads;
+  audit::Audit audit;
+};
+
+// What moves when owners change.
+struct Handover {
+  Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
+           RelayRole& relay, StorageRole& storage);
+
+  handover::ReassignQueue reassign;
+  handover::Transfer transfer;
+  handover::AntiEntropy anti_entropy;
+};
+
+// The publisher role, and what instances get.
+struct InstanceRole {
+  InstanceRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
+               RelayRole& relay, StorageRole& storage);
+
+  federation::ActivityQueue activities;
+  instances::Instances instances;
+  instances::Moderation moderation;
+  instances::Publisher publisher;
+  instances::FollowerSync sync;
+  instances::Replayer replayer;
+  instances::TagSources tag_sources;
+};
+
+struct FaspRole {
+  FaspRole(const config::Config& config, const Environment& world, Speech& speech, RelayRole& relay,
+           StorageRole& storage, InstanceRole& instances);
+
+  fasp::FaspServers servers;
+  fasp::FaspSharing sharing;
+  fasp::FaspHashtags hashtags;
+  fasp::Fasp fasp;
+};
+
+// What people and programs read.
+struct Reading {
+  Reading(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
+          RelayRole& relay, StorageRole& storage, InstanceRole& instances);
+
+  mastodon_api::PostCache posts;
+  mastodon_api::Timeline timeline;
+  mastodon_api::Trends trends;
+  mastodon_api::Streams streams;
+  mastodon_api::OAuth oauth;
+  mastodon_api::ClientApi client_api;
+  web::Site site;
+  ActorDocuments documents;
+  Resolver resolver;
+};
+
+struct Parts {
+  Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
+        admin::Control::Actions actions);
+
+  config::Config config;
+  Environment environment;
+  Wiring wiring;
+  Speech speech;
+  Rings rings;
+  RelayRole relay;
+  StorageRole storage;
+  Auditing audit;
+  Handover handover;
+  InstanceRole instances;
+  FaspRole fasp;
+  Reading reading;
+  Inbox inbox;
+  admin::FaspControl fasp_control;
+  admin::Overview overview;
+  admin::Logins logins;
+  admin::Control control;
+};
+
+}  // namespace tagring::node

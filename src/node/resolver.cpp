@@ -1,0 +1,71 @@
+#include "node/resolver.hpp"
+
+#include "base/counted.hpp"
+#include "base/http_error.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "hashtag/uri.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::node {
+namespace {
+
+// The first of the types in Accept that says which of the two is wanted.
+bool wants_activity(std::string_view accept) {
+  while (!accept.empty()) {
+    const std::size_t end = std::min(accept.find(','), accept.size());
+    const std::string_view type = accept.substr(0, end);
+    accept.remove_prefix(std::min(end + 1, accept.size()));
+    if (fediverse::is_activity_json(type)) return true;
+    if (type.contains("application/json") || type.contains("*/*")) return false;
+  }
+  return false;
+}
+
+// The hashtag's actor at each of these nodes.
+json::array actors_at(const std::vector<ring::Contact>& owners, const Tag& tag) {
+  json::array actors;
+  for (const ring::Contact& owner : owners)
+    actors.push_back(json::value(fediverse::NodeUrls(owner.origin()).tag_actor(tag)));
+  return actors;
+}
+
+}  // namespace
+
+Task<HttpResponse> Resolver::answer(HttpRequest request) {
+  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
+  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  const Result<Tag> tag = parse_hashtag_uri(query_value(query, "uri"));
+  if (!tag) co_return error_response(tag.error());
+  if (blocks_.of_tag(tag->canonical()) != nullptr)
+    co_return error_response({ErrorCode::kNotFound, "this hashtag is not offered here"});
+  HttpResponse response;
+  response.headers.add("Vary", "Accept");
+  if (wants_activity(request.headers.find("Accept").value_or(""))) {
+    response.status = 303;
+    response.headers.add("Location", identity_.tag_actor(*tag));
+    co_return response;
+  }
+  const Result<json::object> found = co_await resolve(*tag);
+  if (!found) co_return error_response(found.error());
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*found);
+  co_return response;
+}
+
+Task<Result<json::object>> Resolver::resolve(Tag tag) {
+  if (under_way_ >= kAtOnceMax) co_return fail(ErrorCode::kBusy, "too many look-ups at once");
+  const Counted counted(under_way_);
+  std::vector<Task<std::vector<ring::Contact>>> questions;
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) questions.push_back(history_.owners(ring, tag));
+  const std::vector<std::vector<ring::Contact>> owners = co_await all_of(std::move(questions));
+  if (owners[0].empty() && owners[1].empty())
+    co_return fail(ErrorCode::kUnavailable, "no owner of the hashtag was found");
+  co_return json::object{{"uri", hashtag_uri(tag)},
+                         {"tag", tag.canonical()},
+                         {"key", tag.key().hex()},
+                         {"actor", identity_.tag_actor(tag)},
+                         {"relay", actors_at(owners[0], tag)},
+                         {"storage", actors_at(owners[1], tag)}};
+}
+
+}  // namespace tagring::node

@@ -1,0 +1,381 @@
+#include "overlay/balancer.hpp"
+
+#include <algorithm>
+
+namespace tagring::overlay {
+namespace {
+
+constexpr Duration kFirstLook = std::chrono::seconds(30);
+constexpr Duration kRetry = std::chrono::seconds(5);
+constexpr Duration kServedWithin = std::chrono::hours(12);
+constexpr int kSettlingAttempts = 20;
+// Replicas see the same posts, but not at the same moment.
+constexpr double kContradiction = 2;
+constexpr double kSlack = 64 * 1024;
+
+json::object to_json(const Places::OfRing& places) {
+  json::array taken;
+  for (const std::uint8_t number : places.taken) taken.push_back(number);
+  json::object out = {{"taken", std::move(taken)}};
+  if (places.leaving) out["leaving"] = *places.leaving;
+  return out;
+}
+
+std::optional<std::uint8_t> number_of(const json::value& value) {
+  if (!value.is_int64() || value.get_int64() < 0 || value.get_int64() > 255) return std::nullopt;
+  return static_cast<std::uint8_t>(value.get_int64());
+}
+
+std::optional<Places::OfRing> places_of(const json::object& all, std::string_view ring) {
+  const json::object* object = json::get_object(all, ring);
+  const json::value* taken = object == nullptr ? nullptr : json::find(*object, "taken");
+  if (taken == nullptr || !taken->is_array()) return std::nullopt;
+  Places::OfRing places;
+  for (const json::value& element : taken->get_array()) {
+    const auto number = number_of(element);
+    if (!number) return std::nullopt;
+    places.taken.push_back(*number);
+  }
+  if (const json::value* leaving = json::find(*object, "leaving")) places.leaving = number_of(*leaving);
+  return places;
+}
+
+bool contradict(double a, double b) { return std::max(a, b) > kContradiction * std::min(a, b) + kSlack; }
+
+}  // namespace
+
+std::string Places::text() const {
+  return json::serialize(json::object{{"relay", to_json(relay)}, {"storage", to_json(storage)}});
+}
+
+std::optional<Places> Places::parse(std::string_view text) {
+  const Result<json::object> object = json::parse_object(text);
+  if (!object) return std::nullopt;
+  const auto relay = places_of(*object, "relay");
+  const auto storage = places_of(*object, "storage");
+  if (!relay || !storage) return std::nullopt;
+  return Places{*relay, *storage};
+}
+
+Balancer::Balancer(Options options, std::optional<Places> places, Save save, RingService& rings, Loads& loads,
+                   const Runtime& runtime)
+    : options_(options),
+      is_new_(!places),
+      places_(places.value_or(Places{})),
+      save_(std::move(save)),
+      rings_(rings),
+      loads_(loads),
+      clock_(runtime.clock),
+      rng_(runtime.rng.fork("balancer")),
+      log_(runtime.log),
+      tasks_(runtime.executor) {}
+
+void Balancer::start() {
+  for (Side& side : sides_) side.fitted = clock_.now();
+  tasks_.spawn("balance_relay", balance_for_ever(Ring::kRelay));
+  tasks_.spawn("balance_storage", balance_for_ever(Ring::kStorage));
+}
+
+Task<void> Balancer::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Duration Balancer::jittered(Duration base) {
+  const auto count = static_cast<std::uint64_t>(base.count());
+  return Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
+}
+
+// --- figures of this node ----------------------------------------------------------------------------------
+
+double Balancer::capacity(Ring ring) const {
+  return ring == Ring::kRelay ? options_.relay_capacity : options_.storage_capacity;
+}
+
+unsigned Balancer::replicas(Ring ring) const {
+  return ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+}
+
+double Balancer::own_load(Ring ring) const {
+  double load = 0;
+  for (const auto& vserver : rings_.of(ring).vservers()) {
+    const std::optional<Segment> owned = vserver->owned();
+    if (owned) load += loads_.of(ring, *owned);
+  }
+  return load;
+}
+
+balance::Bearer Balancer::self(Ring ring) const {
+  const Side& side = sides_[static_cast<std::size_t>(ring)];
+  const bool strained = clock_.now() - side.fitted >= options_.patience;
+  return {own_load(ring), capacity(ring), strained};
+}
+
+Balancer::State Balancer::state(Ring ring) const {
+  const Side& side = sides_[static_cast<std::size_t>(ring)];
+  return {own_load(ring), capacity(ring), side.moves, side.refused};
+}
+
+Task<void> Balancer::refresh() {
+  const Duration fresh = options_.every / 4;
+  if (counted_ == Instant{} || clock_.now() - counted_ >= fresh) {
+    counted_ = clock_.now();
+    const Result<void> counted = co_await loads_.refresh();
+    if (!counted) log_.warn("loads_not_counted", {{"reason", counted.error().message}});
+  }
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    if (own_load(ring) <= options_.parameters.upper * capacity(ring)) side(ring).fitted = clock_.now();
+  }
+}
+
+Task<Result<ring::Load>> Balancer::load_of(Ring ring, Segment segment) {
+  co_await refresh();
+  const balance::Bearer own = self(ring);
+  ring::Load load;
+  load.of_segment = static_cast<std::uint64_t>(loads_.of(ring, segment));
+  load.of_node = static_cast<std::uint64_t>(own.load);
+  load.capacity = static_cast<std::uint64_t>(own.capacity);
+  load.strained = own.strained && own.load > options_.parameters.upper * own.capacity;
+  co_return load;
+}
+
+// --- figures of others -------------------------------------------------------------------------------------
+
+// False if the node does not say. `wants_load`: what the segment costs, else only what the node bears.
+Task<bool> Balancer::ask(Ring ring, ring::Contact owner, Segment segment, balance::Place* place,
+                         bool wants_load) {
+  if (rings_.is_blocked(owner.host)) co_return false;
+  const Result<ring::Load> load = co_await rings_.ask_load(ring, owner, segment);
+  // More for a part than for all is no answer.
+  if (!load || load->of_segment > load->of_node) co_return false;
+  if (wants_load) place->load = static_cast<double>(load->of_segment);
+  place->successor = {static_cast<double>(load->of_node), static_cast<double>(load->capacity),
+                      load->strained};
+  place->successor_node = std::hash<std::string>()(owner.origin());
+  co_return true;
+}
+
+Task<bool> Balancer::see_active(Ring ring, RingId id, balance::Place* place) {
+  const ring::Vserver& vserver = *rings_.of(ring).find(id);
+  const std::optional<Segment> owned = vserver.owned();
+  if (!owned || vserver.successors().empty() || !vserver.predecessor()) co_return false;
+  const ring::Contact successor = vserver.successors().front();
+  const std::string own = vserver.self().origin();
+  place->index = vserver.self().vserver;
+  place->load = loads_.of(ring, *owned);
+  if (vserver.predecessor()->origin() == own) place->before = vserver.predecessor()->vserver;
+  place->own = successor.origin() == own;
+  if (place->own) {
+    place->after = successor.vserver;
+    place->successor = self(ring);
+    co_return true;
+  }
+  co_return co_await ask(ring, successor, {id, successor.id}, place, false);
+}
+
+Task<std::optional<ring::Owner>> Balancer::see_free(Ring ring, ring::Contact contact, balance::Place* place) {
+  const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(contact.id);
+  if (!owner || owner->contact.id == contact.id) co_return std::nullopt;
+  const Segment part{owner->segment.from, contact.id};
+  place->index = contact.vserver;
+  for (const auto& vserver : rings_.of(ring).vservers()) {
+    if (vserver->self().id == owner->segment.from) place->before = vserver->self().vserver;
+  }
+  place->own = owner->contact.origin() == contact.origin();
+  if (place->own) {
+    place->after = owner->contact.vserver;
+    place->load = loads_.of(ring, part);
+    place->successor = self(ring);
+    co_return *owner;
+  }
+  const bool answered = co_await ask(ring, owner->contact, part, place, true);
+  if (!answered) {
+    rings_.of(ring).forget_route(contact.id);
+    co_return std::nullopt;
+  }
+  co_return *owner;
+}
+
+Task<Balancer::View> Balancer::look_around(Ring ring) {
+  View view;
+  std::vector<RingId> standing;
+  for (const auto& vserver : rings_.of(ring).vservers()) standing.push_back(vserver->self().id);
+  for (const RingId& id : standing) {
+    balance::Place place;
+    const bool known = co_await see_active(ring, id, &place);
+    if (known) view.around.active.push_back(place);
+  }
+  for (const ring::Contact& contact : rings_.of(ring).free_places()) {
+    balance::Place place;
+    const std::optional<ring::Owner> owner = co_await see_free(ring, contact, &place);
+    if (!owner) continue;
+    view.around.free.push_back(place);
+    view.free.emplace(place.index, FreePlace{contact.id, *owner});
+  }
+  view.around.self = self(ring);
+  co_return view;
+}
+
+// Other replicas hold the same keys: what their owners say of them must fit. Of what nobody else can tell,
+// nothing contradicts.
+Task<bool> Balancer::is_plausible(Ring ring, ring::Owner owner, Segment segment) {
+  const unsigned count = replicas(ring);
+  for (unsigned i = 1; i < count; ++i) {
+    const Segment there{replica_key(segment.from, i, count), replica_key(segment.to, i, count)};
+    const Result<ring::Owner> other = co_await rings_.of(ring).find_owner(there.to);
+    if (!other || other->contact.origin() == owner.contact.origin()) continue;
+    // Of the part that both own.
+    const bool begins_inside = other->segment.contains(there.from) || other->segment.from == there.from;
+    const RingId from = begins_inside ? there.from : other->segment.from;
+    const Segment here{key_of_replica(from, i, count), segment.to};
+    const Result<ring::Load> says = co_await rings_.ask_load(ring, owner.contact, here);
+    const Result<ring::Load> checks = co_await rings_.ask_load(ring, other->contact, {from, there.to});
+    if (!says) co_return false;
+    if (!checks) continue;
+    co_return !contradict(static_cast<double>(says->of_segment), static_cast<double>(checks->of_segment));
+  }
+  co_return true;
+}
+
+// --- decisions ---------------------------------------------------------------------------------------------
+
+Task<void> Balancer::balance_for_ever(Ring ring) {
+  const Duration first = std::min<Duration>(kFirstLook, options_.every);
+  Instant next = clock_.now() + jittered(is_new_ ? std::min<Duration>(kRetry, first) : first);
+  bool settled = !is_new_;
+  for (;;) {
+    co_await clock_.sleep_until(next);
+    next = clock_.now() + jittered(options_.every);
+    co_await refresh();
+    if (!options_.enabled || !rings_.of(ring).is_member()) {
+      next = clock_.now() + jittered(std::min<Duration>(kRetry, options_.every));
+      continue;
+    }
+    if (!settled) co_await settle_in(ring);
+    settled = true;
+    co_await finish_leaving(ring);
+    if (clock_.now() >= side(ring).rested) co_await decide(ring);
+  }
+}
+
+// A new node stands in one place; now it chooses the others, by what joining there is worth (figure 7).
+Task<void> Balancer::settle_in(Ring ring) {
+  for (int attempt = 0; attempt < kSettlingAttempts; ++attempt) {
+    if (rings_.of(ring).vservers().size() >= options_.vservers) break;
+    const View view = co_await look_around(ring);
+    const auto choice = balance::best_join(options_.parameters, view.around.self, view.around.free);
+    Result<void> taken = fail(ErrorCode::kUnavailable, "");
+    if (choice) taken = co_await take(ring, static_cast<std::uint8_t>(choice->index));
+    if (taken) continue;
+    const Instant again = clock_.now() + jittered(kRetry);
+    co_await clock_.sleep_until(again);
+  }
+  co_await save();
+}
+
+// What a restart has interrupted.
+Task<void> Balancer::finish_leaving(Ring ring) {
+  const std::optional<std::uint8_t> leaving = places(ring).leaving;
+  if (!leaving) co_return;
+  const auto& vservers = rings_.of(ring).vservers();
+  const bool stands =
+      std::ranges::any_of(vservers, [&](const auto& vserver) { return vserver->self().vserver == *leaving; });
+  if (stands && vservers.size() > 1) co_await give_up(ring, *leaving);
+  places(ring).leaving.reset();
+  co_await save();
+}
+
+Task<void> Balancer::decide(Ring ring) {
+  const View first = co_await look_around(ring);
+  const balance::Move wish = balance::best_move(options_.parameters, first.around, true);
+  if (wish.cost >= 0) co_return;
+  // Others may want the same. Whoever looks again first takes it; for the rest it is worth nothing then.
+  const Instant later = clock_.now() + jittered(options_.every / 4);
+  co_await clock_.sleep_until(later);
+  for (const auto& [number, place] : first.free) rings_.of(ring).forget_route(place.id);
+  const View view = co_await look_around(ring);
+  const balance::Move move = balance::best_move(options_.parameters, view.around, true);
+  if (move.cost >= 0 || move.to != wish.to || move.from != wish.from) co_return;
+  const bool done = co_await carry_out(ring, move, view);
+  if (!done) co_return;
+  ++side(ring).moves;
+  const double seconds = move.carried / std::max(1.0, options_.octets_per_second);
+  side(ring).rested = clock_.now() + std::chrono::milliseconds(static_cast<std::int64_t>(1'000 * seconds));
+  log_.info("moved_on_ring", {{"ring", ring::to_string(ring)},
+                              {"from", move.from ? std::to_string(*move.from) : "none"},
+                              {"to", move.to ? std::to_string(*move.to) : "none"},
+                              {"octets", move.carried}});
+}
+
+// The new place first: until it is served, the old one stays.
+Task<bool> Balancer::carry_out(Ring ring, balance::Move move, View view) {
+  if (move.to) {
+    const FreePlace& place = view.free.at(*move.to);
+    const Segment part{place.owner.segment.from, place.id};
+    const bool plausible = co_await is_plausible(ring, place.owner, part);
+    if (!plausible) {
+      ++side(ring).refused;
+      log_.warn("load_not_believed",
+                {{"ring", ring::to_string(ring)}, {"node", place.owner.contact.origin()}});
+      co_return false;
+    }
+    const Result<void> taken = co_await take(ring, static_cast<std::uint8_t>(*move.to));
+    if (!taken) co_return false;
+    const bool served = co_await wait_until_served(ring, static_cast<std::uint8_t>(*move.to));
+    if (!served) co_return false;
+  }
+  if (!move.from) co_return true;
+  const Result<void> gone = co_await give_up(ring, static_cast<std::uint8_t>(*move.from));
+  co_return gone.has_value();
+}
+
+// --- moves -------------------------------------------------------------------------------------------------
+
+Task<bool> Balancer::wait_until_served(Ring ring, std::uint8_t number) {
+  const Instant end = clock_.now() + kServedWithin;
+  while (clock_.now() < end) {
+    for (const auto& vserver : rings_.of(ring).vservers()) {
+      if (vserver->self().vserver == number && vserver->owned() && !vserver->missing()) co_return true;
+    }
+    const Instant next = clock_.now() + kRetry;
+    co_await clock_.sleep_until(next);
+  }
+  co_return false;
+}
+
+// The place is noted before it is taken, so that after a crash the node joins there again.
+Task<Result<void>> Balancer::take(Ring ring, std::uint8_t number) {
+  CO_TRY_VOID(co_await save(ring, number));
+  const Result<void> taken = co_await rings_.of(ring).take_place(number);
+  const Result<void> saved = co_await save();
+  co_return taken ? saved : taken;
+}
+
+Task<Result<void>> Balancer::give_up(Ring ring, std::uint8_t number) {
+  places(ring).leaving = number;
+  CO_TRY_VOID(co_await save());
+  RingId id;
+  for (const auto& vserver : rings_.of(ring).vservers()) {
+    if (vserver->self().vserver == number) id = vserver->self().id;
+  }
+  const Result<Segment> owned = co_await rings_.give_up_place(ring, number);
+  places(ring).leaving.reset();
+  const Result<void> saved = co_await save();
+  if (!owned) co_return std::unexpected(owned.error());
+  rings_.observer().gave_up(ring, id, *owned);
+  co_return saved;
+}
+
+// What is, and one place more if it is about to be taken.
+Task<Result<void>> Balancer::save(std::optional<Ring> of, std::uint8_t also) {
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    places(ring).taken.clear();
+    for (const auto& vserver : rings_.of(ring).vservers())
+      places(ring).taken.push_back(vserver->self().vserver);
+  }
+  if (of) places(*of).taken.push_back(also);
+  if (!save_) co_return Result<void>();
+  co_return co_await save_(places_.text());
+}
+
+}  // namespace tagring::overlay

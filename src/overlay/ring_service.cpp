@@ -1,0 +1,336 @@
+#include "overlay/ring_service.hpp"
+
+#include <fmt/format.h>
+#include <set>
+
+#include "base/http_error.hpp"
+
+namespace tagring::overlay {
+namespace {
+constexpr Duration kDnsTimeout = std::chrono::seconds(10);
+constexpr std::size_t kSchemeMax = 20;  // octets of what another says, in a message
+}  // namespace
+
+// Carries calls to vservers over HTTPS; those of this node are called directly.
+class RingService::HttpPeers final : public ring::Peers {
+ public:
+  explicit HttpPeers(RingService& service) : service_(service) {}
+
+  Task<Result<ring::Reply>> call(ring::Contact to, ring::Request request, Instant deadline) override {
+    CO_TRY_VOID(ring::check_node_id(service_.options_.tuning.ids, to));
+    ring::Envelope envelope;
+    envelope.network = service_.options_.network;
+    envelope.to = to.id;
+    envelope.incarnation = to.incarnation;
+    const Ring ring = request.ring;
+    envelope.request = std::move(request);
+    if (service_.of(ring).find(to.id) != nullptr) co_return co_await service_.dispatch(std::move(envelope));
+
+    Result<Url> url = Url::parse(to.origin() + std::string(kPath));
+    if (!url) co_return std::unexpected(std::move(url).error());
+    HttpCall call("POST", std::move(*url), deadline);
+    call.headers.add("Content-Type", "application/json");
+    call.body = encode(envelope);
+    call.required_prefix = to.address.prefix64();
+    Result<HttpResponse> response = co_await service_.http_.send(std::move(call));
+    if (!response) co_return std::unexpected(std::move(response).error());
+    if (response->status != 200) co_return std::unexpected(decode_error(response->status, response->body));
+    const std::string origin = fmt::format("{} {}", ring::to_string(ring), to.origin());
+    if (service_.met_.size() < kMetMax || service_.met_.contains(origin)) {
+      service_.met_.insert_or_assign(origin, std::move(to));
+    }
+    co_return ring::decode_reply(response->body);
+  }
+
+ private:
+  static constexpr std::size_t kMetMax = 1024;
+  RingService& service_;
+};
+
+RingService::RingService(Options options, HttpClient& http, Observer& observer, const Runtime& runtime)
+    : options_(std::move(options)),
+      http_(http),
+      observer_(observer),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      peers_(std::make_unique<HttpPeers>(*this)) {
+  const auto make = [&](Ring ring) {
+    ring::Membership::Options membership = options_.membership;
+    membership.places = ring == Ring::kRelay ? options_.relay_places : options_.storage_places;
+    ring::Vserver::Environment environment{clock_, *peers_, runtime.executor, options_.tuning};
+    membership.on_merged = [this, ring] { observer_.merged(ring); };
+    environment.on_segment_change = [this, ring](ring::Vserver& vserver) {
+      observer_.segment_changed(ring, vserver);
+    };
+    environment.is_avoided = [this](const ring::Contact& contact) { return is_blocked(contact.host); };
+    return std::make_unique<ring::Membership>(
+        environment, std::move(membership), ring, options_.contacts,
+        [this, ring] { return find_bootstrap(ring); },
+        runtime.rng.fork("rings").fork(ring == Ring::kRelay ? "relay ring" : "storage ring"));
+  };
+  relay_ = make(Ring::kRelay);
+  storage_ = make(Ring::kStorage);
+}
+
+RingService::~RingService() = default;
+
+void RingService::start() {
+  relay_->start(options_.may_create);
+  storage_->start(options_.may_create);
+}
+
+Task<void> RingService::stop() {
+  co_await relay_->stop();
+  co_await storage_->stop();
+}
+
+// --- answering ---------------------------------------------------------------------------------------------
+
+Task<HttpResponse> RingService::answer(HttpRequest request) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  Result<ring::Envelope> envelope = ring::decode_envelope(request.body);
+  if (envelope && envelope->network != options_.network) {
+    envelope = fail(ErrorCode::kInvalid, fmt::format("this node is of network '{}'", options_.network));
+  }
+  Result<ring::Reply> reply = fail(ErrorCode::kInvalid, "");
+  if (envelope) {
+    reply = co_await dispatch(std::move(*envelope));
+  } else {
+    reply = std::unexpected(std::move(envelope).error());
+  }
+  if (reply) {
+    response.body = ring::encode(*reply);
+  } else {
+    response.status = http_status(reply.error().code);
+    response.body = encode_error(reply.error());
+  }
+  co_return response;
+}
+
+Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
+  ring::Vserver* vserver = of(envelope.request.ring).find(envelope.to);
+  if (vserver == nullptr) co_return fail(ErrorCode::kNotFound, "no such vserver at this node");
+  if (vserver->self().incarnation != envelope.incarnation) {
+    co_return fail(ErrorCode::kNotFound, "another incarnation of this vserver");
+  }
+  if (auto* request = std::get_if<ring::TakeOver>(&envelope.request.body)) {
+    CO_TRY_VOID(ring::check_node_id(options_.tuning.ids, request->leaver));
+    if (is_blocked(request->leaver.host))
+      co_return fail(ErrorCode::kDenied, request->leaver.host + " is blocked here: nothing is taken from it");
+    const Result<void> taken =
+        co_await observer_.take_over(envelope.request.ring, vserver->self(), std::move(*request));
+    if (!taken) co_return std::unexpected(taken.error());
+    co_return ring::Done{};
+  }
+  if (const auto* request = std::get_if<ring::GetLoad>(&envelope.request.body)) {
+    const std::optional<Segment> owned = vserver->owned();
+    const bool owns = owned && owned->contains(request->segment.to) &&
+                      (owned->from == request->segment.from || owned->contains(request->segment.from));
+    if (!owns) co_return fail(ErrorCode::kNotOwner, "those keys are not this vserver's");
+    CO_TRY(const ring::Load load, co_await observer_.load_of(envelope.request.ring, request->segment));
+    co_return load;
+  }
+  co_return co_await vserver->answer(std::move(envelope.request));
+}
+
+// --- finding the ring --------------------------------------------------------------------------------------
+
+json::object RingService::announcement() const {
+  const auto contacts = [](const ring::Membership& membership) {
+    json::array list;
+    for (const auto& vserver : membership.vservers()) {
+      if (vserver->is_member()) list.push_back(to_json(vserver->self()));
+    }
+    return list;
+  };
+  return {{"network", options_.network},
+          {"ids", to_json(options_.tuning.ids)},
+          {"relay", contacts(*relay_)},
+          {"storage", contacts(*storage_)}};
+}
+
+Task<Result<json::object>> RingService::get_json(std::string url) {
+  CO_TRY(Url parsed, Url::parse(url));
+  HttpCall call("GET", std::move(parsed), clock_.now() + options_.tuning.call_timeout);
+  call.headers.add("Accept", "application/json");
+  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status != 200)
+    co_return fail(ErrorCode::kUnavailable, fmt::format("HTTP status {}", response.status));
+  co_return json::parse_object(response.body);
+}
+
+Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string origin, Ring ring) {
+  CO_TRY(const json::object links, co_await get_json(origin + "/.well-known/nodeinfo"));
+  std::string href;
+  json::for_each(json::find(links, "links"), [&](const json::value& link) {
+    if (!link.is_object()) return;
+    if (json::get_string(link.get_object(), "rel").value_or("").ends_with("/schema/2.1")) {
+      href = json::get_string(link.get_object(), "href").value_or("");
+    }
+  });
+  if (host_of(href) != host_of(origin))
+    co_return fail(ErrorCode::kInvalid, "NodeInfo stands on another host");
+  CO_TRY(const json::object info, co_await get_json(href));
+  const json::object* metadata = json::get_object(info, "metadata");
+  const json::object* ours = metadata == nullptr ? nullptr : json::get_object(*metadata, "tagring");
+  if (ours == nullptr || json::get_string(*ours, "network") != options_.network) {
+    co_return fail(ErrorCode::kNotFound,
+                   fmt::format("its NodeInfo names no node of the network '{}'", options_.network));
+  }
+  const json::object* ids = json::get_object(*ours, "ids");
+  if (ids != nullptr && *ids != to_json(options_.tuning.ids)) {
+    co_return fail(ErrorCode::kConflict,
+                   fmt::format("its network has other IDs: there ring.id_scheme is '{}' and ring.kappa {}",
+                               json::get_string(*ids, "scheme").value_or("").substr(0, kSchemeMax),
+                               json::get_int(*ids, "kappa").value_or(0)));
+  }
+  std::vector<ring::Contact> contacts;
+  json::for_each(json::find(*ours, ring::to_string(ring)), [&](const json::value& element) {
+    Result<ring::Contact> contact = ring::contact_from_json(element);
+    if (contact && contacts.size() < ring::kContactsMax) contacts.push_back(std::move(*contact));
+  });
+  co_return contacts;
+}
+
+// Each reason is logged once, however often it is met.
+void RingService::note_outcome(const std::string& origin, const Result<std::vector<ring::Contact>>& found) {
+  if (found) {
+    dead_ends_.erase(origin);
+    return;
+  }
+  const std::string& reason = found.error().message;
+  if (json::get_string(dead_ends_, origin) == reason) return;
+  dead_ends_[origin] = reason;
+  log_.warn("bootstrap_failed", {{"origin", origin}, {"reason", reason}});
+}
+
+// The origins that a domain names in its SRV records; none where it cannot be asked now.
+Task<std::vector<std::string>> RingService::ask_domain(std::string domain) {
+  std::vector<std::string> origins;
+  if (options_.services == nullptr) co_return origins;
+  const Instant deadline = clock_.now() + kDnsTimeout;
+  const Result<std::vector<ServiceHost>> hosts =
+      co_await options_.services->find_service(std::string(kService) + domain, deadline);
+  if (!hosts) co_return origins;
+  for (const ServiceHost& found : *hosts) {
+    ring::Contact contact;
+    contact.host = found.host;
+    contact.port = found.port;
+    origins.push_back(contact.origin());
+  }
+  co_return origins;
+}
+
+// Everybody who may lead into the ring: what the configured origins announce, and those that configured
+// domains name in the DNS; then vservers met before.
+Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
+  std::vector<ring::Contact> contacts;
+  const std::string prefix = fmt::format("{} ", ring::to_string(ring));
+  std::vector<std::string> origins = options_.bootstrap;
+  for (const std::string& domain : options_.bootstrap_srv) {
+    const std::vector<std::string> found = co_await ask_domain(domain);
+    origins.insert(origins.end(), found.begin(), found.end());
+  }
+  std::set<std::string> asked;
+  if (!options_.contacts.empty()) asked.insert(options_.contacts.front().origin());
+  std::vector<std::string> to_ask;
+  std::vector<Task<Result<std::vector<ring::Contact>>>> questions;
+  for (const std::string& origin : origins) {
+    if (is_blocked_at(origin) || !asked.insert(origin).second) continue;
+    to_ask.push_back(origin);
+    questions.push_back(ask_origin(origin, ring));
+  }
+  // All at once: many of a long list may be gone.
+  const auto answers = co_await all_of(std::move(questions));
+  for (const json::object former = dead_ends_; const auto& [origin, reason] : former)
+    if (!asked.contains(std::string(origin))) dead_ends_.erase(origin);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Result<std::vector<ring::Contact>>& found = answers[i];
+    note_outcome(to_ask[i], found);
+    if (found) contacts.insert(contacts.end(), found->begin(), found->end());
+  }
+  for (const auto& [origin, contact] : met_) {
+    if (origin.starts_with(prefix) && contacts.size() < ring::kContactsMax) contacts.push_back(contact);
+  }
+  std::erase_if(contacts, [this](const ring::Contact& contact) { return is_blocked(contact.host); });
+  co_return contacts;
+}
+
+// --- leaving -----------------------------------------------------------------------------------------------
+
+Task<void> RingService::leave(Ring ring) {
+  for (const auto& vserver : of(ring).vservers()) co_await leave_place(ring, vserver.get(), false);
+}
+
+Task<Result<Segment>> RingService::give_up_place(Ring ring, std::uint8_t number) {
+  Segment owned;
+  Segment* slot = &owned;
+  const auto hand_over = [this, ring, slot](ring::Vserver* vserver) {
+    *slot = vserver->owned().value_or(Segment{});
+    return leave_place(ring, vserver, true);
+  };
+  CO_TRY_VOID(co_await of(ring).give_up_place(number, hand_over));
+  co_return owned;
+}
+
+Task<Result<void>> RingService::leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over) {
+  const std::optional<Segment> segment = vserver->owned();
+  const std::vector<ring::Contact> successors = vserver->successors().copy();
+  const std::optional<ring::Contact> predecessor = vserver->predecessor();
+  const std::string own = vserver->self().origin();
+  if (must_hand_over && (!segment || successors.empty() || vserver->missing()))
+    co_return fail(ErrorCode::kBusy, "nobody could take over from that vserver now");
+  co_await vserver->stop();
+  // What is handed over to this node itself is here already.
+  bool handed_over = must_hand_over && successors.front().origin() == own;
+  for (const ring::Contact& successor : successors) {
+    // When the whole node leaves, a vserver of our own leaves too.
+    if (handed_over || !segment || successor.origin() == own) continue;
+    ring::Request request;
+    request.ring = ring;
+    request.body = ring::TakeOver{vserver->self(), *segment};
+    const Instant deadline = clock_.now() + std::chrono::minutes(5);
+    const Result<ring::Reply> taken = co_await peers_->call(successor, std::move(request), deadline);
+    handed_over = taken.has_value();
+    // Who stands behind the successor is not the next owner.
+    if (must_hand_over) break;
+  }
+  if (must_hand_over && !handed_over) {
+    vserver->start();
+    co_return fail(ErrorCode::kUnavailable, "the successor does not take over");
+  }
+  vserver->leave();
+  std::vector<ring::Contact> neighbours = successors;
+  neighbours.resize(std::min<std::size_t>(1, neighbours.size()));
+  if (predecessor) neighbours.push_back(*predecessor);
+  for (const ring::Contact& neighbour : neighbours) {
+    ring::Request request;
+    request.ring = ring;
+    request.body = ring::Nudge{};
+    co_await peers_->call(neighbour, std::move(request), clock_.now() + options_.tuning.call_timeout);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<ring::Load>> RingService::ask_load(Ring ring, ring::Contact owner, Segment segment) {
+  ring::Request request;
+  request.ring = ring;
+  request.body = ring::GetLoad{segment};
+  const Instant deadline = clock_.now() + options_.tuning.call_timeout;
+  CO_TRY(const ring::Reply reply, co_await peers_->call(std::move(owner), std::move(request), deadline));
+  const auto* load = std::get_if<ring::Load>(&reply);
+  if (load == nullptr) co_return fail(ErrorCode::kInvalid, "the answer is no load");
+  co_return *load;
+}
+
+Task<Result<json::object>> RingService::ask_owner(ring::Contact owner, std::string target, Instant deadline) {
+  CO_TRY(Url url, Url::parse(owner.origin() + target));
+  HttpCall call("GET", std::move(url), deadline);
+  call.required_prefix = owner.address.prefix64();
+  CO_TRY(const HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status != 200) co_return std::unexpected(decode_error(response.status, response.body));
+  co_return json::parse_object(response.body);
+}
+
+}  // namespace tagring::overlay

@@ -1,0 +1,98 @@
+// Both rings of a node, on HTTP: our calls to other nodes' vservers, and their calls to ours
+// (docs/protocol.md, "Ring calls").
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "base/services.hpp"
+#include "overlay/observer.hpp"
+#include "ring/codec.hpp"
+#include "ring/membership.hpp"
+
+namespace tagring::overlay {
+
+class RingService {
+ public:
+  struct Options {
+    std::string network;
+    ring::Tuning tuning;
+    ring::Membership::Options membership;
+    // Contacts of this node's possible vservers, the same on both rings, and which of them stand there at the
+    // start; nothing: all.
+    std::vector<ring::Contact> contacts;
+    std::optional<std::vector<std::uint8_t>> relay_places;
+    std::optional<std::vector<std::uint8_t>> storage_places;
+    // Origins of nodes, or of instances whose NodeInfo names one (paper §5.3).
+    std::vector<std::string> bootstrap;
+    // Domains that say in the DNS where their nodes are.
+    std::vector<std::string> bootstrap_srv;
+    ServiceFinder* services = nullptr;  // null: they are not asked
+    bool may_create = false;
+  };
+  static constexpr std::string_view kService = "_tagring._tcp.";
+  static constexpr std::string_view kPath = "/tagring/v1/ring";
+
+  RingService(Options options, HttpClient& http, Observer& observer, const Runtime& runtime);
+  ~RingService();
+
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Answers POST kPath.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+  [[nodiscard]] ring::Membership& of(Ring ring) { return *(ring == Ring::kRelay ? relay_ : storage_); }
+  // {"network", "ids", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others
+  // find us (docs/protocol.md, 4.3).
+  [[nodiscard]] json::object announcement() const;
+  // The origins of Options that did not lead into the ring when they were asked last: {origin: why}.
+  [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
+  [[nodiscard]] Observer& observer() { return observer_; }
+  // The administrator has blocked that host, or a domain above it (Observer::is_blocked).
+  [[nodiscard]] bool is_blocked(std::string_view host) const { return observer_.is_blocked(host); }
+  // The same of the node that has that origin, or any URL below it.
+  [[nodiscard]] bool is_blocked_at(std::string_view url) const { return is_blocked(host_of(url)); }
+  // Hands a ring's data over and leaves it: asks each vserver's successor to take over, then stops answering.
+  [[nodiscard]] Task<void> leave(Ring ring);
+  // Gives up one vserver as in leave(), but only once somebody has taken its keys over. What it owned.
+  [[nodiscard]] Task<Result<Segment>> give_up_place(Ring ring, std::uint8_t number);
+  // What another node's vserver says of keys that it owns.
+  [[nodiscard]] Task<Result<ring::Load>> ask_load(Ring ring, ring::Contact owner, Segment segment);
+
+  // A question to the owner of a place on a ring that is not signed: whoever looked the owner up makes sure
+  // by its address that it is that owner who answers (docs/protocol.md, section 3). GETs `target`, path and
+  // query, until then. The JSON object that it answers, or the error.
+  [[nodiscard]] Task<Result<json::object>> ask_owner(ring::Contact owner, std::string target,
+                                                     Instant deadline);
+
+ private:
+  class HttpPeers;
+  Task<std::vector<ring::Contact>> find_bootstrap(Ring ring);
+  Task<Result<json::object>> get_json(std::string url);
+  Task<std::vector<std::string>> ask_domain(std::string domain);
+  Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
+  void note_outcome(const std::string& origin, const Result<std::vector<ring::Contact>>& found);
+  Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over);
+  Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
+
+  Options options_;
+  HttpClient& http_;
+  Observer& observer_;
+  Clock& clock_;
+  Log& log_;
+  json::object dead_ends_;
+  std::unique_ptr<HttpPeers> peers_;
+  std::unique_ptr<ring::Membership> relay_;
+  std::unique_ptr<ring::Membership> storage_;
+  std::map<std::string, ring::Contact>
+      met_;  // vservers of other nodes that answered us lately, by ring and origin: a way back
+};
+
+}  // namespace tagring::overlay

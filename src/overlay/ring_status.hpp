@@ -1,0 +1,15 @@
+// Where this node stands on both rings, as Node::status() tells it.
+#pragma once
+
+#include "base/json.hpp"
+#include "overlay/balancer.hpp"
+#include "overlay/ring_service.hpp"
+
+namespace tagring::overlay {
+
+// By the ring's name: {"member", "serving", "share", "vservers", "load", "capacity", "moves", …}. "serving":
+// all of its vservers know what they own and have it. "share": of the ring, 0 to 1. Loads and capacities of
+// the relay ring are octets a second, of the storage ring octets.
+json::object rings_status(RingService& rings, const Balancer& balancer);
+
+}  // namespace tagring::overlay

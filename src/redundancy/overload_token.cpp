@@ -1,0 +1,62 @@
+#include "redundancy/overload_token.hpp"
+
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "base/url.hpp"
+#include "hashtag/tag.hpp"
+#include "redundancy/relay_place.hpp"
+
+namespace tagring::redundancy {
+namespace {
+constexpr std::size_t kTokensMax = 8;
+constexpr std::size_t kSignatureMax = 2048;
+}  // namespace
+
+std::string OverloadToken::signed_text(const std::string& network) const {
+  return fmt::format("tagring overload\n{}\n{}\n{}\n{}\n{}", network, tag, relays, actor,
+                     at.time_since_epoch().count());
+}
+
+json::object to_json(const OverloadToken& token) {
+  return {{"tag", token.tag},
+          {"relays", token.relays},
+          {"actor", token.actor},
+          {"at", token.at.time_since_epoch().count()},
+          {"signature", to_base64(token.signature)}};
+}
+
+Result<OverloadToken> token_from_json(const json::value& value) {
+  if (!value.is_object()) return fail(ErrorCode::kInvalid, "a token is no object");
+  const json::object& object = value.get_object();
+  TRY(const Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
+  const auto relays = json::get_int(object, "relays");
+  const auto at = json::get_int(object, "at");
+  const std::string actor = json::get_string(object, "actor").value_or("");
+  const auto signature = from_base64(json::get_string(object, "signature").value_or(""));
+  const bool has_actor = !origin_of(actor).empty() && actor == origin_of(actor) + "/actor";
+  if (!relays || !is_relay_count(*relays) || !at || !has_actor || !signature || signature->empty() ||
+      signature->size() > kSignatureMax) {
+    return fail(ErrorCode::kInvalid, "a token lacks 'relays', 'actor', 'at' or 'signature'");
+  }
+  return OverloadToken{tag.canonical(), static_cast<unsigned>(*relays), actor, WallTime(Duration(*at)),
+                       *signature};
+}
+
+std::vector<OverloadToken> tokens_from_json(const json::value* list) {
+  std::vector<OverloadToken> tokens;
+  json::for_each(list, [&](const json::value& element) {
+    if (tokens.size() == kTokensMax) return;
+    Result<OverloadToken> token = token_from_json(element);
+    if (token) tokens.push_back(std::move(*token));
+  });
+  return tokens;
+}
+
+json::array to_json(const std::vector<OverloadToken>& tokens) {
+  json::array list;
+  for (const OverloadToken& token : tokens) list.push_back(to_json(token));
+  return list;
+}
+
+}  // namespace tagring::redundancy

@@ -1,0 +1,95 @@
+#include "redundancy/relay_hints.hpp"
+
+#include "hashtag/tag.hpp"
+
+namespace tagring::redundancy {
+namespace {
+constexpr Duration kBelieved = std::chrono::minutes(10);
+constexpr Duration kRemembered = std::chrono::hours(24);
+constexpr std::size_t kTagsMax = 10'000;
+}  // namespace
+
+json::array to_json(const RelayClaims& claims) {
+  json::array list;
+  for (const auto& [tag, claim] : claims)
+    list.push_back(json::object{{"tag", tag}, {"relays", claim.relays}, {"index", claim.index}});
+  return list;
+}
+
+RelayClaims claims_from_json(const json::value* list) {
+  RelayClaims claims;
+  json::for_each(list, [&](const json::value& element) {
+    if (!element.is_object() || claims.size() >= kTagsMax) return;
+    const json::object& object = element.get_object();
+    const Result<Tag> tag = Tag::parse(json::get_string(object, "tag").value_or(""));
+    const auto relays = json::get_int(object, "relays");
+    const auto index = json::get_int(object, "index").value_or(0);
+    if (!tag || !relays || !is_relay_count(*relays) || index < 0 || index >= *relays) return;
+    claims[tag->canonical()] = {static_cast<unsigned>(*relays), static_cast<unsigned>(index)};
+  });
+  return claims;
+}
+
+unsigned RelayHints::of(const std::string& tag) const {
+  const auto it = tags_.find(tag);
+  return it == tags_.end() || clock_.now() - it->second.told > kBelieved ? at_rest_ : it->second.relays;
+}
+
+bool RelayHints::was_raised(const std::string& tag) const {
+  const auto it = tags_.find(tag);
+  return it != tags_.end() && clock_.now() - it->second.raised < kRemembered;
+}
+
+void RelayHints::forget_old() {
+  if (tags_.size() < kTagsMax) return;
+  std::erase_if(tags_, [this](const auto& entry) { return clock_.now() - entry.second.told > kBelieved; });
+  if (tags_.size() >= kTagsMax) tags_.erase(tags_.begin());
+}
+
+void RelayHints::learn(const std::string& tag, unsigned relays) {
+  if (relays < at_rest_ || !is_relay_count(relays)) return;
+  const unsigned before = of(tag);
+  auto it = tags_.find(tag);
+  if (it == tags_.end()) {
+    if (relays == at_rest_) return;
+    forget_old();
+    it = tags_.emplace(tag, Entry()).first;
+  }
+  it->second.relays = relays;
+  it->second.told = clock_.now();
+  if (relays > at_rest_) it->second.raised = clock_.now();
+  if (relays > before) on_more_(tag);
+}
+
+void RelayHints::learn(OverloadToken token) {
+  const std::string tag = token.tag;
+  const unsigned relays = token.relays;
+  // An older token says nothing about the relays that there are now.
+  if (relays != of(tag) || relays >= kRelaysMax) return;
+  learn(tag, relays * 2);
+  const auto it = tags_.find(tag);
+  if (it != tags_.end()) it->second.token = std::move(token);
+}
+
+void RelayHints::read_answer(const json::object& answer, const std::set<std::string>& tags) {
+  const RelayClaims claims = claims_from_json(json::find(answer, "relays"));
+  for (const std::string& tag : tags) {
+    const auto claim = claims.find(tag);
+    learn(tag, claim == claims.end() ? at_rest_ : claim->second.relays);
+  }
+  for (OverloadToken& token : tokens_from_json(json::find(answer, "overloaded"))) {
+    if (tags.contains(token.tag)) learn(std::move(token));
+  }
+}
+
+std::vector<OverloadToken> RelayHints::tokens(const std::set<std::string>& tags) const {
+  std::vector<OverloadToken> good;
+  for (const std::string& tag : tags) {
+    const auto it = tags_.find(tag);
+    if (it == tags_.end() || !it->second.token) continue;
+    if (it->second.token->is_fresh(clock_.wall_now())) good.push_back(*it->second.token);
+  }
+  return good;
+}
+
+}  // namespace tagring::redundancy

@@ -1,0 +1,107 @@
+#include "redundancy/storage_hints.hpp"
+
+#include "hashtag/tag.hpp"
+#include "redundancy/relay_place.hpp"
+
+namespace tagring::redundancy {
+namespace {
+
+constexpr Duration kBelieved = std::chrono::hours(1);
+constexpr Duration kJustNow = std::chrono::seconds(1);
+constexpr std::size_t kHintsMax = 10'000;
+constexpr std::int64_t kVersionMax = std::int64_t{1} << 53U;
+
+}  // namespace
+
+bool supersedes(const StorageSet& a, const StorageSet& b) {
+  return std::tie(a.version, a.reach, a.replicas) > std::tie(b.version, b.reach, b.replicas);
+}
+
+StorageSet StorageHints::kept(const std::string& tag) const {
+  const auto it = kept_.find(tag);
+  return it == kept_.end() ? StorageSet{tag, 0, at_rest_, at_rest_, {}} : it->second;
+}
+
+void StorageHints::keep(StorageSet set) {
+  std::string tag = set.tag;
+  kept_[std::move(tag)] = std::move(set);
+}
+
+StorageSet StorageHints::known(const std::string& tag) const {
+  StorageSet set = kept(tag);
+  const auto hint = hints_.find(tag);
+  const bool is_good = hint != hints_.end() && clock_.now() - hint->second.told < kBelieved;
+  if (is_good && supersedes(hint->second.set, set)) set = hint->second.set;
+  return set;
+}
+
+void StorageHints::learn(StorageSet set) {
+  const auto it = hints_.find(set.tag);
+  if (it != hints_.end()) {
+    const bool is_old = supersedes(it->second.set, set) && clock_.now() - it->second.told < kBelieved;
+    if (!is_old) it->second = {std::move(set), clock_.now()};
+    return;
+  }
+  if (hints_.size() >= kHintsMax)
+    std::erase_if(hints_, [this](const auto& entry) { return clock_.now() - entry.second.told > kBelieved; });
+  if (hints_.size() >= kHintsMax) hints_.erase(hints_.begin());
+  std::string tag = set.tag;
+  hints_.emplace(std::move(tag), Hint{std::move(set), clock_.now()});
+}
+
+void StorageHints::read_answer(const json::object& answer, const std::set<std::string>& tags) {
+  Result<std::vector<StorageSet>> sets = sets_from(json::find(answer, "stores"));
+  if (!sets) return;
+  for (StorageSet& set : *sets) {
+    if (tags.contains(set.tag)) learn(std::move(set));
+  }
+}
+
+void StorageHints::doubt(const std::string& tag) {
+  const auto hint = hints_.find(tag);
+  if (hint != hints_.end() && clock_.now() - hint->second.told > kJustNow) hints_.erase(hint);
+}
+
+// --- JSON --------------------------------------------------------------------------------------------------
+
+json::object to_json(const StorageSet& set) {
+  return {{"tag", set.tag},
+          {"version", set.version},
+          {"replicas", set.replicas},
+          {"reach", set.reach},
+          {"at", set.at.time_since_epoch().count()}};
+}
+
+json::array to_json(const std::vector<StorageSet>& sets) {
+  json::array list;
+  for (const StorageSet& set : sets) list.push_back(to_json(set));
+  return list;
+}
+
+Result<StorageSet> StorageHints::set_from(const json::object& object) const {
+  TRY(const Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
+  const auto version = json::get_int(object, "version");
+  const auto replicas = json::get_int(object, "replicas");
+  const auto reach = json::get_int(object, "reach");
+  const auto at = json::get_int(object, "at");
+  const bool shaped = version && replicas && reach && at && *version >= 0 && *version <= kVersionMax &&
+                      is_relay_count(*replicas) && is_relay_count(*reach) && *replicas <= *reach &&
+                      *replicas >= at_rest_;
+  if (!shaped) return fail(ErrorCode::kInvalid, "no set of storage owners");
+  return StorageSet{tag.canonical(), static_cast<std::uint64_t>(*version), static_cast<unsigned>(*replicas),
+                    static_cast<unsigned>(*reach), WallTime(Duration(*at))};
+}
+
+Result<std::vector<StorageSet>> StorageHints::sets_from(const json::value* list) const {
+  std::vector<StorageSet> sets;
+  if (list == nullptr) return sets;
+  if (!list->is_array()) return fail(ErrorCode::kInvalid, "sets of storage owners are no list");
+  for (const json::value& element : list->get_array()) {
+    if (!element.is_object()) return fail(ErrorCode::kInvalid, "a set of storage owners is no object");
+    TRY(StorageSet set, set_from(element.get_object()));
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+}  // namespace tagring::redundancy

@@ -1,0 +1,29 @@
+// What enters this node, as relay or as subscriber, once each, and from there goes on: to followers, and to
+// storage owners.
+#pragma once
+
+#include <vector>
+
+#include "relay/announcer.hpp"
+#include "relay/owner_queue.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::relay {
+
+class Feed {
+ public:
+  Feed(Store& store, OwnerQueue& owners, Announcer& announcer)
+      : store_(store), owners_(owners), announcer_(announcer) {}
+
+  // Writes what is news, and passes it on: to that many replicas on the storage ring, and to followers. How
+  // many were news. Durable when it completes.
+  [[nodiscard]] Task<Result<std::size_t>> take(std::vector<TagEvent> events, unsigned storage_replicas,
+                                               Announcer::To to);
+
+ private:
+  Store& store_;
+  OwnerQueue& owners_;
+  Announcer& announcer_;
+};
+
+}  // namespace tagring::relay

@@ -1,0 +1,39 @@
+// When other nodes asked this one, in the last hour, to follow and not to follow hashtags. By these times the
+// relays of a hashtag agree on its followers: the last request wins (paper §7.1).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace tagring::relay {
+
+class FollowTimes {
+ public:
+  explicit FollowTimes(Clock& clock) : clock_(clock) {}
+  // Requests older than that are all of one age: before every one that is remembered.
+  static constexpr Duration kRemembered = std::chrono::hours(1);
+
+  struct Request {
+    WallTime at;
+    bool follows = false;
+  };
+  void note(const std::string& tag, const std::string& actor, Request request);
+  // 1970 if it is not remembered.
+  [[nodiscard]] Request last(const std::string& tag, const std::string& actor) const;
+  // Who asked last not to follow the tag, and when.
+  [[nodiscard]] std::vector<std::pair<std::string, WallTime>> gone(const std::string& tag) const;
+
+ private:
+  static constexpr std::size_t kSizeMax = 200'000;
+  void forget_old();
+
+  Clock& clock_;
+  std::map<std::pair<std::string, std::string>, Request> requests_;  // by tag and actor
+};
+
+}  // namespace tagring::relay

@@ -1,0 +1,80 @@
+#include "relay/hashtag_followers.hpp"
+
+#include <algorithm>
+
+namespace tagring::relay {
+namespace {
+
+constexpr std::size_t kLoadPage = 10'000;
+// Why a hashtag is wanted (relay::Store::want).
+constexpr const char* kReason = "followers";
+
+}  // namespace
+
+Task<Result<void>> HashtagFollowers::load(std::function<void(const Follower&)> visit) {
+  std::string tag;
+  std::string actor;
+  for (;;) {
+    CO_TRY(const std::vector<Follower> page, co_await store_.followers(tag, actor, kLoadPage));
+    if (page.empty()) break;
+    tag = page.back().tag;
+    actor = page.back().actor;
+    for (const Follower& follower : page) {
+      followers_.add(follower);
+      visit(follower);
+    }
+  }
+  // Whose last follower went shortly before the node stopped.
+  std::vector<std::string> unwanted;
+  std::ranges::copy_if(subscriber_.wanted(), std::back_inserter(unwanted),
+                       [this](const std::string& wanted) { return !followers_.has_people(wanted); });
+  if (unwanted.empty()) co_return Result<void>();
+  co_return co_await subscriber_.unwant(std::move(unwanted), kReason);
+}
+
+Task<void> HashtagFollowers::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<Result<void>> HashtagFollowers::follow(std::vector<Follower> followers) {
+  std::vector<std::string> wanted;
+  for (const Follower& follower : followers) {
+    if (follower.via != Via::kNode) wanted.push_back(follower.tag);
+  }
+  CO_TRY(const std::vector<Follower> stored, co_await store_.follow(std::move(followers)));
+  for (const Follower& follower : stored) followers_.add(follower);
+  if (wanted.empty()) co_return Result<void>();
+  co_return co_await subscriber_.want(std::move(wanted), kReason);
+}
+
+Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<std::string, std::string>> pairs) {
+  CO_TRY_VOID(co_await store_.unfollow(pairs));
+  std::vector<std::string> unwanted;
+  for (const auto& [tag, actor] : pairs) {
+    followers_.remove(tag, actor);
+    if (!followers_.has_people(tag) && subscriber_.wants(tag)) unwanted.push_back(tag);
+  }
+  if (!unwanted.empty()) tasks_.spawn("unsubscribe_later", unsubscribe_later(std::move(unwanted)));
+  co_return Result<void>();
+}
+
+Task<void> HashtagFollowers::unsubscribe_later(std::vector<std::string> tags) {
+  const Instant later = clock_.now() + kUnsubscribeAfter;
+  co_await clock_.sleep_until(later);
+  std::erase_if(tags, [this](const std::string& tag) { return followers_.has_people(tag); });
+  // If it fails, the next start does it.
+  co_await subscriber_.unwant(std::move(tags), kReason);
+}
+
+void HashtagFollowers::lose(const std::string& tag, const std::string& inbox) {
+  std::vector<std::pair<std::string, std::string>> lost;
+  for (std::string& actor : followers_.actors(tag, inbox)) lost.emplace_back(tag, std::move(actor));
+  if (!lost.empty()) tasks_.spawn("lose_follower", unfollow_lost(std::move(lost)));
+}
+
+Task<void> HashtagFollowers::unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs) {
+  co_await unfollow(std::move(pairs));
+}
+
+}  // namespace tagring::relay

@@ -1,0 +1,141 @@
+#include "relay/post_checker.hpp"
+
+#include <algorithm>
+
+#include "base/json.hpp"
+#include "fediverse/note.hpp"
+
+namespace tagring::relay {
+namespace {
+constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
+}
+
+PostChecker::PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& courier,
+                         const Runtime& runtime)
+    : options_(options),
+      blocks_(blocks),
+      courier_(courier),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      rng_(runtime.rng.fork("roles")),
+      tasks_(runtime.executor) {}
+
+Task<void> PostChecker::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Result<void> PostChecker::check_blocks(const TagEvent& event) const {
+  TRY_VOID(blocks_.check_actor(event.uri));
+  TRY_VOID(blocks_.check_actor(event.author));
+  return blocks_.check_tag(event.tag);
+}
+
+bool PostChecker::vouches(const std::string& sender, const TagEvent& event) const {
+  return is_same_or_below(host_of(sender), host_of(event.uri)) && !liars_.contains(sender);
+}
+
+Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<TagEvent> events,
+                                                    std::string sender, redundancy::RelayClaims claims,
+                                                    std::vector<Refusal>* refusals) {
+  std::vector<TagEvent> believed;
+  std::size_t fetches = 0;
+  Asked asked;
+  for (TagEvent& event : events) {
+    const Result<Tag> tag = Tag::parse(event.tag);
+    Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
+    if (verdict && event.op == Op::kAdd) verdict = check_blocks(event);
+    if (verdict && event.op == Op::kAdd && sender != courier_.identity().origin())
+      verdict = blocks_.check_actor(sender);
+    if (verdict && sender != courier_.identity().origin()) {
+      const auto claim = claims.find(event.tag);
+      const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
+      verdict = co_await check_truth(owner, &event, sender, claimed, &asked, &fetches);
+    }
+    // Last, and with no wait between it and the write: ownership may change at any await.
+    if (verdict) verdict = owner.check_place(event);
+    if (!verdict && tag && verdict.error().code == ErrorCode::kNotOwner) owner.mistaken_for_owner(*tag);
+    if (verdict) {
+      believed.push_back(std::move(event));
+    } else {
+      refusals->push_back({std::move(event.uri), std::move(event.tag), verdict.error()});
+    }
+  }
+  std::erase_if(believed, [&](TagEvent& event) {
+    const Result<void> still = owner.check_place(event);
+    if (!still) refusals->push_back({event.uri, event.tag, still.error()});
+    return !still;
+  });
+  co_return believed;
+}
+
+// Of what another node says. `event` leaves the archive out if its author wishes so.
+Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::string sender,
+                                            std::optional<redundancy::RelayClaim> claim, Asked* asked,
+                                            std::size_t* fetches) {
+  bool trusted = vouches(sender, *event);
+  if (!trusted) trusted = co_await owner.trusts(*Tag::parse(event->tag), sender, claim);
+  if (trusted) {
+    if (owner.samples() && rng_.chance(options_.check_share))
+      tasks_.spawn("spot_check", spot_check(*event, std::move(sender)));
+    co_return Result<void>();
+  }
+  if (++*fetches > options_.fetches_per_batch)
+    co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
+  CO_TRY_VOID(co_await check_at_origin(*event));
+  if (event->op == Op::kAdd) co_return co_await ask_author(event, asked);
+  co_return Result<void>();
+}
+
+// Fetches the post: an Add is true if it is public and carries the tag, a Remove if it is gone or does not.
+Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
+  ++checked_;
+  const Result<std::string> body = co_await courier_.fetch_body(event.uri);
+  const Result<json::object> document = body ? json::parse_object(*body) : std::unexpected(body.error());
+  const bool gone = !document && document.error().code == ErrorCode::kNotFound;
+  if (event.op == Op::kRemove && gone) co_return Result<void>();
+  if (!document) co_return std::unexpected(document.error());
+  if (!fediverse::is_post(*document)) {
+    if (event.op == Op::kRemove) co_return Result<void>();  // a Tombstone, say
+    co_return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
+  }
+  // Whoever names a wrong author is told so: that the post is by somebody else makes it no less alive.
+  const Result<fediverse::Note> note =
+      fediverse::parse_note(*document, event.author, clock_.wall_now(), fediverse::ParseLimits{});
+  if (!note) co_return std::unexpected(note.error());
+  const bool tagged =
+      note->id == event.uri && note->visibility == fediverse::Visibility::kPublic &&
+      std::ranges::any_of(note->tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
+  if (tagged == (event.op == Op::kAdd)) co_return Result<void>();
+  co_return fail(ErrorCode::kInvalid,
+                 tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+}
+
+// Leaves the archive out of it if the author says so. kDenied if the author does not wish to be relayed at
+// all.
+Task<Result<void>> PostChecker::ask_author(TagEvent* event, Asked* asked) {
+  auto known = asked->find(event->author);
+  if (known == asked->end()) {
+    CO_TRY(const std::string body, co_await courier_.fetch_body(event->author));
+    CO_TRY(const fediverse::RemoteActor author, fediverse::parse_actor(body, event->author));
+    known = asked->emplace(event->author, fediverse::wishes_of(author)).first;
+  }
+  if (!known->second.relay) co_return fail(ErrorCode::kDenied, "the author does not wish to be relayed");
+  event->indexable = event->indexable && known->second.archive;
+  co_return Result<void>();
+}
+
+Task<void> PostChecker::spot_check(TagEvent event, std::string sender) {
+  // Owners of several tags draw the same post at about the same time: not all at once to its server.
+  const auto spread = static_cast<std::uint64_t>(kSpotCheckSpread.count());
+  const Instant later = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+  co_await clock_.sleep_until(later);
+  const std::string uri = event.uri;
+  const Result<void> verdict = co_await check_at_origin(std::move(event));
+  if (verdict || verdict.error().code != ErrorCode::kInvalid) co_return;
+  log_.warn("sender_not_believed_any_more",
+            {{"sender", sender}, {"post", uri}, {"because", verdict.error().message}});
+  liars_.insert(std::move(sender));
+}
+
+}  // namespace tagring::relay

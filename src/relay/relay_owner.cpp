@@ -1,0 +1,47 @@
+#include "relay/relay_owner.hpp"
+
+namespace tagring::relay {
+
+Task<Result<std::vector<Refusal>>> RelayOwner::take(std::vector<TagEvent> events, std::string sender,
+                                                    std::vector<redundancy::OverloadToken> tokens) {
+  co_await redundancy_.present(std::move(tokens));
+  std::vector<Refusal> refusals;
+  events = co_await checker_.believable(*this, std::move(events), std::move(sender), {}, &refusals);
+  std::erase_if(events, [&](const TagEvent& event) {
+    const bool admitted = event.op == Op::kRemove || redundancy_.admit(event.tag);
+    if (!admitted)
+      refusals.push_back({event.uri, event.tag, {ErrorCode::kUnavailable, "this relay is overloaded"}});
+    return !admitted;
+  });
+  if (!events.empty()) {
+    CO_TRY(const std::size_t fresh,
+           co_await feed_.take(std::move(events), storage_.copies(), Announcer::To::kEverybody));
+    relayed_ += fresh;
+  }
+  co_return refusals;
+}
+
+Result<void> RelayOwner::check_serving(const Tag& tag) const {
+  bool owned = false;
+  const unsigned replicas = relays_.at_rest();
+  for (unsigned i = 0; i < replicas; ++i) {
+    const RingId key = replica_key(tag.key(), i, replicas);
+    if (rings_.of(Ring::kRelay).serving(key) != nullptr) return {};
+    owned = owned || rings_.of(Ring::kRelay).owning(key) != nullptr;
+  }
+  if (redundancy_.is_extra(tag)) return {};
+  if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's data");
+  return fail(ErrorCode::kNotOwner, "this node does not own the tag");
+}
+
+Result<void> RelayOwner::check_place(const TagEvent& event) const {
+  TRY(const Tag tag, Tag::parse(event.tag));
+  return check_serving(tag);
+}
+
+Task<bool> RelayOwner::trusts(Tag /*tag*/, std::string /*sender*/,
+                              std::optional<redundancy::RelayClaim> /*claim*/) {
+  co_return false;
+}
+
+}  // namespace tagring::relay

@@ -1,0 +1,53 @@
+// The relay role (paper §5.5): takes posts of the hashtags whose keys this node owns on the relay ring, once
+// each, and passes them on to subscribers and to the storage owners.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "redundancy/overload_token.hpp"
+#include "redundancy/storage_hints.hpp"
+#include "relay/feed.hpp"
+#include "relay/post_checker.hpp"
+#include "relay/relay_redundancy.hpp"
+
+namespace tagring::relay {
+
+class RelayOwner final : public PostChecker::Owner {
+ public:
+  RelayOwner(overlay::RingService& rings, RelayRedundancy& redundancy, const redundancy::RelayHints& relays,
+             const redundancy::StorageHints& storage, PostChecker& checker, Feed& feed)
+      : rings_(rings),
+        redundancy_(redundancy),
+        relays_(relays),
+        storage_(storage),
+        checker_(checker),
+        feed_(feed) {}
+
+  // Takes events of tags this node serves, from the node with that origin, who is believed about posts of its
+  // own host; others are checked at their origin. `tokens` that the sender shows may make this node a relay
+  // before. kUnavailable for what is too much. What was not refused is on disk.
+  [[nodiscard]] Task<Result<std::vector<Refusal>>> take(std::vector<TagEvent> events, std::string sender,
+                                                        std::vector<redundancy::OverloadToken> tokens);
+  // kNotOwner or kBusy unless this node serves a replica of the tag.
+  [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
+  [[nodiscard]] std::uint64_t relayed() const { return relayed_; }  // events, first time
+
+  // --- PostChecker::Owner ---
+  [[nodiscard]] Result<void> check_place(const TagEvent& event) const override;
+  [[nodiscard]] Task<bool> trusts(Tag tag, std::string sender,
+                                  std::optional<redundancy::RelayClaim> claim) override;
+  void mistaken_for_owner(const Tag& tag) override { redundancy_.doubt(tag); }
+  [[nodiscard]] bool samples() const override { return true; }
+
+ private:
+  overlay::RingService& rings_;
+  RelayRedundancy& redundancy_;
+  const redundancy::RelayHints& relays_;
+  const redundancy::StorageHints& storage_;
+  PostChecker& checker_;
+  Feed& feed_;
+  std::uint64_t relayed_ = 0;
+};
+
+}  // namespace tagring::relay

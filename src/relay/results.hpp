@@ -1,0 +1,27 @@
+// The answer to a batch between nodes: which items were not taken. HTTP 200 with
+// {"accepted": n, "refused": [{"uri", "tag", "error", "message"}]}.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+
+namespace tagring::relay {
+
+// An event that an owner did not take.
+struct Refusal {
+  std::string uri;
+  std::string tag;
+  Error error;
+};
+
+// `more`: further members of the answer.
+HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals,
+                              json::object more = {});
+// The refusals, or why the whole batch failed.
+Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response);
+
+}  // namespace tagring::relay

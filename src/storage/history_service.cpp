@@ -1,0 +1,310 @@
+#include "storage/history_service.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <iterator>
+#include <set>
+
+#include "base/bytes.hpp"
+#include "base/http_error.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::storage {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds(5);
+
+}  // namespace
+
+json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
+  json::array list;
+  for (const HistoryEntry& entry : entries) {
+    json::object item = {{"uri", entry.uri},
+                         {"author", entry.author},
+                         {"published", entry.published.time_since_epoch().count()}};
+    if (entry.removed) item["removed"] = true;
+    if (with_tag) item["tag"] = entry.tag;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag) {
+  if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'entries' is no list");
+  std::vector<HistoryEntry> entries;
+  for (const json::value& element : list->get_array()) {
+    if (!element.is_object()) return fail(ErrorCode::kInvalid, "'entries' holds something else than objects");
+    const json::object& item = element.get_object();
+    HistoryEntry entry;
+    entry.tag = tag.empty() ? json::get_string(item, "tag").value_or("") : tag;
+    entry.uri = json::get_string(item, "uri").value_or("");
+    entry.author = json::get_string(item, "author").value_or("");
+    const auto published = json::get_int(item, "published");
+    const json::value* removed = json::find(item, "removed");
+    entry.removed = removed != nullptr && removed->is_bool() && removed->get_bool();
+    if (!Url::parse(entry.uri) || !published || entry.tag.empty()) {
+      return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
+    }
+    entry.published = WallTime(Duration(*published));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
+  std::vector<RingId> positions;
+  const unsigned count = replicas(ring);
+  for (unsigned i = 0; i < count; ++i) positions.push_back(replica_key(tag.key(), i, count));
+  co_return co_await owners_of(ring, std::move(positions));
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners_of_shelf(Tag tag, unsigned slot) {
+  std::vector<RingId> positions;
+  for (unsigned copy = 0; copy < sets_.copies(); ++copy)
+    positions.push_back(replica_key(redundancy::partition_key(tag.key(), slot), copy, sets_.copies()));
+  return owners_of(Ring::kStorage, std::move(positions));
+}
+
+Task<std::vector<ring::Contact>> HistoryService::owners_of(Ring ring, std::vector<RingId> positions) {
+  std::vector<ring::Contact> contacts;
+  for (const RingId& position : positions) {
+    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(position);
+    if (!owner || rings_.is_blocked(owner->contact.host)) continue;
+    const bool known = std::ranges::any_of(
+        contacts, [&](const ring::Contact& contact) { return contact.origin() == owner->contact.origin(); });
+    if (!known) contacts.push_back(owner->contact);
+  }
+  co_return contacts;
+}
+
+void HistoryService::forget_owners(const Tag& tag) {
+  const auto forget = [&](Ring ring, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
+  };
+  forget(Ring::kRelay, relay_replicas_);
+  forget(Ring::kStorage, sets_.hints().known(tag.canonical()).reach);
+}
+
+// --- asking ------------------------------------------------------------------------------------------------
+
+Task<HistoryService::Page> HistoryService::read_here(std::string shelf, Wish wish) {
+  if (wish.newer && wish.cursor)
+    return store_.page_after(std::move(shelf), *std::move(wish.cursor), wish.limit);
+  return store_.page(std::move(shelf), std::move(wish.cursor), wish.limit);
+}
+
+Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::Partition shelf, Wish wish) {
+  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) {
+    CO_TRY(HistoryPage here, co_await read_here(shelf.name(), std::move(wish)));
+    for (HistoryEntry& entry : here.entries) entry.tag = shelf.tag;
+    co_return here;
+  }
+  std::string target =
+      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.slot, wish.limit);
+  if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
+  CO_TRY(const json::object body,
+         co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
+  HistoryPage page;
+  CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), shelf.tag));
+  if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer)) {
+    co_return fail(ErrorCode::kInvalid, "a replica's page is too long or out of order");
+  }
+  const json::value* more = json::find(body, "more");
+  page.more = more != nullptr && more->is_bool() && more->get_bool();
+  sets_.hints().read_answer(body, {shelf.tag});
+  co_return page;
+}
+
+// Once more after a new look-up, if the owner has changed or does not answer.
+template <class T>
+Task<Result<T>> HistoryService::ask_copy(RingId position, ring::Contact owner, redundancy::Partition shelf,
+                                         Ask<T> ask) {
+  Result<T> answer = co_await ask(owner, shelf);
+  if (answer) co_return answer;
+  rings_.of(Ring::kStorage).forget_route(position);
+  Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(position);
+  if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
+    co_return co_await ask(std::move(now->contact), std::move(shelf));
+  co_return answer;
+}
+
+// Of a part, what its owners answer; kUnavailable if none does.
+template <class T>
+Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, Ask<T> ask) {
+  std::vector<Task<Result<T>>> asked;
+  std::set<std::string> origins;
+  for (unsigned copy = 0; copy < sets_.copies(); ++copy) {
+    const RingId position = replica_key(redundancy::partition_key(tag.key(), slot), copy, sets_.copies());
+    const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
+    if (!owner || rings_.is_blocked(owner->contact.host)) continue;
+    if (origins.insert(owner->contact.origin()).second)
+      asked.push_back(ask_copy<T>(position, owner->contact, {tag.canonical(), slot}, ask));
+  }
+  std::vector<Result<T>> answers = co_await all_of(std::move(asked));
+  std::vector<T> good;
+  std::string failure = "no owner found";
+  for (Result<T>& answer : answers) {
+    if (answer) {
+      good.push_back(std::move(*answer));
+    } else {
+      failure = answer.error().message;
+    }
+  }
+  if (good.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
+  co_return good;
+}
+
+// Of all parts. How many there are is what the owners at rest answer, who are among the first to be asked.
+template <class T>
+Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask<T> ask) {
+  std::vector<std::vector<T>> parts;
+  std::set<unsigned> asked;
+  for (;;) {
+    std::vector<Task<Result<std::vector<T>>>> questions;
+    for (const unsigned slot :
+         redundancy::slots_of_set(sets_.copies(), sets_.hints().known(tag.canonical()).reach)) {
+      if (asked.insert(slot).second) questions.push_back(ask_part<T>(tag, slot, ask));
+    }
+    if (questions.empty()) co_return parts;
+    std::vector<Result<std::vector<T>>> answers = co_await all_of(std::move(questions));
+    for (Result<std::vector<T>>& answer : answers) {
+      CO_TRY(std::vector<T> part, std::move(answer));
+      parts.push_back(std::move(part));
+    }
+  }
+}
+
+Task<Result<std::vector<HistoryPage>>> HistoryService::ask_all(Tag tag, Wish wish) {
+  Ask<HistoryPage> ask_one = [this, wish](ring::Contact owner, redundancy::Partition shelf) {
+    return ask(std::move(owner), std::move(shelf), wish);
+  };
+  CO_TRY(std::vector<std::vector<HistoryPage>> parts,
+         co_await ask_parts<HistoryPage>(std::move(tag), std::move(ask_one)));
+  std::vector<HistoryPage> pages;
+  for (std::vector<HistoryPage>& part : parts) std::ranges::move(part, std::back_inserter(pages));
+  co_return pages;
+}
+
+void HistoryService::hide(HistoryPage& page) const {
+  std::erase_if(page.entries, [this](const HistoryEntry& entry) { return !is_shown(entry); });
+}
+
+Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCursor> cursor,
+                                                std::size_t limit) {
+  Wish wish{std::move(cursor), false, std::clamp<std::size_t>(limit, 1, kLimitMax)};
+  const std::size_t clamped = wish.limit;
+  CO_TRY(const std::vector<HistoryPage> pages, co_await ask_all(std::move(tag), std::move(wish)));
+  HistoryPage merged = merge_pages(pages, clamped, /*keep_removed=*/false);
+  hide(merged);
+  co_return merged;
+}
+
+Task<Result<HistoryPage>> HistoryService::query_newer(Tag tag, HistoryCursor cursor, std::size_t limit) {
+  Wish wish{std::move(cursor), true, std::clamp<std::size_t>(limit, 1, kLimitMax)};
+  const std::size_t clamped = wish.limit;
+  CO_TRY(const std::vector<HistoryPage> pages, co_await ask_all(std::move(tag), std::move(wish)));
+  HistoryPage merged = merge_newer_pages(pages, clamped);
+  hide(merged);
+  co_return merged;
+}
+
+// --- answering ---------------------------------------------------------------------------------------------
+
+Task<HttpResponse> HistoryService::answer(HttpRequest request) {
+  const std::size_t mark = request.target.find('?');
+  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  Wish wish;
+  const std::string before = query_value(query, "before");
+  const std::string after = query_value(query, "after");
+  if (!before.empty() || !after.empty()) {
+    wish.newer = before.empty();
+    Result<HistoryCursor> parsed = HistoryCursor::parse(wish.newer ? after : before);
+    if (!parsed) co_return error_response(parsed.error());
+    wish.cursor = std::move(*parsed);
+  }
+  std::size_t limit = 40;
+  if (const std::string text = query_value(query, "limit"); !text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+    if (error != std::errc() || limit == 0)
+      co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
+  }
+  const Result<redundancy::Partition> shelf = sets_.shelf_of(query);
+  if (!shelf) co_return error_response(shelf.error());
+  wish.limit = std::min(limit, kLimitMax);
+  const Result<HistoryPage> page = co_await read_here(shelf->name(), std::move(wish));
+  if (!page) co_return error_response(page.error());
+  json::object answer = sets_.news({shelf->tag});
+  answer["entries"] = to_json(page->entries, false);
+  answer["more"] = page->more;
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(answer);
+  co_return response;
+}
+
+// --- days --------------------------------------------------------------------------------------------------
+
+Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redundancy::Partition shelf,
+                                                    std::chrono::sys_days from, std::chrono::sys_days to) {
+  if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
+    co_return co_await store_.days(shelf.name(), from, to);
+  std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
+                                   shelf.slot, date(from), date(to));
+  CO_TRY(const json::object body,
+         co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
+  std::vector<HistoryDay> days;
+  bool is_valid = true;
+  json::for_each(json::find(body, "days"), [&](const json::value& v) {
+    const json::object item = v.is_object() ? v.get_object() : json::object();
+    const auto day = parse_date(json::get_string(item, "day").value_or(""));
+    const std::int64_t posts = json::get_int(item, "posts").value_or(-1);
+    const std::int64_t authors = json::get_int(item, "authors").value_or(-1);
+    is_valid = is_valid && day && *day >= from && *day < to && posts >= 0 && authors >= 0;
+    if (is_valid)
+      days.push_back({*day, static_cast<std::uint64_t>(posts), static_cast<std::uint64_t>(authors)});
+  });
+  if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
+    co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
+  sets_.hints().read_answer(body, {shelf.tag});
+  co_return days;
+}
+
+Task<Result<std::vector<HistoryDay>>> HistoryService::query_days(Tag tag, std::chrono::sys_days from,
+                                                                 std::chrono::sys_days to) {
+  if (to <= from || to - from > kDaysMax) co_return fail(ErrorCode::kInvalid, "no such span of days");
+  using List = std::vector<HistoryDay>;
+  Ask<List> ask_one = [this, from, to](ring::Contact owner, redundancy::Partition shelf) {
+    return ask_days(std::move(owner), std::move(shelf), from, to);
+  };
+  CO_TRY(const std::vector<std::vector<List>> answers,
+         co_await ask_parts<List>(std::move(tag), std::move(ask_one)));
+  std::vector<List> parts;
+  for (const std::vector<List>& part : answers) parts.push_back(merge_days(part));
+  co_return add_days(parts);
+}
+
+Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
+  const std::string query = request.target.substr(std::min(request.target.find('?'), request.target.size()));
+  const std::string_view pairs = std::string_view(query).substr(std::min<std::size_t>(1, query.size()));
+  const auto from = parse_date(query_value(pairs, "from"));
+  const auto to = parse_date(query_value(pairs, "to"));
+  if (!from || !to || *to <= *from || *to - *from > kDaysMax)
+    co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
+  const Result<redundancy::Partition> shelf = sets_.shelf_of(pairs);
+  if (!shelf) co_return error_response(shelf.error());
+  const Days days = co_await store_.days(shelf->name(), *from, *to);
+  if (!days) co_return error_response(days.error());
+  json::array list;
+  for (const HistoryDay& day : *days) {
+    list.push_back(json::object{{"day", date(day.day)}, {"posts", day.posts}, {"authors", day.authors}});
+  }
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  json::object answer = sets_.news({shelf->tag});
+  answer["days"] = std::move(list);
+  response.body = json::serialize(answer);
+  co_return response;
+}
+
+}  // namespace tagring::storage

@@ -1,0 +1,100 @@
+// The history of tags, read from the storage ring (paper §5.5): what this node's storage role answers, and
+// what any node puts together from the replicas.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "hashtag/tag.hpp"
+#include "overlay/ring_service.hpp"
+#include "storage/history.hpp"
+#include "storage/observer.hpp"
+#include "storage/storage_redundancy.hpp"
+
+namespace tagring::storage {
+
+class HistoryService {
+ public:
+  HistoryService(unsigned relay_replicas, HistoryStore& store, overlay::RingService& rings,
+                 StorageRedundancy& sets, const Observer& observer, Clock& clock)
+      : relay_replicas_(relay_replicas),
+        store_(store),
+        rings_(rings),
+        sets_(sets),
+        observer_(observer),
+        clock_(clock) {}
+  static constexpr std::string_view kPath = "/tagring/v1/history";
+  static constexpr std::size_t kLimitMax = 200;
+
+  // A page of the tag's history, newest first, merged from every replica that answers of every part that it
+  // is divided into. kUnavailable if of one of the parts none does.
+  [[nodiscard]] Task<Result<HistoryPage>> query(Tag tag, std::optional<HistoryCursor> cursor,
+                                                std::size_t limit);
+  // The posts next to `cursor` on its newer side, newest first; `next` leads on to newer ones.
+  [[nodiscard]] Task<Result<HistoryPage>> query_newer(Tag tag, HistoryCursor cursor, std::size_t limit);
+  // How much the tag was used on each day from the first up to, not including, the second; days without posts
+  // are absent. What is blocked here counts, since owners do not know of it.
+  [[nodiscard]] Task<Result<std::vector<HistoryDay>>> query_days(Tag tag, std::chrono::sys_days from,
+                                                                 std::chrono::sys_days to);
+  // Answers GET kDaysPath?tag=…&from=…&to=… (days, "2026-11-21") in the same way as the next.
+  static constexpr std::string_view kDaysPath = "/tagring/v1/history/days";
+  static constexpr std::chrono::days kDaysMax{3660};
+  [[nodiscard]] Task<HttpResponse> answer_days(HttpRequest request);
+  // Answers GET kPath?tag=…&limit=…[&slot=…][&before=cursor|&after=cursor] from this node's own replica, of
+  // one shelf (redundancy/partition.hpp), 0 if it is not named. 421 if it owns none of that.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // What readers of this node see, of all that is there.
+  [[nodiscard]] bool is_shown(const HistoryEntry& entry) const { return observer_.is_shown(entry); }
+  // One contact of each node that owns a replica at rest of the tag on that ring; those that are not found,
+  // or are blocked, are left out.
+  [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
+  // The same of a shelf of the tag.
+  [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_shelf(Tag tag, unsigned slot);
+  // Has the next look-ups ask the ring, for who must not take former owners for those of today.
+  void forget_owners(const Tag& tag);
+  // How many replicas of a tag the network keeps on a ring at rest.
+  [[nodiscard]] unsigned replicas(Ring ring) const {
+    return ring == Ring::kRelay ? relay_replicas_ : sets_.at_rest();
+  }
+
+ private:
+  using Page = Result<HistoryPage>;
+  // What is asked of a replica.
+  struct Wish {
+    std::optional<HistoryCursor> cursor;
+    bool newer = false;  // on the newer side of the cursor
+    std::size_t limit = 0;
+  };
+  Task<std::vector<ring::Contact>> owners_of(Ring ring, std::vector<RingId> positions);
+  Task<Page> read_here(std::string shelf, Wish wish);
+  Task<Page> ask(ring::Contact owner, redundancy::Partition shelf, Wish wish);
+  using Days = Result<std::vector<HistoryDay>>;
+  Task<Days> ask_days(ring::Contact owner, redundancy::Partition shelf, std::chrono::sys_days from,
+                      std::chrono::sys_days to);
+  // Asks one owner; of a part what its owners answer, and of a tag, part by part, what they answer of all its
+  // parts: kUnavailable if of one nobody does.
+  template <class T>
+  using Ask = std::function<Task<Result<T>>(ring::Contact owner, redundancy::Partition shelf)>;
+  template <class T>
+  Task<Result<T>> ask_copy(RingId position, ring::Contact owner, redundancy::Partition shelf, Ask<T> ask);
+  template <class T>
+  Task<Result<std::vector<T>>> ask_part(Tag tag, unsigned slot, Ask<T> ask);
+  template <class T>
+  Task<Result<std::vector<std::vector<T>>>> ask_parts(Tag tag, Ask<T> ask);
+  Task<Result<std::vector<HistoryPage>>> ask_all(Tag tag, Wish wish);
+  void hide(HistoryPage& page) const;
+
+  unsigned relay_replicas_;
+  HistoryStore& store_;
+  overlay::RingService& rings_;
+  StorageRedundancy& sets_;
+  const Observer& observer_;
+  Clock& clock_;
+};
+
+// JSON of entries between nodes: [{"uri","author","published" (ms),"removed"?,"tag"?}].
+json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
+Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag);
+
+}  // namespace tagring::storage

@@ -1,0 +1,46 @@
+#include "storage/storage_owner.hpp"
+
+namespace tagring::storage {
+
+Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::TagEvent> events,
+                                                             std::string sender,
+                                                             redundancy::RelayClaims claims) {
+  std::vector<relay::Refusal> refusals;
+  std::erase_if(events, [&](relay::TagEvent& event) {
+    const bool unwanted = event.op == relay::Op::kAdd && !event.indexable;
+    const Error error{ErrorCode::kDenied, "the author does not wish to be found (indexable)"};
+    if (unwanted) refusals.push_back({event.uri, event.tag, error});
+    return unwanted;
+  });
+  events =
+      co_await checker_.believable(*this, std::move(events), std::move(sender), std::move(claims), &refusals);
+  std::vector<HistoryEntry> entries;
+  for (const relay::TagEvent& event : events) {
+    const bool removed = event.op == relay::Op::kRemove;
+    const auto slots = redundancy_.slots_for(*Tag::parse(event.tag), event.uri, removed);
+    for (const unsigned slot : slots.value_or(std::vector<unsigned>())) {
+      const redundancy::Partition partition{event.tag, slot};
+      entries.push_back({partition.name(), event.uri, event.author, event.published, removed});
+      redundancy_.note_written(event.tag, slot);
+    }
+  }
+  const std::size_t count = entries.size();
+  if (count > 0) {
+    CO_TRY_VOID(co_await history_.put(std::move(entries)));
+    archived_ += count;
+  }
+  co_return refusals;
+}
+
+Result<void> StorageOwner::check_place(const relay::TagEvent& event) const {
+  TRY(const Tag tag, Tag::parse(event.tag));
+  TRY_VOID(redundancy_.slots_for(tag, event.uri, event.op == relay::Op::kRemove));
+  return {};
+}
+
+Task<bool> StorageOwner::trusts(Tag tag, std::string sender, std::optional<redundancy::RelayClaim> claim) {
+  const Result<void> is_relay = co_await relays_.check_relay(std::move(tag), std::move(sender), claim);
+  co_return is_relay.has_value();
+}
+
+}  // namespace tagring::storage

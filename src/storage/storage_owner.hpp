@@ -1,0 +1,46 @@
+// The storage role (paper §5.5): keeps the history of the hashtags whose keys this node owns on the storage
+// ring.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "relay/post_checker.hpp"
+#include "relay/relay_redundancy.hpp"
+#include "storage/history.hpp"
+#include "storage/storage_redundancy.hpp"
+
+namespace tagring::storage {
+
+class StorageOwner final : public relay::PostChecker::Owner {
+ public:
+  StorageOwner(HistoryStore& history, StorageRedundancy& redundancy, relay::RelayRedundancy& relays,
+               relay::PostChecker& checker)
+      : history_(history), redundancy_(redundancy), relays_(relays), checker_(checker) {}
+
+  // Takes events from a relay owner of their tags, from a node about posts of its own host, or after a look
+  // at their origin. kDenied for posts whose authors do not wish to be found. What was not refused is on
+  // disk.
+  [[nodiscard]] Task<Result<std::vector<relay::Refusal>>> take(std::vector<relay::TagEvent> events,
+                                                               std::string sender,
+                                                               redundancy::RelayClaims claims);
+  // kNotOwner or kBusy unless this node serves a part of the tag's history.
+  [[nodiscard]] Result<void> check_serving(const Tag& tag) const { return redundancy_.check_serving(tag); }
+  [[nodiscard]] std::uint64_t archived() const { return archived_; }  // entries, repetitions included
+
+  // --- PostChecker::Owner ---
+  [[nodiscard]] Result<void> check_place(const relay::TagEvent& event) const override;
+  [[nodiscard]] Task<bool> trusts(Tag tag, std::string sender,
+                                  std::optional<redundancy::RelayClaim> claim) override;
+  void mistaken_for_owner(const Tag& /*tag*/) override {}
+  [[nodiscard]] bool samples() const override { return false; }
+
+ private:
+  HistoryStore& history_;
+  StorageRedundancy& redundancy_;
+  relay::RelayRedundancy& relays_;
+  relay::PostChecker& checker_;
+  std::uint64_t archived_ = 0;
+};
+
+}  // namespace tagring::storage
