@@ -120,7 +120,7 @@ Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
       const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(place);
       complete = complete && owner.has_value();
       if (!owner || !told.insert(owner->contact.origin()).second) continue;
-      json::object request = to_json(set);
+      json::object request = redundancy::to_json(set);
       request["action"] = "set";
       Result<redundancy::StorageSet> kept = co_await call(owner->contact.origin(), tag, std::move(request));
       if (!kept) rings_.of(Ring::kStorage).forget_route(place);

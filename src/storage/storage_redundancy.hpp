@@ -134,7 +134,6 @@ class StorageRedundancy {
   Task<Result<void>> check_owner(RingId position, std::string origin);
   Task<Result<json::object>> act(json::object request, std::string origin);
   [[nodiscard]] Result<redundancy::StorageSet> set_from(const json::object& object) const;
-  [[nodiscard]] static json::object to_json(const redundancy::StorageSet& set);
   [[nodiscard]] static json::object to_json(const Report& report);
 
   Options options_;
