@@ -19,7 +19,6 @@ struct Options {
   std::uint64_t seed = 1;
   std::string nodes_file;
   std::string spectrum_file;
-  double bound = 0;
   std::string outages_file;
   std::string stream_file;
   double mbit_per_second = 100;
@@ -56,7 +55,6 @@ Result<evaluation::ScenarioInput> input_of(const Options& options) {
   }
   input.mbit_per_second = options.mbit_per_second;
   input.seed = options.seed;
-  if (options.bound > 0) input.bound_seconds = options.bound;
   input.clock = steady_seconds;
   input.on_progress = [progress = Progress()](std::string_view step, double done) {
     progress.show(step, done);
@@ -137,12 +135,6 @@ void add_sim(CLI::App& app, int& status) {
     command->add_option(
         "--spectrum-file", options->spectrum_file,
         "Table of hashtags, tab-separated: posts, tags (how many hashtags have so many posts)");
-    if (scenario.name == "table1" || scenario.name == "bound") {
-      command
-          ->add_option("--bound", options->bound,
-                       "Seconds to search what global knowledge could reach, all settings together")
-          ->check(CLI::Range(0.1, 86'400.0));
-    }
     if (scenario.name == "dynamic") {
       command->add_option("--outages-file", options->outages_file,
                           "Table of outages, tab-separated: rank (of the node by size), down, up (hours)");

@@ -9,7 +9,6 @@ namespace {
 constexpr std::array kScenarios = {
     Scenario{"table1", "the paper's table 1: how a year of posts fits on the nodes, unbalanced and balanced",
              run_table1},
-    Scenario{"bound", "what somebody who knows everything could reach, in four settings", run_bound},
     Scenario{"parameters", "which κ, redundancy, ID scheme and splitting of keys balance how well",
              run_parameters},
     Scenario{"dynamic", "weeks of posts that arrive, nodes that come and go, and balancing throughout",

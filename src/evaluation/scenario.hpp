@@ -17,7 +17,6 @@ struct ScenarioInput {
   std::vector<NodeRow> nodes;
   std::vector<SpectrumRow> spectrum;
   std::uint64_t seed = 1;
-  std::optional<double> bound_seconds;  // for the bounds of a scenario that has some, all together
   // For `dynamic`; nothing: what the binary carries.
   std::optional<std::vector<Outage>> outages;
   std::optional<Stream> stream;
@@ -41,7 +40,6 @@ std::span<const Scenario> scenarios();
 
 ScenarioOutput run_table1(const ScenarioInput& input);
 ScenarioOutput run_dynamic(const ScenarioInput& input);
-ScenarioOutput run_bound(const ScenarioInput& input);
 ScenarioOutput run_parameters(const ScenarioInput& input);
 ScenarioOutput run_node_placement(const ScenarioInput& input);
 ScenarioOutput run_targeting(const ScenarioInput& input);

@@ -1,9 +1,5 @@
 #include "evaluation/table1.hpp"
 
-#include <algorithm>
-
-#include "evaluation/search.hpp"
-
 namespace tagring::evaluation {
 namespace {
 
@@ -16,13 +12,7 @@ Outcome outcome_of(std::string name, const Placement& placement) {
   return outcome;
 }
 
-// What comes of a setting, and where the bound may start from.
-struct Trial {
-  Outcome outcome;
-  std::optional<Outcome> bound;
-};
-
-Trial try_setting(Setting setting, const Table1Options& options, bool wants_bound, double done) {
+Outcome try_setting(Setting setting, const Table1Options& options, double done) {
   options.on_progress(setting.name, done);
   setting.placing.seed = setting.balancing.seed = options.seed;
   const Network network = make_network(options.nodes, options.spectrum, setting.placing);
@@ -31,17 +21,12 @@ Trial try_setting(Setting setting, const Table1Options& options, bool wants_boun
     of_round.push_back(fit_of(placement));
   };
   const Balanced balanced = balance_network(network, setting.balancing);
-  Trial trial{outcome_of(setting.name, balanced.placement), std::nullopt};
-  trial.outcome.rounds = balanced.rounds;
-  trial.outcome.moved_ratio = balanced.moved_by_rounds;
-  trial.outcome.joins_moved_ratio = balanced.moved_ratio - balanced.moved_by_rounds;
-  trial.outcome.of_round = std::move(of_round);
-  if (wants_bound && options.bound) {
-    options.on_progress("bound for " + setting.name, done);
-    trial.bound =
-        outcome_of("bound for " + setting.name, search(balanced.placement, options.bound(), options.seed));
-  }
-  return trial;
+  Outcome outcome = outcome_of(setting.name, balanced.placement);
+  outcome.rounds = balanced.rounds;
+  outcome.moved_ratio = balanced.moved_by_rounds;
+  outcome.joins_moved_ratio = balanced.moved_ratio - balanced.moved_by_rounds;
+  outcome.of_round = std::move(of_round);
+  return outcome;
 }
 
 }  // namespace
@@ -92,13 +77,9 @@ Table1 make_table1(const Table1Options& options) {
     table.heaviest_key_gib = network.heaviest_key;
     table.unbalanced = outcome_of("unbalanced", unbalanced(network));
   }
-  table.printed = try_setting(printed_setting(), options, false, 0.1).outcome;
-  Trial of_paper = try_setting(paper, options, true, 0.2);
-  table.paper = std::move(of_paper.outcome);
-  table.bound = std::move(of_paper.bound);
-  Trial ours = try_setting(recommended_setting(), options, true, 0.6);
-  table.recommended = std::move(ours.outcome);
-  table.bound_recommended = std::move(ours.bound);
+  table.printed = try_setting(printed_setting(), options, 0.1);
+  table.paper = try_setting(paper, options, 0.2);
+  table.recommended = try_setting(recommended_setting(), options, 0.6);
   options.on_progress("done", 1);
   return table;
 }

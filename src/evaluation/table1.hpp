@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,16 +43,12 @@ struct Table1 {
   Outcome printed;
   Outcome paper;
   Outcome recommended;
-  std::optional<Outcome> bound;              // in the paper's setting
-  std::optional<Outcome> bound_recommended;  // in ours
 };
 
 struct Table1Options {
   std::vector<NodeRow> nodes;
   std::vector<SpectrumRow> spectrum;
   std::uint64_t seed = 1;
-  // Share of the work of one bound that is done, 0 to 1, told by the caller's clock. None: no bounds.
-  std::function<std::function<double()>()> bound;
   std::function<void(std::string_view step, double done)> on_progress = [](std::string_view, double) {};
 };
 

@@ -20,10 +20,7 @@ json::object to_json(const Outcome& outcome) {
 }
 
 std::vector<const Outcome*> outcomes_of(const Table1& table) {
-  std::vector<const Outcome*> all = {&table.unbalanced, &table.printed, &table.paper, &table.recommended};
-  if (table.bound) all.push_back(&*table.bound);
-  if (table.bound_recommended) all.push_back(&*table.bound_recommended);
-  return all;
+  return {&table.unbalanced, &table.printed, &table.paper, &table.recommended};
 }
 
 Report report_of(const Table1& table, const ScenarioInput& input) {
@@ -57,8 +54,7 @@ Report report_of(const Table1& table, const ScenarioInput& input) {
   report.paragraph(
       "The paper: 525 of 1,036 nodes over capacity and mean |load − capacity| 57.60 GiB unbalanced; 42 "
       "and 49.11 GiB balanced, which by its own averages leaves about 60 % of all bytes above "
-      "capacity. So both figures are given here. A bound is what a search with global "
-      "knowledge finds.");
+      "capacity. So both figures are given here.");
   Plot fill = utilisation_plot();
   for (const Outcome* outcome : {&table.unbalanced, &table.printed, &table.paper, &table.recommended})
     fill.series.push_back(series_of(outcome->name, outcome->utilisation));
@@ -83,11 +79,6 @@ ScenarioOutput run_table1(const ScenarioInput& input) {
   options.spectrum = input.spectrum;
   options.seed = input.seed;
   options.on_progress = input.on_progress;
-  if (input.bound_seconds) {
-    options.bound = [&input] {
-      return [&input, begin = input.clock()] { return (input.clock() - begin) / (*input.bound_seconds / 2); };
-    };
-  }
   const Table1 table = make_table1(options);
   json::object figures = {{"scenario", "table1"},
                           {"seed", input.seed},
@@ -97,8 +88,6 @@ ScenarioOutput run_table1(const ScenarioInput& input) {
                           {"printed", to_json(table.printed)},
                           {"paper", to_json(table.paper)},
                           {"recommended", to_json(table.recommended)}};
-  if (table.bound) figures["bound"] = to_json(*table.bound);
-  if (table.bound_recommended) figures["bound_recommended"] = to_json(*table.bound_recommended);
   figures["seconds"] = input.clock() - start;
   return {std::move(figures), report_of(table, input)};
 }
