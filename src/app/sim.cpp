@@ -1,4 +1,4 @@
-// tagring sim: the studies of evaluation/, with a progress bar, figures and a report.
+// tagring sim: the studies of evaluation/, with a progress bar and figures.
 #include "app/sim.hpp"
 
 #include <cstdio>
@@ -22,8 +22,7 @@ struct Options {
   std::string outages_file;
   std::string stream_file;
   double mbit_per_second = 100;
-  std::string json;
-  std::string report;
+  std::string json = "-";
 };
 
 Result<evaluation::ScenarioInput> input_of(const Options& options) {
@@ -65,18 +64,8 @@ Result<evaluation::ScenarioInput> input_of(const Options& options) {
 int run_scenario(const evaluation::Scenario& scenario, const Options& options) {
   const Result<evaluation::ScenarioInput> input = input_of(options);
   if (!input) return report(input.error());
-  const evaluation::ScenarioOutput output = scenario.run(*input);
-  const std::string json = options.json.empty() && options.report.empty() ? "-" : options.json;
-  if (!json.empty()) {
-    const Result<void> written = write_result(json, json::serialize(output.figures));
-    if (!written) return report(written.error());
-  }
-  if (!options.report.empty()) {
-    const Result<void> written = write_result(options.report, output.report.html());
-    if (!written) return report(written.error());
-    if (options.report != "-") fmt::print(stderr, "report: {}\n", options.report);
-  }
-  return kExitOk;
+  const Result<void> written = write_result(options.json, json::serialize(scenario.run(*input)));
+  return written ? kExitOk : report(written.error());
 }
 
 int list_scenarios(bool as_json) {
@@ -114,7 +103,7 @@ void add_sim(CLI::App& app, int& status) {
   sim->footer(
       "Each study takes the options that \"tagring sim STUDY --help\" shows, and gives the same figures for "
       "the\n"
-      "same seed and data.\n\nExample:\n  tagring sim table1 --report table1.html --json table1.json");
+      "same seed and data.\n\nExample:\n  tagring sim table1 --json table1.json");
   auto as_json = std::make_shared<bool>(false);
   CLI::App* list = sim->add_subcommand("list", "List the studies");
   list->add_flag("--json", *as_json, "Print a JSON array: name, summary");
@@ -145,9 +134,8 @@ void add_sim(CLI::App& app, int& status) {
           ->check(CLI::Range(0.1, 1e6))
           ->capture_default_str();
     }
-    command->add_option("--json", options->json, "Write the figures to that file; - is standard output");
-    command->add_option("--report", options->report,
-                        "Write a report with plots, one HTML page, to that file");
+    command->add_option("--json", options->json, "Write the figures to that file; - is standard output")
+        ->capture_default_str();
     command->callback([options, &scenario, &status] { status = run_scenario(scenario, *options); });
   }
 }

@@ -1,12 +1,10 @@
 // tagring sim flash-crowd: a real burst of posts, and sets of relays that grow and shrink.
-#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 
 #include "app/sim.hpp"
 #include "base/json.hpp"
 #include "evaluation/bursts.hpp"
-#include "evaluation/report.hpp"
 #include "sim/flash_crowd.hpp"
 
 namespace tagring::app {
@@ -17,8 +15,7 @@ struct Options {
   double scale = 1;
   double speed = 4;
   sim::FlashCrowdOptions crowd;
-  std::string json;
-  std::string report;
+  std::string json = "-";
 };
 
 json::object to_json(const sim::FlashCrowdResult& result, const Options& options) {
@@ -45,48 +42,6 @@ json::object to_json(const sim::FlashCrowdResult& result, const Options& options
           {"trace", fmt::format("{:016x}", result.trace)}};
 }
 
-evaluation::Report report_of(const sim::FlashCrowdResult& result, const Options& options) {
-  evaluation::Report report("A flash crowd");
-  report.paragraph(
-      fmt::format("The burst {} ({} times the posts, {} times as fast): {} posts under one hashtag with {} "
-                  "subscribers. {} "
-                  "nodes, each able to send {} deliveries a second, run the protocol that ships on a virtual "
-                  "network; {} of the "
-                  "subscribers are such nodes too, the others only follow the relays at rest and take what "
-                  "comes. Seed {}.",
-                  options.burst, options.scale, options.speed, result.posts, options.crowd.subscribers,
-                  options.crowd.nodes, options.crowd.capacity,
-                  std::min(options.crowd.subscribed_nodes, options.crowd.nodes), options.crowd.seed));
-  report.table(
-      {"figure", "value"},
-      {{"posts acknowledged", std::to_string(result.acknowledged)},
-       {"of them not at every subscriber", std::to_string(result.lost)},
-       {"longest delay, s", fmt::format("{:.1f}", result.delay_max)},
-       {"relays at most, at the end", fmt::format("{}, {}", result.relays_max, result.relays_end)},
-       {"longest time above the capacity, s", fmt::format("{:.0f}", result.over_capacity)},
-       {"busiest minute of a node, of its capacity", fmt::format("{:.2f}", result.busiest_minute)},
-       {"fetches a second from an author's server, at most", fmt::format("{:.0f}", result.fetch_peak)}});
-  evaluation::Plot relays{"Relays of the hashtag", "seconds", "relays", {{"R", {}}}};
-  evaluation::Plot rate{"Posts", "seconds", "posts/s", {{"published", {}}}};
-  evaluation::Plot load{
-      "Deliveries", "seconds", "deliveries/s", {{"busiest node", {}}, {"capacity of a node", {}}}};
-  evaluation::Plot queue{
-      "Queues", "seconds", "number", {{"posts not placed yet", {}}, {"deliveries waiting at relays", {}}}};
-  evaluation::Plot delay{"Delay until the last subscriber had a post", "seconds", "seconds", {{"delay", {}}}};
-  for (const auto& sample : result.samples) {
-    const double x = sample.second;
-    relays.series[0].points.emplace_back(x, sample.relays);
-    rate.series[0].points.emplace_back(x, sample.posts);
-    load.series[0].points.emplace_back(x, sample.busiest);
-    load.series[1].points.emplace_back(x, options.crowd.capacity);
-    queue.series[0].points.emplace_back(x, static_cast<double>(sample.owed));
-    queue.series[1].points.emplace_back(x, static_cast<double>(sample.queued));
-    if (sample.delay > 0) delay.series[0].points.emplace_back(x, sample.delay);
-  }
-  for (const evaluation::Plot& plot : {rate, relays, load, queue, delay}) report.plot(plot);
-  return report;
-}
-
 int run(Options options) {
   auto arrivals = evaluation::burst_arrivals(evaluation::built_in_bursts(), options.burst, options.scale,
                                              options.speed, options.crowd.seed);
@@ -96,16 +51,8 @@ int run(Options options) {
   options.crowd.on_progress = [&](double done) { progress.show(options.burst, done); };
   const sim::FlashCrowdResult result = sim::run_flash_crowd(options.crowd);
   progress.show("done", 1);
-  const std::string json = options.json.empty() && options.report.empty() ? "-" : options.json;
-  if (!json.empty()) {
-    const Result<void> written = write_result(json, json::serialize(to_json(result, options)));
-    if (!written) return report(written.error());
-  }
-  if (!options.report.empty()) {
-    const Result<void> written = write_result(options.report, report_of(result, options).html());
-    if (!written) return report(written.error());
-  }
-  return kExitOk;
+  const Result<void> written = write_result(options.json, json::serialize(to_json(result, options)));
+  return written ? kExitOk : report(written.error());
 }
 
 }  // namespace
@@ -135,8 +82,8 @@ void add_sim_flash_crowd(CLI::App& sim, int& status) {
       ->check(CLI::Range(10U, 100'000'000U))
       ->capture_default_str();
   command->add_option("--seed", options->crowd.seed, "Another seed, another run")->capture_default_str();
-  command->add_option("--json", options->json, "Write the figures to that file; - is standard output");
-  command->add_option("--report", options->report, "Write a report with plots, one HTML page, to that file");
+  command->add_option("--json", options->json, "Write the figures to that file; - is standard output")
+      ->capture_default_str();
   command->callback([options, &status] { status = run(*options); });
 }
 

@@ -7,7 +7,6 @@
 
 #include "app/sim.hpp"
 #include "base/json.hpp"
-#include "evaluation/report.hpp"
 #include "sim/ring_scale.hpp"
 
 namespace tagring::app {
@@ -21,8 +20,7 @@ struct Options {
   unsigned vservers = 8;
   unsigned lookups = 200;
   std::uint64_t seed = 1;
-  std::string json;
-  std::string report;
+  std::string json = "-";
 };
 
 struct Row {
@@ -56,36 +54,6 @@ json::object to_json(const Row& row) {
   return out;
 }
 
-evaluation::Report report_of(const std::vector<Row>& rows, const Options& options) {
-  evaluation::Report report("The ring as it grows");
-  report.paragraph(fmt::format(
-      "Rings of nodes with {} vservers each, every one running the protocol that ships on a virtual network. "
-      "{} look-ups from random vservers for random keys, without a routing cache; then upkeep for 20 s; "
-      "then "
-      "one node of a hundred crashes and as many join, and the ring heals. Seed {}.",
-      options.vservers, options.lookups, options.seed));
-  std::vector<std::vector<std::string>> cells;
-  evaluation::Plot calls{
-      "Calls of a cold look-up", "nodes", "calls", {{"mean", {}}, {"½ log2 + 1", {}}}, true};
-  for (const Row& row : rows) {
-    const auto x = static_cast<double>(row.hosts);
-    calls.series[0].points.emplace_back(x, row.result.calls_mean);
-    calls.series[1].points.emplace_back(x, row.bound);
-    const auto healed = row.result.healed;
-    cells.push_back(
-        {fmt::format("{}", row.hosts), fmt::format("{:.2f}", row.result.calls_mean),
-         fmt::format("{}", row.result.calls_max), fmt::format("{:.2f}", row.bound),
-         fmt::format("{}", row.result.failed), fmt::format("{:.1f}", row.result.messages_per_host),
-         healed ? fmt::format("{:.0f} s", std::chrono::duration<double>(*healed).count()) : "not in time",
-         fmt::format("{:.0f}", row.memory_mb), fmt::format("{:.1f}", row.seconds)});
-  }
-  report.plot(calls);
-  report.table({"nodes", "calls", "most", "½ log2 + 1", "failed", "messages / node / s", "healed after",
-                "memory MB", "took s"},
-               cells);
-  return report;
-}
-
 Row measure(std::size_t hosts, const Options& options) {
   Row row;
   row.hosts = hosts;
@@ -114,16 +82,8 @@ int run_scale(const Options& options) {
                                 {"vservers", options.vservers},
                                 {"seed", options.seed},
                                 {"sizes", std::move(sizes)}};
-  if (!options.json.empty() || options.report.empty()) {
-    const Result<void> written =
-        write_result(options.json.empty() ? "-" : options.json, json::serialize(figures));
-    if (!written) return report(written.error());
-  }
-  if (!options.report.empty()) {
-    const Result<void> written = write_result(options.report, report_of(rows, options).html());
-    if (!written) return report(written.error());
-  }
-  return kExitOk;
+  const Result<void> written = write_result(options.json, json::serialize(figures));
+  return written ? kExitOk : report(written.error());
 }
 
 }  // namespace
@@ -141,8 +101,8 @@ void add_sim_scale(CLI::App& sim, int& status) {
       ->check(CLI::Range(1U, 1'000'000U))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Another seed, another run")->capture_default_str();
-  command->add_option("--json", options->json, "Write the figures to that file; - is standard output");
-  command->add_option("--report", options->report, "Write a report with plots, one HTML page, to that file");
+  command->add_option("--json", options->json, "Write the figures to that file; - is standard output")
+      ->capture_default_str();
   command->callback([options, &status] { status = run_scale(*options); });
 }
 

@@ -33,21 +33,8 @@ std::vector<Variant> variants() {
 
 }  // namespace
 
-ScenarioOutput run_parameters(const ScenarioInput& input) {
-  Report report("Which parameters balance how well");
-  report.paragraph(
-      "Each row is the recommended setting of table 1 with other parameters: κ possible vservers of a node, "
-      "how "
-      "their IDs are made, copies R of each post, from which size on a hashtag is spread over partitions, "
-      "how much "
-      "worse an overload counts than a missed target, and ε, what a move must gain for what it carries. "
-      "Total "
-      "capacity stays 4.5 copies, so fewer copies leave more room.");
-  report.paragraph(describe_data(input));
+json::object run_parameters(const ScenarioInput& input) {
   json::array rows;
-  std::vector<std::vector<std::string>> table;
-  Plot plot{"Bytes above capacity by κ, keys split to 2 GiB", "κ", "% of all bytes", {}, true, true};
-  plot.series = {{"paper's IDs", {}}, {"spread IDs", {}}};
   const std::vector<Variant> all = variants();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Variant& v = all[i];
@@ -74,22 +61,9 @@ ScenarioOutput run_parameters(const ScenarioInput& input) {
                                 {"bytes_over_ratio", balanced.fit.bytes_over_ratio},
                                 {"moved_ratio", balanced.moved_by_rounds},
                                 {"vservers", balanced.vservers}});
-    table.push_back(
-        {std::string(name_of(v.scheme)), fmt::format("{}", v.kappa), fmt::format("{}", v.replicas),
-         v.split_gib > 0 ? fmt::format("{:g}", v.split_gib) : "whole", fmt::format("{:g}", v.overload),
-         fmt::format("{:g}", v.epsilon), fmt::format("{:.3f} %", 100 * balanced.fit.bytes_over_ratio),
-         fmt::format("{}", balanced.fit.nodes_over), fmt::format("{:.2f}", balanced.moved_by_rounds)});
-    if (v.replicas == 4 && v.split_gib == 2 && v.overload == 10 && v.epsilon == 0) {
-      plot.series[v.scheme == ring::IdScheme::kPaper ? 0 : 1].points.emplace_back(
-          v.kappa, 100 * balanced.fit.bytes_over_ratio);
-    }
   }
-  report.plot(plot);
-  report.table({"IDs", "κ", "R", "split GiB", "overload", "ε", "bytes over", "nodes over", "moved / placed"},
-               table);
   input.on_progress("done", 1);
-  return {json::object{{"scenario", "parameters"}, {"seed", input.seed}, {"settings", std::move(rows)}},
-          report};
+  return {{"scenario", "parameters"}, {"seed", input.seed}, {"settings", std::move(rows)}};
 }
 
 }  // namespace tagring::evaluation

@@ -58,7 +58,5 @@ struct Fit {
   double median_abs_gib = 0;
 };
 Fit fit_of(const Placement& placement);
-// Load / capacity by node, ascending; nodes without capacity left out.
-std::vector<double> utilisation(const Placement& placement);
 
 }  // namespace tagring::evaluation

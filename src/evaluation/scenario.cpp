@@ -1,7 +1,6 @@
 #include "evaluation/scenario.hpp"
 
 #include <array>
-#include <fmt/format.h>
 
 namespace tagring::evaluation {
 namespace {
@@ -24,33 +23,5 @@ constexpr std::array kScenarios = {
 }  // namespace
 
 std::span<const Scenario> scenarios() { return kScenarios; }
-
-Plot utilisation_plot() {
-  return {"Load of the nodes, from the emptiest to the fullest",
-          "share of the nodes",
-          "load / capacity",
-          {},
-          false,
-          true};
-}
-
-Series series_of(std::string name, const std::vector<double>& utilisation) {
-  Series series{std::move(name), {}};
-  const auto count = static_cast<double>(utilisation.size());
-  for (std::size_t i = 0; i < utilisation.size(); ++i)
-    series.points.emplace_back(static_cast<double>(i) / count, utilisation[i]);
-  return series;
-}
-
-std::string describe_data(const ScenarioInput& input) {
-  std::uint64_t tags = 0;
-  std::uint64_t posts = 0;
-  for (const SpectrumRow& row : input.spectrum) {
-    tags += row.tags;
-    posts += row.tags * row.posts;
-  }
-  return fmt::format("Data: {} nodes, {} hashtags with {} uses, seed {}.", input.nodes.size(), tags, posts,
-                     input.seed);
-}
 
 }  // namespace tagring::evaluation

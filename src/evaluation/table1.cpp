@@ -8,7 +8,6 @@ Outcome outcome_of(std::string name, const Placement& placement) {
   outcome.name = std::move(name);
   outcome.fit = fit_of(placement);
   outcome.vservers = placement.active();
-  outcome.utilisation = utilisation(placement);
   return outcome;
 }
 
@@ -16,16 +15,11 @@ Outcome try_setting(Setting setting, const Table1Options& options, double done) 
   options.on_progress(setting.name, done);
   setting.placing.seed = setting.balancing.seed = options.seed;
   const Network network = make_network(options.nodes, options.spectrum, setting.placing);
-  std::vector<Fit> of_round;
-  setting.balancing.on_round = [&](unsigned, const Placement& placement) {
-    of_round.push_back(fit_of(placement));
-  };
   const Balanced balanced = balance_network(network, setting.balancing);
   Outcome outcome = outcome_of(setting.name, balanced.placement);
   outcome.rounds = balanced.rounds;
   outcome.moved_ratio = balanced.moved_by_rounds;
   outcome.joins_moved_ratio = balanced.moved_ratio - balanced.moved_by_rounds;
-  outcome.of_round = std::move(of_round);
   return outcome;
 }
 

@@ -31,8 +31,6 @@ struct Outcome {
   double moved_ratio = 0;        // by balancing, of all bytes
   double joins_moved_ratio = 0;  // by joining one after the other into a full network
   std::size_t vservers = 0;
-  std::vector<Fit> of_round;
-  std::vector<double> utilisation;  // of placement.hpp
 };
 
 struct Table1 {

@@ -1,5 +1,4 @@
 #include <array>
-#include <fmt/format.h>
 
 #include "evaluation/scenario.hpp"
 #include "evaluation/targeting.hpp"
@@ -28,33 +27,14 @@ constexpr std::array<std::pair<unsigned, unsigned>, 6> kWanted = {std::pair{2U, 
 
 }  // namespace
 
-ScenarioOutput run_targeting(const ScenarioInput& input) {
-  Report report("What it costs to own replicas of a chosen hashtag");
-  report.paragraph(describe_data(input));
-  report.paragraph(fmt::format(
-      "Honest nodes have {} vservers each. The attacker chooses among all IDs that its networks and domains "
-      "give, and starts nodes at those only that take a wanted key. Costs are of even odds; beside them, how "
-      "often it succeeded in trials with the IDs that nodes make.",
-      kVservers));
+json::object run_targeting(const ScenarioInput& input) {
   json::array figures;
-  Plot plot{.title = "IDs that the attacker must be able to choose from",
-            .x = "replicas owned, of 4",
-            .y = "IDs, at even odds",
-            .series = {},
-            .log_y = true};
-  std::vector<std::vector<std::string>> rows;
   const double all = 2.0 * kAttackers.size() * kWanted.size();
   for (const Attacker& attacker : kAttackers) {
     const std::vector<RingId> places = honest_places(input.nodes, attacker.scheme, kVservers);
-    plot.series.push_back({std::string(attacker.name), {}});
-    for (unsigned owned = 1; owned <= 4; ++owned) {
-      const TargetCost cost =
-          target_cost({attacker.scheme, attacker.choice, kVservers, 4, owned}, places.size());
-      plot.series.back().points.emplace_back(owned, static_cast<double>(cost.candidates));
-    }
     for (const unsigned vservers : {kVservers, kNumbers}) {
       for (const auto& [replicas, owned] : kWanted) {
-        input.on_progress(attacker.name, static_cast<double>(rows.size()) / all);
+        input.on_progress(attacker.name, static_cast<double>(figures.size()) / all);
         const Target target{attacker.scheme, attacker.choice, vservers, replicas, owned};
         const TargetCost cost = target_cost(target, places.size());
         const double success = target_success(target, cost, places, kTrials, input.seed);
@@ -71,23 +51,14 @@ ScenarioOutput run_targeting(const ScenarioInput& input) {
                                        {"success_computed", cost.success},
                                        {"success_simulated", success},
                                        {"trials", kTrials}});
-        rows.push_back({std::string(attacker.name), fmt::format("{}", vservers),
-                        fmt::format("{} of {}", owned, replicas), fmt::format("{:.0f}", cost.candidates),
-                        fmt::format("{}", cost.n64), fmt::format("{}", cost.n48),
-                        fmt::format("{}", cost.domains), fmt::format("{:.2f}", success)});
       }
     }
   }
   input.on_progress("done", 1);
-  report.plot(plot);
-  report.table({"IDs, attacker's choice", "vserver numbers", "replicas", "IDs to choose from", "/64s", "/48s",
-                "domains", "success in trials"},
-               rows);
-  return {json::object{{"scenario", "targeting"},
-                       {"nodes", input.nodes.size()},
-                       {"seed", input.seed},
-                       {"rows", std::move(figures)}},
-          std::move(report)};
+  return {{"scenario", "targeting"},
+          {"nodes", input.nodes.size()},
+          {"seed", input.seed},
+          {"rows", std::move(figures)}};
 }
 
 }  // namespace tagring::evaluation
