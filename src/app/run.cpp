@@ -1,4 +1,5 @@
-// tagring run: the node as a daemon.
+#include "app/run.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -9,8 +10,8 @@
 #include <memory>
 #include <thread>
 
-#include "app/commands.hpp"
 #include "base/json.hpp"
+#include "cli/exit.hpp"
 #include "db/mastodon_tags.hpp"
 #include "db/stores.hpp"
 #include "net/http_client.hpp"
@@ -177,7 +178,7 @@ Task<void> serve_into(Daemon* daemon, Result<void>* result) {
 
 int run_daemon(const Options& options) {
   Result<config::Config> config = config::Config::load(options.config);
-  if (!config) return report(config.error());
+  if (!config) return cli::report(config.error());
   Daemon daemon(std::move(*config), options.json);
   Result<void> result;
   asio::co_spawn(daemon.loop, serve_into(&daemon, &result), [](std::exception_ptr error) {
@@ -187,7 +188,7 @@ int run_daemon(const Options& options) {
   daemon.loop.run();
   daemon.pool.stop();
   daemon.pool.join();
-  return result ? kExitOk : report(result.error());
+  return result ? cli::kExitOk : cli::report(result.error());
 }
 
 }  // namespace

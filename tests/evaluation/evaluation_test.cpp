@@ -5,7 +5,6 @@
 #include <set>
 
 #include "evaluation/balancing.hpp"
-#include "evaluation/scenario.hpp"
 
 namespace tagring::evaluation {
 namespace {
@@ -172,38 +171,6 @@ TEST(Balancing, AHighEpsilonMovesLess) {
   const double freely = balance_network(network, options).moved_by_rounds;
   options.parameters.epsilon = 0.5;
   EXPECT_LT(balance_network(network, options).moved_by_rounds, freely);
-}
-
-TEST(Scenarios, EachGivesFiguresOfASmallNetwork) {
-  ScenarioInput input;
-  input.nodes = many_nodes(40);
-  input.spectrum = {{1, 2'000}, {50, 10}};
-  double now = 0;
-  input.clock = [&] { return now += 0.001; };
-  for (const Scenario& scenario : scenarios()) {
-    const json::object figures = scenario.run(input);
-    EXPECT_EQ(figures.at("scenario").as_string(), scenario.name);
-    EXPECT_EQ(json::serialize(figures).find("nan"), std::string::npos) << scenario.name;
-  }
-}
-
-// What the documentation promises of the built-in data; seed 1.
-TEST(Scenarios, Table1ReachesItsGoals) {
-  ScenarioInput input;
-  input.nodes = parse_nodes(built_in_nodes()).value();
-  input.spectrum = parse_spectrum(built_in_spectrum()).value();
-  input.clock = [] { return 0.0; };
-  const json::object figures = run_table1(input);
-  const auto over = [&](const char* setting) {
-    return figures.at(setting).at("bytes_over_ratio").as_double();
-  };
-  EXPECT_NEAR(figures.at("unbalanced").at("mean_abs_gib").as_double(), 62, 1.5);
-  EXPECT_GT(over("unbalanced"), 0.8);
-  EXPECT_LT(over("paper"), over("printed"));
-  EXPECT_LT(over("recommended"), 0.005);
-  EXPECT_LE(figures.at("recommended").at("nodes_over").to_number<int>(), 42);
-  EXPECT_LE(figures.at("recommended").at("rounds").to_number<int>(), 10);
-  EXPECT_LT(figures.at("recommended").at("moved_ratio").as_double(), 3);
 }
 
 }  // namespace
