@@ -1,11 +1,12 @@
 // tagring sim attack: look-ups in a ring of which a part lies.
+#include "ring_sim/attack.hpp"
+
 #include <cmath>
 #include <fmt/core.h>
 #include <map>
 #include <memory>
 
 #include "base/json.hpp"
-#include "sim/ring_attack.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -16,15 +17,15 @@ constexpr std::size_t kNodesMax = 200'000;
 
 struct Options {
   std::string strategy = "adaptive";
-  sim::RingAttack attack;
+  ring_sim::RingAttack attack;
   std::uint64_t seed = 1;
   std::string json = "-";
 };
 
-const std::map<std::string, sim::Strategy> kStrategies = {{"plain", sim::Strategy::kPlain},
-                                                          {"static", sim::Strategy::kStatic},
-                                                          {"adaptive", sim::Strategy::kAdaptive},
-                                                          {"invent", sim::Strategy::kInvent}};
+const std::map<std::string, ring_sim::Strategy> kStrategies = {{"plain", ring_sim::Strategy::kPlain},
+                                                               {"static", ring_sim::Strategy::kStatic},
+                                                               {"adaptive", ring_sim::Strategy::kAdaptive},
+                                                               {"invent", ring_sim::Strategy::kInvent}};
 
 // Of 95 % confidence (Wilson).
 json::array interval(std::uint64_t hits, unsigned all) {
@@ -37,11 +38,11 @@ json::array interval(std::uint64_t hits, unsigned all) {
 }
 
 int run_attack(Options options) {
-  sim::RingAttack& attack = options.attack;
+  ring_sim::RingAttack& attack = options.attack;
   attack.strategy = kStrategies.at(options.strategy);
   const Progress progress;
   attack.on_progress = [&](double done) { progress.show("look-ups", done); };
-  const sim::RingAttackResult result = sim::run_ring_attack(options.seed, attack);
+  const ring_sim::RingAttackResult result = ring_sim::run_ring_attack(options.seed, attack);
   progress.show("done", 1);
   const double n = attack.lookups;
   json::object figures = {{"scenario", "attack"},
@@ -55,7 +56,7 @@ int run_attack(Options options) {
                           {"success_rate", static_cast<double>(result.success) / n},
                           {"success_95", interval(result.success, attack.lookups)},
                           {"calls_mean", static_cast<double>(result.calls) / n}};
-  if (attack.strategy == sim::Strategy::kPlain) {
+  if (attack.strategy == ring_sim::Strategy::kPlain) {
     const double hops = std::log2(static_cast<double>(attack.hosts));
     figures["closed_form"] = std::pow(1 - attack.malicious / 2, hops) * (1 - attack.malicious);
   } else {

@@ -6,7 +6,7 @@
 
 #include "base/json.hpp"
 #include "evaluation/events.hpp"
-#include "sim/ring_trace.hpp"
+#include "ring_sim/trace.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -25,8 +25,8 @@ struct Options {
 
 Duration hours(double count) { return Duration(static_cast<Duration::rep>(count * 3.6e6)); }
 
-sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, const Options& options) {
-  sim::RingTrace trace;
+ring_sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, const Options& options) {
+  ring_sim::RingTrace trace;
   trace.hosts = options.nodes;
   trace.length = hours(options.days * 24 / options.speed);
   for (const evaluation::Outage& outage : outages) {
@@ -34,7 +34,7 @@ sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, const Op
     trace.changes.push_back({hours(outage.down / options.speed), outage.node, false});
     trace.changes.push_back({hours(outage.up / options.speed), outage.node, true});
   }
-  std::ranges::sort(trace.changes, {}, [](const sim::RingTrace::Change& change) {
+  std::ranges::sort(trace.changes, {}, [](const ring_sim::RingTrace::Change& change) {
     return std::tuple(change.at, change.host, change.up);
   });
   return trace;
@@ -43,13 +43,13 @@ sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, const Op
 int run_churn(const Options& options) {
   const Result<std::vector<evaluation::Outage>> outages = read_outages(options.outages_file);
   if (!outages) return report(outages.error());
-  sim::RingTrace trace = trace_of(*outages, options);
+  ring_sim::RingTrace trace = trace_of(*outages, options);
   const Progress progress;
   trace.on_progress = [&](Duration passed) {
     progress.show("churn",
                   static_cast<double>(passed.count()) / static_cast<double>(trace.length.count() + 1));
   };
-  const sim::RingTraceResult result = sim::run_ring_trace(options.seed, trace);
+  const ring_sim::RingTraceResult result = ring_sim::run_ring_trace(options.seed, trace);
   progress.show("done", 1);
   const auto all = static_cast<double>(std::max<std::uint64_t>(1, result.lookups));
   const json::object figures = {{"scenario", "churn"},

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/json.hpp"
-#include "sim/ring_churn.hpp"
+#include "ring_sim/churn.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -38,7 +38,7 @@ struct Sum {
 };
 
 void add_run(const Options& options, std::uint64_t wanted, const Progress& progress, Sum* sum) {
-  sim::RingChurn churn;
+  ring_sim::RingChurn churn;
   churn.hosts = options.nodes;
   churn.options.vservers = static_cast<std::uint8_t>(options.vservers);
   churn.duration = std::chrono::hours(24 * 365);
@@ -49,7 +49,7 @@ void add_run(const Options& options, std::uint64_t wanted, const Progress& progr
                   std::min(0.999, static_cast<double>(sum->events + events) / static_cast<double>(wanted)));
   };
   const std::uint64_t seed = options.seed + sum->runs;
-  const sim::RingChurnResult result = sim::run_ring_churn(seed, churn);
+  const ring_sim::RingChurnResult result = ring_sim::run_ring_churn(seed, churn);
   if (result.broken) fmt::print(stderr, "tagring: seed {}: {}\n", seed, *result.broken);
   if (!result.broken && !result.ideal_rounds)
     fmt::print(stderr, "tagring: seed {}: the ring did not become ideal\n", seed);

@@ -1,4 +1,6 @@
 // tagring sim scale: the ring at growing sizes.
+#include "ring_sim/scale.hpp"
+
 #include <cmath>
 #include <fmt/core.h>
 #include <fstream>
@@ -6,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/json.hpp"
-#include "sim/ring_scale.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -28,7 +29,7 @@ struct Row {
   double bound = 0;  // ½ log2 of the vservers, + 1
   double seconds = 0;
   double memory_mb = 0;
-  sim::RingScaleResult result;
+  ring_sim::RingScaleResult result;
 };
 
 // Resident, of this process.
@@ -59,7 +60,7 @@ Row measure(std::size_t hosts, const Options& options) {
   row.hosts = hosts;
   row.bound = 0.5 * std::log2(static_cast<double>(hosts * options.vservers)) + 1;
   const double start = steady_seconds();
-  row.result = sim::run_ring_scale(
+  row.result = ring_sim::run_ring_scale(
       options.seed, {hosts, static_cast<std::uint8_t>(options.vservers), options.lookups, kUpkeep});
   row.seconds = steady_seconds() - start;
   row.memory_mb = memory_mb();

@@ -21,7 +21,7 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 using OwnerId = std::uint32_t;
 inline constexpr OwnerId kWorld = 0;  // never dropped
@@ -145,4 +145,4 @@ struct Box {
   std::optional<T> value;
 };
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -9,9 +9,9 @@
 #include <functional>
 #include <vector>
 
-#include "sim/ring_world.hpp"
+#include "ring_sim/world.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 struct RingTrace {
   struct Change {
@@ -44,4 +44,4 @@ struct RingTraceResult {
 // owns the key.
 RingTraceResult run_ring_trace(std::uint64_t seed, const RingTrace& trace);
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

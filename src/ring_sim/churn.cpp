@@ -1,9 +1,9 @@
-#include "sim/ring_churn.hpp"
+#include "ring_sim/churn.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 constexpr std::size_t kBuilt = 8;        // hosts of the ring it begins with, at least
 constexpr std::uint64_t kRestless = 24;  // hosts at which one of them joins or crashes every 0.8 s
@@ -64,4 +64,4 @@ int rounds_bound(std::size_t members, std::size_t successors) {
   return static_cast<int>(2 * successors + std::ceil(std::log2(static_cast<double>(members))));
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

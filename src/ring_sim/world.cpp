@@ -1,4 +1,4 @@
-#include "sim/ring_world.hpp"
+#include "ring_sim/world.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 
 #include "base/assert.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 constexpr std::size_t kBootstrapContacts = 3;
@@ -247,7 +247,7 @@ bool RingWorld::is_ideal() const {
   for (const auto& [host, member] : members_) {
     if (!member->membership.is_member()) return false;
   }
-  return sim::is_ideal(view(), tuning_.successors);
+  return ring_sim::is_ideal(view(), tuning_.successors);
 }
 
 void RingWorld::watch(std::uint64_t check_every) {
@@ -270,4 +270,4 @@ bool RingWorld::may_crash(std::size_t host) const {
   return watch_.may_crash(view(), gone, loop.now());
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

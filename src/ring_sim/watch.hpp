@@ -9,10 +9,10 @@
 #include <string>
 
 #include "ring/membership.hpp"
-#include "sim/loop.hpp"
-#include "sim/ring_oracle.hpp"
+#include "ring_sim/loop.hpp"
+#include "ring_sim/oracle.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 class RingWatch {
  public:
@@ -55,4 +55,4 @@ class RingWatch {
   bool crashed_ = false;
 };
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -1,10 +1,10 @@
-#include "sim/ring_trace.hpp"
+#include "ring_sim/trace.hpp"
 
 #include <algorithm>
 
-#include "sim/ring_churn.hpp"
+#include "ring_sim/churn.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 constexpr std::size_t kPopularKeys = 50;
@@ -85,4 +85,4 @@ RingTraceResult run_ring_trace(std::uint64_t seed, const RingTrace& trace) {
   return result;
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

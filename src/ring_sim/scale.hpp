@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "sim/ring_world.hpp"
+#include "ring_sim/world.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 struct RingScale {
   std::size_t hosts = 1'000;
@@ -29,4 +29,4 @@ struct RingScaleResult {
 
 RingScaleResult run_ring_scale(std::uint64_t seed, const RingScale& scale);
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -1,8 +1,8 @@
-#include "sim/ring_scale.hpp"
+#include "ring_sim/scale.hpp"
 
 #include <algorithm>
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 constexpr Duration kLookupTime = std::chrono::minutes(1);
@@ -65,4 +65,4 @@ RingScaleResult run_ring_scale(std::uint64_t seed, const RingScale& scale) {
   return result;
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "ring/membership.hpp"
-#include "sim/loop.hpp"
-#include "sim/ring_watch.hpp"
+#include "ring_sim/loop.hpp"
+#include "ring_sim/watch.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 // How bad the network is. Probabilities are per message.
 struct NetworkFaults {
@@ -122,4 +122,4 @@ class RingWorld {
   RingWatch watch_;
 };
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

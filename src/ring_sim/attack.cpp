@@ -1,9 +1,9 @@
-#include "sim/ring_attack.hpp"
+#include "ring_sim/attack.hpp"
 
 #include <algorithm>
 #include <unordered_set>
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 constexpr Duration kLookupTime = std::chrono::minutes(2);
@@ -202,4 +202,4 @@ RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack) {
   return result;
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

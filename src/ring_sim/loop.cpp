@@ -1,4 +1,4 @@
-#include "sim/loop.hpp"
+#include "ring_sim/loop.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
@@ -10,7 +10,7 @@
 
 #include "base/assert.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace asio = boost::asio;
 
 Loop::Loop(std::uint64_t seed) : rng_(seed) {}
@@ -147,4 +147,4 @@ void Loop::drop_if(Condition condition) {
   }
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -1,10 +1,10 @@
-#include "sim/ring_oracle.hpp"
+#include "ring_sim/oracle.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <vector>
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 bool is_live(const RingView& view, const ring::Contact& contact) {
@@ -149,4 +149,4 @@ bool is_ideal(const RingView& view, std::size_t successors) {
   return true;
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "sim/ring_world.hpp"
+#include "ring_sim/world.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 struct RingChurn {
   std::size_t hosts = 24;
@@ -42,4 +42,4 @@ std::optional<int> rounds_until_ideal(RingWorld& world, Duration round, int limi
 // How many rounds an undisturbed ring may take to become ideal.
 int rounds_bound(std::size_t members, std::size_t successors);
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -14,7 +14,7 @@
 
 #include "ring/vserver.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 // The live members of a ring.
 using RingView = std::map<RingId, const ring::Vserver*>;
@@ -48,4 +48,4 @@ std::optional<std::string> broken_history(const RingView& view, std::size_t succ
 // every key has one owner, who serves it.
 bool is_ideal(const RingView& view, std::size_t successors);
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

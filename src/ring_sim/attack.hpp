@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <functional>
 
-#include "sim/ring_world.hpp"
+#include "ring_sim/world.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 enum class Strategy : std::uint8_t {
   kPlain,     // Chord as in the paper's figure 2; a liar on the way claims the key and ends the look-up
@@ -37,4 +37,4 @@ struct RingAttackResult {
 
 RingAttackResult run_ring_attack(std::uint64_t seed, const RingAttack& attack);
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

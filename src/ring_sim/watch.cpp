@@ -1,9 +1,9 @@
-#include "sim/ring_watch.hpp"
+#include "ring_sim/watch.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 std::uint64_t hash_of_pointers(const ring::Membership& membership) {
@@ -69,4 +69,4 @@ bool RingWatch::may_crash(RingView view, const std::vector<RingId>& gone, Instan
   return static_cast<std::size_t>(remain) > successors_;
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim
