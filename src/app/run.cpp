@@ -12,13 +12,13 @@
 
 #include "base/json.hpp"
 #include "cli/exit.hpp"
-#include "db/mastodon_tags.hpp"
 #include "db/stores.hpp"
 #include "net/http_client.hpp"
 #include "net/http_server.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "node/node.hpp"
+#include "sql/mastodon_tags.hpp"
 
 namespace tagring::app {
 namespace {
@@ -87,7 +87,7 @@ Task<Result<void>> Daemon::open() {
   if (error)
     co_return fail(ErrorCode::kUnavailable,
                    fmt::format("cannot create {}: {}", config.data.string(), error.message()));
-  db::DatabaseOptions database;
+  sql::DatabaseOptions database;
   database.path = config.data / "tagring.db";
   database.on_trouble = [this](const Error* error) {
     if (error != nullptr) {
@@ -118,7 +118,7 @@ Task<Result<void>> Daemon::open() {
                                 .stores = node::stores_of(*stores),
                                 .log = log,
                                 .seed = seed,
-                                .read_followed_tags = db::read_mastodon_tags,
+                                .read_followed_tags = sql::read_mastodon_tags,
                                 .services = &resolver};
   CO_TRY(environment.places, co_await stores->meta.get("places"));
   environment.save_places = [this](std::string places) {

@@ -219,10 +219,10 @@ void World::start_node(std::size_t i) {
 Task<void> World::boot(std::size_t i) {
   Host& host = *hosts_.at(i);
   Host::Run& run = *host.run;
-  db::DatabaseOptions database;
+  sql::DatabaseOptions database;
   database.path = "node.db";
   database.vfs = host.disk.vfs();
-  database.mode = db::Mode::kInline;
+  database.mode = sql::Mode::kInline;
   auto stores = db::open_stores(std::move(database), *run.clock);
   if (!stores) std::fprintf(stderr, "simulation: %s\n", stores.error().message.c_str());
   TR_ASSERT(stores);
@@ -246,7 +246,7 @@ Task<void> World::boot(std::size_t i) {
        run.history ? *run.history : run.stores->history, run.stores->receipts},
       log_,
       rng_.next()};
-  db::SqliteMeta* const meta = &run.stores->meta;
+  sql::SqliteMeta* const meta = &run.stores->meta;
   const auto places = co_await meta->get("places");
   TR_ASSERT(places);
   environment.places = *places;

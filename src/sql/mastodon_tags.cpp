@@ -1,10 +1,10 @@
-#include "db/mastodon_tags.hpp"
+#include "sql/mastodon_tags.hpp"
 
 #include <array>
 #include <libpq-fe.h>
 #include <memory>
 
-namespace tagring::db {
+namespace tagring::sql {
 namespace {
 
 struct Close {
@@ -60,4 +60,4 @@ Result<std::vector<std::string>> read_mastodon_tags(const std::string& dsn, std:
   return names;
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

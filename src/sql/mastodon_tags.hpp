@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 
-namespace tagring::db {
+namespace tagring::sql {
 
 // At most `limit` names as Mastodon has them, those with most followers first. One transaction that can only
 // read, of at most 10 s. `dsn` is a connection string of libpq, in either of its forms; what it leaves out,
@@ -17,4 +17,4 @@ namespace tagring::db {
 // Mastodon's or may not be read.
 Result<std::vector<std::string>> read_mastodon_tags(const std::string& dsn, std::uint64_t limit);
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

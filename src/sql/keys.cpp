@@ -1,8 +1,8 @@
-#include "db/keys.hpp"
+#include "sql/keys.hpp"
 
 #include "crypto/hash.hpp"
 
-namespace tagring::db {
+namespace tagring::sql {
 
 RingId tag_key(std::string_view canonical) { return RingId::from_bytes(crypto::sha3_256(canonical)); }
 
@@ -21,4 +21,4 @@ std::vector<KeyRange> key_ranges(const Segment& segment, const std::optional<Rin
   return {{start, std::string(32, '\xff')}, {"", end}};
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

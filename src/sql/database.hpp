@@ -15,9 +15,9 @@
 
 #include "base/result.hpp"
 #include "base/task.hpp"
-#include "db/sqlite.hpp"
+#include "sql/sqlite.hpp"
 
-namespace tagring::db {
+namespace tagring::sql {
 
 enum class Mode : std::uint8_t {
   kThread,  // a thread of its own takes the jobs
@@ -36,9 +36,10 @@ struct DatabaseOptions {
 // Thread-safe in Mode::kThread, except for the destructor.
 class Database {
  public:
-  // Opens the file, creates it if there is none, and brings its schema up to date. kCorrupt if it is damaged,
-  // kInvalid if a newer version of the program has written it, kUnavailable if another process has it open.
-  static Result<std::unique_ptr<Database>> open(DatabaseOptions options);
+  // Opens the file, creates it if there is none, and has `migrate` bring its schema up to date. kCorrupt if
+  // it is damaged, kUnavailable if another process has it open, else the error of `migrate`.
+  static Result<std::unique_ptr<Database>> open(DatabaseOptions options,
+                                                Result<void> (*migrate)(Connection&));
   // Finishes every job that was asked for. Executors of waiting callers must outlive it.
   ~Database();
   Database(const Database&) = delete;
@@ -99,4 +100,4 @@ class Database {
   std::unique_ptr<Queue> queue_;  // none in Mode::kInline
 };
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/time.hpp"
-#include "db/database.hpp"
+#include "sql/database.hpp"
 
-namespace tagring::db {
+namespace tagring::sql {
 
 class SqliteMeta {
  public:
@@ -34,4 +34,4 @@ Result<std::uint64_t> reserve_numbers(Connection& connection, const std::string&
 // Inside a job: the last number given out, 0 if none.
 Result<std::uint64_t> last_number(Connection& connection, const std::string& counter);
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

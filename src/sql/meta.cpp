@@ -1,8 +1,8 @@
-#include "db/meta.hpp"
+#include "sql/meta.hpp"
 
 #include <algorithm>
 
-namespace tagring::db {
+namespace tagring::sql {
 
 Task<Result<std::optional<std::string>>> SqliteMeta::get(std::string name) {
   return database_.read([name = std::move(name)](Connection& db) -> Result<std::optional<std::string>> {
@@ -56,4 +56,4 @@ Result<std::uint64_t> last_number(Connection& connection, const std::string& cou
   return row ? last.number(0) : 0;
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

@@ -1,4 +1,4 @@
-#include "db/database.hpp"
+#include "sql/database.hpp"
 
 #include <algorithm>
 #include <boost/asio/async_result.hpp>
@@ -13,9 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "db/schema.hpp"
-
-namespace tagring::db {
+namespace tagring::sql {
 namespace asio = boost::asio;
 namespace {
 
@@ -36,7 +34,8 @@ struct Database::Queue {
 Database::Database(Connection connection, std::function<void(const Error*)> on_trouble)
     : connection_(std::move(connection)), on_trouble_(std::move(on_trouble)) {}
 
-Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options) {
+Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
+                                                 Result<void> (*migrate)(Connection&)) {
   TRY(Connection connection, Connection::open(options.path, options.vfs));
   if (auto migrated = migrate(connection); !migrated) {
     return fail(migrated.error().code, options.path + ": " + migrated.error().message);
@@ -175,4 +174,4 @@ Result<void> Database::run_in_savepoint(Job& job) {
   return {};
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

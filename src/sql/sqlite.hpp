@@ -18,7 +18,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace tagring::db {
+namespace tagring::sql {
 
 // Binds octets as BLOB instead of TEXT.
 struct Blob {
@@ -125,4 +125,4 @@ class Connection {
   std::unordered_map<const char*, Statement::Cached> cache_;  // its nodes do not move
 };
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

@@ -1,4 +1,4 @@
-#include "db/sqlite.hpp"
+#include "sql/sqlite.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -6,7 +6,7 @@
 
 #include "base/assert.hpp"
 
-namespace tagring::db {
+namespace tagring::sql {
 namespace {
 
 // Order matters: the lock is taken by the first access, which then needs no shared memory for the WAL.
@@ -166,4 +166,4 @@ std::int64_t Connection::changes() const { return sqlite3_total_changes64(handle
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
-}  // namespace tagring::db
+}  // namespace tagring::sql

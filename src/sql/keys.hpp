@@ -8,7 +8,7 @@
 
 #include "base/ring_id.hpp"
 
-namespace tagring::db {
+namespace tagring::sql {
 
 // hk of the paper's §5.1: SHA3-256 of the canonical tag.
 RingId tag_key(std::string_view canonical);
@@ -25,4 +25,4 @@ struct KeyRange {
 // zero, as the whole ring does. Nothing if `place` is not in the segment.
 std::vector<KeyRange> key_ranges(const Segment& segment, const std::optional<RingId>& place);
 
-}  // namespace tagring::db
+}  // namespace tagring::sql
