@@ -143,7 +143,7 @@ int measure(const std::string& directory, std::uint64_t posts) {
     for (const char* suffix : {"", "-wal"}) std::filesystem::remove(file + suffix);
   }
   {
-    auto stores = open_stores({.path = history_file, .vfs = {}, .mode = Mode::kThread}, clock);
+    auto stores = open_stores({.path = history_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
     if (!stores) return 1;
     fill_history(**stores, posts);
   }
@@ -151,11 +151,11 @@ int measure(const std::string& directory, std::uint64_t posts) {
                 static_cast<double>(std::filesystem::file_size(history_file)) / static_cast<double>(posts),
                 "octets", 100, "goal"});
   {
-    auto stores = open_stores({.path = history_file, .vfs = {}, .mode = Mode::kThread}, clock);
+    auto stores = open_stores({.path = history_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
     if (!stores) return 1;
     read_pages(**stores);
   }
-  auto stores = open_stores({.path = relay_file, .vfs = {}, .mode = Mode::kThread}, clock);
+  auto stores = open_stores({.path = relay_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
   if (!stores) return 1;
   accept_events(**stores, 0);
   accept_events(**stores, 4);

@@ -31,7 +31,7 @@ struct Bench {
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     auto opened = db::open_stores(
-        {.path = (directory / "followers.db").string(), .vfs = {}, .mode = db::Mode::kThread}, clock);
+        {.path = (directory / "followers.db").string(), .vfs = {}, .mode = sql::Mode::kThread}, clock);
     if (!opened) give_up(opened.error().message);
     stores = std::move(*opened);
   }

@@ -71,7 +71,7 @@ struct LoneNode {
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     auto opened = db::open_stores(
-        {.path = (directory / "tagring.db").string(), .vfs = {}, .mode = db::Mode::kThread}, clock);
+        {.path = (directory / "tagring.db").string(), .vfs = {}, .mode = sql::Mode::kThread}, clock);
     if (!opened) give_up(opened.error().message);
     stores = std::move(*opened);
     config::Config config;

@@ -6,16 +6,16 @@
 #include <cstdlib>
 
 #include "figures.hpp"
-#include "sim/ring_scale.hpp"
+#include "ring_sim/scale.hpp"
 
 namespace tagring::bench {
 namespace {
 
 void measure(std::size_t hosts) {
   const Stopwatch watch;
-  sim::RingScale scale;
+  ring_sim::RingScale scale;
   scale.hosts = hosts;
-  const sim::RingScaleResult result = sim::run_ring_scale(hosts, scale);
+  const ring_sim::RingScaleResult result = ring_sim::run_ring_scale(hosts, scale);
   fmt::print(stderr, "ring of {}: {} look-ups in {:.1f} s, {} failed\n", hosts, scale.lookups,
              watch.seconds(), result.failed);
   print({fmt::format("lookup_hops_{}", hosts), result.calls_mean, "calls",

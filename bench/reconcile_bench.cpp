@@ -79,7 +79,7 @@ struct Talk {
 };
 
 std::unique_ptr<db::Stores> open(const std::filesystem::path& path, const Clock& clock) {
-  auto opened = db::open_stores({.path = path.string(), .vfs = {}, .mode = db::Mode::kInline}, clock);
+  auto opened = db::open_stores({.path = path.string(), .vfs = {}, .mode = sql::Mode::kInline}, clock);
   if (!opened) {
     fmt::print(stderr, "{}\n", opened.error().message);
     std::exit(1);

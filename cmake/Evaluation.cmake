@@ -6,8 +6,7 @@ foreach(table nodes spectrum outages stream bursts)
   file(READ ${CMAKE_SOURCE_DIR}/data/evaluation/${table}.tsv EVALUATION_${name})
 endforeach()
 file(CONFIGURE OUTPUT ${EVALUATION_DATA} CONTENT [[
-#include "evaluation/bursts.hpp"
-#include "evaluation/dynamics.hpp"
+#include "evaluation/events.hpp"
 #include "evaluation/network.hpp"
 
 namespace tagring::evaluation {

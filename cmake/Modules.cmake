@@ -1,11 +1,7 @@
-# tagring_module(<name> LINK <targets…> [EXCEPT <files…>]): the static library of src/<name>/, without the files that
-# belong to another library.
+# tagring_module(<name> LINK <targets…>): the static library of src/<name>/.
 function(tagring_module name)
-  cmake_parse_arguments(arg "" "" "LINK;EXCEPT" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
-  foreach(file ${arg_EXCEPT})
-    list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/src/${name}/${file}.cpp)
-  endforeach()
   if(sources)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)

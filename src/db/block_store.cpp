@@ -2,6 +2,8 @@
 
 namespace tagring::db {
 
+using namespace sql;
+
 using federation::Block;
 using federation::BlockKind;
 using federation::Separation;

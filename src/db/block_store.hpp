@@ -1,15 +1,15 @@
 // relay::BlockStore on SQLite.
 #pragma once
 
-#include "db/database.hpp"
 #include "federation/blocks.hpp"
+#include "sql/database.hpp"
 
 namespace tagring::db {
 
 class SqliteBlockStore final : public federation::BlockStore {
  public:
   // The database must outlive it.
-  explicit SqliteBlockStore(Database& database) : database_(database) {}
+  explicit SqliteBlockStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> save_blocks(std::vector<federation::Block> blocks) override;
   Task<Result<void>> drop_blocks(std::vector<std::pair<federation::BlockKind, std::string>> blocks) override;
@@ -19,7 +19,7 @@ class SqliteBlockStore final : public federation::BlockStore {
   Task<Result<std::vector<federation::Separation>>> separations() override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
 };
 
 }  // namespace tagring::db

@@ -1,6 +1,9 @@
 #include "db/fasp_store.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using fasp::FaspBackfill;

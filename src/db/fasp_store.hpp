@@ -1,15 +1,15 @@
 // relay::FaspStore on SQLite.
 #pragma once
 
-#include "db/database.hpp"
 #include "fasp/fasp_store.hpp"
+#include "sql/database.hpp"
 
 namespace tagring::db {
 
 class SqliteFaspStore final : public fasp::FaspStore {
  public:
   // The database must outlive it.
-  explicit SqliteFaspStore(Database& database) : database_(database) {}
+  explicit SqliteFaspStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> save_server(fasp::FaspServer server) override;
   Task<Result<void>> drop_server(std::string host) override;
@@ -26,7 +26,7 @@ class SqliteFaspStore final : public fasp::FaspStore {
   Task<Result<std::optional<fasp::FaspPost>>> find_post(std::string uri) override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
 };
 
 }  // namespace tagring::db

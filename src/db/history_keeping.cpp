@@ -5,11 +5,14 @@
 
 #include "db/history_rows.hpp"
 #include "db/history_store.hpp"
-#include "db/keys.hpp"
-#include "db/meta.hpp"
 #include "redundancy/partition.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using namespace history_rows;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "db/sqlite.hpp"
+#include "sql/sqlite.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::db::history_rows {
@@ -25,10 +25,10 @@ struct TagRow {
   WallTime kept_from{};
   WallTime begun{};
 };
-Result<std::optional<TagRow>> find_tag(Connection& db, const std::string& tag);
+Result<std::optional<TagRow>> find_tag(sql::Connection& db, const std::string& tag);
 RingId key_of(const std::string& name);
 // Of the canonical hashtag: all that there ever were.
-Result<std::vector<TagRow>> shelves_of(Connection& db, const std::string& tag);
+Result<std::vector<TagRow>> shelves_of(sql::Connection& db, const std::string& tag);
 
 // Columns: published, removed, tie, author prefix, author name, form, tail.
 #define TR_HISTORY_ROWS                                                                            \
@@ -36,7 +36,7 @@ Result<std::vector<TagRow>> shelves_of(Connection& db, const std::string& tag);
   " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
   " LEFT JOIN history_strings f ON f.id = h.form "
 
-storage::HistoryEntry entry_at(const Statement& row, const std::string& tag);
+storage::HistoryEntry entry_at(const sql::Statement& row, const std::string& tag);
 
 // The hash of a post, and what is taken of it.
 struct PostHash {
@@ -57,7 +57,7 @@ struct Place {
   std::string author;
 };
 
-Result<std::optional<Place>> find_post(Connection& db, std::int64_t tag, const std::string& uri,
+Result<std::optional<Place>> find_post(sql::Connection& db, std::int64_t tag, const std::string& uri,
                                        std::int64_t digest);
 
 // What a job changes in the digests: by tag and hour.
@@ -69,10 +69,10 @@ struct HourChange {
   void take(std::uint64_t value) { add(kDigestMask + 1 - value); }
 };
 using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
-Result<void> write_changes(Connection& db, const HourChanges& changes);
+Result<void> write_changes(sql::Connection& db, const HourChanges& changes);
 
 // The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in octets.
-Result<std::set<std::string>> taken_down(Connection& db, const std::string& tag);
+Result<std::set<std::string>> taken_down(sql::Connection& db, const std::string& tag);
 std::string octets_of(const crypto::Hash256& hash);
 
 }  // namespace tagring::db::history_rows

@@ -22,11 +22,14 @@
 #include "crypto/hash.hpp"
 #include "db/history_codec.hpp"
 #include "db/history_rows.hpp"
-#include "db/keys.hpp"
-#include "db/meta.hpp"
 #include "redundancy/partition.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using namespace history_rows;

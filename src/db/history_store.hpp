@@ -1,7 +1,7 @@
 // storage::HistoryStore on SQLite: about 60 octets a post, indexes included (bench/ measures it).
 #pragma once
 
-#include "db/database.hpp"
+#include "sql/database.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::db {
@@ -9,7 +9,7 @@ namespace tagring::db {
 class SqliteHistoryStore : public storage::HistoryStore {
  public:
   // `database` must outlive it.
-  explicit SqliteHistoryStore(Database& database) : database_(database) {}
+  explicit SqliteHistoryStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override;
   Task<Result<storage::HistoryPage>> page(std::string tag, std::optional<storage::HistoryCursor> cursor,
@@ -45,7 +45,7 @@ class SqliteHistoryStore : public storage::HistoryStore {
   Task<Result<Totals>> totals() override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
 };
 
 }  // namespace tagring::db

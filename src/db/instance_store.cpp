@@ -1,6 +1,9 @@
 #include "db/instance_store.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using instances::Link;

@@ -1,15 +1,15 @@
 // relay::InstanceStore on SQLite.
 #pragma once
 
-#include "db/database.hpp"
 #include "instances/instance_store.hpp"
+#include "sql/database.hpp"
 
 namespace tagring::db {
 
 class SqliteInstanceStore final : public instances::InstanceStore {
  public:
   // The database must outlive it.
-  explicit SqliteInstanceStore(Database& database) : database_(database) {}
+  explicit SqliteInstanceStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> permit(instances::Permission permission) override;
   Task<Result<std::vector<instances::Permission>>> permissions() override;
@@ -24,7 +24,7 @@ class SqliteInstanceStore final : public instances::InstanceStore {
   Task<Result<std::vector<instances::TagReason>>> tag_reasons() override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
 };
 
 }  // namespace tagring::db

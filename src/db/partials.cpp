@@ -7,6 +7,9 @@
 #include "relay/partial.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using followers::Digest;

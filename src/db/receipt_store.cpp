@@ -3,6 +3,9 @@
 #include <set>
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using audit::KeptReceipt;

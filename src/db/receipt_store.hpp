@@ -2,14 +2,14 @@
 #pragma once
 
 #include "audit/receipt_store.hpp"
-#include "db/database.hpp"
+#include "sql/database.hpp"
 
 namespace tagring::db {
 
 class SqliteReceiptStore final : public audit::ReceiptStore {
  public:
   // The database must outlive it.
-  explicit SqliteReceiptStore(Database& database) : database_(database) {}
+  explicit SqliteReceiptStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> keep(audit::KeptReceipt receipt, WallTime now, Limits limits) override;
   Task<Result<std::vector<audit::KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
@@ -20,7 +20,7 @@ class SqliteReceiptStore final : public audit::ReceiptStore {
   Task<Result<std::vector<std::string>>> audits() override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
 };
 
 }  // namespace tagring::db

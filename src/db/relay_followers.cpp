@@ -1,10 +1,13 @@
 // The part of SqliteRelayStore that is about followers and subscriptions.
-#include "db/keys.hpp"
-#include "db/meta.hpp"
 #include "db/partials.hpp"
 #include "db/relay_store.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using relay::Follower;

@@ -6,10 +6,13 @@
 
 #include "base/assert.hpp"
 #include "crypto/hash.hpp"
-#include "db/keys.hpp"
-#include "db/meta.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using relay::FeedEntry;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/time.hpp"
-#include "db/database.hpp"
 #include "federation/letter_store.hpp"
 #include "relay/store.hpp"
+#include "sql/database.hpp"
 
 namespace tagring::db {
 
@@ -15,7 +15,7 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
   static constexpr Duration kSeenFor = std::chrono::days(30);
 
   // Both must outlive it. The clock dates the feed, for prune_feed.
-  SqliteRelayStore(Database& database, const Clock& clock) : database_(database), clock_(clock) {}
+  SqliteRelayStore(sql::Database& database, const Clock& clock) : database_(database), clock_(clock) {}
 
   Task<Result<std::vector<relay::OutboxEntry>>> publish(relay::PublishedPost post,
                                                         unsigned replicas) override;
@@ -64,7 +64,7 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
   Task<Result<std::vector<relay::Subscription>>> subscriptions() override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
   const Clock& clock_;
 };
 

@@ -6,6 +6,9 @@
 #include "crypto/hash.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using instances::Replay;

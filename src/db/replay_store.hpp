@@ -1,15 +1,15 @@
 // relay::ReplayStore on SQLite.
 #pragma once
 
-#include "db/database.hpp"
 #include "instances/replay_store.hpp"
+#include "sql/database.hpp"
 
 namespace tagring::db {
 
 class SqliteReplayStore final : public instances::ReplayStore {
  public:
   // The database must outlive it.
-  explicit SqliteReplayStore(Database& database) : database_(database) {}
+  explicit SqliteReplayStore(sql::Database& database) : database_(database) {}
 
   Task<Result<std::vector<instances::Replay>>> replays() override;
   Task<Result<void>> plan(instances::Replay replay, std::vector<instances::ReplayPage> pages) override;
@@ -18,7 +18,7 @@ class SqliteReplayStore final : public instances::ReplayStore {
   Task<Result<std::set<std::string>>> sent(std::string host, std::vector<std::string> uris) override;
 
  private:
-  Database& database_;
+  sql::Database& database_;
 };
 
 }  // namespace tagring::db

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 // Times are milliseconds since 1970. `key` is the 32 octets of a tag's key, so that a ring segment is a

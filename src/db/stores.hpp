@@ -4,19 +4,20 @@
 #include <memory>
 
 #include "db/block_store.hpp"
-#include "db/database.hpp"
 #include "db/fasp_store.hpp"
 #include "db/history_store.hpp"
 #include "db/instance_store.hpp"
-#include "db/meta.hpp"
 #include "db/receipt_store.hpp"
 #include "db/relay_store.hpp"
 #include "db/replay_store.hpp"
+#include "db/schema.hpp"
+#include "sql/database.hpp"
+#include "sql/meta.hpp"
 
 namespace tagring::db {
 
 struct Stores {
-  Stores(std::unique_ptr<Database> opened, const Clock& clock)
+  Stores(std::unique_ptr<sql::Database> opened, const Clock& clock)
       : database(std::move(opened)),
         relay(*database, clock),
         instances(*database),
@@ -27,7 +28,7 @@ struct Stores {
         receipts(*database),
         meta(*database) {}
 
-  std::unique_ptr<Database> database;
+  std::unique_ptr<sql::Database> database;
   SqliteRelayStore relay;
   SqliteInstanceStore instances;
   SqliteBlockStore blocks;
@@ -35,12 +36,12 @@ struct Stores {
   SqliteFaspStore fasp;
   SqliteHistoryStore history;
   SqliteReceiptStore receipts;
-  SqliteMeta meta;
+  sql::SqliteMeta meta;
 };
 
-// `clock` must outlive the stores. Errors as Database::open.
-inline Result<std::unique_ptr<Stores>> open_stores(DatabaseOptions options, const Clock& clock) {
-  TRY(auto database, Database::open(std::move(options)));
+// `clock` must outlive the stores. Errors as open_database.
+inline Result<std::unique_ptr<Stores>> open_stores(sql::DatabaseOptions options, const Clock& clock) {
+  TRY(auto database, open_database(std::move(options)));
   return std::make_unique<Stores>(std::move(database), clock);
 }
 

@@ -19,7 +19,6 @@ class Run {
     for (unsigned round = 1; round <= options_.rounds; ++round) {
       bool changed = false;
       for (const std::uint32_t node : shuffled()) changed = rebalance(node) || changed;
-      options_.on_round(round, placement_);
       Balanced now = result(round);
       if (now.fit.bytes_over_ratio < best.fit.bytes_over_ratio) best = std::move(now);
       if (!changed) break;

@@ -2,8 +2,6 @@
 // possible successors report: the decisions are balance/kchoices.hpp's, as in a node.
 #pragma once
 
-#include <functional>
-
 #include "balance/kchoices.hpp"
 #include "base/rng.hpp"
 #include "evaluation/placement.hpp"
@@ -18,8 +16,6 @@ struct BalancingOptions {
   // As printed, a node creates or destroys only after it has relocated more often than it has vservers.
   bool create_freely = false;
   std::uint64_t seed = 1;
-  // Called after each round with its number, from 1.
-  std::function<void(unsigned round, const Placement&)> on_round = [](unsigned, const Placement&) {};
 };
 
 struct Balanced {

@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "evaluation/balancing.hpp"
-#include "evaluation/dynamics.hpp"
+#include "evaluation/events.hpp"
 #include "evaluation/holdings.hpp"
-#include "evaluation/table1.hpp"
+#include "evaluation/settings.hpp"
 
 namespace tagring::evaluation {
 

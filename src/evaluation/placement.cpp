@@ -121,26 +121,4 @@ Fit fit_of(const Placement& placement) {
   return fit;
 }
 
-double penalty(double excess_gib) { return excess_gib > kNothing ? excess_gib + kPenaltyOfNode : 0; }
-
-double penalty(const Placement& placement) {
-  const auto& capacity = placement.network().capacity;
-  double sum = 0;
-  for (std::uint32_t node = 0; node < capacity.size(); ++node)
-    sum += penalty(placement.load(node) - capacity[node]);
-  return sum;
-}
-
-std::vector<double> utilisation(const Placement& placement) {
-  constexpr double kRounding = 1e-6;  // GiB: what many moves leave of nothing
-  std::vector<double> shares;
-  const auto& capacity = placement.network().capacity;
-  for (std::uint32_t node = 0; node < capacity.size(); ++node) {
-    const double load = placement.load(node) > kRounding ? placement.load(node) : 0;
-    if (capacity[node] > 0) shares.push_back(load / capacity[node]);
-  }
-  std::ranges::sort(shares);
-  return shares;
-}
-
 }  // namespace tagring::evaluation

@@ -58,12 +58,5 @@ struct Fit {
   double median_abs_gib = 0;
 };
 Fit fit_of(const Placement& placement);
-// What a search makes small, in GiB: what nodes bear above their capacity. Among placements with the same
-// bytes above it, fewer nodes are better.
-inline constexpr double kPenaltyOfNode = 0.01;
-[[nodiscard]] double penalty(double excess_gib);
-[[nodiscard]] double penalty(const Placement& placement);
-// Load / capacity by node, ascending; nodes without capacity left out.
-std::vector<double> utilisation(const Placement& placement);
 
 }  // namespace tagring::evaluation

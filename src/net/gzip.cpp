@@ -1,10 +1,8 @@
 #include "net/gzip.hpp"
 
+#define ZLIB_CONST
 #include <algorithm>
-#include <array>
-#include <boost/beast/zlib/deflate_stream.hpp>
-#include <boost/crc.hpp>
-#include <cstdint>
+#include <zlib.h>
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
@@ -12,16 +10,10 @@
 namespace tagring::net {
 namespace {
 
-namespace zlib = boost::beast::zlib;
-
-constexpr std::size_t kWorthWhile = 1024;  // octets; less is one packet anyway
+constexpr std::size_t kWorthWhile = 1024;  // bytes; less is one packet anyway
 constexpr int kLevel = 6;
-constexpr int kWindowBits = 15;
+constexpr int kGzipWindow = 15 + 16;  // 16: the format of gzip around it
 constexpr int kMemory = 8;
-
-void append_number(std::string& out, std::uint32_t value) {
-  for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(value >> shift & 0xFFU));
-}
 
 std::string_view trim(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t");
@@ -32,25 +24,16 @@ std::string_view trim(std::string_view text) {
 }  // namespace
 
 std::string gzip(std::string_view text) {
-  // Deflate, no name, no time, from an unknown system.
-  constexpr std::array<unsigned char, 10> kHead = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF};
-  std::string out(kHead.begin(), kHead.end());
-  zlib::deflate_stream stream;
-  stream.reset(kLevel, kWindowBits, kMemory, zlib::Strategy::normal);
-  out.resize(kHead.size() + stream.upper_bound(text.size()));
-  zlib::z_params params;
-  params.next_in = text.data();
-  params.avail_in = text.size();
-  params.next_out = out.data() + kHead.size();
-  params.avail_out = out.size() - kHead.size();
-  boost::system::error_code error;
-  stream.write(params, zlib::Flush::finish, error);
-  TR_ASSERT(error == zlib::error::end_of_stream && params.avail_in == 0);
-  out.resize(kHead.size() + params.total_out);
-  boost::crc_32_type crc;
-  crc.process_bytes(text.data(), text.size());
-  append_number(out, crc.checksum());
-  append_number(out, static_cast<std::uint32_t>(text.size()));
+  z_stream stream{};
+  TR_ASSERT(deflateInit2(&stream, kLevel, Z_DEFLATED, kGzipWindow, kMemory, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<const Bytef*>(text.data());
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  TR_ASSERT(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
   return out;
 }
 

@@ -29,7 +29,7 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
-  // For db::DatabaseOptions::vfs.
+  // For sql::DatabaseOptions::vfs.
   [[nodiscard]] const std::string& vfs() const;
 
   // The power goes. Files that are open stay dead; the disk can be used again at once.

@@ -20,7 +20,7 @@ inline DropsHere drops_of(Drops drops, std::size_t node) {
 // Does not write them, and answers as if it had where a receipt is made.
 class DroppingHistory final : public db::SqliteHistoryStore {
  public:
-  DroppingHistory(db::Database& database, DropsHere drops)
+  DroppingHistory(sql::Database& database, DropsHere drops)
       : SqliteHistoryStore(database), drops_(std::move(drops)) {}
 
   Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override {
@@ -48,7 +48,7 @@ class DroppingHistory final : public db::SqliteHistoryStore {
 // Takes them and passes them on to nobody.
 class DroppingRelayStore final : public db::SqliteRelayStore {
  public:
-  DroppingRelayStore(db::Database& database, const Clock& clock, DropsHere drops)
+  DroppingRelayStore(sql::Database& database, const Clock& clock, DropsHere drops)
       : SqliteRelayStore(database, clock), drops_(std::move(drops)) {}
 
   Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,

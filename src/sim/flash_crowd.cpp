@@ -30,20 +30,19 @@ class FlashCrowd {
     std::size_t next = 0;
     while (next < options_.arrivals.size()) {
       const double second = seconds(world_.loop.now() - begin_);
-      double posts = 0;
-      for (; next < options_.arrivals.size() && options_.arrivals[next] < second + 1; ++next, ++posts) {
+      for (; next < options_.arrivals.size() && options_.arrivals[next] < second + 1; ++next) {
         const Duration at(static_cast<Duration::rep>(options_.arrivals[next] * 1000));
         world_.loop.run_until(std::max(world_.loop.now(), begin_ + at));
         world_.publish(next % options_.nodes, {kTag});
       }
       world_.loop.run_until(begin_ + Duration(static_cast<Duration::rep>((second + 1) * 1000)));
-      sample(posts);
+      sample();
       options_.on_progress(static_cast<double>(next) / static_cast<double>(options_.arrivals.size() + 1));
     }
     const Instant end = world_.loop.now() + kCalmMax;
     while (world_.loop.now() < end && !(world_.is_quiet() && world_.relays() <= 2)) {
       world_.loop.run_for(kSecond);
-      sample(0);
+      sample();
     }
     judge();
     return std::move(result_);
@@ -104,28 +103,19 @@ class FlashCrowd {
     return world_.node(i).status().at("announced").to_number<std::uint64_t>();
   }
 
-  void sample(double posts) {
-    FlashCrowdResult::Sample now;
-    now.second = seconds(world_.loop.now() - begin_);
-    now.relays = world_.relays();
-    now.posts = posts;
+  // At the end of every second.
+  void sample() {
     for (const std::size_t i : world_.up()) {
       const std::uint64_t total = announced(i);
-      const auto sent = static_cast<double>(total - announced_[i]);
+      const std::uint64_t sent = total - announced_[i];
       announced_[i] = total;
-      result_.deliveries += static_cast<std::uint64_t>(sent);
-      now.deliveries += sent;
-      now.busiest = std::max(now.busiest, sent);
-      const json::object status = world_.node(i).status();
-      now.owed += status.at("owed").to_number<std::size_t>();
-      now.queued += status.at("announcing").to_number<std::size_t>();
-      note_load(i, sent);
+      result_.deliveries += sent;
+      note_load(i, static_cast<double>(sent));
     }
     for (auto& [instance, fetches] : fetches_)
       result_.fetch_peak = std::max(result_.fetch_peak, static_cast<double>(std::exchange(fetches, 0)));
-    result_.relays_max = std::max(result_.relays_max, now.relays);
-    result_.relays_end = now.relays;
-    result_.samples.push_back(now);
+    result_.relays_end = world_.relays();
+    result_.relays_max = std::max(result_.relays_max, result_.relays_end);
   }
 
   // How long a node has sent more than its capacity, over ten seconds each; and over a minute.
@@ -159,11 +149,7 @@ class FlashCrowd {
         if (received) last = std::max(last, *received);
       }
       result_.lost += everywhere ? 0 : 1;
-      const double delay = seconds(last - post.published);
-      result_.delay_max = std::max(result_.delay_max, delay);
-      const auto second = static_cast<std::size_t>(seconds(post.published - begin_));
-      if (second < result_.samples.size())
-        result_.samples[second].delay = std::max(result_.samples[second].delay, delay);
+      result_.delay_max = std::max(result_.delay_max, seconds(last - post.published));
     }
     result_.messages = world_.messages - messages_before_;
     result_.trace = world_.loop.trace();

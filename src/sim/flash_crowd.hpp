@@ -21,17 +21,6 @@ struct FlashCrowdOptions {
 };
 
 struct FlashCrowdResult {
-  // Of one second.
-  struct Sample {
-    double second = 0;
-    unsigned relays = 0;     // the most that a node knows of
-    double posts = 0;        // published a second
-    double deliveries = 0;   // of all nodes
-    double busiest = 0;      // of the node with the most
-    std::size_t owed = 0;    // posts that publishers could not place yet
-    std::size_t queued = 0;  // deliveries that wait at relays
-    double delay = 0;        // of the posts of that second: until the last subscriber had them
-  };
   std::size_t posts = 0;
   std::size_t acknowledged = 0;
   std::size_t lost = 0;  // acknowledged posts that some subscriber did not get
@@ -39,13 +28,12 @@ struct FlashCrowdResult {
   unsigned relays_max = 0;
   unsigned relays_end = 0;  // when nothing had come for a while
   double fetch_peak = 0;    // documents an author's server was asked for in one second, at most
-  double over_capacity =
-      0;  // longest time in seconds that a node sent more than its capacity, over ten seconds
+  // Longest time in seconds that a node sent more than its capacity, over ten seconds.
+  double over_capacity = 0;
   double busiest_minute = 0;  // most deliveries a second of a node over a minute, in capacities
   std::uint64_t deliveries = 0;
   std::uint64_t messages = 0;
   std::uint64_t trace = 0;
-  std::vector<Sample> samples;
 };
 
 FlashCrowdResult run_flash_crowd(const FlashCrowdOptions& options);

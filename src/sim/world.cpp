@@ -22,8 +22,8 @@ struct World::Host {
       : key(std::move(node_key)), disk(Rng(seed), clock) {}
 
   struct Run {
-    OwnerId owner = 0;
-    std::unique_ptr<LoopClock> clock;
+    ring_sim::OwnerId owner = 0;
+    std::unique_ptr<ring_sim::LoopClock> clock;
     std::unique_ptr<HttpClient> http;
     std::unique_ptr<db::Stores> stores;
     std::unique_ptr<DroppingHistory> history;
@@ -40,7 +40,7 @@ struct World::Host {
 struct World::Origin {
   crypto::PrivateKey key;
   std::unique_ptr<HttpClient> http;
-  std::unique_ptr<LoopClock> clock;
+  std::unique_ptr<ring_sim::LoopClock> clock;
   std::set<std::string> deleted;
   std::map<std::string, std::string> notes;
 };
@@ -49,7 +49,7 @@ struct World::Origin {
 
 class World::SimHttp final : public HttpClient {
  public:
-  SimHttp(World& world, std::size_t number, HostKind kind, OwnerId owner)
+  SimHttp(World& world, std::size_t number, HostKind kind, ring_sim::OwnerId owner)
       : world_(world), number_(number), kind_(kind), owner_(owner) {}
 
   Task<Result<HttpResponse>> send(HttpCall call) override {
@@ -62,7 +62,7 @@ class World::SimHttp final : public HttpClient {
     if (call.required_prefix && *call.required_prefix != address.prefix64()) {
       co_return fail(ErrorCode::kDenied, "the host has no address in the claimed prefix");
     }
-    auto box = std::make_shared<Box<Result<HttpResponse>>>();
+    auto box = std::make_shared<ring_sim::Box<Result<HttpResponse>>>();
     box->token = world_.loop.new_token();
     const Instant deadline = call.deadline;
     if (world_.passes(number_, target)) {
@@ -74,7 +74,7 @@ class World::SimHttp final : public HttpClient {
       request.body = std::move(call.body);
       request.peer = world_.address_of(number_, kind_);
       world_.loop.at(
-          world_.loop.now() + world_.delay(), kWorld,
+          world_.loop.now() + world_.delay(), ring_sim::kWorld,
           [world = &world_, from = number_, target, kind = target_kind, request = std::move(request),
            box]() mutable { arrive(*world, from, target, kind, std::move(request), std::move(box)); });
     }
@@ -84,7 +84,7 @@ class World::SimHttp final : public HttpClient {
   }
 
  private:
-  using Answer = std::shared_ptr<Box<Result<HttpResponse>>>;
+  using Answer = std::shared_ptr<ring_sim::Box<Result<HttpResponse>>>;
 
   static void arrive(World& world, std::size_t from, std::size_t target, HostKind kind, HttpRequest request,
                      Answer box) {
@@ -92,7 +92,7 @@ class World::SimHttp final : public HttpClient {
       return reply(world, target, from, box, world.endpoints_.at(target).answer(request, world.loop.now()));
     }
     if (kind == HostKind::kInstance) {
-      world.loop.spawn(kWorld,
+      world.loop.spawn(ring_sim::kWorld,
                        serve(&world, target, from, world.origin_answer(target, std::move(request)), box));
       return;
     }
@@ -114,7 +114,7 @@ class World::SimHttp final : public HttpClient {
   }
   static void reply(World& world, std::size_t from, std::size_t to, Answer box, Result<HttpResponse> result) {
     if (!world.passes(from, to)) return;
-    world.loop.at(world.loop.now() + world.delay(), kWorld,
+    world.loop.at(world.loop.now() + world.delay(), ring_sim::kWorld,
                   [&world, box, result = std::move(result)]() mutable {
                     if (box->value) return;
                     box->value.emplace(std::move(result));
@@ -125,7 +125,7 @@ class World::SimHttp final : public HttpClient {
   World& world_;
   std::size_t number_;
   HostKind kind_;
-  OwnerId owner_;
+  ring_sim::OwnerId owner_;
 };
 
 IpAddress World::address_of(std::size_t i, HostKind kind) const {
@@ -211,7 +211,7 @@ void World::start_node(std::size_t i) {
   Host::Run& run = *host.run;
   run.owner = ++last_owner_;
   host_of_owner_[run.owner] = i;
-  run.clock = std::make_unique<LoopClock>(loop, run.owner, host.skew);
+  run.clock = std::make_unique<ring_sim::LoopClock>(loop, run.owner, host.skew);
   run.http = std::make_unique<SimHttp>(*this, i, HostKind::kNode, run.owner);
   loop.spawn(run.owner, boot(i));
 }
@@ -219,10 +219,10 @@ void World::start_node(std::size_t i) {
 Task<void> World::boot(std::size_t i) {
   Host& host = *hosts_.at(i);
   Host::Run& run = *host.run;
-  db::DatabaseOptions database;
+  sql::DatabaseOptions database;
   database.path = "node.db";
   database.vfs = host.disk.vfs();
-  database.mode = db::Mode::kInline;
+  database.mode = sql::Mode::kInline;
   auto stores = db::open_stores(std::move(database), *run.clock);
   if (!stores) std::fprintf(stderr, "simulation: %s\n", stores.error().message.c_str());
   TR_ASSERT(stores);
@@ -246,7 +246,7 @@ Task<void> World::boot(std::size_t i) {
        run.history ? *run.history : run.stores->history, run.stores->receipts},
       log_,
       rng_.next()};
-  db::SqliteMeta* const meta = &run.stores->meta;
+  sql::SqliteMeta* const meta = &run.stores->meta;
   const auto places = co_await meta->get("places");
   TR_ASSERT(places);
   environment.places = *places;
@@ -310,11 +310,12 @@ World::Origin& World::origin(std::size_t i) {
   auto& slot = origins_[i];
   if (!slot) {
     const std::string seed = fmt::format("{:032}", 1'000'000 + i);
-    slot = std::make_unique<Origin>(Origin{crypto::PrivateKey::ed25519_from_seed(seed),
-                                           std::make_unique<SimHttp>(*this, i, HostKind::kInstance, kWorld),
-                                           std::make_unique<LoopClock>(loop, kWorld),
-                                           {},
-                                           {}});
+    slot = std::make_unique<Origin>(
+        Origin{crypto::PrivateKey::ed25519_from_seed(seed),
+               std::make_unique<SimHttp>(*this, i, HostKind::kInstance, ring_sim::kWorld),
+               std::make_unique<ring_sim::LoopClock>(loop, ring_sim::kWorld),
+               {},
+               {}});
   }
   return *slot;
 }
@@ -370,7 +371,7 @@ std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
                                {"object", note}};
   posts_.push_back({i, uri, std::move(tags)});
   posts_.back().published = loop.now();
-  loop.spawn(kWorld, deliver_post(i, number, json::serialize(create), false));
+  loop.spawn(ring_sim::kWorld, deliver_post(i, number, json::serialize(create), false));
   return number;
 }
 
@@ -385,7 +386,7 @@ void World::remove(std::size_t number) {
                                  {"actor", base + "/users/alice"},
                                  {"to", "https://www.w3.org/ns/activitystreams#Public"},
                                  {"object", json::object{{"id", post.uri}, {"type", "Tombstone"}}}};
-  loop.spawn(kWorld, deliver_post(post.origin, number, json::serialize(deletion), true));
+  loop.spawn(ring_sim::kWorld, deliver_post(post.origin, number, json::serialize(deletion), true));
 }
 
 Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string body, bool deletion) {
@@ -419,7 +420,7 @@ bool World::forge(std::size_t from, std::size_t to, std::string body) {
   call.body = std::move(body);
   signatures::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
                         loop.wall_now());
-  SimHttp http(*this, from, HostKind::kNode, kWorld);
+  SimHttp http(*this, from, HostKind::kNode, ring_sim::kWorld);
   const auto response = await(http.send(std::move(call)), std::chrono::seconds(30));
   return response && *response && (*response)->status >= 200 && (*response)->status < 300;
 }
@@ -437,7 +438,7 @@ std::size_t World::add_endpoint() {
 
 Task<bool> World::follow(std::size_t endpoint, std::size_t owner, std::string tag) {
   Endpoint& subscriber = endpoints_.at(endpoint);
-  SimHttp http(*this, endpoint, HostKind::kSubscriber, kWorld);
+  SimHttp http(*this, endpoint, HostKind::kSubscriber, ring_sim::kWorld);
   HttpCall call = subscriber.follow("https://" + node_host(owner), tag, loop.now(), loop.wall_now());
   const Result<HttpResponse> response = co_await http.send(std::move(call));
   co_return response && response->status == 200 && response->body.contains("\"refused\":[]");

@@ -16,11 +16,11 @@
 #include "base/log.hpp"
 #include "db/stores.hpp"
 #include "node/node.hpp"
+#include "ring_sim/loop.hpp"
+#include "ring_sim/world.hpp"
 #include "sim/disk.hpp"
 #include "sim/droppers.hpp"
 #include "sim/endpoint.hpp"
-#include "sim/loop.hpp"
-#include "sim/ring_world.hpp"
 
 namespace tagring::sim {
 
@@ -149,8 +149,8 @@ class World {
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
 
-  Loop loop;
-  NetworkFaults faults;
+  ring_sim::Loop loop;
+  ring_sim::NetworkFaults faults;
   std::uint64_t messages = 0;
 
  private:
@@ -165,7 +165,7 @@ class World {
   Origin& origin(std::size_t i);
   // Nothing if the node is down, or still starting.
   [[nodiscard]] node::Node* running(std::size_t i) const;
-  [[nodiscard]] RingView view(Ring ring) const;
+  [[nodiscard]] ring_sim::RingView view(Ring ring) const;
   void check_after_event();
   Duration delay();
   bool passes(std::optional<std::size_t> from, std::optional<std::size_t> to);
@@ -174,7 +174,7 @@ class World {
   WorldOptions options_;
   Log log_;
   Workers workers_;
-  OwnerId last_owner_ = 0;
+  ring_sim::OwnerId last_owner_ = 0;
   std::map<std::size_t, std::unique_ptr<Host>> hosts_;
   std::map<std::size_t, std::unique_ptr<Origin>> origins_;
   static constexpr std::size_t kFirstEndpoint = 10'000;
@@ -182,8 +182,8 @@ class World {
   std::map<std::string, std::pair<std::size_t, HostKind>> names_;  // by host name
   std::vector<Post> posts_;
   std::map<std::size_t, int> parts_;
-  std::map<OwnerId, std::size_t> host_of_owner_;
-  std::map<Ring, RingWatch> watches_;
+  std::map<ring_sim::OwnerId, std::size_t> host_of_owner_;
+  std::map<Ring, ring_sim::RingWatch> watches_;
 };
 
 namespace detail {
@@ -196,7 +196,7 @@ Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
 template <class T>
 std::optional<T> World::await(Task<T> task, Duration limit) {
   auto slot = std::make_shared<std::optional<T>>();
-  loop.spawn(kWorld, detail::store_result<T>(std::move(task), slot));
+  loop.spawn(ring_sim::kWorld, detail::store_result<T>(std::move(task), slot));
   const Instant end = loop.now() + limit;
   while (!*slot && loop.now() < end) loop.run_for(Duration(20));
   return std::move(*slot);

@@ -7,8 +7,8 @@
 
 namespace tagring::sim {
 
-RingView World::view(Ring ring) const {
-  RingView result;
+ring_sim::RingView World::view(Ring ring) const {
+  ring_sim::RingView result;
   for (const std::size_t i : up()) {
     node::Node* node = running(i);
     if (node == nullptr) continue;
@@ -22,12 +22,12 @@ RingView World::view(Ring ring) const {
 void World::watch() {
   const ring::Tuning tuning;
   for (const Ring ring : {Ring::kRelay, Ring::kStorage})
-    watches_.emplace(ring, RingWatch(tuning.successors, tuning.call_timeout));
+    watches_.emplace(ring, ring_sim::RingWatch(tuning.successors, tuning.call_timeout));
   loop.after_event = [this] { check_after_event(); };
 }
 
 void World::check_after_event() {
-  const OwnerId owner = loop.last_event_owner();
+  const ring_sim::OwnerId owner = loop.last_event_owner();
   const auto host = host_of_owner_.find(owner);
   node::Node* node = host == host_of_owner_.end() ? nullptr : running(host->second);
   for (auto& [ring, watch] : watches_) {

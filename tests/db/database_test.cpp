@@ -1,4 +1,4 @@
-#include "db/database.hpp"
+#include "sql/database.hpp"
 
 #include <atomic>
 #include <set>
@@ -9,6 +9,9 @@
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using Opened = std::unique_ptr<Database>;
@@ -16,7 +19,7 @@ using Opened = std::unique_ptr<Database>;
 class DatabaseTest : public testing::TestWithParam<Mode> {
  protected:
   Opened open() {
-    auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+    auto opened = open_database({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
   }
@@ -58,7 +61,7 @@ TEST_P(DatabaseTest, AViolatedConstraintIsAConflict) {
 
 TEST_P(DatabaseTest, AnotherConnectionCannotOpenTheFile) {
   const Opened database = open();
-  const auto second = Database::open({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline});
+  const auto second = open_database({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
 }
@@ -71,7 +74,7 @@ TEST_P(DatabaseTest, ANewerSchemaIsRefusedWithAMessageThatHelps) {
       return {};
     }));
   }
-  const auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+  const auto opened = open_database({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
   EXPECT_NE(opened.error().message.find("version " + std::to_string(kSchemaVersion + 1)), std::string::npos);
@@ -113,7 +116,7 @@ TEST_P(DatabaseTest, AFileThatIsNoDatabaseIsRefused) {
   FILE* file = std::fopen(directory.file("db").c_str(), "w");
   for (int i = 0; i < 1000; ++i) std::fputs("not a database ", file);
   std::fclose(file);
-  const auto opened = Database::open({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+  const auto opened = open_database({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
 }

@@ -15,6 +15,8 @@
 
 namespace tagring::db {
 
+using namespace sql;
+
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const override { return Instant(wall.time_since_epoch()); }

@@ -1,5 +1,5 @@
 // On a PostgreSQL of its own, which listens on a socket in a temporary directory and nowhere else.
-#include "db/mastodon_tags.hpp"
+#include "sql/mastodon_tags.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +12,9 @@
 #include "db/fixture.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using ::testing::ElementsAre;

@@ -8,6 +8,9 @@
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using followers::Digest;

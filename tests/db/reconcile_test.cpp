@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
-#include "db/keys.hpp"
+#include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using storage::CompareLimits;

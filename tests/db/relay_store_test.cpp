@@ -4,11 +4,14 @@
 #include <set>
 
 #include "base/rng.hpp"
-#include "db/keys.hpp"
 #include "federation/letter_store.hpp"
+#include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
+
+using namespace sql;
+
 namespace {
 
 using relay::FeedEntry;

@@ -75,29 +75,6 @@ TEST(Holdings, WithoutAReplicaADeadNodesBytesWaitForIt) {
   EXPECT_NEAR(holdings.stored()[1], 20, kGib);
 }
 
-TEST(Dynamics, TablesAreRead) {
-  const auto outages = parse_outages("rank\tdown\tup\n2\t1.5\t3\n").value();
-  EXPECT_EQ(outages.at(0).node, 1U);
-  EXPECT_EQ(outages.at(0).up, 3);
-  EXPECT_EQ(parse_outages("rank\tdown\tup\n1\t5\t3\n").error().message, "line 2: no rank, or up before down");
-  const Stream stream = parse_stream("rank_before\tposts\nall\t0:5 2:7\n4\t0:2\n").value();
-  EXPECT_EQ(stream.of_hour, (std::vector<double>{5, 0, 7}));
-  EXPECT_EQ(stream.tags.at(0).rank_before, 4U);
-  EXPECT_EQ(parse_stream("rank_before\tposts\nall\t0-5\n").error().message, "line 2: '0-5' is no time:posts");
-  EXPECT_FALSE(parse_stream("rank_before\tposts\n4\t0:2\n"));
-}
-
-TEST(Dynamics, TheBuiltInTablesCoverTheSameWeeks) {
-  const Stream stream = parse_stream(built_in_stream()).value();
-  EXPECT_EQ(stream.of_hour.size(), 46U * 24);
-  double last = 0;
-  for (const Outage& outage : parse_outages(built_in_outages()).value()) {
-    EXPECT_LT(outage.node, 1'020U);
-    last = std::max(last, outage.up);
-  }
-  EXPECT_NEAR(last, 46 * 24, 1);
-}
-
 DynamicOptions small_options() {
   DynamicOptions options;
   options.nodes = resize_nodes(parse_nodes(built_in_nodes()).value(), 80, 3);

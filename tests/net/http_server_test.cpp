@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <thread>
 
-#include "net/control_client.hpp"
+#include "net/control_socket.hpp"
 #include "net/fixture.hpp"
 
 namespace tagring::net {

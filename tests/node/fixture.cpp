@@ -155,7 +155,7 @@ void NodeTest::start(config::Config config) {
   loop.drop(kOwner);
   node.reset();
   stores.reset();
-  auto opened = db::open_stores({.path = directory / "node.db", .vfs = {}, .mode = db::Mode::kInline}, clock);
+  auto opened = db::open_stores({.path = directory / "node.db", .vfs = {}, .mode = sql::Mode::kInline}, clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();
@@ -247,9 +247,9 @@ void NodeTest::expect_ignored(HttpRequest request, const std::string& reason) {
 }
 
 std::vector<std::string> NodeTest::rows(const char* sql) {
-  auto job = [sql](db::Connection& connection) -> Result<std::vector<std::string>> {
+  auto job = [sql](sql::Connection& connection) -> Result<std::vector<std::string>> {
     std::vector<std::string> found;
-    db::Statement statement = connection.query(sql);
+    sql::Statement statement = connection.query(sql);
     for (;;) {
       TRY(const bool more, statement.step());
       if (!more) return found;

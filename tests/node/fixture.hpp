@@ -16,7 +16,7 @@
 #include "base/json.hpp"
 #include "db/stores.hpp"
 #include "node/node.hpp"
-#include "sim/loop.hpp"
+#include "ring_sim/loop.hpp"
 
 namespace tagring::node {
 
@@ -100,9 +100,9 @@ class NodeTest : public testing::Test {
   [[nodiscard]] json::object status() const { return node->status(); }
   std::vector<std::string> history(const std::string& tag);
 
-  static constexpr sim::OwnerId kOwner = 1;
-  sim::Loop loop{7};
-  sim::LoopClock clock{loop, kOwner};
+  static constexpr ring_sim::OwnerId kOwner = 1;
+  ring_sim::Loop loop{7};
+  ring_sim::LoopClock clock{loop, kOwner};
   FakeInternet internet{clock};
   std::filesystem::path directory;
   std::vector<std::string> log_lines;

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/loop.hpp"
+#include "ring_sim/loop.hpp"
 
 namespace tagring::node {
 namespace {
 
 TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
-  sim::Loop loop(1);
-  sim::LoopClock clock(loop, 0);
+  ring_sim::Loop loop(1);
+  ring_sim::LoopClock clock(loop, 0);
   relay::FollowTimes times(clock);
   times.note("caturday", "a", {clock.wall_now(), true});
   EXPECT_TRUE(times.last("caturday", "a").follows);

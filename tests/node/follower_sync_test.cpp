@@ -386,7 +386,7 @@ TEST_F(Synchronisation, ACheckSaysWhyTheListCannotBeRead) {
 TEST_F(Synchronisation, TheDigestsOfFollowersAreVerifiedOnDemand) {
   EXPECT_EQ(post_signed(follow_text(dora, {alice}), dora).status, 202);
   EXPECT_EQ(control("/followers/verify", "{}").body, R"({"followers":1,"repaired":[]})");
-  run(stores->database->write([](db::Connection& db) -> Result<void> {
+  run(stores->database->write([](sql::Connection& db) -> Result<void> {
     TRY_VOID(db.run("DELETE FROM partials"));
     return {};
   })).value();

@@ -251,7 +251,7 @@ TEST_F(PartialCollection, TheLogSaysAtTheStartWhetherItIsOnAndWhy) {
 
 TEST_F(PartialCollection, AWrongDigestOnDiskIsRepairedAtTheStart) {
   follow(fan, "cats");
-  run(stores->database->write([](db::Connection& db) -> Result<void> {
+  run(stores->database->write([](sql::Connection& db) -> Result<void> {
     TRY_VOID(db.run("UPDATE partials SET digest = zeroblob(32)"));
     return {};
   })).value();

@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
 #include "redundancy/relay_hints.hpp"
-#include "sim/loop.hpp"
+#include "ring_sim/loop.hpp"
 
 namespace tagring::node {
 namespace {
 
 struct Fixture : testing::Test {
-  sim::Loop loop{1};
-  sim::LoopClock clock{loop, 0};
+  ring_sim::Loop loop{1};
+  ring_sim::LoopClock clock{loop, 0};
   std::function<void(const std::string&)> on_more = [](const std::string&) {};
   redundancy::RelayHints counts{2, clock, [this](const std::string& tag) { on_more(tag); }};
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "federation/delivery_queues.hpp"
-#include "sim/loop.hpp"
+#include "ring_sim/loop.hpp"
 
 namespace tagring::relay {
 namespace {
@@ -51,9 +51,9 @@ class LanesTest : public testing::Test {
     return batches;
   }
 
-  static constexpr sim::OwnerId kOwner = 1;
-  sim::Loop loop{1};
-  sim::LoopClock clock{loop, kOwner};
+  static constexpr ring_sim::OwnerId kOwner = 1;
+  ring_sim::Loop loop{1};
+  ring_sim::LoopClock clock{loop, kOwner};
   std::optional<federation::DeliveryQueues<int>> lanes;
   std::vector<Sent> sent;
   Duration takes{100};

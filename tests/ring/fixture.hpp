@@ -12,7 +12,7 @@
 
 #include "base/assert.hpp"
 #include "ring/membership.hpp"
-#include "sim/loop.hpp"
+#include "ring_sim/loop.hpp"
 
 namespace tagring::ring {
 
@@ -121,9 +121,9 @@ class NodeAmongScripts : public Peers {
     loop.run_for(Duration(1));
   }
 
-  static constexpr sim::OwnerId kOwner = 1;
-  sim::Loop loop{1};
-  sim::LoopClock clock{loop, kOwner};
+  static constexpr ring_sim::OwnerId kOwner = 1;
+  ring_sim::Loop loop{1};
+  ring_sim::LoopClock clock{loop, kOwner};
   std::map<RingId, ScriptedPeer> peers;
   std::vector<RingId> asked;   // who was called, in order
   std::vector<Contact> known;  // what bootstrap gives

@@ -1,11 +1,11 @@
 // Look-ups in rings of which a fifth lies. "tagring sim attack" takes the same figures with other parameters.
 
+#include "ring_sim/attack.hpp"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "sim/ring_attack.hpp"
-
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 double rate(std::uint64_t hits, const RingAttack& attack) {
@@ -72,4 +72,4 @@ TEST(RingAttackSecure, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -6,7 +6,7 @@
 
 #include "ring_sim/fixture.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 // A ring whose upkeep runs, and of which every fifth host lies about keys.
@@ -246,4 +246,4 @@ TEST(Attackers, SybilsOfOne64OwnNoMoreThanOneNode) {
 }
 
 }  // namespace
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -7,7 +7,7 @@
 
 #include "ring_sim/fixture.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 void expect_correct(const RingChurn& setting, std::uint64_t count) {
@@ -220,4 +220,4 @@ TEST(RingLeave, WhoComesBackIsANewMember) {
 }
 
 }  // namespace
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -8,7 +8,7 @@
 
 #include "ring_sim/fixture.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 constexpr std::size_t kHosts = 24;
@@ -151,4 +151,4 @@ TEST(RingFaults, SurvivorsBecomeOneRingAfterMoreThanAWholeListHasFailed) {
 }
 
 }  // namespace
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

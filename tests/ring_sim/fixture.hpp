@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/assert.hpp"
-#include "sim/ring_churn.hpp"
+#include "ring_sim/churn.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 
 inline ring::Tuning small_tuning() { return RingChurn::small_ring_tuning(); }
 
@@ -35,4 +35,4 @@ std::optional<T> await(RingWorld& world, OwnerId owner, Task<T> task) {
   return std::move(*slot);
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -7,7 +7,7 @@
 
 #include "ring_sim/fixture.hpp"
 
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 void expect_short_lookups(std::size_t hosts, unsigned lookups) {
@@ -62,4 +62,4 @@ TEST(RingLookup, FingersGrowInARingThatStartedFromNothing) {
 }
 
 }  // namespace
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

@@ -1,8 +1,8 @@
+#include "ring_sim/trace.hpp"
+
 #include <gtest/gtest.h>
 
-#include "sim/ring_trace.hpp"
-
-namespace tagring::sim {
+namespace tagring::ring_sim {
 namespace {
 
 RingTrace calm(std::size_t hosts, Duration length) {
@@ -38,4 +38,4 @@ TEST(RingTrace, NearlyEveryLookUpSucceedsAtTheSecondAttemptAmongHostsThatComeAnd
 }
 
 }  // namespace
-}  // namespace tagring::sim
+}  // namespace tagring::ring_sim

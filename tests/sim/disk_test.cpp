@@ -35,10 +35,10 @@ std::string dump(db::Stores& stores) {
       "SELECT 'history', tag || published || quote(tie), author || form || quote(tail) || removed FROM "
       "history",
       "SELECT 'uris', digest, published FROM history_uris"};
-  auto text = run(stores.database->read([](db::Connection& connection) -> Result<std::string> {
+  auto text = run(stores.database->read([](sql::Connection& connection) -> Result<std::string> {
     std::string rows;
     for (const char* sql : kQueries) {
-      db::Statement row = connection.query(sql);
+      sql::Statement row = connection.query(sql);
       for (;;) {
         TRY(const bool found, row.step());
         if (!found) break;
@@ -114,7 +114,7 @@ class Pair {
         reference(open(safe_disk)) {}
 
   std::unique_ptr<db::Stores> open(Disk& on) {
-    auto opened = db::open_stores({.path = "db", .vfs = on.vfs(), .mode = db::Mode::kInline}, clock);
+    auto opened = db::open_stores({.path = "db", .vfs = on.vfs(), .mode = sql::Mode::kInline}, clock);
     if (!opened) return nullptr;
     return std::move(*opened);
   }
@@ -141,7 +141,7 @@ class Pair {
 void tidy_up(Pair& pair) {
   if (pair.rng.chance(0.1)) {
     static_cast<void>(run(pair.stores->database->read(
-        [](db::Connection& connection) { return connection.execute("PRAGMA wal_checkpoint(RESTART)"); })));
+        [](sql::Connection& connection) { return connection.execute("PRAGMA wal_checkpoint(RESTART)"); })));
   } else if (pair.rng.chance(0.05)) {
     pair.stores.reset();
     if (!pair.disk.crashed()) pair.stores = pair.open(pair.disk);
@@ -238,10 +238,10 @@ TEST(Disk, IsReportedOnceWhenItIsFullAndOnceWhenItIsNot) {
   const db::ManualClock clock;
   Disk disk(Rng(6), clock);
   std::vector<std::string> reports;
-  db::DatabaseOptions options;
+  sql::DatabaseOptions options;
   options.path = "node.db";
   options.vfs = disk.vfs();
-  options.mode = db::Mode::kInline;
+  options.mode = sql::Mode::kInline;
   options.on_trouble = [&](const Error* error) {
     reports.push_back(error != nullptr ? error->message : "well");
   };

@@ -65,7 +65,7 @@ unsigned survive(std::uint64_t seed, const Crowd& crowd) {
     }
     most = std::max(most, world.relays());
   }
-  world.faults = NetworkFaults{};
+  world.faults = ring_sim::NetworkFaults{};
   for (const std::size_t i : down) world.start_node(i);
   world.loop.run_for(std::chrono::seconds(1));
   const auto sent = [&] {

@@ -144,7 +144,7 @@ class Grown {
       note_old();
       check(rng_.below(options_.nodes));
     }
-    world_->faults = NetworkFaults{};
+    world_->faults = ring_sim::NetworkFaults{};
     if (down) world_->start_node(*down);
     settle();
   }

@@ -176,7 +176,7 @@ std::uint64_t survive(std::uint64_t seed, const Chaos& chaos) {
     if (chaos.partitions && n % 40 == 35) world.partition({});
   }
   world.partition({});
-  world.faults = NetworkFaults{};
+  world.faults = ring_sim::NetworkFaults{};
   for (const std::size_t i : down) world.start_node(i);
   EXPECT_TRUE(world.run_until(std::chrono::minutes(20), [&] { return world.is_quiet(); }))
       << world.unrest() << ", seed " << seed;

@@ -1,0 +1,16 @@
+// How every command of tagring ends.
+#pragma once
+
+#include "base/result.hpp"
+
+namespace tagring::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;    // The input was fine, the world was not.
+inline constexpr int kExitBadInput = 2;  // Options or arguments are wrong; nothing was done.
+
+// Prints "tagring: <message>" to standard error. Returns the exit code: kExitBadInput for kInvalid, else
+// kExitFailed.
+int report(const Error& error);
+
+}  // namespace tagring::cli

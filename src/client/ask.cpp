@@ -1,0 +1,59 @@
+#include "client/ask.hpp"
+
+#include <fmt/core.h>
+
+#include "base/http_error.hpp"
+#include "config/config.hpp"
+#include "net/control_socket.hpp"
+
+namespace tagring::client {
+namespace {
+constexpr Duration kTimeout = std::chrono::minutes(10);  // leaving takes as long as handing over
+}
+
+void add_control_options(CLI::App& command, ControlOptions& options) {
+  command.add_option("--config", options.config, "Configuration file of the node")->capture_default_str();
+  command.add_flag("--json", options.json, "Print the node's answer as JSON");
+}
+
+Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
+                              const json::object& body) {
+  TRY(const config::Config config, config::Config::load(options.config));
+  HttpRequest request;
+  request.method = std::move(method);
+  request.target = std::move(target);
+  if (!body.empty()) request.body = json::serialize(body);
+  const std::string socket = config.data / "control.sock";
+  const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), kTimeout);
+  if (!response) {
+    return fail(response.error().code,
+                fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket,
+                            options.config));
+  }
+  if (response->status != 200) return std::unexpected(decode_error(response->status, response->body));
+  return json::parse_object(response->body);
+}
+
+int tell(const ControlOptions& options, const Result<json::object>& answer,
+         const std::function<void(const json::object&)>& print) {
+  if (!answer) return report(answer.error());
+  if (options.json) {
+    fmt::print("{}\n", json::serialize(*answer));
+  } else {
+    print(*answer);
+  }
+  return kExitOk;
+}
+
+int tell(const ControlOptions& options, const Result<json::object>& answer, std::string_view line) {
+  return tell(options, answer, [line](const json::object&) { fmt::print("{}\n", line); });
+}
+
+std::string text_of(const json::object& o, std::string_view key) {
+  return json::get_string(o, key).value_or("");
+}
+std::int64_t number_of(const json::object& o, std::string_view key) {
+  return json::get_int(o, key).value_or(0);
+}
+
+}  // namespace tagring::client

@@ -1,0 +1,39 @@
+// For the subcommands that ask a running node: a request on its control socket.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/json.hpp"
+#include "cli/exit.hpp"
+#include "client/commands.hpp"
+
+namespace tagring::client {
+
+using cli::kExitFailed;
+using cli::kExitOk;
+using cli::report;
+
+// Options that all of them have.
+struct ControlOptions {
+  std::string config = "tagring.toml";
+  bool json = false;
+};
+// Adds --config and --json.
+void add_control_options(CLI::App& command, ControlOptions& options);
+
+// The node's answer; its error if the status is not 200. kUnavailable, saying how to start it, if no node
+// runs.
+Result<json::object> ask_node(const ControlOptions& options, std::string method, std::string target,
+                              const json::object& body = {});
+
+// Prints that answer: as JSON if that is wanted, else by `print`, or the line. The exit code.
+int tell(const ControlOptions& options, const Result<json::object>& answer,
+         const std::function<void(const json::object&)>& print);
+int tell(const ControlOptions& options, const Result<json::object>& answer, std::string_view line);
+
+// Members of JSON objects for printing; "" or 0 if absent.
+std::string text_of(const json::object& o, std::string_view key);
+std::int64_t number_of(const json::object& o, std::string_view key);
+
+}  // namespace tagring::client

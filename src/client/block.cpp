@@ -1,0 +1,133 @@
+// tagring block: what a node keeps away.
+#include <fmt/core.h>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include "client/ask.hpp"
+
+namespace tagring::client {
+namespace {
+
+struct Options {
+  ControlOptions control;
+  std::string kind;
+  std::string what;
+  std::string reason;
+  std::string file;
+  std::string source;
+  std::string host;
+  std::string other;
+  std::string direction;
+  bool preview = false;
+  bool lift = false;
+};
+
+int print_effect(const Options& options, const Result<json::object>& answer, const std::string& did) {
+  return tell(options.control, answer, [&](const json::object& effect) {
+    fmt::print("{} {} new, {} already there\n", did, number_of(effect, "fresh"), number_of(effect, "known"));
+    const auto print_all = [&](const char* key, const char* text) {
+      json::for_each(json::find(effect, key), [&](const json::value& item) {
+        if (item.is_string()) fmt::print("  {} {}\n", text, std::string_view(item.get_string()));
+      });
+    };
+    print_all("lifted", options.preview ? "would lift the block of" : "lifted the block of");
+    print_all("followers", options.preview ? "would lose the follower" : "lost the follower");
+    print_all("instances", options.preview ? "would drop the instance" : "dropped the instance");
+    print_all("skipped", "passed over");
+  });
+}
+
+int list(const Options& options) {
+  return tell(options.control, ask_node(options.control, "GET", "/blocks"), [&](const json::object& answer) {
+    json::for_each(json::find(answer, "blocks"), [](const json::value& value) {
+      const json::object& block = value.get_object();
+      fmt::print("{:<7} {:<40} {:<10} {}\n", text_of(block, "kind"), text_of(block, "what"),
+                 text_of(block, "source"), text_of(block, "reason"));
+    });
+    json::for_each(json::find(answer, "separations"), [](const json::value& value) {
+      const json::object& one = value.get_object();
+      const bool receive = text_of(one, "direction") == "receive";
+      fmt::print("{} never {} {}\n", text_of(one, "host"), receive ? "gets posts of" : "sends posts to",
+                 text_of(one, "other"));
+    });
+  });
+}
+
+int import(const Options& options) {
+  std::ifstream file(options.file, std::ios::binary);
+  if (options.file != "-" && !file) return report({ErrorCode::kNotFound, "cannot read " + options.file});
+  std::istream& input = options.file == "-" ? std::cin : file;
+  const std::string text((std::istreambuf_iterator<char>(input)), std::istreambuf_iterator<char>());
+  const json::object body = {{"source", options.source}, {"text", text}, {"preview", options.preview}};
+  return print_effect(options, ask_node(options.control, "POST", "/blocks/import", body),
+                      options.preview ? "preview:" : "imported:");
+}
+
+CLI::App* add_change(CLI::App& parent, const std::shared_ptr<Options>& options, const char* name,
+                     const char* what) {
+  CLI::App* command = parent.add_subcommand(name, what);
+  command->add_option("kind", options->kind, "domain (with all below it), author or tag")->required();
+  command->add_option("what", options->what, "Host name, URL of the actor, or hashtag")->required();
+  add_control_options(*command, options->control);
+  return command;
+}
+
+void add_import(CLI::App& parent, const std::shared_ptr<Options>& options, int& status) {
+  CLI::App* command = parent.add_subcommand(
+      "import", "Block the domains of a list; what an earlier list of that name had beyond it is lifted");
+  command->add_option("file", options->file, "Mastodon's CSV, JSON, or a domain a line; - reads from stdin")
+      ->required();
+  command->add_option("--source", options->source, "Name of the list")->required();
+  command->add_flag("--preview", options->preview, "Say what it would do, and change nothing");
+  add_control_options(*command, options->control);
+  command->callback([options, &status] { status = import(*options); });
+}
+
+void add_separate(CLI::App& parent, const std::shared_ptr<Options>& options, int& status) {
+  CLI::App* command = parent.add_subcommand(
+      "separate", "Keep two instances apart: HOST never receives posts of OTHER, or never sends it its own");
+  command->add_option("host", options->host, "The instance that wants it so")->required();
+  command->add_option("direction", options->direction, "receive or send")->required();
+  command->add_option("other", options->other, "The other one")->required();
+  command->add_flag("--lift", options->lift, "End it");
+  add_control_options(*command, options->control);
+  command->callback([options, &status] {
+    const json::object body = {
+        {"host", options->host}, {"other", options->other}, {"direction", options->direction}};
+    const char* path = options->lift ? "/separations/remove" : "/separations/add";
+    status = tell(options->control, ask_node(options->control, "POST", path, body),
+                  options->lift ? "lifted" : "done");
+  });
+}
+
+}  // namespace
+
+void add_block(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* block = app.add_subcommand("block", "Keep domains, authors and hashtags away");
+  block->require_subcommand(1);
+  block->footer(
+      "Examples:\n"
+      "  tagring block add domain spam.example --reason 'advertising'\n"
+      "  tagring block add tag somebrand --reason 'asked for by its owner'\n"
+      "  tagring block import domain_blocks.csv --source tier0 --preview");
+  CLI::App* all = block->add_subcommand("list", "Show what is blocked, why, and from where");
+  add_control_options(*all, options->control);
+  all->callback([options, &status] { status = list(*options); });
+  CLI::App* add = add_change(*block, options, "add", "Block a domain, an author or a hashtag");
+  add->add_option("--reason", options->reason, "Why; shown to who asks");
+  add->callback([options, &status] {
+    const json::object body = {{"kind", options->kind}, {"what", options->what}, {"reason", options->reason}};
+    status = print_effect(*options, ask_node(options->control, "POST", "/blocks/add", body), "blocked:");
+  });
+  add_change(*block, options, "remove", "Lift a block")->callback([options, &status] {
+    const json::object body = {{"kind", options->kind}, {"what", options->what}};
+    status = tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body), "lifted");
+  });
+  add_import(*block, options, status);
+  add_separate(*block, options, status);
+}
+
+}  // namespace tagring::client

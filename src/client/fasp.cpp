@@ -1,0 +1,103 @@
+// tagring fasp: the servers that this node serves as a FASP.
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/core.h>
+#include <memory>
+#include <string>
+
+#include "client/ask.hpp"
+
+namespace tagring::client {
+namespace {
+
+struct Options {
+  ControlOptions control;
+  std::string server;
+  std::int64_t posts = 0;
+};
+
+int enroll(const Options& options) {
+  const json::object body = {{"server", options.server}};
+  return tell(options.control, ask_node(options.control, "POST", "/fasp/register", body),
+              [](const json::object& answer) {
+                fmt::print(
+                    "{} was asked to take this node as a FASP. Its administrator goes on at\n  {}\n"
+                    "and accepts it if this fingerprint is shown there:\n  {}\n",
+                    text_of(answer, "host"), text_of(answer, "completion_url"),
+                    text_of(answer, "fingerprint"));
+              });
+}
+
+void print_server(const json::object& server) {
+  std::string capabilities;
+  json::for_each(json::find(server, "capabilities"), [&](const json::value& capability) {
+    capabilities += (capabilities.empty() ? "" : ", ") + std::string(capability.get_string());
+  });
+  if (const json::value* tags = json::find(server, "hashtags"); tags != nullptr && tags->is_array())
+    capabilities += tags->get_array().empty() ? "" : fmt::format(" ({} hashtags)", tags->get_array().size());
+  if (capabilities.empty()) capabilities = "none activated: " + text_of(server, "completion_url");
+  if (const json::object* posts = json::get_object(server, "backfill"); posts != nullptr)
+    capabilities +=
+        fmt::format("; {} of {} old posts", number_of(*posts, "received"), number_of(*posts, "wanted"));
+  fmt::print("{:<30} {:<44} {}\n", text_of(server, "host"), text_of(server, "fingerprint"), capabilities);
+}
+
+int list(const Options& options) {
+  return tell(options.control, ask_node(options.control, "GET", "/fasp"), [](const json::object& answer) {
+    fmt::print("{:<30} {:<44} {}\n", "server", "fingerprint of the key towards it", "capabilities");
+    json::for_each(json::find(answer, "servers"),
+                   [](const json::value& server) { print_server(server.get_object()); });
+  });
+}
+
+int remove(const Options& options) {
+  return tell(options.control, ask_node(options.control, "POST", "/fasp/remove", {{"host", options.server}}),
+              options.server + ": removed");
+}
+
+int backfill(const Options& options) {
+  json::object body = {{"host", options.server}};
+  if (options.posts > 0) body["count"] = options.posts;
+  return tell(options.control, ask_node(options.control, "POST", "/fasp/backfill", body),
+              [&](const json::object& answer) {
+                fmt::print(
+                    "{} was asked for its newest {} posts: \"tagring fasp list\" shows how many have come\n",
+                    options.server, number_of(answer, "wanted"));
+              });
+}
+
+CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const std::string& name,
+              const std::string& what) {
+  CLI::App* command = parent.add_subcommand(name, what);
+  add_control_options(*command, options->control);
+  return command;
+}
+
+}  // namespace
+
+void add_fasp(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* fasp = app.add_subcommand("fasp", "Manage the servers that use this node as a FASP");
+  fasp->require_subcommand(1);
+  fasp->footer(
+      "A FASP (Fediverse Auxiliary Service Provider) is told by a server which posts are new, as far as "
+      "their\n"
+      "authors have agreed (docs/fasp.md). Register, then the server's administrator accepts:\n"
+      "  tagring fasp register social.example");
+  CLI::App* enrolling = add(*fasp, options, "register", "Ask a server to take this node as a FASP");
+  enrolling->add_option("server", options->server, "Host name, or base URL of its FASP interface")
+      ->required();
+  enrolling->callback([options, &status] { status = enroll(*options); });
+  add(*fasp, options, "list", "Which servers these are, and what they have activated")
+      ->callback([options, &status] { status = list(*options); });
+  CLI::App* filling = add(*fasp, options, "backfill", "Ask a server for its old posts");
+  filling->add_option("host", options->server, "Host name of the server")->required();
+  filling->add_option("--posts", options->posts, "How many, from the newest on (1000, if it is not given)")
+      ->check(CLI::PositiveNumber);
+  filling->callback([options, &status] { status = backfill(*options); });
+  CLI::App* removing = add(*fasp, options, "remove", "End all dealings with a server");
+  removing->add_option("host", options->server, "Host name of the server")->required();
+  removing->callback([options, &status] { status = remove(*options); });
+}
+
+}  // namespace tagring::client

@@ -1,0 +1,123 @@
+// tagring instance: the servers that use a node as a relay, and the hashtags they get.
+#include <fmt/core.h>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "client/ask.hpp"
+#include "client/instance_replay.hpp"
+
+namespace tagring::client {
+namespace {
+
+struct Options {
+  ControlOptions control;
+  std::string host;
+  std::vector<std::string> tags;
+  bool publish = false;
+  bool receive = false;
+};
+
+std::string_view yes_no(const json::object& o, std::string_view key) {
+  const json::value* value = json::find(o, key);
+  return value != nullptr && value->is_bool() && value->get_bool() ? "yes" : "no";
+}
+
+int list(const Options& options) {
+  return tell(
+      options.control, ask_node(options.control, "GET", "/instances"), [&](const json::object& answer) {
+        fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", "instance", "publishes", "receives", "hashtags",
+                   "relay added");
+        json::for_each(json::find(answer, "instances"), [](const json::value& element) {
+          const json::object& item = element.get_object();
+          std::string link = "no";
+          json::for_each(json::find(item, "links"), [&](const json::value& value) {
+            const json::object& o = value.get_object();
+            link =
+                yes_no(o, "accepted") == "yes" ? text_of(o, "style") : "waits for \"tagring instance allow\"";
+          });
+          fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", text_of(item, "host"), yes_no(item, "publishes"),
+                     yes_no(item, "receives"), number_of(item, "hashtags"), link);
+        });
+      });
+}
+
+int permit(const Options& options, bool publishes, bool receives) {
+  const json::object body = {{"host", options.host}, {"publishes", publishes}, {"receives", receives}};
+  const std::string text = fmt::format("{}: publishes {}, receives {}", options.host,
+                                       publishes ? "yes" : "no", receives ? "yes" : "no");
+  return tell(options.control, ask_node(options.control, "POST", "/instances/permit", body), text);
+}
+
+int change(const Options& options, const std::string& verb) {
+  const json::object body = {{"host", options.host},
+                             {"tags", json::array(options.tags.begin(), options.tags.end())}};
+  return tell(options.control, ask_node(options.control, "POST", "/instances/" + verb, body),
+              fmt::format("{}: {}d {} hashtags", options.host, verb, options.tags.size()));
+}
+
+int hashtags(const Options& options) {
+  return tell(options.control,
+              ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
+              [&](const json::object& answer) {
+                const json::object* reasons = json::get_object(answer, "reasons");
+                json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
+                  const std::string name(tag.get_string());
+                  std::string from;
+                  if (reasons != nullptr) {
+                    json::for_each(json::find(*reasons, name), [&](const json::value& source) {
+                      from += (from.empty() ? "" : ", ") + std::string(source.get_string());
+                    });
+                  }
+                  fmt::print("{:<30} {}\n", "#" + name, from);
+                });
+                json::for_each(json::find(answer, "sources"), [](const json::value& element) {
+                  const json::object& source = element.get_object();
+                  if (const std::string note = text_of(source, "note"); !note.empty())
+                    fmt::print("({}: {})\n", text_of(source, "source"), note);
+                });
+              });
+}
+
+CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const std::string& name,
+              const std::string& what, bool with_host, bool with_tags) {
+  CLI::App* command = parent.add_subcommand(name, what);
+  if (with_host) command->add_option("host", options->host, "Host name of the instance")->required();
+  if (with_tags) command->add_option("tags", options->tags, "Hashtags, with or without #")->required();
+  add_control_options(*command, options->control);
+  return command;
+}
+
+}  // namespace
+
+void add_instance(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* instance =
+      app.add_subcommand("instance", "Manage the servers that use this node as a relay, and what they get");
+  instance->require_subcommand(1);
+  instance->footer(
+      "An instance adds https://HOST/inbox as a relay (Mastodon, Misskey) or follows https://HOST/actor\n"
+      "(Pleroma, Akkoma). Then it publishes through this node, and gets the hashtags subscribed for it:\n"
+      "  tagring instance allow social.example\n"
+      "  tagring instance subscribe social.example caturday photography");
+  add(*instance, options, "list", "Who uses this node as a relay", false, false)
+      ->callback([options, &status] { status = list(*options); });
+  CLI::App* allow = add(*instance, options, "allow", "Let an instance publish and receive", true, false);
+  allow->add_flag("--publish", options->publish, "Only publish, unless --receive is given too");
+  allow->add_flag("--receive", options->receive, "Only receive, unless --publish is given too");
+  allow->callback([options, &status] {
+    const bool both = options->publish == options->receive;
+    status = permit(*options, both || options->publish, both || options->receive);
+  });
+  add(*instance, options, "deny", "Take no posts of an instance, and send it none", true, false)
+      ->callback([options, &status] { status = permit(*options, false, false); });
+  add(*instance, options, "subscribe", "Send an instance every new post under hashtags", true, true)
+      ->callback([options, &status] { status = change(*options, "subscribe"); });
+  add(*instance, options, "unsubscribe", "Stop sending an instance posts under hashtags", true, true)
+      ->callback([options, &status] { status = change(*options, "unsubscribe"); });
+  add(*instance, options, "hashtags", "What an instance gets, and who wants it", true, false)
+      ->callback([options, &status] { status = hashtags(*options); });
+  add_instance_replay(*instance, status);
+}
+
+}  // namespace tagring::client

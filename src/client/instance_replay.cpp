@@ -1,0 +1,133 @@
+#include "client/instance_replay.hpp"
+
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+#include <fmt/core.h>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/ask.hpp"
+
+namespace tagring::client {
+namespace {
+
+constexpr const char* kRow = "{:<30} {:<20} {:<10} {:>13} {:>7} {:>7} {:<10} {:<10} {}\n";
+
+struct Options {
+  ControlOptions control;
+  std::string host;
+  std::string tag;
+  bool oldest_first = false;
+  bool newest_first = false;
+  std::string max_age;
+  std::int64_t max_posts = 0;
+  std::int64_t per_minute = 0;
+};
+
+// Seconds in "90d", "12h", "2w".
+std::optional<std::int64_t> seconds_in(const std::string& text) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end + 1 != text.data() + text.size() || count <= 0 || count > 100'000)
+    return std::nullopt;
+  switch (*end) {
+    case 'h':
+      return count * 3600;
+    case 'd':
+      return count * 86'400;
+    case 'w':
+      return count * 7 * 86'400;
+    default:
+      return std::nullopt;
+  }
+}
+
+int begin(const Options& options) {
+  json::object body = {{"host", options.host},
+                       {"tag", options.tag},
+                       {"order", options.oldest_first ? "oldest_first" : "newest_first"}};
+  if (!options.max_age.empty()) {
+    const auto seconds = seconds_in(options.max_age);
+    if (!seconds)
+      return report({ErrorCode::kInvalid, "--max-age is a number of hours, days or weeks: 12h, 90d, 2w"});
+    body["max_age_s"] = *seconds;
+  }
+  if (options.max_posts > 0) body["max_posts"] = options.max_posts;
+  if (options.per_minute > 0) body["per_minute"] = options.per_minute;
+  return tell(options.control, ask_node(options.control, "POST", "/instances/replay", body),
+              [&](const json::object& answer) {
+                fmt::print(
+                    "sends #{} back to {} to {}, {} posts at most, {} a minute: \"tagring instance replays\" "
+                    "shows how far it is\n",
+                    text_of(answer, "tag"), text_of(answer, "not_before"), options.host,
+                    number_of(answer, "max_posts"), number_of(answer, "per_minute"));
+              });
+}
+
+void print_row(const json::object& item) {
+  std::string note = text_of(item, "reason");
+  if (const std::string since = text_of(item, "failing_since"); !since.empty()) note = "fails since " + since;
+  fmt::print(kRow, text_of(item, "host"), "#" + text_of(item, "tag"), text_of(item, "state"),
+             fmt::format("{}/{}", number_of(item, "sent"), number_of(item, "estimated")),
+             number_of(item, "skipped"), number_of(item, "per_minute"), text_of(item, "oldest").substr(0, 10),
+             text_of(item, "newest").substr(0, 10), note);
+}
+
+int list(const Options& options) {
+  return tell(options.control, ask_node(options.control, "GET", "/instances/replays"),
+              [](const json::object& answer) {
+                fmt::print(kRow, "instance", "hashtag", "state", "sent/about", "skipped", "per min", "oldest",
+                           "newest", "");
+                json::for_each(json::find(answer, "replays"),
+                               [](const json::value& item) { print_row(item.get_object()); });
+              });
+}
+
+int cancel(const Options& options) {
+  const json::object body = {{"host", options.host}, {"tag", options.tag}};
+  return tell(options.control, ask_node(options.control, "POST", "/instances/cancel-replay", body),
+              fmt::format("{}: no more of the history of {}", options.host, options.tag));
+}
+
+CLI::App* add(CLI::App& instance, const std::shared_ptr<Options>& options, const std::string& name,
+              const std::string& what, bool with_tag) {
+  CLI::App* command = instance.add_subcommand(name, what);
+  if (with_tag) {
+    command->add_option("host", options->host, "Host name of the instance")->required();
+    command->add_option("tag", options->tag, "A hashtag that it is subscribed to")->required();
+  }
+  add_control_options(*command, options->control);
+  return command;
+}
+
+}  // namespace
+
+void add_instance_replay(CLI::App& instance, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* replay =
+      add(instance, options, "replay", "Send an instance the posts that a hashtag had before", true);
+  auto* oldest = replay->add_flag("--oldest-first", options->oldest_first, "From the oldest post on");
+  replay
+      ->add_flag("--newest-first", options->newest_first, "From the newest post back, unless told otherwise")
+      ->excludes(oldest);
+  replay->add_option("--max-age", options->max_age,
+                     "How far back, such as 90d (publish.replay_max_age_days, if it is not given)");
+  replay
+      ->add_option("--max-posts", options->max_posts,
+                   "How many, the newest ones (publish.replay_max_posts, if it is not given)")
+      ->check(CLI::PositiveNumber);
+  replay->add_option("--per-minute", options->per_minute, "How many posts a minute (60, if it is not given)")
+      ->check(CLI::PositiveNumber);
+  replay->footer("Example:\n  tagring instance replay social.example caturday --oldest-first --max-age 30d");
+  replay->callback([options, &status] { status = begin(*options); });
+  add(instance, options, "replays", "How far the replays are", false)->callback([options, &status] {
+    status = list(*options);
+  });
+  add(instance, options, "cancel-replay", "End a replay", true)->callback([options, &status] {
+    status = cancel(*options);
+  });
+}
+
+}  // namespace tagring::client

@@ -1,0 +1,51 @@
+// tagring query: the history of a hashtag (paper §5.5).
+#include <fmt/core.h>
+#include <memory>
+
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "client/ask.hpp"
+
+namespace tagring::client {
+namespace {
+
+struct Options {
+  ControlOptions control;
+  std::string tag;
+  std::string before;
+  unsigned limit = 20;
+};
+
+int query(const Options& options) {
+  std::string target = fmt::format("/history?tag={}&limit={}", percent_encode(options.tag), options.limit);
+  if (!options.before.empty()) target += "&before=" + percent_encode(options.before);
+  return tell(options.control, ask_node(options.control, "GET", target), [&](const json::object& answer) {
+    std::size_t count = 0;
+    json::for_each(json::find(answer, "entries"), [&](const json::value& element) {
+      const json::object& entry = element.get_object();
+      fmt::print("{:<24}  {}\n", to_rfc3339(WallTime(Duration(number_of(entry, "published")))),
+                 text_of(entry, "uri"));
+      ++count;
+    });
+    const std::string next = text_of(answer, "before");
+    if (count == 0) fmt::print("no posts under #{}\n", text_of(answer, "tag"));
+    if (!next.empty()) fmt::print("older ones: --before '{}'\n", next);
+  });
+}
+
+}  // namespace
+
+void add_query(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("query", "Show the posts under a hashtag, newest first");
+  command->add_option("tag", options->tag, "The hashtag, with or without #")->required();
+  command->add_option("--limit", options->limit, "How many")
+      ->check(CLI::Range(1U, 200U))
+      ->capture_default_str();
+  command->add_option("--before", options->before, "Cursor from an earlier answer: go on there");
+  add_control_options(*command, options->control);
+  command->footer("Example:\n  tagring query '#caturday' --limit 40");
+  command->callback([options, &status] { status = query(*options); });
+}
+
+}  // namespace tagring::client

@@ -1,0 +1,103 @@
+// One database file, written by one connection, with group commit.
+//
+// A job is a function of the connection. Jobs that wait at the same time share one transaction, and so one
+// fsync; each runs in a savepoint of its own, so that a job that fails changes nothing and the others go on.
+// A caller resumes, on its own executor, only after the commit: what it was told is on the disk.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "sql/sqlite.hpp"
+
+namespace tagring::sql {
+
+enum class Mode : std::uint8_t {
+  kThread,  // a thread of its own takes the jobs
+  kInline,  // jobs run, and commit, where they are asked for: for the simulator and for tools
+};
+
+struct DatabaseOptions {
+  std::string path;
+  std::string vfs;  // empty: the system's
+  Mode mode = Mode::kThread;
+  // Told when nothing can be written any more, with the reason (a full disk, say), and with null when it can
+  // be again; not of every write. On the thread of the jobs.
+  std::function<void(const Error*)> on_trouble = [](const Error*) {};
+};
+
+// Thread-safe in Mode::kThread, except for the destructor.
+class Database {
+ public:
+  // Opens the file, creates it if there is none, and has `migrate` bring its schema up to date. kCorrupt if
+  // it is damaged, kUnavailable if another process has it open, else the error of `migrate`.
+  static Result<std::unique_ptr<Database>> open(DatabaseOptions options,
+                                                Result<void> (*migrate)(Connection&));
+  // Finishes every job that was asked for. Executors of waiting callers must outlive it.
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // Runs `job`, a Result<T>(Connection&) that owns what it uses, and commits. If it fails nothing has
+  // changed. kUnavailable or kCorrupt if the commit fails: then nothing is promised, not even after a restart
+  // that it did not happen. Jobs take effect in the order in which they were asked for. Not cancellable once
+  // it waits.
+  template <class F>
+  [[nodiscard]] Task<std::invoke_result_t<F&, Connection&>> write(F job) {
+    return submit(Kind::kWrite, std::move(job));
+  }
+  // The same for a job that only reads. It sees every write that was asked for before, and only committed
+  // state. Writers wait for readers, so a job reads at most some thousand rows.
+  template <class F>
+  [[nodiscard]] Task<std::invoke_result_t<F&, Connection&>> read(F job) {
+    return submit(Kind::kRead, std::move(job));
+  }
+
+ private:
+  enum class Kind : std::uint8_t { kRead, kWrite };
+  using Work = std::move_only_function<Result<void>(Connection&)>;
+  struct Job {
+    Kind kind;
+    Work work;
+    std::move_only_function<void(Result<void>)> done;
+    Result<void> outcome;
+  };
+  struct Queue;
+
+  Database(Connection connection, std::function<void(const Error*)> on_trouble);
+
+  template <class F>
+  Task<std::invoke_result_t<F&, Connection&>> submit(Kind kind, F job) {
+    using R = std::invoke_result_t<F&, Connection&>;
+    auto answer = std::make_shared<std::optional<R>>();
+    Work work = [answer, job = std::move(job)](Connection& connection) mutable -> Result<void> {
+      answer->emplace(job(connection));
+      if (!**answer) return std::unexpected((*answer)->error());
+      return {};
+    };
+    CO_TRY_VOID(co_await perform(kind, std::move(work)));
+    co_return std::move(**answer);
+  }
+  // Completes with the error of the job or of its commit.
+  Task<Result<void>> perform(Kind kind, Work work);
+  void serve();
+  void run_batch(std::vector<Job>& batch);
+  Result<void> run_writes(std::vector<Job*>& writes);
+  Result<void> run_in_savepoint(Job& job);
+  void tell_of_trouble(const std::vector<Job*>& writes, bool changed);
+
+  Connection connection_;
+  std::function<void(const Error*)> on_trouble_;
+  bool in_trouble_ = false;
+  bool dead_ = false;             // a transaction could be neither committed nor rolled back
+  std::unique_ptr<Queue> queue_;  // none in Mode::kInline
+};
+
+}  // namespace tagring::sql

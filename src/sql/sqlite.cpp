@@ -1,0 +1,169 @@
+#include "sql/sqlite.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <utility>
+
+#include "base/assert.hpp"
+
+namespace tagring::sql {
+namespace {
+
+// Order matters: the lock is taken by the first access, which then needs no shared memory for the WAL.
+constexpr const char* kSettings =
+    "PRAGMA locking_mode = EXCLUSIVE;"
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA foreign_keys = ON;"
+    "PRAGMA trusted_schema = OFF;"
+    "PRAGMA cell_size_check = ON;"
+    "PRAGMA temp_store = MEMORY;"
+    "PRAGMA cache_size = -65536;"            // KiB
+    "PRAGMA journal_size_limit = 67108864;"  // octets the WAL keeps after a checkpoint
+    "PRAGMA wal_autocheckpoint = 8192;";     // pages
+
+ErrorCode code_of(int error) {
+  switch (error & 0xFF) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_SCHEMA:
+    case SQLITE_MISMATCH:
+    case SQLITE_ERROR:
+      return ErrorCode::kCorrupt;
+    case SQLITE_CONSTRAINT:
+      return ErrorCode::kConflict;
+    case SQLITE_TOOBIG:
+      return ErrorCode::kTooLarge;
+    default:
+      return ErrorCode::kUnavailable;
+  }
+}
+
+std::unexpected<Error> failure(sqlite3* connection, int error, std::string_view doing) {
+  const char* detail = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(error);
+  return fail(code_of(error), fmt::format("database: {} ({}): {}", detail, error, doing));
+}
+
+}  // namespace
+
+Statement::Statement(Statement&& other) noexcept
+    : connection_(other.connection_), cached_(std::exchange(other.cached_, nullptr)), error_(other.error_) {}
+
+Statement::~Statement() {
+  if (cached_ == nullptr) return;
+  sqlite3_reset(cached_->handle);
+  cached_->lent = false;
+}
+
+Result<bool> Statement::step() {
+  int code = error_;
+  if (code == SQLITE_OK) code = sqlite3_step(cached_->handle);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return failure(connection_, code, cached_->handle != nullptr ? sqlite3_sql(cached_->handle) : "prepare");
+}
+
+Type Statement::type(int column) const {
+  switch (sqlite3_column_type(cached_->handle, column)) {
+    case SQLITE_INTEGER:
+      return Type::kInteger;
+    case SQLITE_FLOAT:
+      return Type::kReal;
+    case SQLITE_TEXT:
+      return Type::kText;
+    case SQLITE_BLOB:
+      return Type::kBlob;
+    default:
+      return Type::kNull;
+  }
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(cached_->handle, column); }
+
+std::string_view Statement::view(int column) const {
+  const void* octets = sqlite3_column_blob(cached_->handle, column);
+  const int size = sqlite3_column_bytes(cached_->handle, column);
+  return octets != nullptr
+             ? std::string_view(static_cast<const char*>(octets), static_cast<std::size_t>(size))
+             : std::string_view();
+}
+
+void Statement::bind(int index, std::int64_t value) {
+  if (error_ == SQLITE_OK) error_ = sqlite3_bind_int64(cached_->handle, index, value);
+}
+
+void Statement::bind(int index, std::string_view text, bool copy) {
+  if (error_ != SQLITE_OK) return;
+  // A null pointer would bind NULL, not the empty string.
+  const char* data = text.data() != nullptr ? text.data() : "";
+  error_ = sqlite3_bind_text64(cached_->handle, index, data, text.size(),
+                               copy ? SQLITE_TRANSIENT : SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void Statement::bind(int index, Blob blob, bool copy) {
+  if (error_ != SQLITE_OK) return;
+  const char* data = blob.octets.data() != nullptr ? blob.octets.data() : "";
+  error_ = sqlite3_bind_blob64(cached_->handle, index, data, blob.octets.size(),
+                               copy ? SQLITE_TRANSIENT : SQLITE_STATIC);
+}
+
+Result<Connection> Connection::open(const std::string& path, const std::string& vfs) {
+  sqlite3* handle = nullptr;
+  // One thread at a time uses it, so SQLite needs no mutex of its own.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, vfs.empty() ? nullptr : vfs.c_str());
+  Connection connection(handle);
+  if (code != SQLITE_OK) return failure(handle, code, path);
+  if (auto set = connection.execute(kSettings); !set) {
+    return fail(set.error().code, fmt::format("{}: {}", path, set.error().message));
+  }
+  Statement mode = connection.query("PRAGMA journal_mode");
+  TRY(const bool row, mode.step());
+  if (!row || mode.view(0) != "wal")
+    return fail(ErrorCode::kUnavailable, path + ": the file system cannot hold a WAL");
+  return connection;
+}
+
+Connection::Connection(Connection&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      read_only_(other.read_only_),
+      cache_(std::move(other.cache_)) {}
+
+Connection::~Connection() {
+  for (auto& [sql, cached] : cache_) {
+    TR_ASSERT(!cached.lent);
+    sqlite3_finalize(cached.handle);
+  }
+  sqlite3_close(handle_);
+}
+
+Statement Connection::prepare(const char* sql) {
+  Statement::Cached& cached = cache_[sql];
+  TR_ASSERT(!cached.lent);
+  cached.lent = true;
+  int code = SQLITE_OK;
+  if (cached.handle == nullptr) {
+    code = sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &cached.handle, nullptr);
+  }
+  TR_ASSERT(!read_only_ || code != SQLITE_OK || sqlite3_stmt_readonly(cached.handle) != 0);
+  return {handle_, &cached, code};
+}
+
+Result<std::int64_t> Connection::finish(Statement statement) {
+  for (;;) {
+    TRY(const bool row, statement.step());
+    if (!row) return sqlite3_changes64(handle_);
+  }
+}
+
+Result<void> Connection::execute(const char* script) {
+  const int code = sqlite3_exec(handle_, script, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return failure(handle_, code, std::string_view(script).substr(0, 80));
+  return {};
+}
+
+std::int64_t Connection::changes() const { return sqlite3_total_changes64(handle_); }
+
+bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
+
+}  // namespace tagring::sql
