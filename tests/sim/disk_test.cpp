@@ -108,7 +108,10 @@ Result<void> random_write(db::Stores& stores, std::uint64_t seed) {
 class Pair {
  public:
   explicit Pair(std::uint64_t seed)
-      : rng(seed), disk(rng.fork("disk"), clock), safe_disk(rng.fork("safe disk"), clock), reference(open(safe_disk)) {}
+      : rng(seed),
+        disk(rng.fork("disk"), clock),
+        safe_disk(rng.fork("safe disk"), clock),
+        reference(open(safe_disk)) {}
 
   std::unique_ptr<db::Stores> open(Disk& on) {
     auto opened = db::open_stores({.path = "db", .vfs = on.vfs(), .mode = db::Mode::kInline}, clock);
