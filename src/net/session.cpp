@@ -1,21 +1,18 @@
 #include "net/session.hpp"
 
-#include <algorithm>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/beast/core/stream_traits.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
 #include <exception>
 #include <optional>
-#include <type_traits>
 
 #include "base/bytes.hpp"
 #include "net/exchange.hpp"
 #include "net/gzip.hpp"
 #include "net/hop.hpp"
 #include "net/stream_writer.hpp"
+#include "net/transport.hpp"
 
 namespace tagring::net {
 namespace asio = boost::asio;
@@ -24,13 +21,6 @@ namespace http = boost::beast::http;
 namespace {
 
 using boost::system::error_code;
-using TcpStream = beast::tcp_stream;
-using LocalStream = beast::basic_stream<asio::local::stream_protocol>;
-using TlsStream = asio::ssl::stream<TcpStream>;
-
-constexpr std::chrono::seconds kHandshakeTimeout{10};
-constexpr std::chrono::seconds kGoodbyeTimeout{2};
-
 // Runs on the node's executor.
 Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request) {
   if (service->is_abandoned) co_return HttpResponse{.status = 503, .headers = {}, .body = {}};
@@ -61,75 +51,64 @@ int refusal_for(const error_code& error) {
   return is_http && !is_cut ? 400 : 0;
 }
 
-template <class Stream>
-class SessionOn final : public Session {
+class HttpSession final : public Session {
  public:
-  template <class... Args>
-  SessionOn(Executor strand, std::shared_ptr<Service> service, IpAddress peer, Args&&... args)
-      : Session(std::move(strand), std::move(service), peer), stream_(std::forward<Args>(args)...) {
+  HttpSession(Executor strand, std::shared_ptr<Service> service, IpAddress peer,
+              std::unique_ptr<Transport> transport)
+      : Session(std::move(strand), std::move(service), peer), transport_(std::move(transport)) {
     buffer_.max_size(kHeaderSizeMax + kReadSize);
   }
 
   Task<void> run(std::shared_ptr<Session> self) override;
   void close_if_idle() override {
-    if (is_idle_) lowest().close();
+    if (is_idle_) transport_->close();
     if (streaming_) close_stream(service_->node, streaming_);
   }
 
  private:
-  static constexpr bool kIsTls = std::is_same_v<Stream, TlsStream>;
-
-  auto& lowest() { return beast::get_lowest_layer(stream_); }
   Task<bool> wait_for_request();
   Task<Incoming> read_request();
   // Whether another request may follow.
   Task<bool> serve_one(std::shared_ptr<Session> self);
   Task<void> serve_stream(std::shared_ptr<Session> self, HttpResponse response, Incoming incoming);
-  Task<void> say_goodbye(bool drain);
 
-  Stream stream_;
+  const std::unique_ptr<Transport> transport_;
   beast::flat_buffer buffer_;
   bool is_idle_ = true;
   bool has_unread_ = false;  // a refused request still arrives
   std::shared_ptr<HttpStream> streaming_;
 };
 
-template <class Stream>
-Task<void> SessionOn<Stream>::run(std::shared_ptr<Session> self) {
-  if constexpr (kIsTls) {
-    lowest().expires_after(kHandshakeTimeout);
-    const auto [error] = co_await stream_.async_handshake(asio::ssl::stream_base::server, kTuple);
-    if (error) co_return;
-  }
+Task<void> HttpSession::run(std::shared_ptr<Session> self) {
+  const error_code error = co_await transport_->handshake();
+  if (error) co_return;
   for (bool more = true; more;) {
     const bool has_request = co_await wait_for_request();
     if (!has_request) break;
     more = co_await serve_one(self);
   }
-  co_await say_goodbye(has_unread_);
+  co_await transport_->say_goodbye(has_unread_ ? 4 * service_->options.body_size_max : 0);
 }
 
-template <class Stream>
-Task<bool> SessionOn<Stream>::wait_for_request() {
+Task<bool> HttpSession::wait_for_request() {
   if (buffer_.size() > 0) co_return true;
   if (service_->is_stopping) co_return false;
   is_idle_ = true;
-  lowest().expires_after(service_->options.idle_timeout);
-  const auto [error, size] = co_await stream_.async_read_some(buffer_.prepare(kReadSize), kTuple);
+  transport_->expires_after(service_->options.idle_timeout);
+  const auto [error, size] = co_await transport_->async_read_some(buffer_.prepare(kReadSize), kTuple);
   is_idle_ = false;
   if (error) co_return false;
   buffer_.commit(size);
   co_return true;
 }
 
-template <class Stream>
-Task<Incoming> SessionOn<Stream>::read_request() {
+Task<Incoming> HttpSession::read_request() {
   http::request_parser<http::string_body> parser;
   parser.header_limit(kHeaderSizeMax);
   parser.body_limit(service_->options.body_size_max);
-  lowest().expires_after(service_->options.request_timeout);
+  transport_->expires_after(service_->options.request_timeout);
   Incoming incoming;
-  const auto [head_error, head_size] = co_await http::async_read_header(stream_, buffer_, parser, kTuple);
+  const auto [head_error, head_size] = co_await http::async_read_header(*transport_, buffer_, parser, kTuple);
   if (head_error) {
     incoming.refusal = refusal_for(head_error);
     co_return incoming;
@@ -149,10 +128,10 @@ Task<Incoming> SessionOn<Stream>::read_request() {
   if (!parser.is_done()) {
     if (ascii_iequals(request.headers.find("Expect").value_or(""), "100-continue") && buffer_.size() == 0) {
       auto go_on = std::make_shared<const OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
-      const error_code error = co_await write_message(&stream_, std::move(go_on));
+      const error_code error = co_await write_message(transport_.get(), std::move(go_on));
       if (error) co_return incoming;
     }
-    const auto [error, size] = co_await http::async_read(stream_, buffer_, parser, kTuple);
+    const auto [error, size] = co_await http::async_read(*transport_, buffer_, parser, kTuple);
     if (error) {
       incoming.refusal = refusal_for(error);
       co_return incoming;
@@ -166,8 +145,7 @@ Task<Incoming> SessionOn<Stream>::read_request() {
   co_return incoming;
 }
 
-template <class Stream>
-Task<bool> SessionOn<Stream>::serve_one(std::shared_ptr<Session> self) {
+Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
   Incoming incoming = co_await read_request();
   if (!incoming.request && incoming.refusal == 0) co_return false;
   HttpResponse response{.status = incoming.refusal, .headers = {}, .body = {}};
@@ -176,7 +154,7 @@ Task<bool> SessionOn<Stream>::serve_one(std::shared_ptr<Session> self) {
   if (incoming.request) {
     to_head = incoming.request->method == "HEAD";
     may_compress = accepts_gzip(incoming.request->headers.joined("Accept-Encoding").value_or(""));
-    lowest().expires_never();
+    transport_->expires_never();
     response = co_await run_on(service_->node, answer(service_, std::move(*incoming.request)));
   } else {
     has_unread_ = true;
@@ -189,53 +167,30 @@ Task<bool> SessionOn<Stream>::serve_one(std::shared_ptr<Session> self) {
   const bool more = incoming.keep_alive && !service_->is_stopping;
   auto message = std::make_shared<const OutgoingMessage>(
       write_response(std::move(response), incoming.version, more ? Keep::kAlive : Keep::kClose, to_head));
-  lowest().expires_after(service_->options.request_timeout);
-  const error_code error = co_await write_message(&stream_, std::move(message));
+  transport_->expires_after(service_->options.request_timeout);
+  const error_code error = co_await write_message(transport_.get(), std::move(message));
   if (error) {
-    lowest().close();
+    transport_->close();
     co_return false;
   }
   co_return more;
 }
 
-template <class Stream>
-Task<void> SessionOn<Stream>::serve_stream(std::shared_ptr<Session> self, HttpResponse response,
-                                           Incoming incoming) {
+Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse response,
+                                     Incoming incoming) {
   streaming_ = response.stream;
   const StreamReader reader{service_->node, response.stream, service_->options.stream_timeout,
                             service_->options.message_size_max};
   const StreamCloser closer(reader);
   if (response.status == 101 && incoming.upgrade) {
     // Nothing may follow the request before it is answered.
-    if (buffer_.size() == 0) co_await write_websocket(std::move(self), &stream_, incoming.upgrade, reader);
+    if (buffer_.size() == 0)
+      co_await write_websocket(std::move(self), transport_.get(), incoming.upgrade, reader);
   } else {
     std::string head = write_stream_head(response, incoming.version);
-    co_await write_stream(&stream_, std::move(head), incoming.version, reader);
+    co_await write_stream(transport_.get(), std::move(head), incoming.version, reader);
   }
   streaming_.reset();
-}
-
-// Closing a socket with unread input resets the connection, and the peer may lose the answer: so first read a
-// bounded part of what still comes.
-template <class Stream>
-Task<void> SessionOn<Stream>::say_goodbye(bool drain) {
-  if (!lowest().socket().is_open()) co_return;
-  lowest().expires_after(kGoodbyeTimeout);
-  error_code ignored;
-  if (drain) {
-    lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);
-    std::size_t rest = 4 * service_->options.body_size_max;
-    buffer_.clear();
-    while (rest > 0) {
-      const auto [error, size] = co_await lowest().async_read_some(buffer_.prepare(kReadSize), kTuple);
-      if (error) break;
-      rest -= std::min(rest, size);
-    }
-  } else if constexpr (kIsTls) {
-    co_await stream_.async_shutdown(kTuple);
-  } else {
-    lowest().socket().shutdown(asio::socket_base::shutdown_both, ignored);
-  }
 }
 
 }  // namespace
@@ -243,16 +198,14 @@ Task<void> SessionOn<Stream>::say_goodbye(bool drain) {
 std::shared_ptr<Session> make_session(TcpSocket socket, const TlsContext& tls,
                                       std::shared_ptr<Service> service, IpAddress peer) {
   const Executor strand = socket.get_executor();
-  if (tls) {
-    return std::make_shared<SessionOn<TlsStream>>(strand, std::move(service), peer,
-                                                  TcpStream(std::move(socket)), *tls);
-  }
-  return std::make_shared<SessionOn<TcpStream>>(strand, std::move(service), peer, std::move(socket));
+  return std::make_shared<HttpSession>(strand, std::move(service), peer,
+                                       make_transport(std::move(socket), tls));
 }
 
 std::shared_ptr<Session> make_session(LocalSocket socket, std::shared_ptr<Service> service) {
   const Executor strand = socket.get_executor();
-  return std::make_shared<SessionOn<LocalStream>>(strand, std::move(service), IpAddress{}, std::move(socket));
+  return std::make_shared<HttpSession>(strand, std::move(service), IpAddress{},
+                                       make_transport(std::move(socket)));
 }
 
 }  // namespace tagring::net

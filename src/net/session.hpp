@@ -2,12 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/beast/core/basic_stream.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <memory>
 
 #include "base/http.hpp"

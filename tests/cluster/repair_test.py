@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import Failure, Network, wait_for  # noqa: E402
 
 NODES = 4
+PORT = 9449
 SUBSCRIBER = 3
 EARLY = [f"early{i}" for i in range(24)]  # followed when the backup was made
 LATE = [f"late{i}" for i in range(120)]  # and since
@@ -38,7 +39,7 @@ def main():
         else:
             failures.append(what)
 
-    with Network(ROOT / "run" / "repair_test", nodes=NODES, stabilise_ms=2000) as network:
+    with Network(ROOT / "run" / "repair_test", nodes=NODES, stabilise_ms=2000, port=PORT) as network:
         for i in range(NODES):
             settings(network, i)
             network.start_node(i)
@@ -80,7 +81,7 @@ def main():
         wait_for("the ring", lambda: network.is_whole())
 
         def compare():
-            return network.cli(SUBSCRIBER, "followers-check", f"https://{host}:8443/actor")
+            return network.cli(SUBSCRIBER, "followers-check", f"https://{host}:{PORT}/actor")
 
         lost, gone = len(compare()["remove"]), late[0]
         check(f"after the restore {lost} subscriptions are lost", lost == len(late))
@@ -88,7 +89,7 @@ def main():
         network.control("origins", "/post", {"text": f"One ordinary post #{early[0]}"})
         try:
             removed = before["followers_sync"]["removed"] + lost
-            seconds = wait_for("the repair", lambda: network.cli(SUBSCRIBER, "status")["followers_sync"]["removed"] >= removed, 60)
+            seconds = wait_for("the repair", lambda: network.cli(SUBSCRIBER, "status")["followers_sync"]["removed"] >= removed)
             wait_for("subscriptions", lambda: network.is_settled(SUBSCRIBER))
             check(f"one post repaired it, after {seconds:.0f} s", True)
         except Failure as failure:
@@ -101,7 +102,7 @@ def main():
 
         network.control("origins", "/post", {"text": f"And one under a hashtag that was lost #{gone}"})
         try:
-            wait_for("the post", lambda: any(tag == gone for _, _, tag, _ in network.feed(SUBSCRIBER)), 60)
+            wait_for("the post", lambda: any(tag == gone for _, _, tag, _ in network.feed(SUBSCRIBER)))
             check(f"a post under #{gone} arrives again", True)
         except Failure as failure:
             check(str(failure), False)

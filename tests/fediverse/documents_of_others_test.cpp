@@ -13,6 +13,7 @@
 #include "crypto/key.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
+#include "tests/source_dir.hpp"
 
 namespace tagring::fediverse {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const WallTime kNow = *from_rfc3339("2026-11-21T10:00:00Z");
-const fs::path kFixtures = fs::path(TAGRING_SOURCE_DIR) / "tests/fixtures/activitypub";
+const fs::path kFixtures = source_dir() / "tests/fixtures/activitypub";
 
 constexpr std::array<const char*, 4> kOrigins = {"Automattic__wordpress-activitypub", "fedify-dev__fedify",
                                                  "go-ap__activitypub", "w3c__activitystreams"};

@@ -9,12 +9,13 @@
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
+#include "tests/source_dir.hpp"
 
 namespace tagring {
 namespace {
 
 json::object vectors() {
-  std::ifstream file(TAGRING_SOURCE_DIR "/docs/vectors/tags.json");
+  std::ifstream file(source_dir() / "docs/vectors/tags.json");
   std::stringstream text;
   text << file.rdbuf();
   Result<json::object> parsed = json::parse_object(text.str());

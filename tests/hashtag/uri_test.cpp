@@ -5,12 +5,13 @@
 #include <sstream>
 
 #include "base/json.hpp"
+#include "tests/source_dir.hpp"
 
 namespace tagring {
 namespace {
 
 json::object vectors() {
-  std::ifstream file(TAGRING_SOURCE_DIR "/docs/vectors/hashtag_uris.json");
+  std::ifstream file(source_dir() / "docs/vectors/hashtag_uris.json");
   std::stringstream text;
   text << file.rdbuf();
   Result<json::object> parsed = json::parse_object(text.str());

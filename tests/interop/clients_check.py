@@ -69,7 +69,7 @@ def check_masto(network, posts):
                    "BASE": f"https://{node_host(0)}:{PORT}", "SECRET": SECRET, "CONTROL": network.controls["origins"],
                    "POSTS": json.dumps(posts)}
     command = [str(NODE_JS), "--import", str(HERE / "world.mjs"), str(HERE / "clients" / "masto.mjs")]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
     print(done.stdout.rsplit("\n", 2)[0])
     totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
     if not totals:
@@ -99,7 +99,11 @@ def main():
         wait_for("history", lambda: len(network.history(0, "cats")) == POSTS)
         # Posts of one second are in the order of their ids.
         listed = [entry["uri"] for entry in network.history(0, "cats")]
-        passed, failed = check_toot(network) if shutil.which("toot") else (0, 0)
+        passed = failed = 0
+        if shutil.which("toot"):
+            passed, failed = check_toot(network)
+        else:
+            print("skipped: there is no toot")
         more_passed, more_failed = check_masto(network, ordered(network, listed))
         print(f"{passed + more_passed} passed, {failed + more_failed} failed")
         sys.exit(1 if failed + more_failed else 0)

@@ -71,7 +71,7 @@ class Dialects:
 
     def await_(self, server, kind, about, count=1):
         try:
-            wait_for(f"{kind} at {server}", lambda: len(self.received(server, kind, about)) >= count, 20)
+            wait_for(f"{kind} at {server}", lambda: len(self.received(server, kind, about)) >= count)
         except Failure as failure:
             expect(f"{kind} of {about} at {server}", str(failure), "arrived")
         return self.received(server, kind, about)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import PORT, Failure, Network, node_host, wait_for  # noqa: E402
+from network import Failure, Network, node_host, wait_for  # noqa: E402
 
+PORT = 9450
 NODE = f"https://{node_host(0)}:{PORT}"
 ACTOR = f"{NODE}/actor"
 ALICE = f"https://fedify.example:{PORT}/users/alice"
@@ -110,7 +111,7 @@ def main():
         ("rfc9421", is_not_covered, ["--first-knock", "rfc9421"]),
     ]:
         try:
-            with Network(ROOT / "run" / "followers_check" / name, nodes=1) as network:
+            with Network(ROOT / "run" / "followers_check" / name, nodes=1, port=PORT) as network:
                 scenario(network, options)
         except Failure as failure:
             results["failed"] += 1

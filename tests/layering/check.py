@@ -50,7 +50,7 @@ def main():
     sources = [(p.relative_to(ROOT / "src"), p.read_text()) for p in sorted((ROOT / "src").rglob("*.?pp"))]
     found = list(violations(sources, reach))
     print("\n".join(found))
-    print(f"{len(sources) - len(found)} passed, {len(found)} failed")
+    print(f"{len(sources)} source files")
     sys.exit(1 if found else 0)
 
 

@@ -219,8 +219,8 @@ TEST_F(BlockedNode, IsNotFollowedAndNotAskedForHistory) {
   EXPECT_THAT(history(tag), IsEmpty());
   EXPECT_GT(calls_to("/tagring/v1/history"), 0U);
   EXPECT_THAT(get("/tagring/v1/resolve?uri=hashtag:" + tag).body, HasSubstr(peer_host));
-  block();
   internet.calls.clear();
+  block();
   settle(std::chrono::seconds(60));
   EXPECT_THAT(types_sent_to_peer(), ElementsAre("Undo"));
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());

@@ -5,10 +5,12 @@
 #include <set>
 #include <sstream>
 
+#include "tests/source_dir.hpp"
+
 namespace tagring::node {
 namespace {
 
-const std::filesystem::path kDocs = std::filesystem::path(TAGRING_SOURCE_DIR) / "docs";
+const std::filesystem::path kDocs = source_dir() / "docs";
 
 constexpr std::string_view kSmallest = R"(
 [node]

@@ -188,7 +188,7 @@ Task<bool> Identity::pause(Duration duration) {
 
 template <class Done>
 bool Identity::wait_for(Done done) {
-  const Instant end = clock.now() + std::chrono::seconds(10);
+  const Instant end = clock.now() + std::chrono::seconds(60);
   while (!done() && clock.now() < end) net::run(loop, pause(Duration(10)));
   return done();
 }

@@ -69,6 +69,8 @@ def main():
         for compiler in ["clang++-19", "g++"]:
             if shutil.which(compiler):
                 use(compiler, prefix, Path(temporary) / compiler)
+            else:
+                print(f"skipped: there is no {compiler}")
     print(f"{counts[True]} passed, {counts[False]} failed")
     sys.exit(1 if counts[False] else 0)
 

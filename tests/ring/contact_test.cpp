@@ -5,12 +5,13 @@
 #include <sstream>
 
 #include "ring/public_suffix.hpp"
+#include "tests/source_dir.hpp"
 
 namespace tagring::ring {
 namespace {
 
 json::object vectors() {
-  std::ifstream file(TAGRING_SOURCE_DIR "/docs/vectors/node_ids.json");
+  std::ifstream file(source_dir() / "docs/vectors/node_ids.json");
   std::stringstream text;
   text << file.rdbuf();
   Result<json::object> parsed = json::parse_object(text.str());

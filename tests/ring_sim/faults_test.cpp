@@ -139,7 +139,8 @@ TEST(RingFaults, SurvivorsBecomeOneRingAfterMoreThanAWholeListHasFailed) {
     std::map<RingId, std::size_t> order;
     for (const auto& [host, member] : world.members_) order[member->vserver.self().id] = host;
     std::size_t victims = 2 * small_tuning().successors;
-    for (auto it = std::next(order.begin(), static_cast<std::ptrdiff_t>(seed)); victims > 0; --victims) {
+    for (auto it = std::next(order.begin(), static_cast<std::ptrdiff_t>(seed % order.size())); victims > 0;
+         --victims) {
       world.crash(it->second);
       if (++it == order.end()) it = order.begin();
     }

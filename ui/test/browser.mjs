@@ -15,13 +15,17 @@ export async function launch(hosts) {
   });
 }
 
-/** A page in a context of its own; `page.foreign` is every host asked that is not the node. */
+/** A page in a context of its own; `page.foreign` is every host asked that is not the node, `page.asking` what is being fetched. */
 export async function open(browser, node, options = {}) {
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: node, locale: "en-GB", ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(90_000); // machines may be busy
   page.foreign = new Set();
   page.problems = [];
+  page.asking = new Set();
+  // A stream never ends.
+  page.on("request", (request) => request.resourceType() === "fetch" && page.asking.add(request));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => page.asking.delete(request));
   page.on("request", (request) => request.url().startsWith(`${node}/`) || page.foreign.add(new URL(request.url()).host));
   page.on("pageerror", (error) => page.problems.push(String(error)));
   page.on("console", (message) => message.text().includes("Content Security Policy") && page.problems.push(message.text()));

@@ -1,0 +1,27 @@
+# What nearly every source includes of other libraries, parsed once for all modules and once more, with GoogleTest, for
+# the tests. Sources still include what they use: `make lint` reads them without this.
+set(PRECOMPILED_HEADERS
+  <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <deque> <expected> <functional> <map> <memory> <optional> <set>
+  <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+  <boost/asio/any_io_executor.hpp> <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost/asio/co_spawn.hpp>
+  <boost/asio/detached.hpp> <boost/asio/post.hpp> <boost/asio/steady_timer.hpp> <boost/asio/this_coro.hpp>
+  <boost/asio/use_awaitable.hpp> <boost/json.hpp> <boost/url/url.hpp> <fmt/format.h>)
+
+function(tagring_precompile name)
+  cmake_parse_arguments(arg "" "" "LINK;HEADERS" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+  target_link_libraries(${name} PRIVATE Boost::json Boost::url fmt::fmt Threads::Threads ${arg_LINK})
+  target_precompile_headers(${name} PRIVATE ${PRECOMPILED_HEADERS} ${arg_HEADERS})
+  # With a time in it no compiler cache would know it again.
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+endfunction()
+
+tagring_precompile(precompiled)
+if(TAGRING_TESTS)
+  find_package(GTest REQUIRED)
+  tagring_precompile(precompiled_test LINK GTest::gtest GTest::gmock HEADERS <gmock/gmock.h> <gtest/gtest.h>)
+  if(TAGRING_SANITIZERS)
+    target_compile_options(precompiled_test PRIVATE -O0)  # as the tests
+  endif()
+endif()

@@ -1,0 +1,62 @@
+"""The demonstration leaves no process behind, however and whenever it is told to end.
+
+    python3 demo/test/demo_test.py
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PORT = 9451
+ALL = 10  # processes: enough to have nodes, and the servers of instances
+
+
+def processes(mark):
+    """Those that have the mark in their environment; they inherit it."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            pass  # has ended
+    return found
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
+def ends_all(how, enough, options):
+    mark = f"TAGRING_DEMO_TEST={uuid.uuid4()}"
+    name, _, value = mark.partition("=")
+    command = [sys.executable, ROOT / "demo" / "demo.py", "--directory", ROOT / "run" / "demo_test", "--port", str(PORT), *options]
+    demo = subprocess.Popen([str(part) for part in command], env={**os.environ, name: value}, stdout=subprocess.DEVNULL)
+    started = wait_until(lambda: len(processes(mark)) >= enough, 120)
+    demo.send_signal(how)
+    try:
+        demo.wait(60)
+    except subprocess.TimeoutExpired:
+        demo.kill()
+    left = [] if wait_until(lambda: not processes(mark), 5) else processes(mark)
+    ok = started and not left
+    print(f"{'ok  ' if ok else 'FAIL'}  {how.name} {' '.join(options)} with {enough} processes: {left or 'all ended' if started else 'did not start'}", flush=True)
+    return ok
+
+
+def main():
+    results = [ends_all(how, enough, options) for how in [signal.SIGTERM, signal.SIGINT] for enough, options in [(3, ["--once"]), (ALL, ["--once"]), (ALL, [])]]
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
