@@ -99,7 +99,7 @@ HttpResponse api_error(int status, std::string_view message) {
 }
 
 bool ClientApi::is_path(std::string_view path) {
-  return path.starts_with("/api/") || OAuth::is_path(path) || path == kMissingImage || feed_of(path);
+  return path.starts_with("/api/") || path == kMissingImage || feed_of(path);
 }
 
 Task<HttpResponse> ClientApi::answer(HttpRequest request) {
@@ -109,11 +109,10 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
                request.peer};
   if (wish.method == "OPTIONS") co_return preflight();
   wish.wants_socket = ascii_iequals(request.headers.find("Upgrade").value_or(""), "websocket");
-  if (const OAuth::Grant* grant = oauth_.grant_of(request)) wish.grant = *grant;
   const federation::RateLimit::Verdict verdict = rate_.count(wish.peer);
   HttpResponse response;
   if (verdict.allowed) {
-    response = OAuth::is_path(wish.path) ? oauth_.answer(request) : co_await route(std::move(wish));
+    response = co_await route(std::move(wish));
   } else {
     response = api_error(429, "Too many requests");
   }
@@ -125,12 +124,6 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
 }
 
 Task<HttpResponse> ClientApi::route(Request request) {
-  std::optional<HttpResponse> answer = co_await as_admin(request);
-  if (answer) co_return *std::move(answer);
-  co_return co_await read_public(std::move(request));
-}
-
-Task<HttpResponse> ClientApi::read_public(Request request) {
   const std::string path = request.path;
   if (request.method != "GET" && request.method != "HEAD")
     co_return api_error(405, "only reading is possible here");
@@ -233,10 +226,6 @@ Task<HttpResponse> ClientApi::tag(Request request, std::string name) {
   const Result<Tag> tag = offered(name);
   if (!tag) co_return api_error(tag.error());
   json::object entity = co_await describe(*tag);
-  if (request.grant && request.grant->is_admin) {
-    entity["following"] = subscriber_.wants(tag->canonical());
-    entity["featuring"] = false;
-  }
   co_return api_response(entity);
 }
 

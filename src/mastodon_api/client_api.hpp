@@ -11,7 +11,6 @@
 #include "federation/rate_limit.hpp"
 #include "mastodon_api/feed.hpp"
 #include "mastodon_api/instance.hpp"
-#include "mastodon_api/oauth.hpp"
 #include "mastodon_api/streams.hpp"
 #include "mastodon_api/timeline.hpp"
 #include "mastodon_api/trends.hpp"
@@ -33,8 +32,7 @@ class ClientApi {
 
   ClientApi(Options options, const federation::Identity& identity, storage::HistoryService& history,
             storage::HistoryStore& store, PostCache& posts, Timeline& timeline, Trends& trends,
-            Streams& streams, OAuth& oauth, relay::Subscriptions& subscriber,
-            const federation::Blocks& blocks, Clock& clock)
+            Streams& streams, const federation::Blocks& blocks, Clock& clock)
       : options_(std::move(options)),
         site_{identity.origin()},
         history_(history),
@@ -43,8 +41,6 @@ class ClientApi {
         timeline_(timeline),
         trends_(trends),
         streams_(streams),
-        oauth_(oauth),
-        subscriber_(subscriber),
         blocks_(blocks),
         clock_(clock),
         rate_(options_.rate, clock),
@@ -61,15 +57,8 @@ class ClientApi {
     std::string method;
     IpAddress peer;
     bool wants_socket = false;
-    std::optional<OAuth::Grant> grant = {};  // of its token
   };
   Task<HttpResponse> route(Request request);
-  Task<HttpResponse> read_public(Request request);
-  // What needs a token (mastodon_api/account_api.cpp). Nothing if the path is none of these.
-  Task<std::optional<HttpResponse>> as_admin(Request request);
-  Task<HttpResponse> followed_tags(Request request);
-  Task<HttpResponse> follow(std::string name, bool on);
-  HttpResponse account(const OAuth::Grant& grant) const;
   Task<HttpResponse> tag_timeline(Request request, std::string name);
   Task<HttpResponse> tag(Request request, std::string name);
   Task<HttpResponse> trending(Request request);
@@ -93,8 +82,6 @@ class ClientApi {
   Timeline& timeline_;
   Trends& trends_;
   Streams& streams_;
-  OAuth& oauth_;
-  relay::Subscriptions& subscriber_;
   const federation::Blocks& blocks_;
   Clock& clock_;
   federation::RateLimit rate_;

@@ -109,8 +109,8 @@ FaspRole::FaspRole(const config::Config& config, const Environment& world, Speec
                speech.blocks, world.clock),
       fasp(fasp_provider(config), servers, sharing, hashtags, speech.blocks, world.log) {}
 
-Reading::Reading(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
-                 RelayRole& relay, StorageRole& storage, InstanceRole& instances)
+Reading::Reading(const Environment& world, Speech& speech, Rings& rings, RelayRole& relay,
+                 StorageRole& storage, InstanceRole& instances)
     : posts({}, speech.client, mastodon_api::Site{speech.identity.origin()}, speech.runtime),
       timeline(
           {.is_local =
@@ -118,11 +118,9 @@ Reading::Reading(const config::Config& config, const Environment& world, Speech&
           storage.history, posts, world.clock),
       trends({}, world.clock),
       streams({}, posts, relay.subscriptions, speech.blocks, speech.runtime),
-      oauth({}, config.admin_token, mastodon_api::Site{speech.identity.origin()},
-            speech.runtime.rng.fork("oauth").next(), world.clock),
       client_api(client_api_options([&instances] { return instances.instances.hosts().size(); }),
                  speech.identity, storage.history, world.stores.history, posts, timeline, trends, streams,
-                 oauth, relay.subscriptions, speech.blocks, world.clock),
+                 speech.blocks, world.clock),
       site(
           {speech.identity.authority(), speech.identity.origin()},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
@@ -143,7 +141,7 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       handover(config, world, speech, rings, relay, storage),
       instances(config, world, wiring, speech, relay, storage),
       fasp(config, world, speech, relay, storage, instances),
-      reading(config, world, speech, rings, relay, storage, instances),
+      reading(world, speech, rings, relay, storage, instances),
       inbox(speech.authenticator, instances.publisher, relay.owner, storage.owner, relay.subscriber,
             relay.followers, instances.instances, speech.blocks, instances.sync, relay.redundancy,
             rings.relays, storage.redundancy, instances.activities, audit.receipts, speech.identity,

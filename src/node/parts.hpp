@@ -121,14 +121,13 @@ struct FaspRole {
 
 // What people and programs read.
 struct Reading {
-  Reading(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
-          RelayRole& relay, StorageRole& storage, InstanceRole& instances);
+  Reading(const Environment& world, Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage,
+          InstanceRole& instances);
 
   mastodon_api::PostCache posts;
   mastodon_api::Timeline timeline;
   mastodon_api::Trends trends;
   mastodon_api::Streams streams;
-  mastodon_api::OAuth oauth;
   mastodon_api::ClientApi client_api;
   web::Site site;
   ActorDocuments documents;
