@@ -1,5 +1,5 @@
 // FEP-8fcf: the header that comes with a delivery, and the pages of another server's list. Text: the header's
-// value, or pages, each ended by a zero octet.
+// value, or pages, each ended by a zero byte.
 #include "followers/documents.hpp"
 #include "followers/header.hpp"
 #include "followers/listing.hpp"
@@ -16,7 +16,7 @@ void check_header(std::string_view text) {
     TR_ASSERT(!to_string(header.error()).empty());
     return;
   }
-  TR_ASSERT(text.size() <= kHeaderOctetsMax);
+  TR_ASSERT(text.size() <= kHeaderBytesMax);
   const auto written = format_header(*header);
   if (written) TR_ASSERT(parse_header(*written) == *header);
   const auto own = Authority::of("https://tags.example.org");
@@ -32,8 +32,8 @@ void check_header(std::string_view text) {
 
 void check_listing(std::string_view text) {
   constexpr ListingLimits kLimits{
-      .pages_max = 4, .items_max = 16, .id_octets_max = 64, .document_octets_max = 4096};
-  constexpr DocumentLimits kDocumentLimits{.octets_max = 9400, .pages_max = 16};  // room for a few ids
+      .pages_max = 4, .items_max = 16, .id_bytes_max = 64, .document_bytes_max = 4096};
+  constexpr DocumentLimits kDocumentLimits{.bytes_max = 9400, .pages_max = 16};  // room for a few ids
   const std::string url = "https://example.net/followers";
   Listing listing(url, kLimits);
   std::size_t pages = 0;
@@ -51,13 +51,13 @@ void check_listing(std::string_view text) {
   TR_ASSERT(items.has_value() == listing.problem().empty());
   if (!items) return;
   TR_ASSERT(items->size() <= kLimits.items_max);
-  for (const std::string& item : *items) TR_ASSERT(!item.empty() && item.size() <= kLimits.id_octets_max);
+  for (const std::string& item : *items) TR_ASSERT(!item.empty() && item.size() <= kLimits.id_bytes_max);
   // Served by us, the list is the same but for its order.
   const auto documents = make_documents(url, {items->begin(), items->end()}, kDocumentLimits);
   if (!documents) return;
   Listing again(url, {.pages_max = 32});
   for (const Document& document : *documents) {
-    TR_ASSERT(document.body.size() <= kDocumentLimits.octets_max);
+    TR_ASSERT(document.body.size() <= kDocumentLimits.bytes_max);
     TR_ASSERT(again.next() != nullptr && *again.next() == document.url);
     again.take(document.body);
   }

@@ -1,4 +1,4 @@
-// Text forms of octets, addresses, positions and times: what is read is written, and read again, as the same.
+// Text forms of bytes, addresses, positions and times: what is read is written, and read again, as the same.
 #include <chrono>
 
 #include "base/bytes.hpp"
@@ -10,12 +10,12 @@
 namespace tagring::fuzzing {
 namespace {
 
-void check_octets(std::string_view text) {
+void check_bytes(std::string_view text) {
   TR_ASSERT(from_hex(to_hex(text)) == text);
   TR_ASSERT(from_base64(to_base64(text)) == text);
   TR_ASSERT(percent_decode(percent_encode(text)) == text);
-  if (const auto octets = from_hex(text)) TR_ASSERT(to_hex(*octets) == ascii_lower(text));
-  if (const auto octets = from_base64(text)) TR_ASSERT(from_base64(to_base64(*octets)) == octets);
+  if (const auto bytes = from_hex(text)) TR_ASSERT(to_hex(*bytes) == ascii_lower(text));
+  if (const auto bytes = from_base64(text)) TR_ASSERT(from_base64(to_base64(*bytes)) == bytes);
   TR_ASSERT(query_value("x=1&y=" + percent_encode(text) + "&z=2", "y") == text);
 }
 
@@ -39,7 +39,7 @@ void check_times(std::string_view text) {
 }  // namespace
 
 void fuzz(std::string_view text) {
-  check_octets(text);
+  check_bytes(text);
   check_address(text);
   check_times(text);
   if (const auto id = RingId::from_hex(text)) TR_ASSERT(id->hex() == ascii_lower(text));

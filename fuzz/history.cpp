@@ -23,14 +23,14 @@ void check_cursor(std::string_view text) {
   if (again) TR_ASSERT(again->published == cursor->published && again->uri == cursor->uri);
 }
 
-// Each octet puts one of 16 posts on one of 4 replicas, or its tombstone.
-std::vector<std::vector<HistoryEntry>> read_replicas(std::string_view octets) {
+// Each byte puts one of 16 posts on one of 4 replicas, or its tombstone.
+std::vector<std::vector<HistoryEntry>> read_replicas(std::string_view bytes) {
   std::vector<std::vector<HistoryEntry>> replicas(4);
-  for (const char c : octets.substr(0, 64)) {
-    const auto octet = static_cast<std::uint8_t>(c);
-    std::vector<HistoryEntry>& replica = replicas[octet >> 6U];
-    HistoryEntry entry{"tag", std::string(1, static_cast<char>('a' + octet % 4)), "author",
-                       WallTime(Duration(octet / 4 % 4)), (octet & 0x10U) != 0};
+  for (const char c : bytes.substr(0, 64)) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    std::vector<HistoryEntry>& replica = replicas[byte >> 6U];
+    HistoryEntry entry{"tag", std::string(1, static_cast<char>('a' + byte % 4)), "author",
+                       WallTime(Duration(byte / 4 % 4)), (byte & 0x10U) != 0};
     const auto same = [&](const HistoryEntry& e) {
       return e.uri == entry.uri && e.published == entry.published;
     };

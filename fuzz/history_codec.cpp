@@ -12,7 +12,7 @@ void fuzz(std::string_view text) {
   TR_ASSERT(!split.form.empty() && split.form.size() <= 101);
   TR_ASSERT(db::join_uri(author, split.form, split.tail) == text);
   TR_ASSERT(db::author_prefix_size(author) <= author.size());
-  // Any octets as a stored UUID or form.
+  // Any bytes as a stored UUID or form.
   TR_ASSERT(db::join_uri(author, text, db::Uuid{std::string(author)}).size() <=
             2 * author.size() + text.size() + author.size() + 4);
 }

@@ -139,19 +139,19 @@ std::optional<std::string> from_base64url(std::string_view text) {
 }
 
 std::optional<std::string> from_base58(std::string_view text) {
-  std::string reversed;  // the number, lowest octet first
+  std::string reversed;  // the number, lowest byte first
   for (const char c : text) {
     const std::size_t digit = kBase58Alphabet.find(c);
     if (digit == std::string_view::npos) return std::nullopt;
     std::size_t carry = digit;
-    for (char& octet : reversed) {
-      carry += static_cast<std::size_t>(static_cast<std::uint8_t>(octet)) * 58;
-      octet = static_cast<char>(carry & 255);
+    for (char& byte : reversed) {
+      carry += static_cast<std::size_t>(static_cast<std::uint8_t>(byte)) * 58;
+      byte = static_cast<char>(carry & 255);
       carry >>= 8;
     }
     if (carry > 0) reversed.push_back(static_cast<char>(carry));
   }
-  // Every leading 1 is an octet of zeros.
+  // Every leading 1 is a byte of zeros.
   reversed.append(std::min(text.find_first_not_of('1'), text.size()), '\0');
   return std::string(reversed.rbegin(), reversed.rend());
 }

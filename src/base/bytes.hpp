@@ -1,4 +1,4 @@
-// Byte strings and their text forms. Bytes travel as std::string (any octets) or std::span.
+// Bytes and their text forms. They travel as std::string, whatever is in it, or as std::span.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ bool is_utf8(std::string_view text);
 // As much of well-formed UTF-8 as fits into that many bytes, whole characters.
 std::string_view cut_utf8(std::string_view text, std::size_t bytes_max);
 
-// %XX escapes every octet outside RFC 3986 "unreserved"; for a path segment or a query value.
+// %XX escapes every byte outside RFC 3986 "unreserved"; for a path segment or a query value.
 std::string percent_encode(std::string_view text);
 // Nothing on a broken escape.
 std::optional<std::string> percent_decode(std::string_view text);

@@ -79,8 +79,8 @@ struct HttpCall {
   Url url;
   Headers headers;  // Host, Content-Length and Connection are added
   std::string body;
-  Instant deadline;                           // for everything, from name look-up to the last octet
-  std::size_t response_size_max = 1U << 20U;  // octets of the body
+  Instant deadline;                           // for everything, from name look-up to the last byte
+  std::size_t response_size_max = 1U << 20U;  // bytes of the body
   // Only connect to an address with this /64; kDenied if the name has none (paper §5.2, verify_node_id).
   std::optional<Prefix64> required_prefix;
 };

@@ -1,5 +1,5 @@
 // Deterministic randomness for choices that are not secrets: jitter, sampling, picks. SplitMix64, so that one
-// seed gives one sequence with every compiler. Keys and nonces come from crypto/random.hpp.
+// seed gives one sequence with every compiler. Keys and nonces come from crypto/key.hpp.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ bool is_label(std::string_view label) {
 }  // namespace
 
 Result<Url> Url::parse(std::string_view text) {
-  if (text.size() > kUrlSizeMax) return fail(ErrorCode::kTooLarge, "URL longer than 2048 octets");
+  if (text.size() > kUrlSizeMax) return fail(ErrorCode::kTooLarge, "URL longer than 2048 bytes");
   // Only ASCII is a URL; many servers put raw UTF-8 into paths, which is escaped here, never in the host.
   // WordPress makes ids with two fragments ("…/#activity#activity"): browsers take the second for a part of
   // the first.

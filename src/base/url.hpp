@@ -17,7 +17,7 @@ struct Url {
   std::string target;      // path and query as written, at least "/"
 
   // kInvalid for other schemes, user info, a fragment that is not dropped, control characters, an empty or
-  // non-ASCII host, a port out of range, or more than 2048 octets. A fragment is removed.
+  // non-ASCII host, a port out of range, or more than 2048 bytes. A fragment is removed.
   static Result<Url> parse(std::string_view text);
 
   // "host" or "host:port" when the port is not the scheme's default: what stands in Host.
@@ -39,7 +39,7 @@ std::string host_of(std::string_view url);
 std::string origin_of(std::string_view url);
 
 // A name that may stand as a host in a URL and be asked of the DNS: lower case, ASCII (Punycode), no final
-// dot; labels of 1 to 63 letters, digits, '-' and '_', with no hyphen at either end; at most 253 octets. The
+// dot; labels of 1 to 63 letters, digits, '-' and '_', with no hyphen at either end; at most 253 bytes. The
 // last label begins with a letter, so no address is a name, nor what inet_aton takes for one ("127.1",
 // "0x7f000001").
 bool is_host_name(std::string_view text);

@@ -26,7 +26,7 @@ constexpr std::size_t kEd25519SeedSize = 32;
 constexpr std::size_t kEd25519Size = 32;
 // An RSA key of kRsaBitsMax has about 1420 digits.
 constexpr std::size_t kMultibaseSizeMax = 2048;
-// Multicodec prefixes: the numbers 0xed and 0x1205, seven bits an octet.
+// Multicodec prefixes: the numbers 0xed and 0x1205, seven bits a byte.
 constexpr std::string_view kEd25519Codec = "\xed\x01";
 constexpr std::string_view kRsaCodec = "\x85\x24";
 
@@ -44,7 +44,7 @@ using Key = std::shared_ptr<EVP_PKEY>;
 
 Key own(EVP_PKEY* key) { return Key(key, EVP_PKEY_free); }
 
-const unsigned char* octets(std::string_view bytes) {
+const unsigned char* data_of(std::string_view bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
@@ -130,7 +130,7 @@ std::string public_pem(EVP_PKEY* key) {
 
 Result<PublicKey> PublicKey::from_pem(std::string_view pem) {
   TRY(const PemBlock block, read_pem(pem));
-  const unsigned char* at = octets(block.der);
+  const unsigned char* at = data_of(block.der);
   const unsigned char* const end = at + block.der.size();
   const auto size = static_cast<long>(block.der.size());
   Key key;
@@ -157,11 +157,11 @@ Result<PublicKey> PublicKey::from_multibase(std::string_view text) {
   const std::string_view raw = std::string_view(*decoded).substr(codec.size());
   Key key;
   if (codec == kEd25519Codec && raw.size() == kEd25519Size) {
-    key = own(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, octets(raw), raw.size()));
+    key = own(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, data_of(raw), raw.size()));
   } else if (codec == kRsaCodec) {
-    const unsigned char* at = octets(raw);
+    const unsigned char* at = data_of(raw);
     key = own(d2i_PublicKey(EVP_PKEY_RSA, nullptr, &at, static_cast<long>(raw.size())));
-    if (key != nullptr && at != octets(raw) + raw.size()) return refuse("octets after the key");
+    if (key != nullptr && at != data_of(raw) + raw.size()) return refuse("octets after the key");
   } else {
     return refuse("multikey is neither RSA nor Ed25519");
   }
@@ -170,9 +170,9 @@ Result<PublicKey> PublicKey::from_multibase(std::string_view text) {
 }
 
 Result<PublicKey> PublicKey::from_ed25519(std::string_view raw) {
-  if (raw.size() != kEd25519Size) return refuse("an Ed25519 key has 32 octets");
+  if (raw.size() != kEd25519Size) return refuse("an Ed25519 key has 32 bytes");
   TRY(Key key,
-      check_key(own(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, octets(raw), raw.size()))));
+      check_key(own(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, data_of(raw), raw.size()))));
   return PublicKey(std::move(key));
 }
 
@@ -201,7 +201,7 @@ bool PublicKey::verify(std::string_view message, std::string_view signature, Alg
     valid = valid && EVP_PKEY_CTX_set_rsa_padding(options, RSA_PKCS1_PSS_PADDING) == 1 &&
             EVP_PKEY_CTX_set_rsa_pss_saltlen(options, RSA_PSS_SALTLEN_AUTO) == 1;
   }
-  valid = valid && EVP_DigestVerify(context.get(), octets(signature), signature.size(), octets(message),
+  valid = valid && EVP_DigestVerify(context.get(), data_of(signature), signature.size(), data_of(message),
                                     message.size()) == 1;
   if (!valid) ERR_clear_error();
   return valid;
@@ -216,7 +216,7 @@ PrivateKey PrivateKey::generate(KeyType type) {
 
 PrivateKey PrivateKey::ed25519_from_seed(std::string_view seed) {
   TR_ASSERT(seed.size() == kEd25519SeedSize);
-  Key key = own(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, octets(seed), seed.size()));
+  Key key = own(EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, data_of(seed), seed.size()));
   TR_ASSERT(key != nullptr);
   return PrivateKey(std::move(key));
 }
@@ -224,7 +224,7 @@ PrivateKey PrivateKey::ed25519_from_seed(std::string_view seed) {
 Result<PrivateKey> PrivateKey::from_pem(std::string_view pem) {
   TRY(PemBlock block, read_pem(pem));
   if (block.name != PEM_STRING_PKCS8INF) return refuse("PEM block is not an unencrypted PKCS #8 private key");
-  const unsigned char* at = octets(block.der);
+  const unsigned char* at = data_of(block.der);
   Key key = own(d2i_AutoPrivateKey(nullptr, &at, static_cast<long>(block.der.size())));
   OPENSSL_cleanse(block.der.data(), block.der.size());
   TRY(Key checked, check_key(std::move(key)));
@@ -252,10 +252,10 @@ std::string PrivateKey::sign(std::string_view message) const {
   TR_ASSERT(context != nullptr);
   TR_ASSERT(EVP_DigestSignInit(context.get(), nullptr, digest_of(key_.get()), nullptr, key_.get()) == 1);
   std::size_t size = 0;
-  TR_ASSERT(EVP_DigestSign(context.get(), nullptr, &size, octets(message), message.size()) == 1);
+  TR_ASSERT(EVP_DigestSign(context.get(), nullptr, &size, data_of(message), message.size()) == 1);
   std::string signature(size, '\0');
   auto* out = reinterpret_cast<unsigned char*>(signature.data());
-  TR_ASSERT(EVP_DigestSign(context.get(), out, &size, octets(message), message.size()) == 1);
+  TR_ASSERT(EVP_DigestSign(context.get(), out, &size, data_of(message), message.size()) == 1);
   signature.resize(size);
   return signature;
 }

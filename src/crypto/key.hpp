@@ -16,7 +16,7 @@ namespace tagring::crypto {
 enum class KeyType : std::uint8_t { kRsa2048, kEd25519 };
 
 // kRsaSha256 is PKCS #1 v1.5. kRsaPssSha512 is only verified, with a salt of any length: RFC 9421 wants 64
-// octets, and some libraries make it as long as the key allows.
+// bytes, and some libraries make it as long as the key allows.
 enum class Algorithm : std::uint8_t { kRsaSha256, kRsaPssSha512, kEd25519 };
 
 // What a key of that type signs with, unless something else is said.
@@ -32,15 +32,15 @@ class PublicKey {
   static Result<PublicKey> from_pem(std::string_view pem);
 
   // publicKeyMultibase of a Multikey (FEP-521a): base58-btc ("z…") or base64url ("u…") of the multicodec
-  // ed25519-pub with 32 octets or rsa-pub with PKCS #1. Errors and limits as above.
+  // ed25519-pub with 32 bytes or rsa-pub with PKCS #1. Errors and limits as above.
   static Result<PublicKey> from_multibase(std::string_view text);
 
-  // The 32 octets of an Ed25519 key. kInvalid if they are none.
-  static Result<PublicKey> from_ed25519(std::string_view octets);
+  // The 32 bytes of an Ed25519 key. kInvalid if they are none.
+  static Result<PublicKey> from_ed25519(std::string_view bytes);
 
   [[nodiscard]] KeyType type() const;
   [[nodiscard]] std::string pem() const;      // SubjectPublicKeyInfo
-  [[nodiscard]] std::string ed25519() const;  // the 32 octets; only of an Ed25519 key
+  [[nodiscard]] std::string ed25519() const;  // the 32 bytes; only of an Ed25519 key
   [[nodiscard]] bool verify(std::string_view message, std::string_view signature) const {
     return verify(message, signature, algorithm_of(type()));
   }
@@ -58,7 +58,7 @@ class PrivateKey {
  public:
   // From the system's random source. RSA takes about 0.1 s.
   static PrivateKey generate(KeyType type);
-  // Ed25519 from a 32-octet seed: the simulator's deterministic keys.
+  // Ed25519 from a 32-byte seed: the simulator's deterministic keys.
   static PrivateKey ed25519_from_seed(std::string_view seed);
   // PKCS #8 PEM, unencrypted; the same limits as for public keys.
   static Result<PrivateKey> from_pem(std::string_view pem);
@@ -73,7 +73,7 @@ class PrivateKey {
   std::shared_ptr<evp_pkey_st> key_;
 };
 
-// Octets from the system's random source, for secrets and unique ids.
+// Bytes from the system's random source, for secrets and unique ids.
 std::string random_bytes(std::size_t count);
 
 }  // namespace tagring::crypto

@@ -82,9 +82,9 @@ Result<FaspRegistration> parse_fasp_registration(std::string_view body) {
   FaspRegistration registration;
   TRY(registration.fasp_id, name_in(o, "faspId"));
   TRY(const std::string key, name_in(o, "publicKey"));
-  const std::optional<std::string> octets = from_base64(key);
-  if (!octets || octets->size() != kKeySize) return bad("'publicKey' is no Ed25519 key in base64");
-  registration.public_key = *octets;
+  const std::optional<std::string> bytes = from_base64(key);
+  if (!bytes || bytes->size() != kKeySize) return bad("'publicKey' is no Ed25519 key in base64");
+  registration.public_key = *bytes;
   const std::string completion = json::get_string(o, "registrationCompletionUri").value_or("");
   if (!Url::parse(completion)) return bad("'registrationCompletionUri' is no http(s) URL");
   registration.completion_url = completion;

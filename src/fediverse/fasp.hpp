@@ -29,7 +29,7 @@ json::object make_fasp_provider_info(const FaspProvider& provider);
 // What a server answers to a registration. kInvalid for what lacks something, kTooLarge for long texts.
 struct FaspRegistration {
   std::string fasp_id;     // the name that the server gave to this FASP
-  std::string public_key;  // of the server, 32 octets
+  std::string public_key;  // of the server, 32 bytes
   std::string completion_url;
 };
 Result<FaspRegistration> parse_fasp_registration(std::string_view body);

@@ -16,7 +16,7 @@ namespace tagring::followers {
 class Authority {
  public:
   // Of an id, an inbox or any other URL. Nothing unless it is an http(s) URL with a host, without user info,
-  // of at most 2048 octets.
+  // of at most 2048 bytes.
   static std::optional<Authority> of(std::string_view url);
 
   // False for what is no such URL.

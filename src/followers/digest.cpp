@@ -15,10 +15,10 @@ Digest Digest::of(std::span<const std::string> ids) {
 }
 
 std::optional<Digest> Digest::from_hex(std::string_view hex) {
-  const std::optional<std::string> octets = tagring::from_hex(hex);
+  const std::optional<std::string> bytes = tagring::from_hex(hex);
   Digest digest;
-  if (!octets || octets->size() != digest.bytes_.size()) return std::nullopt;
-  std::ranges::transform(*octets, digest.bytes_.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
+  if (!bytes || bytes->size() != digest.bytes_.size()) return std::nullopt;
+  std::ranges::transform(*bytes, digest.bytes_.begin(), [](char c) { return static_cast<std::uint8_t>(c); });
   return digest;
 }
 

@@ -10,7 +10,7 @@
 
 namespace tagring::followers {
 
-// The digest of a set of ids, kept up to date in constant time: store the 32 octets beside the set, and add
+// The digest of a set of ids, kept up to date in constant time: store the 32 bytes beside the set, and add
 // or remove an id where it enters or leaves the set. The order does not matter.
 //
 // Adding and removing are the same operation, so an id that is added twice is gone again: whoever keeps a
@@ -27,7 +27,7 @@ class Digest {
   // 64 hexadecimal digits of either case, or nothing.
   static std::optional<Digest> from_hex(std::string_view hex);
 
-  // `id` is hashed octet by octet, as its origin publishes it: https://example.org/u and
+  // `id` is hashed byte by byte, as its origin publishes it: https://example.org/u and
   // https://example.org/u/ are unrelated.
   void add(std::string_view id);
   void remove(std::string_view id) { add(id); }

@@ -7,14 +7,12 @@
 namespace tagring::followers {
 namespace {
 
-constexpr std::size_t kUrlOctetsMax = 2048;
-constexpr std::size_t kIdOctetsMax = 2048;
+constexpr std::size_t kUrlBytesMax = 2048;
+constexpr std::size_t kIdBytesMax = 2048;
 // Everything in a document but the ids: four URLs at most, and the names around them.
-constexpr std::size_t kFrameOctets = 4 * (kUrlOctetsMax + 16) + 512;
+constexpr std::size_t kFrameBytes = 4 * (kUrlBytesMax + 16) + 512;
 
-std::size_t room(DocumentLimits limits) {
-  return limits.octets_max - std::min(limits.octets_max, kFrameOctets);
-}
+std::size_t room(DocumentLimits limits) { return limits.bytes_max - std::min(limits.bytes_max, kFrameBytes); }
 
 // With quotes and comma.
 std::size_t weight(const std::string& id) { return json::serialize(json::value(id)).size() + 1; }
@@ -36,12 +34,12 @@ std::string page_url(std::string_view url, std::size_t number) {
 
 }  // namespace
 
-bool documents_fit(std::uint64_t count, std::uint64_t octets, DocumentLimits limits) {
+bool documents_fit(std::uint64_t count, std::uint64_t bytes, DocumentLimits limits) {
   constexpr std::size_t kAround = 3;  // quotes and comma
   // An id that does not fit on a page leaves that much of it empty.
-  constexpr std::size_t kWaste = kIdOctetsMax + kAround;
+  constexpr std::size_t kWaste = kIdBytesMax + kAround;
   const std::uint64_t page = room(limits) - std::min(room(limits), kWaste);
-  return octets + kAround * count <= page * limits.pages_max;
+  return bytes + kAround * count <= page * limits.pages_max;
 }
 
 std::optional<std::vector<std::vector<std::string>>> split_pages(std::vector<std::string> ids,
@@ -49,15 +47,15 @@ std::optional<std::vector<std::vector<std::string>>> split_pages(std::vector<std
   std::ranges::sort(ids);
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::vector<std::vector<std::string>> pages(1);
-  std::size_t octets = 0;
+  std::size_t bytes = 0;
   for (std::string& id : ids) {
     const std::size_t needs = weight(id);
-    if (octets + needs > room(limits)) {
+    if (bytes + needs > room(limits)) {
       if (pages.back().empty() || pages.size() == limits.pages_max) return std::nullopt;
       pages.emplace_back();
-      octets = 0;
+      bytes = 0;
     }
-    octets += needs;
+    bytes += needs;
     pages.back().push_back(std::move(id));
   }
   return pages;

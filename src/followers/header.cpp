@@ -82,12 +82,12 @@ std::optional<std::string> format_header(const Header& header) {
   if (!fits_between_quotes(header.collection_id) || !fits_between_quotes(header.url)) return std::nullopt;
   std::string value = "collectionId=\"" + header.collection_id + "\", url=\"" + header.url + "\", digest=\"" +
                       header.digest.hex() + '"';
-  if (value.size() > kHeaderOctetsMax) return std::nullopt;
+  if (value.size() > kHeaderBytesMax) return std::nullopt;
   return value;
 }
 
 std::expected<Header, Ignore> parse_header(std::string_view value) {
-  if (value.size() > kHeaderOctetsMax) return std::unexpected(Ignore::kTooLong);
+  if (value.size() > kHeaderBytesMax) return std::unexpected(Ignore::kTooLong);
   const std::expected<Parameters, Ignore> parameters = parse_parameters(value);
   if (!parameters) return std::unexpected(parameters.error());
   const auto find = [&](std::string_view name) {

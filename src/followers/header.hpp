@@ -14,7 +14,7 @@
 namespace tagring::followers {
 
 inline constexpr std::string_view kHeaderName = "Collection-Synchronization";
-inline constexpr std::size_t kHeaderOctetsMax = 2048;
+inline constexpr std::size_t kHeaderBytesMax = 2048;
 
 struct Header {
   std::string collection_id;  // the sender's whole followers collection
@@ -27,7 +27,7 @@ struct Header {
 // Why a header is not acted on. The delivery that carried it is none the worse for it: a receiver goes on as
 // if the header were not there, and answers no error.
 enum class Ignore : std::uint8_t {
-  kTooLong,             // more than kHeaderOctetsMax octets
+  kTooLong,             // more than kHeaderBytesMax bytes
   kMalformed,           // not a list of name="value"
   kDuplicateParameter,  // also what two header lines come to when they are joined
   kMissingParameter,

@@ -54,7 +54,7 @@ class Listing::Reader {
   void item(const json::value& v) {
     if (!listing_.problem_.empty()) return;
     std::string id = json::id_of(v);
-    if (id.empty() || id.size() > listing_.limits_.id_octets_max)
+    if (id.empty() || id.size() > listing_.limits_.id_bytes_max)
       return listing_.fail("item without a proper id");
     if (listing_.items_.size() == listing_.limits_.items_max) return listing_.fail("too many items");
     listing_.items_.push_back(std::move(id));
@@ -83,7 +83,7 @@ Listing::Listing(std::string url, ListingLimits limits)
 void Listing::take(std::string_view body) {
   TR_ASSERT(next_.has_value());
   next_.reset();
-  if (body.size() > limits_.document_octets_max) return fail("document too large");
+  if (body.size() > limits_.document_bytes_max) return fail("document too large");
   const Result<json::object> document = json::parse_object(body);
   if (!document) return fail("not a JSON object");
   Reader(*this).document(*document);

@@ -15,8 +15,8 @@ namespace tagring::followers {
 struct ListingLimits {
   std::size_t pages_max = 10;
   std::size_t items_max = 500'000;
-  std::size_t id_octets_max = 2048;
-  std::size_t document_octets_max = 1U << 20U;
+  std::size_t id_bytes_max = 2048;
+  std::size_t document_bytes_max = 1U << 20U;
 };
 
 // Gathers a list from the documents of another server, and says which to fetch next. All or nothing: there

@@ -17,7 +17,7 @@ namespace tagring {
 
 class Tag {
  public:
-  static constexpr std::size_t kSizeMax = 256;  // octets of UTF-8, canonical
+  static constexpr std::size_t kSizeMax = 256;  // bytes of UTF-8, canonical
 
   // From any spelling, with or without '#' ('＃' too). kInvalid, with the reason, if nothing of a hashtag is
   // left: empty, no letter, a middle dot in front, not UTF-8, too long.

@@ -8,7 +8,7 @@ namespace tagring {
 namespace {
 
 constexpr std::string_view kScheme = "hashtag:";
-constexpr std::size_t kSizeMax = 3 * 4 * Tag::kSizeMax;  // the longest spelling, every octet escaped
+constexpr std::size_t kSizeMax = 3 * 4 * Tag::kSizeMax;  // the longest spelling, every byte escaped
 
 // What may stand in it as it is: RFC 3986 "unreserved", '%' of an escape, and what is not ASCII.
 bool is_plain(char c) {

@@ -77,7 +77,7 @@ void FollowerSync::take(const std::string& value, const federation::Authentic& s
   const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
   if (seen_.size() >= kSeenMax) seen_.clear();
   seen_.insert_or_assign(sender.actor.id,
-                         Seen{value.substr(0, followers::kHeaderOctetsMax), ignored, clock_.wall_now()});
+                         Seen{value.substr(0, followers::kHeaderBytesMax), ignored, clock_.wall_now()});
   if (!header) {
     ++counters_.ignored;
     log_.debug("followers_header_ignored", {{"sender", sender.actor.id}, {"because", ignored}});

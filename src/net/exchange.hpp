@@ -82,7 +82,7 @@ Task<Exchange> exchange(Stream* stream, boost::beast::flat_buffer* buffer,
     const auto [error, size] = co_await http::async_read(*stream, *buffer, *parser, kTuple);
     if (error) co_return Exchange(fail_with(error, "reading the response"));
   }
-  // Octets behind the response belong to no request: such a connection is not used again.
+  // Bytes behind the response belong to no request: such a connection is not used again.
   const bool keep_alive = !write_error && parser->keep_alive() && !parser->need_eof() && buffer->size() == 0;
   auto received = parser->release();
   HttpResponse response;

@@ -40,8 +40,8 @@ Connection::Connection(const Executor& executor, IpAddress address, const TlsCon
 }
 
 bool Connection::is_quiet() {
-  char octet = 0;
-  const auto got = ::recv(lowest().socket().native_handle(), &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+  char byte = 0;
+  const auto got = ::recv(lowest().socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 

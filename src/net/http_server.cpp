@@ -81,7 +81,7 @@ Result<void> remove_stale(const std::string& path) {
 }
 
 Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path) {
-  if (path.size() > kPathSizeMax) return fail(ErrorCode::kInvalid, "socket path longer than 107 octets");
+  if (path.size() > kPathSizeMax) return fail(ErrorCode::kInvalid, "socket path longer than 107 bytes");
   TRY_VOID(remove_stale(path));
   error_code error;
   acceptor.open(Local(), error);

@@ -43,7 +43,7 @@ std::optional<Record> read_record(const ns_msg& message, const ns_rr& record) {
   found.priority = static_cast<std::uint16_t>(ns_get16(data));
   found.weight = static_cast<std::uint16_t>(ns_get16(data + 2));
   found.target.port = static_cast<std::uint16_t>(ns_get16(data + 4));
-  // Octets that are not of host names come out as "\123", which is none.
+  // Bytes that are not of host names come out as "\123", which is none.
   found.target.host = ascii_lower(name.data());
   if (found.target.port == 0 || !is_host_name(found.target.host)) return std::nullopt;
   return found;
@@ -84,9 +84,9 @@ class State {
 
 Result<std::vector<ServiceHost>> parse_srv(std::string_view message) {
   ns_msg parsed;
-  const auto* octets = reinterpret_cast<const std::uint8_t*>(message.data());
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(message.data());
   if (message.size() > kAnswerSizeMax ||
-      ns_initparse(octets, static_cast<int>(message.size()), &parsed) != 0) {
+      ns_initparse(bytes, static_cast<int>(message.size()), &parsed) != 0) {
     return fail(ErrorCode::kInvalid, "not a DNS message");
   }
   std::vector<Record> records;

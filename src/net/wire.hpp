@@ -1,4 +1,4 @@
-// HTTP/1.1 messages as octets: what the client and the server have in common. Internal to net/.
+// HTTP/1.1 messages as bytes: what the client and the server have in common. Internal to net/.
 #pragma once
 
 #include <boost/beast/http/fields.hpp>

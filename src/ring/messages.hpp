@@ -58,7 +58,7 @@ struct Neighbours {
   std::optional<Contact> predecessor;
   std::vector<Contact> successors;  // clockwise from the asked vserver
 };
-// Octets stored on the storage ring, octets per second sent on the relay ring.
+// Bytes stored on the storage ring, bytes per second sent on the relay ring.
 struct Load {
   std::uint64_t of_segment = 0;
   std::uint64_t of_node = 0;

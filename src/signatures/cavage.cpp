@@ -188,9 +188,9 @@ Result<SignatureClaim> read_cavage(std::string_view header, const HttpRequest& r
   TRY(const std::string covered, parameter(parameters, "headers"));
   TRY(claim.covered, parse_covered(covered));
   TRY(const std::string signature, parameter(parameters, "signature"));
-  const std::optional<std::string> octets = from_base64(signature);
-  if (!octets) return refuse("signature is not base64");
-  claim.signature = *octets;
+  const std::optional<std::string> bytes = from_base64(signature);
+  if (!bytes) return refuse("signature is not base64");
+  claim.signature = *bytes;
 
   TRY_VOID(check_coverage(claim));
   TRY_VOID(check_host(request, policy));

@@ -11,22 +11,22 @@ namespace tagring::signatures {
 namespace {
 
 template <class Hash>
-std::string_view octets_of(const Hash& hash) {
+std::string_view bytes_of(const Hash& hash) {
   return std::string_view(reinterpret_cast<const char*>(hash.data()), hash.size());
 }
 
 }  // namespace
 
 std::string make_digest(std::string_view body) {
-  return "SHA-256=" + to_base64(octets_of(crypto::sha256(body)));
+  return "SHA-256=" + to_base64(bytes_of(crypto::sha256(body)));
 }
 
 std::string make_content_digest(std::string_view body) {
-  return "sha-256=:" + to_base64(octets_of(crypto::sha256(body))) + ":";
+  return "sha-256=:" + to_base64(bytes_of(crypto::sha256(body))) + ":";
 }
 
 Result<void> check_digest(std::string_view header, std::string_view body) {
-  const std::string expected = to_base64(octets_of(crypto::sha256(body)));
+  const std::string expected = to_base64(bytes_of(crypto::sha256(body)));
   bool found = false;
   for (std::string_view rest = header; !rest.empty();) {
     const std::size_t end = std::min(rest.find(','), rest.size());
@@ -51,10 +51,10 @@ Result<void> check_content_digest(std::string_view header, std::string_view body
   for (const sf::Member& member : *dictionary) {
     const bool sha256 = member.key == "sha-256";
     if (!sha256 && member.key != "sha-512") continue;
-    const std::string* value = sf::octets_of(member);
+    const std::string* value = sf::bytes_of(member);
     if (value == nullptr) return refuse("Content-Digest has a value that is no byte sequence");
     const bool fits =
-        sha256 ? *value == octets_of(crypto::sha256(body)) : *value == octets_of(crypto::sha512(body));
+        sha256 ? *value == bytes_of(crypto::sha256(body)) : *value == bytes_of(crypto::sha512(body));
     if (!fits) return refuse("Content-Digest does not fit the body");
     found = true;
   }

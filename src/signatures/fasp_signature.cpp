@@ -122,8 +122,8 @@ Result<void> check_fasp_response(const HttpResponse& response, const crypto::Pub
       sf::parse_dictionary(response.headers.joined("signature").value_or(""));
   if (!signatures || signatures->size() != 1 || signatures->front().key != input.label)
     return refuse("Signature and Signature-Input do not belong together");
-  const std::string* octets = sf::octets_of(signatures->front());
-  if (octets == nullptr || octets->size() != kSignatureSize) return refuse("Signature is none of Ed25519");
+  const std::string* bytes = sf::bytes_of(signatures->front());
+  if (bytes == nullptr || bytes->size() != kSignatureSize) return refuse("Signature is none of Ed25519");
   const SignedMessage message{.method = {},
                               .scheme = {},
                               .authority = {},
@@ -131,7 +131,7 @@ Result<void> check_fasp_response(const HttpResponse& response, const crypto::Pub
                               .headers = response.headers,
                               .status = response.status};
   TRY(const std::string base, signature_base(input.list, message));
-  if (!key.verify(base, *octets, crypto::Algorithm::kEd25519))
+  if (!key.verify(base, *bytes, crypto::Algorithm::kEd25519))
     return refuse("the answer is not signed by its server");
   return {};
 }

@@ -124,8 +124,8 @@ Result<SignatureClaim> read_one(const sf::Member& member, const sf::Dictionary& 
   const auto* input = std::get_if<sf::InnerList>(&member.value);
   if (input == nullptr) return refuse("Signature-Input has a member that is no list");
   const auto found = std::ranges::find(signatures, member.key, &sf::Member::key);
-  const std::string* octets = found == signatures.end() ? nullptr : sf::octets_of(*found);
-  if (octets == nullptr) return refuse("Signature has no byte sequence " + member.key);
+  const std::string* bytes = found == signatures.end() ? nullptr : sf::bytes_of(*found);
+  if (bytes == nullptr) return refuse("Signature has no byte sequence " + member.key);
   const auto* key_id = sf::find<std::string>(input->parameters, "keyid");
   if (policy.agreed_key_ids && key_id == nullptr) return refuse("signature has no keyid");
   if (!policy.agreed_key_ids && (key_id == nullptr || !Url::parse(*key_id)))
@@ -133,7 +133,7 @@ Result<SignatureClaim> read_one(const sf::Member& member, const sf::Dictionary& 
 
   SignatureClaim claim;
   claim.key_id = *key_id;
-  claim.signature = *octets;
+  claim.signature = *bytes;
   TRY(claim.algorithm, parse_algorithm(input->parameters));
   TRY(claim.covered, component_names(*input));
   TRY_VOID(check_coverage(claim, request));
@@ -174,11 +174,11 @@ std::vector<Result<SignatureClaim>> read_message_signatures(std::string_view sig
   const std::string input_text = request.headers.joined("signature-input").value_or("");
   const Result<sf::Dictionary> inputs = dictionary_of("Signature-Input", input_text);
   if (!inputs) return {std::unexpected(inputs.error())};
-  const Result<sf::Dictionary> octets = dictionary_of("Signature", signatures);
-  if (!octets) return {std::unexpected(octets.error())};
+  const Result<sf::Dictionary> bytes = dictionary_of("Signature", signatures);
+  if (!bytes) return {std::unexpected(bytes.error())};
   std::vector<Result<SignatureClaim>> claims;
   for (const sf::Member& member : *inputs) {
-    claims.push_back(read_one(member, *octets, request, now, policy));
+    claims.push_back(read_one(member, *bytes, request, now, policy));
   }
   return claims;
 }

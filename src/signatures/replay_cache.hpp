@@ -16,7 +16,7 @@
 namespace tagring::signatures {
 
 // Bounded: when it is full, the oldest second is forgotten. Who floods a node to that end can then replay
-// what he recorded, but a request is for one host and path and travels in TLS; refusing honest requests
+// what they recorded, but a request is for one host and path and travels in TLS; refusing honest requests
 // instead would let any flood close the inbox.
 class ReplayCache {
  public:
@@ -30,15 +30,15 @@ class ReplayCache {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  // A SHA-256 is as good a hash as any; its first octets do.
-  struct FirstOctets {
+  // A SHA-256 is as good a hash as any; its first bytes do.
+  struct FirstBytes {
     std::size_t operator()(const crypto::Hash256& hash) const {
       std::size_t value = 0;
       std::memcpy(&value, hash.data(), sizeof value);
       return value;
     }
   };
-  using Signatures = std::unordered_set<crypto::Hash256, FirstOctets>;
+  using Signatures = std::unordered_set<crypto::Hash256, FirstBytes>;
   void drop_oldest();
 
   Duration lifetime_;

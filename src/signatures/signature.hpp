@@ -54,7 +54,7 @@ struct SignatureClaim {
   // The texts that may have been signed. In draft-cavage: the request as it is and, since many servers leave
   // the query out of the request target, without its query. In RFC 9421: with and without the port.
   std::vector<std::string> signing_strings;
-  std::string signature;  // octets
+  std::string signature;  // bytes
   WallTime signed_at;     // Date, or (created)
 
   // True if the header `name` (lower case) is signed, in either scheme.

@@ -94,10 +94,10 @@ Result<BareItem> Parser::bytes() {
   take(':');
   const std::size_t end = rest_.find(':');
   if (end == std::string_view::npos) return broken("a byte sequence does not end");
-  std::optional<std::string> octets = from_base64(rest_.substr(0, end));
-  if (!octets) return broken("a byte sequence is not base64");
+  std::optional<std::string> bytes = from_base64(rest_.substr(0, end));
+  if (!bytes) return broken("a byte sequence is not base64");
   rest_.remove_prefix(end + 1);
-  return BareItem(Bytes{*std::move(octets)});
+  return BareItem(Bytes{*std::move(bytes)});
 }
 
 Result<BareItem> Parser::boolean() {
@@ -206,7 +206,7 @@ struct ToText {
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(const Token& value) const { return value.text; }
-  std::string operator()(const Bytes& value) const { return ':' + to_base64(value.octets) + ':'; }
+  std::string operator()(const Bytes& value) const { return ':' + to_base64(value.bytes) + ':'; }
 };
 
 std::string serialize(const Parameters& parameters) {
@@ -236,10 +236,10 @@ std::string serialize(const InnerList& list) {
   return text + ')' + serialize(list.parameters);
 }
 
-const std::string* octets_of(const Member& member) {
+const std::string* bytes_of(const Member& member) {
   const Item* item = std::get_if<Item>(&member.value);
-  const Bytes* bytes = item == nullptr ? nullptr : std::get_if<Bytes>(&item->value);
-  return bytes == nullptr ? nullptr : &bytes->octets;
+  const Bytes* sequence = item == nullptr ? nullptr : std::get_if<Bytes>(&item->value);
+  return sequence == nullptr ? nullptr : &sequence->bytes;
 }
 
 }  // namespace tagring::signatures::sf

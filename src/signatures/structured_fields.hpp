@@ -17,7 +17,7 @@ struct Token {
   friend bool operator==(const Token&, const Token&) = default;
 };
 struct Bytes {
-  std::string octets;
+  std::string bytes;
   friend bool operator==(const Bytes&, const Bytes&) = default;
 };
 using BareItem = std::variant<bool, std::int64_t, std::string, Token, Bytes>;
@@ -69,7 +69,7 @@ inline bool has(const Parameters& parameters, std::string_view key) {
   }
   return false;
 }
-// The octets of a member that is a byte sequence.
-const std::string* octets_of(const Member& member);
+// The bytes of a member that is a byte sequence.
+const std::string* bytes_of(const Member& member);
 
 }  // namespace tagring::signatures::sf

@@ -345,7 +345,7 @@ void Disk::set_failures(double writes, double syncs) {
   state_->sync_failures = syncs;
 }
 
-void Disk::set_capacity(std::uint64_t octets) { state_->capacity = octets; }
+void Disk::set_capacity(std::uint64_t bytes) { state_->capacity = bytes; }
 std::uint64_t Disk::size() const { return state_->size(); }
 
 Disk::Image Disk::image() const {

@@ -43,8 +43,8 @@ class Disk {
 
   // Each write and each sync fails with that probability.
   void set_failures(double writes, double syncs);
-  // Octets of all files together; writes beyond fail as on a full disk.
-  void set_capacity(std::uint64_t octets);
+  // Bytes of all files together; writes beyond fail as on a full disk.
+  void set_capacity(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t size() const;
 
   // What is on it for certain, by path; and a disk with just that in its place. Nothing may be open then.

@@ -36,7 +36,7 @@ struct World::Host {
   std::unique_ptr<Run> run;
 };
 
-// An instance: an author with a key, and his posts. Never crashes.
+// An instance: an author with a key, and the author's posts. Never crashes.
 struct World::Origin {
   crypto::PrivateKey key;
   std::unique_ptr<HttpClient> http;

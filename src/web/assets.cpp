@@ -27,8 +27,8 @@ constexpr char kIcon[] = {
 #pragma clang diagnostic pop
 
 template <std::size_t kSize>
-constexpr std::string_view whole(const char (&octets)[kSize]) {
-  return {octets, kSize};
+constexpr std::string_view whole(const char (&bytes)[kSize]) {
+  return {bytes, kSize};
 }
 
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";

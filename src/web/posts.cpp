@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMediaMax = 16;
 constexpr std::size_t kTagsMax = 64;
-constexpr std::size_t kWarningMax = 1000;  // octets
+constexpr std::size_t kWarningMax = 1000;  // bytes
 
 std::string text_at(const json::object& object, std::string_view key) {
   return json::get_string(object, key).value_or("");

@@ -29,7 +29,7 @@ TEST(Hash, Shake128GivesThePublishedValues) {
   EXPECT_EQ(to_hex(shake128_128("abc")), "5881092dd818bf5cf8a3ddb793fbcba7");
 }
 
-TEST(Hash, NulOctetsCount) {
+TEST(Hash, NulBytesCount) {
   using namespace std::string_view_literals;
   EXPECT_NE(sha3_256("a"), sha3_256("a\0"sv));
   EXPECT_NE(shake128_128("a"), shake128_128("a\0"sv));

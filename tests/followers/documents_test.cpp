@@ -16,12 +16,12 @@ using Ids = std::vector<std::string>;
 
 const std::string kUrl = "https://example.org/actor/followers_synchronization";
 
-// `count` ids of `octets` octets.
-Ids make_ids(std::size_t count, std::size_t octets) {
+// `count` ids of `bytes` bytes.
+Ids make_ids(std::size_t count, std::size_t bytes) {
   Ids ids;
   for (std::size_t i = 0; i < count; ++i) {
     std::string id = "https://a.test/" + std::to_string(1'000'000 + i) + '/';
-    ids.push_back(id + std::string(octets - id.size(), 'x'));
+    ids.push_back(id + std::string(bytes - id.size(), 'x'));
   }
   return ids;
 }
@@ -87,13 +87,13 @@ TEST(Documents, AreOneUpTo900KilobytesAndThenPages) {
 }
 
 TEST(Documents, KeepTheirSizeWithTheLongestUrls) {
-  const DocumentLimits limits = {.octets_max = 20'000, .pages_max = 100};
+  const DocumentLimits limits = {.bytes_max = 20'000, .pages_max = 100};
   std::string url = "https://example.org/";
   url.resize(2048, 'u');
   const auto documents = make_documents(url, make_ids(60, 2048), limits);
   ASSERT_TRUE(documents);
   EXPECT_GT(documents->size(), 2U);
-  for (const Document& document : *documents) EXPECT_LE(document.body.size(), limits.octets_max);
+  for (const Document& document : *documents) EXPECT_LE(document.body.size(), limits.bytes_max);
 }
 
 TEST(Documents, AreNothingOverTenPages) {
@@ -103,7 +103,7 @@ TEST(Documents, AreNothingOverTenPages) {
 }
 
 TEST(Documents, FitWheneverTheyAreSaidToFit) {
-  const DocumentLimits limits = {.octets_max = 30'000, .pages_max = 3};
+  const DocumentLimits limits = {.bytes_max = 30'000, .pages_max = 3};
   bool fitted = false;
   bool refused = false;
   for (const std::size_t each : {50U, 400U, 2048U}) {

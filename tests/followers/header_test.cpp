@@ -32,13 +32,13 @@ std::string judgement(const Header& h, const Delivery& delivery, Policy policy =
   return checked ? "ok" : std::string(to_string(checked.error()));
 }
 
-TEST(SyncHeader, OfFepExampleIsWrittenAndReadToTheOctet) {
+TEST(SyncHeader, OfFepExampleIsWrittenAndReadToTheByte) {
   EXPECT_EQ(format_header(header()), kFepExample);
   ASSERT_EQ(reason(kFepExample), "ok");
   EXPECT_EQ(*parse_header(kFepExample), header());
 }
 
-TEST(SyncHeader, OfFedifyCollectionTestIsWrittenAndReadToTheOctet) {
+TEST(SyncHeader, OfFedifyCollectionTestIsWrittenAndReadToTheByte) {
   const std::string fedify =
       R"(collectionId="https://testing.example.org/users/1/followers", )"
       R"(url="https://testing.example.org/users/1/followers?base-url=https%3A%2F%2Ftesting.example.org%2F", )"
@@ -156,7 +156,7 @@ TEST(SyncHeader, ThatIsNoListOfQuotedParametersIsIgnored) {
   EXPECT_EQ(reason(std::string("a=\"\0\"", 5)), "malformed");
 }
 
-TEST(SyncHeader, OfPixelfedMayHave2048OctetsAndNoMore) {
+TEST(SyncHeader, OfPixelfedMayHave2048BytesAndNoMore) {
   std::string value = kFepExample + R"(, x=")";
   value += std::string(2047 - value.size(), 'a') + '"';
   ASSERT_EQ(value.size(), 2048U);

@@ -144,9 +144,9 @@ TEST(Listing, OfApSidecarIsNothingOverTheLimitsOfSizeAndNumber) {
   EXPECT_THAT(items(read({{kRoot, body}}, {.items_max = 1})), ElementsAre("incomplete: too many items"));
   EXPECT_THAT(items(read({{kRoot, body}}, {.items_max = 2})),
               ElementsAre("https://a.test/1", "https://a.test/2"));
-  EXPECT_THAT(items(read({{kRoot, body}}, {.document_octets_max = body.size() - 1})),
+  EXPECT_THAT(items(read({{kRoot, body}}, {.document_bytes_max = body.size() - 1})),
               ElementsAre("incomplete: document too large"));
-  EXPECT_THAT(items(read({{kRoot, body}}, {.document_octets_max = body.size()})),
+  EXPECT_THAT(items(read({{kRoot, body}}, {.document_bytes_max = body.size()})),
               ElementsAre("https://a.test/1", "https://a.test/2"));
 }
 

@@ -147,8 +147,8 @@ void RawPeer::say(const std::string& text) const {
 }
 
 bool RawPeer::drip() const {
-  char octet = 0;
-  if (::recv(socket_, &octet, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return false;
+  char byte = 0;
+  if (::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return false;
   return ::send(socket_, "a", 1, MSG_NOSIGNAL) == 1;
 }
 

@@ -74,7 +74,7 @@ class RawPeer {
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;
   void say(const std::string& text) const;
-  // Sends one octet, unless the other side has closed.
+  // Sends one byte, unless the other side has closed.
   [[nodiscard]] bool drip() const;
   // All until the other side closes.
   [[nodiscard]] std::string hear_all() const;

@@ -32,7 +32,7 @@ TEST(Gzip, GivesBackWhatItWasGiven) {
   EXPECT_LT(gzip(text).size(), text.size() / 2);
 }
 
-// As `printf hello | gzip -n | xxd` has its end: CRC 0x3610a686, five octets.
+// As `printf hello | gzip -n | xxd` has its end: CRC 0x3610a686, five bytes.
 TEST(Gzip, EndsWithChecksumAndSize) {
   const std::string packed = gzip("hello");
   EXPECT_EQ(packed.substr(packed.size() - 8), std::string("\x86\xa6\x10\x36\x05\0\0\0", 8));

@@ -300,7 +300,7 @@ TEST_F(NetTest, RefusesWhatIsNotHttp) {
   ASSERT_FALSE(endless);
 }
 
-TEST_F(NetTest, DropsAConnectionWithOctetsBehindTheResponse) {
+TEST_F(NetTest, DropsAConnectionWithBytesBehindTheResponse) {
   Scripted peer({{std::string(kOk) + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"}, {kOk}});
   for (int i = 0; i < 2; ++i) {
     const auto response = send(plain_call(peer.port()));

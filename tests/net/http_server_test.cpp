@@ -142,7 +142,7 @@ TEST_F(PlainServerTest, CutsASlowPeer) {
   serve(options, echo);
   const bool cut = while_serving([&] {
     const RawPeer peer(server->port());
-    // An octet now and then must not extend the time.
+    // A byte now and then must not extend the time.
     const Instant start = steady_now();
     peer.say("GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     while (steady_now() - start < seconds(5) && peer.drip()) std::this_thread::sleep_for(milliseconds(20));

@@ -24,7 +24,7 @@ std::string u16(unsigned value) {
   return {static_cast<char>(value >> 8U & 0xFFU), static_cast<char>(value & 0xFFU)};
 }
 
-std::string name_octets(std::string_view name) {
+std::string name_bytes(std::string_view name) {
   std::string out;
   while (!name.empty()) {
     const std::size_t end = std::min(name.find('.'), name.size());
@@ -40,18 +40,18 @@ constexpr unsigned kTypeTxt = 16;
 constexpr unsigned kClassIn = 1;
 
 std::string record(const std::string& data, unsigned type = kTypeSrv, unsigned klass = kClassIn) {
-  return name_octets("_tagring._tcp.example.test") + u16(type) + u16(klass) + u16(0) + u16(60) +
+  return name_bytes("_tagring._tcp.example.test") + u16(type) + u16(klass) + u16(0) + u16(60) +
          u16(static_cast<unsigned>(data.size())) + data;
 }
 
 std::string srv(unsigned priority, unsigned weight, unsigned port, const std::string& target) {
-  return record(u16(priority) + u16(weight) + u16(port) + name_octets(target));
+  return record(u16(priority) + u16(weight) + u16(port) + name_bytes(target));
 }
 
 std::string message(const std::vector<std::string>& records) {
   std::string text =
       u16(7) + u16(0x8180) + u16(1) + u16(static_cast<unsigned>(records.size())) + u16(0) + u16(0);
-  text += name_octets("_tagring._tcp.example.test") + u16(kTypeSrv) + u16(kClassIn);
+  text += name_bytes("_tagring._tcp.example.test") + u16(kTypeSrv) + u16(kClassIn);
   for (const std::string& one : records) text += one;
   return text;
 }
@@ -76,13 +76,13 @@ TEST(Srv, PassesOverWhatIsNoHost) {
                     srv(1, 0, 443, "-a.test"), srv(2, 0, 443, "good.test")}),
               ElementsAre("good.test:443"));
   // A dot inside a label would otherwise read like two.
-  const std::string dotted = std::string("\x06") + "a.evil" + name_octets("test");
+  const std::string dotted = std::string("\x06") + "a.evil" + name_bytes("test");
   EXPECT_THAT(read({record(u16(1) + u16(0) + u16(443) + dotted), srv(2, 0, 443, "good.test")}),
               ElementsAre("good.test:443"));
 }
 
 TEST(Srv, PassesOverRecordsOfOtherTypesAndClasses) {
-  const std::string data = u16(1) + u16(0) + u16(443) + name_octets("evil.test");
+  const std::string data = u16(1) + u16(0) + u16(443) + name_bytes("evil.test");
   EXPECT_THAT(read({record(data, kTypeTxt), record(data, kTypeSrv, 3), record("", kTypeSrv),
                     record(data.substr(0, 6)), srv(2, 0, 443, "good.test")}),
               ElementsAre("good.test:443"));
@@ -163,11 +163,11 @@ class NameServerProcess {
     ::close(log[1]);
     log_ = log[0];
     std::string said;
-    char octets[256];
+    char bytes[256];
     while (!said.contains("started,")) {
-      const auto size = ::read(log_, octets, sizeof(octets));
+      const auto size = ::read(log_, bytes, sizeof(bytes));
       if (size <= 0) break;
-      said.append(octets, static_cast<std::size_t>(size));
+      said.append(bytes, static_cast<std::size_t>(size));
     }
     EXPECT_THAT(said, HasSubstr("started,")) << "dnsmasq (tools/setup installs it) does not run";
   }

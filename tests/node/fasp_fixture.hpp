@@ -11,7 +11,7 @@ struct FaspPeer {
   std::string host;
   crypto::PrivateKey key;
   std::string server_id = {};  // that the node gave
-  std::string node_key = {};   // 32 octets
+  std::string node_key = {};   // 32 bytes
   std::string fasp_id = "7";
   std::vector<HttpCall> calls = {};          // signed requests of the node
   std::map<std::string, int> statuses = {};  // path → what is answered in the place of success

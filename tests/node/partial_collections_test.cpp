@@ -476,7 +476,7 @@ class LongList : public PartialCollection {
                                           }(),
                                           actors, runtime};
   relay::SilentObserver observer;
-  relay::PartialCollections partials{{.enabled = true, .documents = {.octets_max = 14'000, .pages_max = 10}},
+  relay::PartialCollections partials{{.enabled = true, .documents = {.bytes_max = 14'000, .pages_max = 10}},
                                      followers,
                                      identity,
                                      authenticator,

@@ -139,7 +139,7 @@ TEST_F(ReceiptsTest, ATakeDownHidesThePostAndShowsTheReason) {
   EXPECT_EQ(proven.state, PostState::kTakenDown);
   EXPECT_EQ(proven.reason, "order 7 of the court of Ghent");
   EXPECT_EQ(history("cats").size(), 1U);
-  // Others see no difference, so nobody brings it back or loses his.
+  // Others see no difference, so nobody brings it back or loses their own.
   EXPECT_EQ(digest(), before);
   const auto shown = run(stores->history.segment({RingId(), RingId()}, "", {}, 10)).value();
   EXPECT_EQ(shown.size(), 1U);

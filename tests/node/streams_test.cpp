@@ -106,7 +106,8 @@ TEST_F(Streaming, AWebSocketMaySubscribeToSeveralHashtags) {
   const json::object status = json::parse_object(event.at("payload").as_string()).value();
   EXPECT_EQ(mastodon_api::wrong_fields("Status", status), "");
   publish("2", {"dogs"});
-  EXPECT_EQ(message(socket).at("stream"), json::value(json::array{"hashtag", "Dogs"})) << "as he spelled it";
+  EXPECT_EQ(message(socket).at("stream"), json::value(json::array{"hashtag", "Dogs"}))
+      << "as the reader spelled it";
   socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"dogs"})");
   publish("3", {"dogs"});
   settle();

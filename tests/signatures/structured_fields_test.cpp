@@ -28,9 +28,9 @@ TEST(StructuredFields, DictionariesKeepTheirOrderAndTypes) {
   }
   EXPECT_EQ(texts, (std::vector<std::string>{"a=1", "b=-42", R"(c="x\"y\\")", "d=:Zm9v:", "e=tok/en:*",
                                              "f=?0", "g=?1", "*h=list"}));
-  EXPECT_EQ(*octets_of(dictionary[3]), "foo");
-  EXPECT_EQ(octets_of(dictionary[0]), nullptr);
-  EXPECT_EQ(octets_of(dictionary[7]), nullptr);
+  EXPECT_EQ(*bytes_of(dictionary[3]), "foo");
+  EXPECT_EQ(bytes_of(dictionary[0]), nullptr);
+  EXPECT_EQ(bytes_of(dictionary[7]), nullptr);
 }
 
 TEST(StructuredFields, ListsAreWrittenCanonically) {

@@ -9,7 +9,7 @@ namespace tagring::sim {
 namespace {
 
 struct Storage {
-  double over = 0;  // octets above capacity
+  double over = 0;  // bytes above capacity
   std::uint64_t moves = 0;
 };
 
@@ -62,7 +62,7 @@ void expect_nothing_lost(World& world, const std::vector<std::string>& tags, std
   }
 }
 
-// Octets above capacity in the end, when posts arrive before and while nodes move.
+// Bytes above capacity in the end, when posts arrive before and while nodes move.
 double run(std::uint64_t seed, bool balanced) {
   WorldOptions options = skewed();
   options.balance = balanced;
