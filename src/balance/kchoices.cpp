@@ -6,10 +6,11 @@
 namespace tagring::balance {
 namespace {
 
-// Stands for none, so that a load there is bad beyond comparison, and the dust of additions is not.
+// Instead of a capacity of zero: any load there is then bad beyond comparison, and an error of rounding is
+// not.
 constexpr double kLeastCapacity = 1e-6;
 
-// How far a node is from its target, were its load another by `change`.
+// How far from its target a node would be if its load changed by `change`.
 double mismatch(const Parameters& parameters, const Bearer& bearer, double change) {
   const double load = std::max(0.0, bearer.load + change);
   const double excess = std::max(0.0, load - parameters.upper * bearer.capacity);
@@ -25,7 +26,7 @@ double cost_of(const Parameters& parameters, const Bearer& self, const Place& pl
          mismatch(parameters, self, taken) - mismatch(parameters, self, 0);
 }
 
-// What it takes to carry that much, in units of cost.
+// The price of moving that much data, in units of cost.
 double effort(const Parameters& parameters, const Bearer& self, double carried) {
   const double part = parameters.normalised ? carried / std::max(self.capacity, kLeastCapacity) : carried;
   return parameters.epsilon * part;
@@ -35,7 +36,7 @@ bool is_overloaded(const Parameters& parameters, const Bearer& bearer) {
   return bearer.strained && bearer.load > parameters.upper * bearer.capacity;
 }
 
-// What is above U.
+// How much of the load would be above U.
 double excess(const Parameters& parameters, const Bearer& bearer, double change) {
   return std::max(0.0, bearer.load + change - parameters.upper * bearer.capacity);
 }
@@ -85,7 +86,7 @@ std::optional<Choice> best_departure(const Parameters& parameters, const Bearer&
 
 namespace {
 
-// What the free places are once the node has left `from`, which is one of them then.
+// The free places once the node has left `from`, which is then one of them.
 Surroundings without(const Surroundings& around, const Place& from) {
   Surroundings after;
   after.self = around.self;

@@ -4,8 +4,7 @@
 //
 // Where it differs from the paper's figure:
 //   - a mismatch counts relative to the capacity of who bears it: else the many small nodes are nothing
-//   beside a
-//     few large ones (the printed form is an option, for comparison);
+//     beside a few large ones (the printed form is an option, for comparison);
 //   - the joining node's own mismatch before the move is subtracted too: it is constant for a choice, but not
 //     for the decision whether to move at all;
 //   - a place before a vserver of the node's own changes nothing, and costs nothing;
@@ -35,7 +34,7 @@ struct Parameters {
   [[nodiscard]] double target() const { return (upper + lower) / 2; }
 };
 
-// What a node bears on one ring, all its vservers together.
+// A node on one ring, with the load of all its vservers together.
 struct Bearer {
   double load = 0;
   double capacity = 0;   // at least 0; a node without capacity wants no load

@@ -1,8 +1,8 @@
 // The log: event name first, then fields, as logfmt. A port: production writes to stderr, tests capture, the
 // simulator drops.
 //
-//   log.info("peer_joined", {{"peer", host}, {"hops", hops}});   // level=info event=peer_joined peer=…
-//   hops=3
+//   log.info("peer_joined", {{"peer", host}, {"hops", hops}});
+//   level=info event=peer_joined peer=… hops=3
 //
 // error: an operator must act. warn: something is wrong, we cope. info: rare, and no stranger can cause it in
 // volume. debug: the rest. Never log bodies, keys, or people's search terms.

@@ -34,7 +34,7 @@ std::string optional_id(const json::object& o, std::string_view key, std::string
   return id && is_same_origin(*id, actor) ? *id : std::string();
 }
 
-// The two ways to publish a key.
+// Where a key stands in an actor, of the two ways in use, and what is read of it.
 struct KeySyntax {
   std::string_view property;  // of the actor
   std::string_view owner;

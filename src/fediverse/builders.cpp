@@ -39,7 +39,7 @@ json::array to_items(const std::vector<PostRef>& posts) {
   return items;
 }
 
-// Items have hashtags, a word that ActivityStreams left to an extension.
+// With the term Hashtag, which items need and ActivityStreams does not define.
 json::object make_batch(std::string_view type, std::string_view id, std::string_view actor) {
   json::object activity = make_activity(type, id, actor);
   activity["@context"] = json::array{kContext, json::object{{"Hashtag", "as:Hashtag"},

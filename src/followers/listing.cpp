@@ -26,7 +26,7 @@ const json::value* present(const json::object& o, std::string_view key) {
 
 }  // namespace
 
-// The parts that know JSON.
+// Reads the documents; only here is JSON known, so that no user of the header needs it.
 class Listing::Reader {
  public:
   explicit Reader(Listing& listing) : listing_(listing) {}

@@ -14,7 +14,7 @@ std::string gzip(std::string_view text);
 // "gzip" is among the codings of an Accept-Encoding, and not with q=0.
 bool accepts_gzip(std::string_view accept_encoding);
 
-// Whether it is worth while: a text of some size, whole, and not compressed yet.
+// True for a text of some size, whole, and not compressed yet: only then it is worth while.
 bool is_compressible(const HttpResponse& response);
 
 // Compresses the body, and says so.

@@ -113,7 +113,7 @@ struct SessionDone {
 
 }  // namespace
 
-// All but `tls` belongs to `control`, a strand.
+// Used on the strand `control` only, except for `tls`.
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   Impl(HttpServerOptions options, Executor executor, Executor node, HttpHandler handler)
       : service(std::make_shared<Service>(std::move(options), std::move(node), std::move(handler))),

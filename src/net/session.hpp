@@ -14,7 +14,7 @@
 
 namespace tagring::net {
 
-// What all connections of a server read.
+// Shared by all connections of a server.
 struct Service {
   Service(HttpServerOptions given, Executor executor, HttpHandler answer)
       : options(std::move(given)), node(std::move(executor)), handler(std::move(answer)) {}

@@ -14,7 +14,7 @@ namespace tagring::net {
 using UpgradeRequest = boost::beast::http::request_header<>;
 using Upgrade = std::shared_ptr<const UpgradeRequest>;
 
-// Whom a stream is read for.
+// The reader of a stream, and how long it may take for a piece.
 struct StreamReader {
   Executor node;
   std::shared_ptr<HttpStream> stream;
@@ -24,7 +24,7 @@ struct StreamReader {
 
 void close_stream(const Executor& node, std::shared_ptr<HttpStream> stream);
 
-// Tells the stream that its reader is gone, however that came.
+// Tells the stream at the end of the scope that its reader is gone.
 struct StreamCloser {
   const StreamReader& reader;
   explicit StreamCloser(const StreamReader& stream_reader) : reader(stream_reader) {}
@@ -35,8 +35,7 @@ struct StreamCloser {
 
 // Until the stream ends or the reader takes too long.
 Task<void> write_stream(Transport* transport, std::string head, Version version, StreamReader reader);
-// `owner` keeps the connection alive while something is read from it, which may be a little longer than this
-// takes.
+// `owner` keeps the connection alive while it is read from, which may last a little longer than this task.
 Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Upgrade upgrade,
                            StreamReader reader);
 

@@ -10,7 +10,7 @@ namespace tagring::ring {
 inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kContactsMax = 128;  // in one reply
 
-// What stands around every request.
+// A request with its address.
 struct Envelope {
   std::string network;  // name of the network: nodes of different networks do not talk
   RingId to;            // the vserver asked

@@ -29,8 +29,8 @@ struct IdRules {
 };
 
 // The domain that counts for an ID: the registrable domain by the public suffix list, in Punycode and lower
-// case
-// ("Tags.Example.CO.UK" → "example.co.uk"). kInvalid for addresses, bare public suffixes and invalid names.
+// case ("Tags.Example.CO.UK" → "example.co.uk"). kInvalid for addresses, bare public suffixes and invalid
+// names.
 Result<std::string> registrable_domain(std::string_view host);
 
 json::object to_json(const IdRules& rules);

@@ -52,7 +52,7 @@ Principals principals(const RingView& view) {
       for_each_between(view, reached, contact.id, [&](const ring::Vserver& skipped) {
         result.erase({skipped.self().id, skipped.self().incarnation});
       });
-      // Who names a former incarnation does not know the present one.
+      // A list that names a former incarnation does not count as knowing the present one.
       if (view.contains(contact.id) && !is_live(view, contact))
         result.erase({contact.id, view.at(contact.id)->self().incarnation});
       reached = contact.id;

@@ -20,7 +20,7 @@ std::uint64_t hash_of_pointers(const ring::Membership& membership) {
   return hash;
 }
 
-// Keeps who still is, with the time since when, and adds who has become so.
+// Brings `since` up to `present`: who is not in it any more goes, who is new has become so `now`.
 void update(std::map<Principals::value_type, Instant>* since, const Principals& present, Instant now) {
   std::erase_if(*since, [&](const auto& entry) { return !present.contains(entry.first); });
   for (const auto& principal : present) since->emplace(principal, now);

@@ -11,7 +11,7 @@ namespace tagring::signatures {
 
 inline constexpr std::size_t kMessageSignaturesMax = 4;  // in one request
 
-// What components are taken from.
+// A request or response, as far as components of a signature are taken from it.
 struct SignedMessage {
   std::string_view method;
   std::string_view scheme;

@@ -1,5 +1,6 @@
 // One owner of a hashtag acknowledges the posts of one instance and drops them; that instance's node audits
-// the hashtag again and again. How long until the dropper is named, and is anybody else?
+// the hashtag again and again. Measures how long it takes until the dropper is named, and whether
+// anybody else is.
 #pragma once
 
 #include <cstdint>

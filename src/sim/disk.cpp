@@ -114,7 +114,7 @@ struct Disk::State {
     }
     deleted.clear();
     for (auto& [path, file] : files) {
-      // What is dead and still open must not see the new life of the file.
+      // Handles that were open at the crash keep the old file; they must not see what is written from now on.
       file = std::make_shared<File>(*file);
       lose_some(*file, rng);
     }

@@ -86,7 +86,7 @@ class FlashCrowd {
     messages_before_ = world_.messages;
   }
 
-  // Who owns the hashtag at rest.
+  // The nodes that own the hashtag on the relay ring, at rest.
   std::set<std::size_t> relay_nodes() {
     std::set<std::size_t> owners;
     const RingId key = Tag::parse(kTag)->key();

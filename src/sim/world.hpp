@@ -88,9 +88,9 @@ class World {
   [[nodiscard]] bool is_settled() { return unsettled().empty(); }
   // Settled, and nothing waits to be sent anywhere.
   [[nodiscard]] bool is_quiet() { return unrest().empty(); }
-  // The first thing that stands against it, for people; empty: nothing.
+  // Why it is not settled, in words for people; empty if it is.
   [[nodiscard]] std::string unsettled() { return unsettled(up()); }
-  // As if there were only those nodes.
+  // The same of these nodes only.
   [[nodiscard]] std::string unsettled(const std::vector<std::size_t>& among);
   [[nodiscard]] std::string unrest();
   // The most relays of any hashtag, as far as any node knows; not fewer than there are at rest.

@@ -34,7 +34,7 @@ std::string joined(const std::vector<std::string>& list) {
   return result;
 }
 
-// A day, or nothing.
+// The text if it is a day, "2026-05-01", else empty.
 std::string day(std::string text) { return from_rfc3339(text + "T00:00:00Z") ? text : std::string(); }
 
 class Query {
