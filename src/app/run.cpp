@@ -109,8 +109,8 @@ Task<Result<void>> Daemon::open() {
   client.user_agent = fmt::format("tagring/{} (+{})", TAGRING_VERSION, config.origin());
   CO_TRY(http, net::BeastHttpClient::make(std::move(client), pool.get_executor(), resolver));
   std::uint64_t seed = 0;
-  const std::string octets = crypto::random_bytes(sizeof seed);
-  std::copy(octets.begin(), octets.end(), reinterpret_cast<char*>(&seed));
+  const std::string bytes = crypto::random_bytes(sizeof seed);
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(&seed));
   node::Environment environment{.clock = clock,
                                 .executor = loop.get_executor(),
                                 .http = *http,

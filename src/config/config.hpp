@@ -46,15 +46,15 @@ struct Config {
   bool secure_lookups = true;  // owners are looked up along several paths (docs/attacks.md)
 
   // [relay]
-  // What one relay may send: one post to one follower is a delivery. Of about 300 octets, so many fill a line
+  // What one relay may send: one post to one follower is a delivery. Of about 300 bytes, so many fill a line
   // of 1 Gbit/s.
   std::uint32_t deliveries_per_second = 400'000;
   std::uint32_t cooldown_seconds = 60;  // of a set of relays, before it is halved
 
   // [balance]
   bool balance = true;                     // choose and change places on the rings (paper §6.2)
-  std::uint64_t relay_capacity = 1 << 20;  // octets a second to subscribers
-  std::uint64_t storage_capacity = 0;  // octets of history; 0: half of what is free on the disk at the start
+  std::uint64_t relay_capacity = 1 << 20;  // bytes a second to subscribers
+  std::uint64_t storage_capacity = 0;  // bytes of history; 0: half of what is free on the disk at the start
   unsigned hashtag_share = 10;         // percent of storage_capacity that one hashtag may take
   std::uint32_t storage_cooldown_seconds = 86'400;  // of a set of storage owners, before it is halved
   unsigned balance_upper = 99;                      // percent of a capacity above which a node is overloaded
@@ -64,7 +64,7 @@ struct Config {
       60;  // percent of what a move carries that must have been above someone's capacity
   Duration balance_every = std::chrono::hours(1);
   Duration balance_patience = std::chrono::hours(6);
-  std::uint64_t balance_rate = 1 << 20;  // octets a second that moves carry, over time
+  std::uint64_t balance_rate = 1 << 20;  // bytes a second that moves carry, over time
 
   // [storage]
   std::uint32_t keep_days = 365;     // younger posts go only if nothing else makes room
@@ -102,7 +102,7 @@ struct Config {
   std::filesystem::path ca_file;                        // trusted besides the system's
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 
-  [[nodiscard]] std::uint64_t room_for_history() const {  // octets
+  [[nodiscard]] std::uint64_t room_for_history() const {  // bytes
     return history_octets == 0 ? 2 * storage_capacity : history_octets;
   }
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"

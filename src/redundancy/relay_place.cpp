@@ -15,7 +15,7 @@ unsigned interval_of_post(std::string_view uri, unsigned intervals) {
   TR_ASSERT(is_relay_count(intervals));
   if (intervals == 1) return 0;
   const auto hash = crypto::sha3_256(uri);
-  static_assert(kRelaysMax <= 256, "one octet of the hash has to suffice");
+  static_assert(kRelaysMax <= 256, "one byte of the hash has to suffice");
   return hash[0] >> (8U - static_cast<unsigned>(std::countr_zero(intervals)));
 }
 

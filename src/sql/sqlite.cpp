@@ -19,7 +19,7 @@ constexpr const char* kSettings =
     "PRAGMA cell_size_check = ON;"
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA cache_size = -65536;"            // KiB
-    "PRAGMA journal_size_limit = 67108864;"  // octets the WAL keeps after a checkpoint
+    "PRAGMA journal_size_limit = 67108864;"  // bytes the WAL keeps after a checkpoint
     "PRAGMA wal_autocheckpoint = 8192;";     // pages
 
 ErrorCode code_of(int error) {
@@ -81,11 +81,10 @@ Type Statement::type(int column) const {
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(cached_->handle, column); }
 
 std::string_view Statement::view(int column) const {
-  const void* octets = sqlite3_column_blob(cached_->handle, column);
+  const void* bytes = sqlite3_column_blob(cached_->handle, column);
   const int size = sqlite3_column_bytes(cached_->handle, column);
-  return octets != nullptr
-             ? std::string_view(static_cast<const char*>(octets), static_cast<std::size_t>(size))
-             : std::string_view();
+  return bytes != nullptr ? std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size))
+                          : std::string_view();
 }
 
 void Statement::bind(int index, std::int64_t value) {

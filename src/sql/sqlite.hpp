@@ -20,7 +20,7 @@ struct sqlite3_stmt;
 
 namespace tagring::sql {
 
-// Binds octets as BLOB instead of TEXT.
+// Binds bytes as BLOB instead of TEXT.
 struct Blob {
   std::string_view octets;
 };

@@ -26,7 +26,7 @@ Ids make_ids(std::size_t count, std::size_t bytes) {
   return ids;
 }
 
-// What a receiver makes of the documents.
+// The ids that a receiver reads from the documents.
 Ids read(const std::vector<Document>& documents) {
   std::map<std::string, std::string> web;
   for (const Document& document : documents) web[document.url] = document.body;

@@ -15,7 +15,7 @@ Envelope envelope(decltype(Request::body) body) {
       .network = "test", .to = place(7), .incarnation = 65536, .request = {Ring::kStorage, std::move(body)}};
 }
 
-// What arrives of a request.
+// A request, written and read again.
 template <class T>
 T arrived(decltype(Request::body) body) {
   Result<Envelope> decoded = decode_envelope(encode(envelope(std::move(body))));
@@ -144,7 +144,7 @@ TEST(RingCodec, AnIncarnationHas63Bits) {
 }
 
 TEST(RingCodec, ContactsAreHeldToTheSameIncarnations) {
-  // Who could be told of, but not called, would be as good as dead.
+  // A contact that can be passed on but not called would be as good as dead.
   Contact candidate = real_contact(3);
   candidate.incarnation = kIncarnationMax;
   EXPECT_EQ(arrived<Notify>(Notify{candidate}).candidate.incarnation, kIncarnationMax);

@@ -66,7 +66,7 @@ struct ScriptedPeer {
   }
 };
 
-// One node, and others that say what the test wants them to.
+// One node among others that answer by the test's script.
 class NodeAmongScripts : public Peers {
  public:
   explicit NodeAmongScripts(std::vector<Contact> contacts, Membership::Options options = {},

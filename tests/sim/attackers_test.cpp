@@ -78,8 +78,8 @@ TEST_F(Tokens, OfAnotherNetworkEnlargeNothing) {
   EXPECT_EQ(relays_after(token(good, good, Duration::zero(), "another")), kAtRest);
 }
 
-// A node that claims to drown, so that others come and carry for it what it has, or what it has not. Who
-// stores other copies of the same hashtags says otherwise.
+// A node that claims to be overloaded, so that others take its keys, or come for data that it does not have.
+// Those who store other copies of the same hashtags contradict it.
 TEST(LoadLiars, MoveNobody) {
   WorldOptions options;
   options.storage_replicas = 2;

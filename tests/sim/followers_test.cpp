@@ -42,7 +42,8 @@ struct Repair {
     EXPECT_TRUE(world.run_until(std::chrono::minutes(30), [&] { return world.is_quiet(); }))
         << world.unrest();
   }
-  // One post under all hashtags, and the time to repair what its headers show. The messages of all that.
+  // Publishes one post under all hashtags, and waits until what its headers show is repaired. How many
+  // messages that took.
   std::uint64_t post() {
     const std::uint64_t before = world.messages;
     world.publish(0, tags);

@@ -38,8 +38,8 @@ Numbers numbers(World& world) {
   return last;
 }
 
-// What a reader must see now, and what not. Posts that are on their way, or being removed, may be there or
-// not.
+// A reader sees all of `must` and nothing of `must_not`. Posts that are on their way, or being removed, may
+// be there or not.
 void expect_history(World& world, std::size_t reader, const std::set<std::string>& must,
                     const std::set<std::string>& must_not) {
   const auto history = world.history(reader, kTag, 40);
