@@ -60,7 +60,7 @@ json::object sign(const json::object& o) {
   return {{"headers", headers}};
 }
 
-json::object signatures::verify(const json::object& o) {
+json::object verify(const json::object& o) {
   HttpRequest request;
   request.method = text(o, "method");
   request.target = text(o, "target");
@@ -129,7 +129,7 @@ json::object answer(const std::string& line) {
   const json::object o = must(json::parse_object(line));
   const std::string op = text(o, "op");
   if (op == "sign") return sign(o);
-  if (op == "verify") return signatures::verify(o);
+  if (op == "verify") return verify(o);
   if (op == "fasp sign") return fasp_sign(o);
   if (op == "fasp verify") return fasp_verify(o);
   throw std::runtime_error("no such op");
