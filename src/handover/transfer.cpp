@@ -48,7 +48,7 @@ Result<void> check_item(const Segment& segment, const std::string& tag, const st
 
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history,
                    overlay::RingService& rings, storage::StorageRedundancy& sets,
-                   federation::SignedClient& courier, federation::Authenticator& authenticator,
+                   federation::SignedClient& client, federation::Authenticator& authenticator,
                    relay::Followers& followers, relay::Announcer& announcer, ReassignQueue& reassign,
                    const Runtime& runtime)
     : options_(std::move(options)),
@@ -56,7 +56,7 @@ Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& 
       history_(history),
       rings_(rings),
       sets_(sets),
-      courier_(courier),
+      client_(client),
       authenticator_(authenticator),
       followers_(followers),
       announcer_(announcer),
@@ -174,7 +174,7 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
                        {"after", request.after}};
   if (!request.shelf.empty()) body["shelf"] = request.shelf;
   if (!request.question.empty()) body["question"] = std::move(request.question);
-  co_return co_await courier_.ask(origin + std::string(kPath), std::move(body));
+  co_return co_await client_.ask(origin + std::string(kPath), std::move(body));
 }
 
 // Writes a page and moves the request on to the next. How many items it had.

@@ -28,7 +28,7 @@ class Transfer {
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
 
   Transfer(Options options, relay::Store& store, storage::HistoryStore& history, overlay::RingService& rings,
-           storage::StorageRedundancy& sets, federation::SignedClient& courier,
+           storage::StorageRedundancy& sets, federation::SignedClient& client,
            federation::Authenticator& authenticator, relay::Followers& followers, relay::Announcer& announcer,
            ReassignQueue& reassign, const Runtime& runtime);
 
@@ -78,7 +78,7 @@ class Transfer {
   storage::HistoryStore& history_;
   overlay::RingService& rings_;
   storage::StorageRedundancy& sets_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   relay::Followers& followers_;
   relay::Announcer& announcer_;

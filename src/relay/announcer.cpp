@@ -24,15 +24,15 @@ constexpr Duration kFeedLifetime = std::chrono::hours(24);
 }  // namespace
 
 Announcer::Announcer(federation::QueueOptions options, Store& store, Followers& followers,
-                     const PartialCollections& partials, federation::SignedClient& courier,
+                     const PartialCollections& partials, federation::SignedClient& client,
                      const federation::Blocks& blocks, Observer& observer, const Runtime& runtime)
     : store_(store),
       followers_(followers),
       partials_(partials),
-      courier_(courier),
+      client_(client),
       blocks_(blocks),
       observer_(observer),
-      identity_(courier.identity()),
+      identity_(client.identity()),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("announcer")),
       lanes_(
@@ -213,7 +213,7 @@ Task<Announcer::Items> Announcer::send_to_node(std::string inbox, Items items) {
     std::string body = letter(op, batch);
     const std::size_t octets = body.size() / batch.size();
     const Result<HttpResponse> response =
-        co_await courier_.deliver(inbox, std::move(body), partials_.header("", inbox));
+        co_await client_.deliver(inbox, std::move(body), partials_.header("", inbox));
     if (federation::is_gone(response)) {
       for (const Item& item : batch) observer_.lost_follower(item->entry.event.tag, inbox);
       continue;
@@ -289,7 +289,7 @@ Task<Announcer::Items> Announcer::send_to_people(std::string inbox, Items items)
     // Who uses the node as a relay is in no collection of followers, so there is nothing to compare.
     std::optional<std::string> header = by_node ? std::nullopt : partials_.header(event.tag, inbox);
     const Result<HttpResponse> response =
-        co_await courier_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
+        co_await client_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
     if (federation::is_gone(response)) {
       observer_.lost_follower(event.tag, inbox);
       continue;

@@ -25,7 +25,7 @@ namespace tagring::relay {
 class Announcer {
  public:
   Announcer(federation::QueueOptions options, Store& store, Followers& followers,
-            const PartialCollections& partials, federation::SignedClient& courier,
+            const PartialCollections& partials, federation::SignedClient& client,
             const federation::Blocks& blocks, Observer& observer, const Runtime& runtime);
 
   // Takes up what followers have not acknowledged. `followers` must be loaded.
@@ -94,7 +94,7 @@ class Announcer {
   Store& store_;
   Followers& followers_;
   const PartialCollections& partials_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   const federation::Blocks& blocks_;
   Observer& observer_;
   const federation::Identity& identity_;

@@ -47,14 +47,14 @@ federation::QueueOptions routing_options(federation::QueueOptions options) {
 
 OwnerQueue::OwnerQueue(Options options, Store& store, overlay::RingService& rings,
                        redundancy::RelayHints& relays, redundancy::StorageHints& stores,
-                       federation::SignedClient& courier, Observer& observer, const Runtime& runtime)
+                       federation::SignedClient& client, Observer& observer, const Runtime& runtime)
     : options_(options),
       store_(store),
       rings_(rings),
       relays_(relays),
       stores_(stores),
-      courier_(courier),
-      identity_(courier.identity()),
+      client_(client),
+      identity_(client.identity()),
       clock_(runtime.clock),
       observer_(observer),
       rng_(runtime.rng.fork("outbox")),
@@ -223,7 +223,7 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
                                           : remove_activity(id, identity_.actor(), target, events, news);
   std::set<std::string> tags;
   for (const TagEvent& event : events) tags.insert(event.tag);
-  const Result<HttpResponse> response = co_await courier_.deliver(origin + "/inbox", body);
+  const Result<HttpResponse> response = co_await client_.deliver(origin + "/inbox", body);
   Result<std::vector<Refusal>> refusals = read_results(response);
   const auto answer = refusals ? json::parse_object(response->body) : Result<json::object>();
   if (refusals && answer && ring == Ring::kRelay) relays_.read_answer(*answer, tags);

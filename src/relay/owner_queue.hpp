@@ -26,7 +26,7 @@ class OwnerQueue {
     federation::QueueOptions lanes;
   };
   OwnerQueue(Options options, Store& store, overlay::RingService& rings, redundancy::RelayHints& relays,
-             redundancy::StorageHints& stores, federation::SignedClient& courier, Observer& observer,
+             redundancy::StorageHints& stores, federation::SignedClient& client, Observer& observer,
              const Runtime& runtime);
 
   // Takes up what was owed when the node stopped.
@@ -79,7 +79,7 @@ class OwnerQueue {
   overlay::RingService& rings_;
   redundancy::RelayHints& relays_;
   redundancy::StorageHints& stores_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   const federation::Identity& identity_;
   Clock& clock_;
   Observer& observer_;

@@ -254,7 +254,7 @@ Task<Result<json::object>> RelayRedundancy::call(std::string origin, Tag tag, un
   body["tag"] = tag.canonical();
   body["index"] = at_rest != places.end() ? *at_rest : places.front();
   body["of"] = of;
-  co_return co_await courier_.ask(origin + std::string(kPath), std::move(body));
+  co_return co_await client_.ask(origin + std::string(kPath), std::move(body));
 }
 
 Task<Result<RelayRedundancy::Heard>> RelayRedundancy::ask_count_at(ring::Contact owner, Tag tag) {

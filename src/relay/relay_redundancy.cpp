@@ -26,7 +26,7 @@ constexpr Duration kListGood = std::chrono::seconds(15);  // of a spare
 
 RelayRedundancy::RelayRedundancy(Options options, redundancy::RelayHints& counts, Store& store,
                                  Followers& followers, overlay::RingService& rings, Announcer& announcer,
-                                 federation::SignedClient& courier, federation::Authenticator& authenticator,
+                                 federation::SignedClient& client, federation::Authenticator& authenticator,
                                  const Runtime& runtime)
     : options_(std::move(options)),
       counts_(counts),
@@ -34,9 +34,9 @@ RelayRedundancy::RelayRedundancy(Options options, redundancy::RelayHints& counts
       followers_(followers),
       rings_(rings),
       announcer_(announcer),
-      courier_(courier),
+      client_(client),
       authenticator_(authenticator),
-      identity_(courier.identity()),
+      identity_(client.identity()),
       clock_(runtime.clock),
       log_(runtime.log),
       meter_(options_.capacity, runtime.clock),

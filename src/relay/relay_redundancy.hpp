@@ -36,7 +36,7 @@ class RelayRedundancy {
   static constexpr std::string_view kPath = "/tagring/v1/relays";
 
   RelayRedundancy(Options options, redundancy::RelayHints& counts, Store& store, Followers& followers,
-                  overlay::RingService& rings, Announcer& announcer, federation::SignedClient& courier,
+                  overlay::RingService& rings, Announcer& announcer, federation::SignedClient& client,
                   federation::Authenticator& authenticator, const Runtime& runtime);
 
   [[nodiscard]] Task<void> stop();
@@ -158,7 +158,7 @@ class RelayRedundancy {
   Followers& followers_;
   overlay::RingService& rings_;
   Announcer& announcer_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   const federation::Identity& identity_;
   Clock& clock_;

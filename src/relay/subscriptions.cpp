@@ -23,15 +23,15 @@ std::vector<std::vector<std::string>> chunks_of(std::vector<std::string> tags, s
 }  // namespace
 
 Subscriptions::Subscriptions(Options options, Store& store, overlay::RingService& rings,
-                             redundancy::RelayHints& relays, federation::SignedClient& courier,
+                             redundancy::RelayHints& relays, federation::SignedClient& client,
                              CatchUp& catch_up, const Runtime& runtime)
     : options_(options),
       store_(store),
       rings_(rings),
       relays_(relays),
-      courier_(courier),
+      client_(client),
       catch_up_(catch_up),
-      identity_(courier.identity()),
+      identity_(client.identity()),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("subscriber")),
       tasks_(runtime.executor) {}
@@ -292,7 +292,7 @@ Task<Result<std::vector<Refusal>>> Subscriptions::ask_to_follow(std::string owne
                                                                 std::string id) {
   ++messages_;
   const Result<HttpResponse> response =
-      co_await courier_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
+      co_await client_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
   Result<std::vector<Refusal>> refusals = read_results(response);
   if (!refusals) co_return refusals;
   if (const auto answer = json::parse_object(response->body))
@@ -344,7 +344,8 @@ WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const
 }
 
 Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
-  // What is wanted is followed at others: they must not take it for the end of that (relay/relay_redundancy.hpp).
+  // What is wanted is followed at others: they must not take it for the end of that
+  // (relay/relay_redundancy.hpp).
   for (const bool moves : {false, true}) {
     std::vector<std::string> these;
     std::ranges::copy_if(tags, std::back_inserter(these),
@@ -353,8 +354,8 @@ Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string
     const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
     ++messages_;
     // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
-    co_await courier_.deliver(owner + "/inbox",
-                              undo_follow_activity(id, identity_.actor(), owner, these, moves));
+    co_await client_.deliver(owner + "/inbox",
+                             undo_follow_activity(id, identity_.actor(), owner, these, moves));
   }
   std::vector<std::pair<std::string, std::string>> dropped;
   for (const std::string& tag : tags) {

@@ -27,7 +27,7 @@ class Subscriptions {
   };
 
   Subscriptions(Options options, Store& store, overlay::RingService& rings, redundancy::RelayHints& relays,
-                federation::SignedClient& courier, CatchUp& catch_up, const Runtime& runtime);
+                federation::SignedClient& client, CatchUp& catch_up, const Runtime& runtime);
 
   [[nodiscard]] Task<Result<void>> load();
   void start();
@@ -106,7 +106,7 @@ class Subscriptions {
   Store& store_;
   overlay::RingService& rings_;
   redundancy::RelayHints& relays_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   CatchUp& catch_up_;
   const federation::Identity& identity_;
   Clock& clock_;

@@ -17,7 +17,7 @@ constexpr Duration kTimeout = std::chrono::seconds(5);
 }  // namespace
 
 StorageRedundancy::StorageRedundancy(Options options, HistoryStore& history, redundancy::StorageHints& hints,
-                                     overlay::RingService& rings, federation::SignedClient& courier,
+                                     overlay::RingService& rings, federation::SignedClient& client,
                                      federation::Authenticator& authenticator, Observer& observer,
                                      const Runtime& runtime)
     : options_(options),
@@ -25,9 +25,9 @@ StorageRedundancy::StorageRedundancy(Options options, HistoryStore& history, red
       hints_(hints),
       observer_(observer),
       rings_(rings),
-      courier_(courier),
+      client_(client),
       authenticator_(authenticator),
-      identity_(courier.identity()),
+      identity_(client.identity()),
       clock_(runtime.clock),
       log_(runtime.log),
       tasks_(runtime.executor) {}
@@ -224,7 +224,7 @@ Task<Result<StorageRedundancy::Report>> StorageRedundancy::ask(ring::Contact own
 // Signed. What the other keeps afterwards.
 Task<Result<redundancy::StorageSet>> StorageRedundancy::call(std::string origin, Tag tag, json::object body) {
   body["tag"] = tag.canonical();
-  CO_TRY(const json::object answer, co_await courier_.ask(origin + std::string(kPath), std::move(body)));
+  CO_TRY(const json::object answer, co_await client_.ask(origin + std::string(kPath), std::move(body)));
   co_return hints_.set_from(answer);
 }
 

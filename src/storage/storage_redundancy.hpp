@@ -44,7 +44,7 @@ class StorageRedundancy {
   static constexpr std::string_view kPath = "/tagring/v1/stores";
 
   StorageRedundancy(Options options, HistoryStore& history, redundancy::StorageHints& hints,
-                    overlay::RingService& rings, federation::SignedClient& courier,
+                    overlay::RingService& rings, federation::SignedClient& client,
                     federation::Authenticator& authenticator, Observer& observer, const Runtime& runtime);
 
   [[nodiscard]] Task<Result<void>> load();
@@ -142,7 +142,7 @@ class StorageRedundancy {
   redundancy::StorageHints& hints_;
   Observer& observer_;
   overlay::RingService& rings_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   const federation::Identity& identity_;
   Clock& clock_;
