@@ -49,7 +49,7 @@ Result<void> check_item(const Segment& segment, const std::string& tag, const st
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history,
                    overlay::RingService& rings, storage::StorageRedundancy& sets,
                    federation::SignedClient& client, federation::Authenticator& authenticator,
-                   relay::Followers& followers, relay::Announcer& announcer, ReassignQueue& reassign,
+                   relay::Followers& followers, relay::Feed& feed, ReassignQueue& reassign,
                    const Runtime& runtime)
     : options_(std::move(options)),
       store_(store),
@@ -59,7 +59,7 @@ Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& 
       client_(client),
       authenticator_(authenticator),
       followers_(followers),
-      announcer_(announcer),
+      feed_(feed),
       reassign_(reassign),
       clock_(runtime.clock),
       tasks_(runtime.executor) {}
@@ -201,10 +201,7 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
       CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
       events.push_back(entry.event);
     }
-    CO_TRY(const std::vector<relay::Store::Accepted> accepted, co_await store_.accept(events, 0));
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (accepted[i].fresh) announcer_.push({accepted[i].feed_seq, std::move(events[i])});
-    }
+    CO_TRY_VOID(co_await feed_.take(std::move(events), 0, relay::Announcer::To::kEverybody));
     co_return count;
   }
   std::vector<relay::Follower> followers;

@@ -10,7 +10,7 @@
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
 #include "handover/reassign_queue.hpp"
-#include "relay/announcer.hpp"
+#include "relay/feed.hpp"
 #include "storage/storage_redundancy.hpp"
 
 namespace tagring::handover {
@@ -29,7 +29,7 @@ class Transfer {
 
   Transfer(Options options, relay::Store& store, storage::HistoryStore& history, overlay::RingService& rings,
            storage::StorageRedundancy& sets, federation::SignedClient& client,
-           federation::Authenticator& authenticator, relay::Followers& followers, relay::Announcer& announcer,
+           federation::Authenticator& authenticator, relay::Followers& followers, relay::Feed& feed,
            ReassignQueue& reassign, const Runtime& runtime);
 
   // A vserver's segment has changed: fetch what it lacks, in the background.
@@ -81,7 +81,7 @@ class Transfer {
   federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   relay::Followers& followers_;
-  relay::Announcer& announcer_;
+  relay::Feed& feed_;
   ReassignQueue& reassign_;
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;

@@ -32,12 +32,12 @@ Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Envi
 
 RelayRole::RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                      Rings& rings)
-    : owners({queue_options()}, world.stores.relay, rings.service, rings.relays, rings.storage, speech.client,
-             wiring, speech.runtime),
+    : owners({queue_options()}, world.stores.relay, {rings.service, rings.relays, rings.storage},
+             speech.client, wiring, speech.runtime),
       partials({config.followers_sync, {}}, speech.followers, speech.identity, speech.authenticator, wiring,
                speech.runtime),
-      announcer(queue_options(), world.stores.relay, speech.followers, partials, speech.client, speech.blocks,
-                wiring, speech.runtime),
+      sender(speech.followers, partials, speech.client, wiring, speech.runtime),
+      announcer(queue_options(), world.stores.relay, speech.followers, speech.blocks, sender, speech.runtime),
       redundancy({.network = config.network,
                   .capacity = static_cast<double>(config.deliveries_per_second),
                   .cooldown = std::chrono::seconds(config.cooldown_seconds)},
@@ -49,7 +49,7 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
                     catch_up, speech.runtime),
       followers(world.stores.relay, speech.followers, subscriptions, speech.runtime),
       checker({}, speech.blocks, speech.client, speech.runtime),
-      feed(world.stores.relay, owners, announcer),
+      feed(world.stores.relay, owners, announcer, wiring),
       owner(rings.service, redundancy, rings.relays, rings.storage, checker, feed),
       subscriber(subscriptions, redundancy, owner, checker, rings.storage, feed) {}
 
@@ -76,7 +76,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
     : reassign(world.stores.relay, world.stores.history, relay.owners, config.relay_replicas, speech.runtime),
       transfer({config.network, config.ids, config.relay_replicas}, world.stores.relay, world.stores.history,
                rings.service, storage.redundancy, speech.client, speech.authenticator, speech.followers,
-               relay.announcer, reassign, speech.runtime),
+               relay.feed, reassign, speech.runtime),
       anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.redundancy, transfer,
                    speech.runtime) {}
 

@@ -53,6 +53,7 @@ struct RelayRole {
 
   relay::OwnerQueue owners;
   relay::PartialCollections partials;
+  relay::AnnouncementSender sender;
   relay::Announcer announcer;
   relay::RelayRedundancy redundancy;
   relay::CatchUp catch_up;
