@@ -32,7 +32,8 @@ Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Envi
 
 RelayRole::RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                      Rings& rings)
-    : owners({queue_options()}, world.stores.relay, {rings.service, rings.relays, rings.storage},
+    : places(rings.service, rings.relays, speech.identity.origin()),
+      owners({queue_options()}, world.stores.relay, {rings.service, rings.relays, rings.storage},
              speech.client, wiring, speech.runtime),
       partials({config.followers_sync, {}}, speech.followers, speech.identity, speech.authenticator, wiring,
                speech.runtime),
@@ -45,8 +46,8 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
                  speech.authenticator, speech.runtime),
       catch_up(world.stores.relay, speech.followers, speech.client, speech.authenticator, wiring,
                world.clock),
-      subscriptions({config.stabilise * 6}, world.stores.relay, rings.service, rings.relays, speech.client,
-                    catch_up, speech.runtime),
+      subscriptions({config.stabilise * 6}, world.stores.relay, places, speech.client, catch_up,
+                    speech.runtime),
       followers(world.stores.relay, speech.followers, subscriptions, speech.runtime),
       checker({}, speech.blocks, speech.client, speech.runtime),
       feed(world.stores.relay, owners, announcer, wiring),

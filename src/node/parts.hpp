@@ -51,6 +51,7 @@ struct RelayRole {
   RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
             Rings& rings);
 
+  relay::RelayPlaces places;
   relay::OwnerQueue owners;
   relay::PartialCollections partials;
   relay::AnnouncementSender sender;
