@@ -56,6 +56,8 @@ struct RelayRole {
   relay::PartialCollections partials;
   relay::AnnouncementSender sender;
   relay::Announcer announcer;
+  relay::RelayCalls calls;
+  relay::FollowerLists lists;
   relay::RelayRedundancy redundancy;
   relay::CatchUp catch_up;
   relay::Subscriptions subscriptions;

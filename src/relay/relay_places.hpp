@@ -19,6 +19,7 @@ class RelayPlaces {
 
   [[nodiscard]] redundancy::RelayHints& hints() const { return hints_; }
   [[nodiscard]] overlay::RingService& rings() const { return rings_; }
+  [[nodiscard]] const std::string& own_origin() const { return own_; }
   [[nodiscard]] unsigned at_rest() const { return hints_.at_rest(); }
 
   // --- this node's own ------------------------------------------------------------------------------------

@@ -1,16 +1,16 @@
-#include "relay/follow_times.hpp"
+#include "redundancy/follow_times.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sim/loop.hpp"
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
   sim::Loop loop(1);
   sim::LoopClock clock(loop, 0);
-  relay::FollowTimes times(clock);
+  FollowTimes times(clock);
   times.note("caturday", "a", {clock.wall_now(), true});
   EXPECT_TRUE(times.last("caturday", "a").follows);
   EXPECT_TRUE(times.gone("caturday").empty());
@@ -20,10 +20,10 @@ TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
   ASSERT_EQ(times.gone("caturday").size(), 1U);
   EXPECT_EQ(times.gone("caturday").front().second, clock.wall_now());
   EXPECT_EQ(times.last("dogs", "a").at, WallTime{});
-  loop.run_for(relay::FollowTimes::kRemembered + Duration(1));
+  loop.run_for(FollowTimes::kRemembered + Duration(1));
   EXPECT_TRUE(times.gone("caturday").empty());
   EXPECT_EQ(times.last("caturday", "a").at, WallTime{});
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

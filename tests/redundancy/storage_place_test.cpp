@@ -8,7 +8,7 @@
 
 #include "hashtag/tag.hpp"
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 constexpr unsigned kPosts = 2'000;
@@ -164,4 +164,4 @@ TEST(StoragePlace, AGrowingSetAddsToTheEndOfTheShelvesThatARemovalGoesTo) {
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

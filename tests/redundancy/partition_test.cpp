@@ -1,8 +1,8 @@
-#include <gtest/gtest.h>
-
 #include "redundancy/partition.hpp"
 
-namespace tagring::storage {
+#include <gtest/gtest.h>
+
+namespace tagring::redundancy {
 namespace {
 
 TEST(Partition, HasTheNameOfItsHashtagAndANumberButForTheFirst) {
@@ -34,4 +34,4 @@ TEST(Partition, LiesAsManyPartsOf256BehindTheHashtagAsItsNumberSays) {
 }
 
 }  // namespace
-}  // namespace tagring::storage
+}  // namespace tagring::redundancy
