@@ -94,11 +94,11 @@ Result<std::vector<HourDigest>> parts_from(const json::object& object, const Hou
 // -------------------------------------------------------------------------------------------
 
 AntiEntropy::AntiEntropy(Options options, storage::HistoryStore& history, overlay::RingService& rings,
-                         storage::StorageRedundancy& sets, Transfer& transfer, const Runtime& runtime)
+                         storage::KeptPartitions& kept, Transfer& transfer, const Runtime& runtime)
     : options_(options),
       history_(history),
       rings_(rings),
-      sets_(sets),
+      kept_(kept),
       transfer_(transfer),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("anti-entropy")),
@@ -135,7 +135,7 @@ Task<void> AntiEntropy::reconcile_all() {
     const std::vector<std::string> origins =
         co_await transfer_.sources(Ring::kStorage, part.requester.id, part.positions);
     for (const std::string& origin : origins) {
-      for (const Segment& keys : key_segments(part.positions, sets_.copies())) {
+      for (const Segment& keys : key_segments(part.positions, kept_.copies())) {
         const Result<void> done = co_await reconcile_with(origin, part.requester, keys);
         if (!done) log_.debug("reconciling_failed", {{"with", origin}, {"because", done.error().message}});
       }
@@ -158,7 +158,7 @@ Task<Result<std::vector<Difference>>> AntiEntropy::ask_replica(std::string origi
     for (const storage::HistoryEntry& entry : difference.entries) {
       CO_TRY_VOID(check_item(keys, entry.tag, entry.uri, entry.author));
     }
-    sets_.leave_out_moved(&difference.entries);
+    kept_.leave_out_moved(&difference.entries);
   }
   co_return differences;
 }

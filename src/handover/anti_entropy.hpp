@@ -23,7 +23,7 @@ class AntiEntropy {
     storage::CompareLimits limits;
   };
   AntiEntropy(Options options, storage::HistoryStore& history, overlay::RingService& rings,
-              storage::StorageRedundancy& sets, Transfer& transfer, const Runtime& runtime);
+              storage::KeptPartitions& kept, Transfer& transfer, const Runtime& runtime);
 
   void start() { tasks_.spawn("anti_entropy", reconcile_for_ever()); }
   [[nodiscard]] Task<void> stop();
@@ -48,7 +48,7 @@ class AntiEntropy {
   Options options_;
   storage::HistoryStore& history_;
   overlay::RingService& rings_;
-  storage::StorageRedundancy& sets_;
+  storage::KeptPartitions& kept_;
   Transfer& transfer_;
   Clock& clock_;
   Rng rng_;

@@ -37,7 +37,7 @@ Result<void> check_item(const Segment& segment, const std::string& tag, const st
   const Result<redundancy::Partition> shelf = redundancy::Partition::parse(tag);
   const Result<Tag> parsed = shelf ? Tag::parse(shelf->tag) : std::unexpected(shelf.error());
   if (!parsed || parsed->canonical() != shelf->tag ||
-      !segment.contains(redundancy::partition_key(parsed->key(), shelf->slot))) {
+      !segment.contains(redundancy::partition_key(parsed->key(), shelf->number))) {
     return fail(ErrorCode::kInvalid, "a transferred item is not of the segment that was asked for");
   }
   if (!fediverse::is_same_origin(url, other)) {
@@ -47,7 +47,7 @@ Result<void> check_item(const Segment& segment, const std::string& tag, const st
 }
 
 Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& history,
-                   overlay::RingService& rings, storage::StorageRedundancy& sets,
+                   overlay::RingService& rings, storage::KeptPartitions& kept,
                    federation::SignedClient& client, federation::Authenticator& authenticator,
                    relay::Followers& followers, relay::Feed& feed, ReassignQueue& reassign,
                    const Runtime& runtime)
@@ -55,7 +55,7 @@ Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& 
       store_(store),
       history_(history),
       rings_(rings),
-      sets_(sets),
+      kept_(kept),
       client_(client),
       authenticator_(authenticator),
       followers_(followers),
@@ -65,7 +65,7 @@ Transfer::Transfer(Options options, relay::Store& store, storage::HistoryStore& 
       tasks_(runtime.executor) {}
 
 unsigned Transfer::replicas(Ring ring) const {
-  return ring == Ring::kRelay ? options_.relay_replicas : sets_.copies();
+  return ring == Ring::kRelay ? options_.relay_replicas : kept_.copies();
 }
 
 Task<void> Transfer::stop() {
@@ -186,10 +186,10 @@ Task<Result<std::size_t>> Transfer::absorb(Request* request, json::object page) 
   if (count == 0) co_return count;
   if (request->kind == "history") co_return co_await absorb_history(request, items);
   if (request->kind == "sets") {
-    CO_TRY(std::vector<redundancy::StorageSet> sets, sets_.hints().sets_from(items));
+    CO_TRY(std::vector<redundancy::StorageSet> sets, kept_.hints().sets_from(items));
     for (redundancy::StorageSet& set : sets) {
       request->after_tag = set.tag;
-      CO_TRY_VOID(co_await sets_.adopt(std::move(set)));
+      CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
     }
     co_return count;
   }
@@ -231,7 +231,7 @@ Task<Result<std::size_t>> Transfer::absorb_history(Request* request, const json:
   }
   request->after_tag = entries.back().tag;
   request->after = storage::HistoryCursor::of(entries.back()).text();
-  sets_.leave_out_moved(&entries);
+  kept_.leave_out_moved(&entries);
   if (!entries.empty()) {
     CO_TRY_VOID(co_await history_.put(std::move(entries)));
   }
@@ -242,7 +242,7 @@ Task<Result<void>> Transfer::fetch_shelf(std::string origin, ring::Contact reque
                                          redundancy::Partition from, redundancy::Partition to,
                                          std::uint64_t version) {
   CO_TRY(const Tag tag, Tag::parse(from.tag));
-  const RingId key = redundancy::partition_key(tag.key(), from.slot);
+  const RingId key = redundancy::partition_key(tag.key(), from.number);
   Request request;
   request.ring = Ring::kStorage;
   request.requester = std::move(requester);
@@ -355,7 +355,7 @@ Task<Result<void>> Transfer::may_have(Request request) {
   if (request.kind == "shelf") {
     CO_TRY(const redundancy::Partition shelf, redundancy::Partition::parse(request.shelf));
     CO_TRY(const Tag tag, Tag::parse(shelf.tag));
-    count = sets_.of(tag.canonical()).reach;
+    count = kept_.of(tag.canonical()).read_factor;
     key = tag.key();
   }
   for (unsigned i = 0; i < count; ++i) {
@@ -377,7 +377,7 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
   if (request.kind == "shelf") co_return co_await page_of_shelf(std::move(request));
   json::array items;
   if (request.kind == "sets") {
-    items = redundancy::to_json(sets_.sets_at(request.segment, request.after_tag, options_.page));
+    items = redundancy::to_json(kept_.sets_at(request.segment, request.after_tag, options_.page));
   } else if (request.kind == "history") {
     std::optional<storage::HistoryCursor> after;
     if (!request.after.empty()) {
@@ -409,14 +409,14 @@ Task<Result<json::object>> Transfer::page_of(Request request) {
 Task<Result<json::object>> Transfer::page_of_shelf(Request request) {
   CO_TRY(const redundancy::Partition shelf, redundancy::Partition::parse(request.shelf));
   // Before the page is read: from that version on nothing is added.
-  const std::uint64_t version = sets_.of(shelf.tag).version;
+  const std::uint64_t version = kept_.of(shelf.tag).version;
   std::optional<storage::HistoryCursor> after;
   if (!request.after.empty()) {
     CO_TRY(after, storage::HistoryCursor::parse(request.after));
   }
   CO_TRY(const storage::HistoryPage page,
          co_await history_.page(request.shelf, std::move(after), options_.page));
-  if (page.entries.size() < options_.page) sets_.note_handed(request.shelf);
+  if (page.entries.size() < options_.page) kept_.note_handed(request.shelf);
   co_return json::object{{"items", to_json(page.entries, true)}, {"version", version}};
 }
 

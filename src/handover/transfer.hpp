@@ -11,7 +11,7 @@
 #include "federation/authenticator.hpp"
 #include "handover/reassign_queue.hpp"
 #include "relay/feed.hpp"
-#include "storage/storage_redundancy.hpp"
+#include "storage/kept_partitions.hpp"
 
 namespace tagring::handover {
 
@@ -28,7 +28,7 @@ class Transfer {
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
 
   Transfer(Options options, relay::Store& store, storage::HistoryStore& history, overlay::RingService& rings,
-           storage::StorageRedundancy& sets, federation::SignedClient& client,
+           storage::KeptPartitions& kept, federation::SignedClient& client,
            federation::Authenticator& authenticator, relay::Followers& followers, relay::Feed& feed,
            ReassignQueue& reassign, const Runtime& runtime);
 
@@ -77,7 +77,7 @@ class Transfer {
   relay::Store& store_;
   storage::HistoryStore& history_;
   overlay::RingService& rings_;
-  storage::StorageRedundancy& sets_;
+  storage::KeptPartitions& kept_;
   federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   relay::Followers& followers_;

@@ -45,7 +45,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.tag_sources.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
   CO_TRY_VOID(co_await parts_->instances.activities.load());
-  CO_TRY_VOID(co_await parts_->storage.redundancy.load());
+  CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
   co_return Result<void>();
@@ -108,6 +108,7 @@ Task<void> Node::stop() {
   co_await parts_->instances.sync.stop();
   co_await parts_->relay.redundancy.stop();
   co_await parts_->storage.redundancy.stop();
+  co_await parts_->storage.kept.stop();
   co_await parts_->handover.transfer.stop();
   co_await parts_->relay.subscriptions.stop();
   co_await parts_->handover.reassign.stop();

@@ -56,18 +56,19 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
 
 StorageRole::StorageRole(const config::Config& config, const Environment& world, Wiring& wiring,
                          Speech& speech, Rings& rings, RelayRole& relay)
-    : redundancy(storage_options(config), world.stores.history, rings.storage, rings.service, speech.client,
-                 speech.authenticator, wiring, speech.runtime),
-      owner(world.stores.history, redundancy, relay.redundancy, relay.checker),
+    : kept(world.stores.history, rings.storage, rings.service, speech.runtime),
+      calls(rings.storage, rings.service, speech.client, world.clock),
+      redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
+      owner(world.stores.history, kept, redundancy, relay.redundancy, relay.checker),
       retention(retention_options(config), world.stores.history, speech.runtime),
-      history(config.relay_replicas, world.stores.history, rings.service, redundancy, wiring, world.clock) {}
+      history(config.relay_replicas, world.stores.history, rings.service, kept, wiring, world.clock) {}
 
 Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                    Rings& rings, StorageRole& storage)
     : notary(config.network, speech.identity, speech.runtime),
-      receipts({}, world.stores.receipts, world.stores.history, storage.redundancy, notary, speech.keys,
+      receipts({}, world.stores.receipts, world.stores.history, storage.kept, notary, speech.keys,
                speech.runtime),
-      heads(world.stores.history, storage.redundancy, notary, world.workers,
+      heads(world.stores.history, storage.kept, notary, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
       audit(receipts, storage.history, rings.storage, world.stores.relay, speech.keys, rings.service,
             world.http, notary, world.stores.receipts, world.clock) {}
@@ -76,9 +77,9 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                    RelayRole& relay, StorageRole& storage)
     : reassign(world.stores.relay, world.stores.history, relay.owners, config.relay_replicas, speech.runtime),
       transfer({config.network, config.ids, config.relay_replicas}, world.stores.relay, world.stores.history,
-               rings.service, storage.redundancy, speech.client, speech.authenticator, speech.followers,
-               relay.feed, reassign, speech.runtime),
-      anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.redundancy, transfer,
+               rings.service, storage.kept, speech.client, speech.authenticator, speech.followers, relay.feed,
+               reassign, speech.runtime),
+      anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.kept, transfer,
                    speech.runtime) {}
 
 InstanceRole::InstanceRole(const config::Config& config, const Environment& world, Wiring& wiring,
@@ -147,8 +148,7 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       reading(config, world, speech, rings, relay, storage, instances),
       inbox(speech.authenticator, instances.publisher, relay.owner, storage.owner, relay.subscriber,
             relay.followers, instances.instances, speech.blocks, instances.sync, relay.redundancy,
-            rings.relays, storage.redundancy, instances.activities, audit.receipts, speech.identity,
-            world.clock),
+            rings.relays, storage.kept, instances.activities, audit.receipts, speech.identity, world.clock),
       fasp_control(fasp.servers, fasp.sharing, fasp.hashtags),
       overview(config, world.stores.relay, world.stores.history, world.stores.receipts, speech.followers,
                relay.subscriptions, relay.owners, relay.announcer, instances.activities, fasp.sharing,

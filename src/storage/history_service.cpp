@@ -61,8 +61,8 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
 
 Task<std::vector<ring::Contact>> HistoryService::owners_of_shelf(Tag tag, unsigned slot) {
   std::vector<RingId> positions;
-  for (unsigned copy = 0; copy < sets_.copies(); ++copy)
-    positions.push_back(replica_key(redundancy::partition_key(tag.key(), slot), copy, sets_.copies()));
+  for (unsigned copy = 0; copy < kept_.copies(); ++copy)
+    positions.push_back(replica_key(redundancy::partition_key(tag.key(), slot), copy, kept_.copies()));
   return owners_of(Ring::kStorage, std::move(positions));
 }
 
@@ -83,7 +83,7 @@ void HistoryService::forget_owners(const Tag& tag) {
     for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
   };
   forget(Ring::kRelay, relay_replicas_);
-  forget(Ring::kStorage, sets_.hints().known(tag.canonical()).reach);
+  forget(Ring::kStorage, kept_.hints().known(tag.canonical()).read_factor);
 }
 
 // --- asking ------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
     co_return here;
   }
   std::string target =
-      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.slot, wish.limit);
+      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.number, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
   CO_TRY(const json::object body,
          co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
@@ -112,7 +112,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   }
   const json::value* more = json::find(body, "more");
   page.more = more != nullptr && more->is_bool() && more->get_bool();
-  sets_.hints().read_answer(body, {shelf.tag});
+  kept_.hints().read_answer(body, {shelf.tag});
   co_return page;
 }
 
@@ -134,8 +134,8 @@ template <class T>
 Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, Ask<T> ask) {
   std::vector<Task<Result<T>>> asked;
   std::set<std::string> origins;
-  for (unsigned copy = 0; copy < sets_.copies(); ++copy) {
-    const RingId position = replica_key(redundancy::partition_key(tag.key(), slot), copy, sets_.copies());
+  for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
+    const RingId position = replica_key(redundancy::partition_key(tag.key(), slot), copy, kept_.copies());
     const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
     if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     if (origins.insert(owner->contact.origin()).second)
@@ -163,7 +163,7 @@ Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask
   for (;;) {
     std::vector<Task<Result<std::vector<T>>>> questions;
     for (const unsigned slot :
-         redundancy::slots_of_set(sets_.copies(), sets_.hints().known(tag.canonical()).reach)) {
+         redundancy::partitions_of_set(kept_.copies(), kept_.hints().known(tag.canonical()).read_factor)) {
       if (asked.insert(slot).second) questions.push_back(ask_part<T>(tag, slot, ask));
     }
     if (questions.empty()) co_return parts;
@@ -229,12 +229,12 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
     if (error != std::errc() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
-  const Result<redundancy::Partition> shelf = sets_.shelf_of(query);
+  const Result<redundancy::Partition> shelf = kept_.asked_for(query);
   if (!shelf) co_return error_response(shelf.error());
   wish.limit = std::min(limit, kLimitMax);
   const Result<HistoryPage> page = co_await read_here(shelf->name(), std::move(wish));
   if (!page) co_return error_response(page.error());
-  json::object answer = sets_.news({shelf->tag});
+  json::object answer = kept_.news({shelf->tag});
   answer["entries"] = to_json(page->entries, false);
   answer["more"] = page->more;
   HttpResponse response;
@@ -250,7 +250,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
     co_return co_await store_.days(shelf.name(), from, to);
   std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
-                                   shelf.slot, date(from), date(to));
+                                   shelf.number, date(from), date(to));
   CO_TRY(const json::object body,
          co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
   std::vector<HistoryDay> days;
@@ -266,7 +266,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   });
   if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
     co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
-  sets_.hints().read_answer(body, {shelf.tag});
+  kept_.hints().read_answer(body, {shelf.tag});
   co_return days;
 }
 
@@ -291,7 +291,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   const auto to = parse_date(query_value(pairs, "to"));
   if (!from || !to || *to <= *from || *to - *from > kDaysMax)
     co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
-  const Result<redundancy::Partition> shelf = sets_.shelf_of(pairs);
+  const Result<redundancy::Partition> shelf = kept_.asked_for(pairs);
   if (!shelf) co_return error_response(shelf.error());
   const Days days = co_await store_.days(shelf->name(), *from, *to);
   if (!days) co_return error_response(days.error());
@@ -301,7 +301,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  json::object answer = sets_.news({shelf->tag});
+  json::object answer = kept_.news({shelf->tag});
   answer["days"] = std::move(list);
   response.body = json::serialize(answer);
   co_return response;
