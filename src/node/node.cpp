@@ -134,7 +134,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (request.method == "POST" && path == overlay::RingService::kPath)
     co_return co_await parts_->rings.service.answer(std::move(request));
   if (request.method == "POST" && path == handover::Transfer::kPath)
-    co_return co_await parts_->handover.transfer.answer(std::move(request));
+    co_return co_await parts_->handover.answers.answer(std::move(request));
   if (path == relay::RelayRedundancy::kPath && (request.method == "POST" || request.method == "GET"))
     co_return co_await parts_->relay.redundancy.answer(std::move(request));
   if (path == storage::StorageRedundancy::kPath && (request.method == "POST" || request.method == "GET"))

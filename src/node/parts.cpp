@@ -76,9 +76,16 @@ Auditing::Auditing(const config::Config& config, const Environment& world, Wirin
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
     : reassign(world.stores.relay, world.stores.history, relay.owners, config.relay_replicas, speech.runtime),
-      transfer({config.network, config.ids, config.relay_replicas}, world.stores.relay, world.stores.history,
-               rings.service, storage.kept, speech.client, speech.authenticator, speech.followers, relay.feed,
-               reassign, speech.runtime),
+      followers(world.stores.relay, speech.followers, rings.service, config.relay_replicas),
+      feed(world.stores.relay, relay.feed, reassign, config.relay_replicas),
+      sets(storage.kept),
+      history(world.stores.history, storage.kept),
+      partitions(world.stores.history, storage.kept),
+      hours(world.stores.history, storage.kept.copies()),
+      transfer({config.network, config.relay_replicas, storage.kept.copies()}, rings.service,
+               {followers, feed, sets, history}, world.stores.history, speech.client, speech.runtime),
+      answers({config.network, config.ids}, rings.service, speech.authenticator,
+              {&followers, &feed, &sets, &history, &partitions, &hours}),
       anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.kept, transfer,
                    speech.runtime) {}
 

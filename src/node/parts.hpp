@@ -7,6 +7,7 @@
 #include "fasp/fasp.hpp"
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
+#include "handover/transfer_answers.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "node/actor_documents.hpp"
 #include "node/inbox.hpp"
@@ -97,7 +98,14 @@ struct Handover {
            RelayRole& relay, StorageRole& storage);
 
   handover::ReassignQueue reassign;
+  handover::FollowersKind followers;
+  handover::FeedKind feed;
+  handover::SetsKind sets;
+  handover::HistoryKind history;
+  handover::PartitionKind partitions;
+  handover::HoursKind hours;
   handover::Transfer transfer;
+  handover::TransferAnswers answers;
   handover::AntiEntropy anti_entropy;
 };
 

@@ -82,8 +82,4 @@ bool StoragePolicy::stays(unsigned partition, const StorageSet& set) {
   return partition % (kPartitionsMax / set.replicas) == 0;
 }
 
-bool StoragePolicy::is_read(unsigned partition, const StorageSet& set) const {
-  return partition < kPartitionsMax / copies() && partition % (kPartitionsMax / set.read_factor) == 0;
-}
-
 }  // namespace tagring::redundancy

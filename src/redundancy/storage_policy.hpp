@@ -81,8 +81,6 @@ class StoragePolicy {
   [[nodiscard]] std::vector<unsigned> taken_up_by(unsigned partition, const StorageSet& set) const;
   // An owner keeps the partition when the set is merged.
   [[nodiscard]] static bool stays(unsigned partition, const StorageSet& set);
-  // Posts may be there; what was there is in another partition otherwise.
-  [[nodiscard]] bool is_read(unsigned partition, const StorageSet& set) const;
 
  private:
   Options options_;

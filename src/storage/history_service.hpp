@@ -8,6 +8,7 @@
 #include "base/http.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
+#include "storage/entries_json.hpp"
 #include "storage/history.hpp"
 #include "storage/kept_partitions.hpp"
 #include "storage/observer.hpp"
@@ -92,9 +93,5 @@ class HistoryService {
   const Observer& observer_;
   Clock& clock_;
 };
-
-// JSON of entries between nodes: [{"uri","author","published" (ms),"removed"?,"tag"?}].
-json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
-Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag);
 
 }  // namespace tagring::storage

@@ -120,7 +120,8 @@ TEST(StoragePlace, ADoublingLeavesHalfOfThePostsInPlaceAndGivesTheOthersToTheNew
       for (const RingId& place : after) EXPECT_FALSE(old.contains(place));
       // To the owner that is its old one's neighbour in the set, and that a halving merges with it again.
       EXPECT_EQ(redundancy::partition_of_post(uri(i), copies, replicas * 2),
-                redundancy::sibling_of_partition(redundancy::partition_of_post(uri(i), copies, replicas), replicas));
+                redundancy::sibling_of_partition(redundancy::partition_of_post(uri(i), copies, replicas),
+                                                 replicas));
     }
     EXPECT_NEAR(moved, 500, 100);
   });
