@@ -157,7 +157,7 @@ Task<Result<Audit::Answer>> Audit::ask(Owner owner, Tag tag, unsigned slot, std:
 
 // The shelves on which the post may be, as far as is known.
 std::vector<unsigned> Audit::slots_of(const std::string& tag, const std::string& uri) const {
-  return redundancy::slots_of_post(uri, sets_.copies(), sets_.at_rest(), sets_.known(tag).reach);
+  return redundancy::partitions_of_post(uri, sets_.copies(), sets_.at_rest(), sets_.known(tag).read_factor);
 }
 
 // The owners of all parts. How many parts there are, those at rest say, who are asked first.
@@ -166,7 +166,7 @@ Task<void> Audit::question_all(Tag tag, Posts* posts, Report* report) {
   std::set<unsigned> done;
   for (;;) {
     const std::vector<unsigned> slots =
-        redundancy::slots_of_set(sets_.copies(), sets_.known(tag.canonical()).reach);
+        redundancy::partitions_of_set(sets_.copies(), sets_.known(tag.canonical()).read_factor);
     const auto next = std::ranges::find_if(slots, [&](unsigned slot) { return !done.contains(slot); });
     if (next == slots.end()) co_return;
     const unsigned slot = *next;

@@ -43,7 +43,7 @@ std::vector<crypto::Hash256> leaves_of(const Items& items) { return KeptReceipt{
 }  // namespace
 
 Receipts::Receipts(Options options, ReceiptStore& store, storage::HistoryStore& history,
-                   const storage::StorageRedundancy& sets, Notary& notary, federation::RemoteKeys& actors,
+                   const storage::KeptPartitions& sets, Notary& notary, federation::RemoteKeys& actors,
                    const Runtime& runtime)
     : options_(options),
       store_(store),
@@ -67,8 +67,8 @@ Task<void> Receipts::stop() {
 std::vector<unsigned> Receipts::slots_of(const storage::TakenItem& item) const {
   const redundancy::StorageSet set = sets_.of(item.tag);
   std::vector<unsigned> slots =
-      redundancy::slots_of_post(item.uri, sets_.copies(), sets_.at_rest(), set.reach);
-  const unsigned now = redundancy::slot_of_post(item.uri, sets_.copies(), set.replicas);
+      redundancy::partitions_of_post(item.uri, sets_.copies(), sets_.at_rest(), set.read_factor);
+  const unsigned now = redundancy::partition_of_post(item.uri, sets_.copies(), set.replicas);
   std::erase(slots, now);
   slots.insert(slots.begin(), now);
   return slots;
@@ -152,7 +152,7 @@ void Receipts::correct(Items* items, const json::object& answer) const {
     // A shelf on which the post can be: an owner of another part would never be asked for it.
     const std::int64_t slot = json::get_int(difference, "slot").value_or(0);
     const auto possible =
-        redundancy::slots_of_post(uri, sets_.copies(), sets_.at_rest(), redundancy::kRelaysMax);
+        redundancy::partitions_of_post(uri, sets_.copies(), sets_.at_rest(), redundancy::kRelaysMax);
     if (std::ranges::find(possible, slot) != possible.end()) item->slot = static_cast<unsigned>(slot);
   });
 }

@@ -13,7 +13,7 @@
 #include "federation/remote_keys.hpp"
 #include "relay/owner_queue.hpp"
 #include "storage/history.hpp"
-#include "storage/storage_redundancy.hpp"
+#include "storage/kept_partitions.hpp"
 
 namespace tagring::audit {
 
@@ -24,7 +24,7 @@ class Receipts {
     std::uint64_t octets = std::uint64_t{256} << 20U;
   };
   Receipts(Options options, ReceiptStore& store, storage::HistoryStore& history,
-           const storage::StorageRedundancy& sets, Notary& notary, federation::RemoteKeys& actors,
+           const storage::KeptPartitions& sets, Notary& notary, federation::RemoteKeys& actors,
            const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
@@ -70,7 +70,7 @@ class Receipts {
   Options options_;
   ReceiptStore& store_;
   storage::HistoryStore& history_;
-  const storage::StorageRedundancy& sets_;
+  const storage::KeptPartitions& sets_;
   Notary& notary_;
   federation::RemoteKeys& actors_;
   const Clock& clock_;

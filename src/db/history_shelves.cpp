@@ -83,7 +83,7 @@ Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
         " UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
         " at = excluded.at WHERE (excluded.version, excluded.reach, excluded.replicas) >"
         " (version, reach, replicas)",
-        set.tag, set.version, set.replicas, set.reach, set.at));
+        set.tag, set.version, set.replicas, set.read_factor, set.at));
     return {};
   });
 }

@@ -45,7 +45,7 @@ constexpr const char* kTagTotal = "history_tags";
 
 RingId history_rows::key_of(const std::string& name) {
   const auto shelf = redundancy::Partition::parse(name);
-  return shelf ? redundancy::partition_key(tag_key(shelf->tag), shelf->slot) : tag_key(name);
+  return shelf ? redundancy::partition_key(tag_key(shelf->tag), shelf->number) : tag_key(name);
 }
 
 // --- dictionaries --------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "base/runtime.hpp"
+#include "handover/comparison.hpp"
 #include "handover/transfer.hpp"
 #include "storage/reconcile.hpp"
 
@@ -23,7 +24,7 @@ class AntiEntropy {
     storage::CompareLimits limits;
   };
   AntiEntropy(Options options, storage::HistoryStore& history, overlay::RingService& rings,
-              storage::StorageRedundancy& sets, Transfer& transfer, const Runtime& runtime);
+              storage::KeptPartitions& kept, Transfer& transfer, const Runtime& runtime);
 
   void start() { tasks_.spawn("anti_entropy", reconcile_for_ever()); }
   [[nodiscard]] Task<void> stop();
@@ -48,7 +49,7 @@ class AntiEntropy {
   Options options_;
   storage::HistoryStore& history_;
   overlay::RingService& rings_;
-  storage::StorageRedundancy& sets_;
+  storage::KeptPartitions& kept_;
   Transfer& transfer_;
   Clock& clock_;
   Rng rng_;
@@ -56,19 +57,5 @@ class AntiEntropy {
   Counters counters_;
   TaskGroup tasks_;
 };
-
-// The segment as ranges that do not wrap.
-std::vector<storage::HourRange> hour_ranges(const Segment& keys);
-
-// Questions and answers as JSON; kInvalid if something in them is malformed.
-json::object to_json(const std::vector<storage::Comparison>& asked, std::int64_t since);
-Result<std::vector<storage::Comparison>> comparisons_from_json(const json::object& question);
-json::object to_json(const std::vector<storage::Difference>& differences);
-Result<std::vector<storage::Difference>> differences_from_json(const json::object& answer,
-                                                               const std::vector<storage::Comparison>& asked);
-
-// Answers a question, given as JSON.
-[[nodiscard]] Task<Result<json::object>> answer_comparison(storage::HistoryStore& history,
-                                                           json::object question);
 
 }  // namespace tagring::handover

@@ -36,9 +36,9 @@ Task<void> ReassignQueue::stop() {
 
 void ReassignQueue::merged(Ring ring) {
   if (ring == Ring::kRelay) {
-    tasks_.spawn("hand_out_feed", feed(Segment{}));
+    tasks_.spawn("reassign_feed", feed(Segment{}));
   } else {
-    tasks_.spawn("hand_out_history", history());
+    tasks_.spawn("reassign_history", history());
   }
 }
 
@@ -48,12 +48,12 @@ void ReassignQueue::segment_changed(const ring::Vserver& vserver) {
   const auto [entry, is_new] = owned_.try_emplace(vserver.self().id, *now);
   const Segment before = std::exchange(entry->second, *now);
   const bool smaller = !is_new && now->from != before.from && now->from != now->to && covers(before, *now);
-  if (smaller) tasks_.spawn("hand_out_lost", lost({before.from, now->from}));
+  if (smaller) tasks_.spawn("reassign_lost", lost({before.from, now->from}));
 }
 
 void ReassignQueue::gave_up(const RingId& vserver, const Segment& positions) {
   owned_.erase(vserver);
-  tasks_.spawn("hand_out_lost", lost(positions));
+  tasks_.spawn("reassign_lost", lost(positions));
 }
 
 void ReassignQueue::fetched(const Segment& keys) {
@@ -80,7 +80,7 @@ Task<void> ReassignQueue::feed(Segment keys) {
     after = page->back().seq;
     std::vector<relay::TagEvent> events;
     for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
-    const Result<void> owed = co_await outbox_.hand_out(Ring::kRelay, std::move(events));
+    const Result<void> owed = co_await outbox_.reassign(Ring::kRelay, std::move(events));
     if (!owed) co_return;
     co_await wait_for_outbox();
   }
@@ -103,7 +103,7 @@ Task<void> ReassignQueue::history() {
       events.push_back({shelf->tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
                         entry.author, entry.published, true});
     }
-    const Result<void> owed = co_await outbox_.hand_out(Ring::kStorage, std::move(events));
+    const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));
     if (!owed) co_return;
     co_await wait_for_outbox();
   }

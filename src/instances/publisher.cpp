@@ -261,7 +261,7 @@ Task<Result<void>> Publisher::withdraw(std::string author, bool from_archive_onl
       }
     }
     if (!removals.empty()) {
-      CO_TRY_VOID(co_await outbox_.hand_out(Ring::kStorage, std::move(removals)));
+      CO_TRY_VOID(co_await outbox_.reassign(Ring::kStorage, std::move(removals)));
     }
   }
 }

@@ -24,7 +24,7 @@ class Inbox {
         storage::StorageOwner& storage, relay::Subscriber& subscriber, relay::HashtagFollowers& followers,
         instances::Instances& instances, const federation::Blocks& blocks, instances::FollowerSync& sync,
         relay::RelayRedundancy& sets, redundancy::RelayHints& counts,
-        const storage::StorageRedundancy& stores, federation::ActivityQueue& mailbox,
+        const storage::KeptPartitions& stores, federation::ActivityQueue& mailbox,
         audit::Receipts& receipts, const federation::Identity& identity, Clock& clock)
       : authenticator_(authenticator),
         publisher_(publisher),
@@ -88,7 +88,7 @@ class Inbox {
   instances::FollowerSync& sync_;
   relay::RelayRedundancy& sets_;
   redundancy::RelayHints& counts_;
-  const storage::StorageRedundancy& stores_;
+  const storage::KeptPartitions& stores_;
   federation::ActivityQueue& mailbox_;
   audit::Receipts& receipts_;
   const federation::Identity& identity_;

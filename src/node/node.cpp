@@ -45,7 +45,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.tag_sources.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
   CO_TRY_VOID(co_await parts_->instances.activities.load());
-  CO_TRY_VOID(co_await parts_->storage.redundancy.load());
+  CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
   co_return Result<void>();
@@ -108,6 +108,7 @@ Task<void> Node::stop() {
   co_await parts_->instances.sync.stop();
   co_await parts_->relay.redundancy.stop();
   co_await parts_->storage.redundancy.stop();
+  co_await parts_->storage.kept.stop();
   co_await parts_->handover.transfer.stop();
   co_await parts_->relay.subscriptions.stop();
   co_await parts_->handover.reassign.stop();
@@ -133,7 +134,7 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (request.method == "POST" && path == overlay::RingService::kPath)
     co_return co_await parts_->rings.service.answer(std::move(request));
   if (request.method == "POST" && path == handover::Transfer::kPath)
-    co_return co_await parts_->handover.transfer.answer(std::move(request));
+    co_return co_await parts_->handover.answers.answer(std::move(request));
   if (path == relay::RelayRedundancy::kPath && (request.method == "POST" || request.method == "GET"))
     co_return co_await parts_->relay.redundancy.answer(std::move(request));
   if (path == storage::StorageRedundancy::kPath && (request.method == "POST" || request.method == "GET"))

@@ -58,11 +58,13 @@ overlay::Balancer::Options balancer_options(const config::Config& config) {
 
 storage::StorageRedundancy::Options storage_options(const config::Config& config) {
   storage::StorageRedundancy::Options options;
-  options.at_rest = config.storage_replicas;
-  options.bearable = std::min(storage::StorageRedundancy::kPartMax,
-                              static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
-  options.settle = std::min<Duration>(options.settle, std::chrono::seconds(config.storage_cooldown_seconds));
-  options.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);
+  options.policy.at_rest = config.storage_replicas;
+  options.policy.bearable =
+      std::min(storage::StorageRedundancy::kPartMax,
+               static_cast<double>(config.storage_capacity) * config.hashtag_share / 100.0);
+  options.policy.settle =
+      std::min<Duration>(options.policy.settle, std::chrono::seconds(config.storage_cooldown_seconds));
+  options.policy.cooldown = std::chrono::seconds(config.storage_cooldown_seconds);
   return options;
 }
 

@@ -7,6 +7,7 @@
 #include "fasp/fasp.hpp"
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
+#include "handover/transfer_answers.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "node/actor_documents.hpp"
 #include "node/inbox.hpp"
@@ -51,9 +52,13 @@ struct RelayRole {
   RelayRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
             Rings& rings);
 
+  relay::RelayPlaces places;
   relay::OwnerQueue owners;
   relay::PartialCollections partials;
+  relay::AnnouncementSender sender;
   relay::Announcer announcer;
+  relay::RelayCalls calls;
+  relay::FollowerLists lists;
   relay::RelayRedundancy redundancy;
   relay::CatchUp catch_up;
   relay::Subscriptions subscriptions;
@@ -68,6 +73,8 @@ struct StorageRole {
   StorageRole(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
               Rings& rings, RelayRole& relay);
 
+  storage::KeptPartitions kept;
+  storage::StorageCalls calls;
   storage::StorageRedundancy redundancy;
   storage::StorageOwner owner;
   storage::Retention retention;
@@ -91,7 +98,14 @@ struct Handover {
            RelayRole& relay, StorageRole& storage);
 
   handover::ReassignQueue reassign;
+  handover::FollowersKind followers;
+  handover::FeedKind feed;
+  handover::SetsKind sets;
+  handover::HistoryKind history;
+  handover::PartitionKind partitions;
+  handover::HoursKind hours;
   handover::Transfer transfer;
+  handover::TransferAnswers answers;
   handover::AntiEntropy anti_entropy;
 };
 

@@ -93,8 +93,8 @@ bool Wiring::is_offered(const std::string& tag) const { return parts_.speech.blo
 Task<Result<void>> Wiring::fetch_partition(std::string origin, ring::Contact requester,
                                            redundancy::Partition from, redundancy::Partition to,
                                            std::uint64_t version) {
-  return parts_.handover.transfer.fetch_shelf(std::move(origin), std::move(requester), std::move(from),
-                                              std::move(to), version);
+  return parts_.handover.transfer.fetch_partition(std::move(origin), std::move(requester), std::move(from),
+                                                  std::move(to), version);
 }
 
 bool Wiring::is_shown(const storage::HistoryEntry& entry) const {

@@ -335,7 +335,8 @@ Task<bool> Balancer::wait_until_served(Ring ring, std::uint8_t number) {
   const Instant end = clock_.now() + kServedWithin;
   while (clock_.now() < end) {
     for (const auto& vserver : rings_.of(ring).vservers()) {
-      if (vserver->self().vserver == number && vserver->owned() && !vserver->missing()) co_return true;
+      const bool serving = vserver->state() == ring::Vserver::State::kServing;
+      if (vserver->self().vserver == number && serving) co_return true;
     }
     const Instant next = clock_.now() + kRetry;
     co_await clock_.sleep_until(next);

@@ -12,7 +12,7 @@ json::object rings_status(RingService& rings, const Balancer& balancer) {
       const std::optional<Segment> owned = vserver->owned();
       if (owned)
         share += owned->from == owned->to ? 1.0 : clockwise_distance(owned->from, owned->to).fraction();
-      serving = serving && owned && !vserver->missing();
+      serving = serving && vserver->state() == ring::Vserver::State::kServing;
     }
     const auto& vservers = membership.vservers();
     const double estimate = vservers.empty() ? 0 : vservers.front()->estimated_size();

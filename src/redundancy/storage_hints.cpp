@@ -14,7 +14,7 @@ constexpr std::int64_t kVersionMax = std::int64_t{1} << 53U;
 }  // namespace
 
 bool supersedes(const StorageSet& a, const StorageSet& b) {
-  return std::tie(a.version, a.reach, a.replicas) > std::tie(b.version, b.reach, b.replicas);
+  return std::tie(a.version, a.read_factor, a.replicas) > std::tie(b.version, b.read_factor, b.replicas);
 }
 
 StorageSet StorageHints::kept(const std::string& tag) const {
@@ -68,7 +68,7 @@ json::object to_json(const StorageSet& set) {
   return {{"tag", set.tag},
           {"version", set.version},
           {"replicas", set.replicas},
-          {"reach", set.reach},
+          {"reach", set.read_factor},
           {"at", set.at.time_since_epoch().count()}};
 }
 

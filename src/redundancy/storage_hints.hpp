@@ -22,7 +22,7 @@ struct StorageSet {
   std::string tag;            // canonical
   std::uint64_t version = 0;  // larger after every change; 0: never changed
   unsigned replicas = 0;      // for new posts
-  unsigned reach = 0;         // as many have to be asked for all posts; at least `replicas`
+  unsigned read_factor = 0;   // as many have to be asked for all posts; at least `replicas`
   WallTime at;                // of the change
 
   friend bool operator==(const StorageSet&, const StorageSet&) = default;

@@ -4,25 +4,27 @@
 
 namespace tagring::redundancy {
 
-unsigned slot_of_post(std::string_view uri, unsigned copies, unsigned replicas) {
+unsigned partition_of_post(std::string_view uri, unsigned copies, unsigned replicas) {
   TR_ASSERT(copies >= 1 && copies <= replicas && is_relay_count(replicas));
-  return interval_of_post(uri, replicas / copies) * (kSlots / replicas);
+  return interval_of_post(uri, replicas / copies) * (kPartitionsMax / replicas);
 }
 
-std::vector<unsigned> slots_of_post(std::string_view uri, unsigned copies, unsigned at_rest, unsigned reach) {
-  std::vector<unsigned> slots;
-  for (unsigned replicas = at_rest; replicas <= reach; replicas *= 2) {
-    const unsigned slot = slot_of_post(uri, copies, replicas);
-    if (slots.empty() || slots.back() != slot) slots.push_back(slot);
+std::vector<unsigned> partitions_of_post(std::string_view uri, unsigned copies, unsigned at_rest,
+                                         unsigned read_factor) {
+  std::vector<unsigned> partitions;
+  for (unsigned replicas = at_rest; replicas <= read_factor; replicas *= 2) {
+    const unsigned number = partition_of_post(uri, copies, replicas);
+    if (partitions.empty() || partitions.back() != number) partitions.push_back(number);
   }
-  return slots;
+  return partitions;
 }
 
-std::vector<unsigned> slots_of_set(unsigned copies, unsigned replicas) {
+std::vector<unsigned> partitions_of_set(unsigned copies, unsigned replicas) {
   TR_ASSERT(copies >= 1 && copies <= replicas && is_relay_count(replicas));
-  std::vector<unsigned> slots;
-  for (unsigned part = 0; part < replicas / copies; ++part) slots.push_back(part * (kSlots / replicas));
-  return slots;
+  std::vector<unsigned> partitions;
+  for (unsigned part = 0; part < replicas / copies; ++part)
+    partitions.push_back(part * (kPartitionsMax / replicas));
+  return partitions;
 }
 
 }  // namespace tagring::redundancy

@@ -6,7 +6,7 @@
 // i mod P. A doubling splits every interval in the middle: the lower half stays where it was.
 //
 // The replicas of one partition are 2^256 / copies apart, as those of any key are. So a partition is a key of
-// its own: that of shelf p · 256 / R (redundancy/partition.hpp), at which it is found whatever R becomes.
+// its own: that of partition p · 256 / R (redundancy/partition.hpp), at which it is found whatever R becomes.
 #pragma once
 
 #include <algorithm>
@@ -22,17 +22,21 @@ namespace tagring::redundancy {
 // P = max(1, R / 4) in networks that keep four or more.
 inline unsigned copies_in_storage(unsigned at_rest) { return std::min(4U, at_rest); }
 
-// The shelf of a post when the hashtag has so many replicas.
-unsigned slot_of_post(std::string_view uri, unsigned copies, unsigned replicas);
+// The partition of a post when the hashtag has so many replicas.
+unsigned partition_of_post(std::string_view uri, unsigned copies, unsigned replicas);
 
-// All shelves on which it may be, since the hashtag had `at_rest` replicas, and up to `reach`: ascending.
-std::vector<unsigned> slots_of_post(std::string_view uri, unsigned copies, unsigned at_rest, unsigned reach);
+// All partitions in which it may be, since the hashtag had `at_rest` replicas, and up to `read_factor`:
+// ascending.
+std::vector<unsigned> partitions_of_post(std::string_view uri, unsigned copies, unsigned at_rest,
+                                         unsigned read_factor);
 
-// The shelves of all partitions: ascending. Those of fewer replicas are among them.
-std::vector<unsigned> slots_of_set(unsigned copies, unsigned replicas);
+// The partitions of a set: ascending. Those of fewer replicas are among them.
+std::vector<unsigned> partitions_of_set(unsigned copies, unsigned replicas);
 
-// The shelf that is taken up by that one when a set of twice so many replicas is halved, or that is split off
-// when a set of so many is doubled.
-inline unsigned sibling_of_slot(unsigned slot, unsigned replicas) { return slot + kSlots / (2 * replicas); }
+// The partition that is taken up by that one when a set of twice so many replicas is halved, or that is split
+// off when a set of so many is doubled.
+inline unsigned sibling_of_partition(unsigned partition, unsigned replicas) {
+  return partition + kPartitionsMax / (2 * replicas);
+}
 
 }  // namespace tagring::redundancy

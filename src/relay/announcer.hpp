@@ -1,9 +1,8 @@
 // Announces what enters this node's feed to the followers of its hashtag actors (paper §5.5): to subscriber
-// nodes in batches, to everyone else one Announce a post and inbox, whatever the number of tags.
+// nodes under every tag, to everyone else each post once an inbox, whatever the number of tags. It keeps how
+// far each inbox has got, and tries again; relay/announcement_sender.hpp forms what is sent.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,20 +12,16 @@
 #include "base/runtime.hpp"
 #include "federation/blocks.hpp"
 #include "federation/delivery_queues.hpp"
-#include "federation/signed_client.hpp"
-#include "redundancy/relay_hints.hpp"
+#include "relay/announcement_sender.hpp"
 #include "relay/followers.hpp"
-#include "relay/observer.hpp"
-#include "relay/partial_collections.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::relay {
 
 class Announcer {
  public:
-  Announcer(federation::QueueOptions options, Store& store, Followers& followers,
-            const PartialCollections& partials, federation::SignedClient& courier,
-            const federation::Blocks& blocks, Observer& observer, const Runtime& runtime);
+  Announcer(federation::QueueOptions options, Store& store, const Followers& followers,
+            const federation::Blocks& blocks, AnnouncementSender& sender, const Runtime& runtime);
 
   // Takes up what followers have not acknowledged. `followers` must be loaded.
   [[nodiscard]] Task<Result<void>> load();
@@ -53,12 +48,8 @@ class Announcer {
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
 
  private:
-  struct Queued {
-    FeedEntry entry;
-    Instant since;
-  };
-  using Item = std::shared_ptr<const Queued>;
-  using Items = std::vector<Item>;
+  using Items = Announcements;
+  using Item = Items::value_type;
   // A post told of lately, with the tags by which it concerns an inbox: one Announce, under the first of
   // them.
   struct Told {
@@ -71,41 +62,23 @@ class Announcer {
     std::map<std::string, Told> recent;
   };
 
-  // What was sent to a node lately: its other followers get the same.
-  struct Letter {
-    Op op;
-    Items items;
-    std::string body;
-  };
-
   void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to);
   bool concerns_people(const std::string& destination, Inbox& inbox, const Item& item);
   Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);
-  Task<Items> send_to_node(std::string inbox, Items items);
-  std::string letter(Op op, const Items& items);
-  Task<Items> send_to_fasp_server(std::string inbox, Items items);
-  Task<Items> send_to_people(std::string inbox, Items items);
-  std::string single(const std::string& actor, Via via, const TagEvent& event) const;
   Task<void> upkeep();
   Task<void> save_cursors();
   Task<void> prune();
 
   Store& store_;
-  Followers& followers_;
-  const PartialCollections& partials_;
-  federation::SignedClient& courier_;
+  const Followers& followers_;
   const federation::Blocks& blocks_;
-  Observer& observer_;
-  const federation::Identity& identity_;
+  AnnouncementSender& sender_;
   Clock& clock_;
-  Rng rng_;
   std::map<std::string, Inbox> inboxes_;
-  std::deque<Letter> letters_;   // latest first
   std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
   std::uint64_t last_seq_ = 0;
   std::uint64_t delivered_ = 0;
-  std::uint64_t activity_ = 0;
   Instant next_prune_{};
   federation::DeliveryQueues<Item> lanes_;
   TaskGroup tasks_;

@@ -18,7 +18,7 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
     json::object request = {{"since", since.time_since_epoch().count()},
                             {"tags", json::array(tags.begin(), tags.end())}};
     if (after >= 0) request["after"] = after;
-    CO_TRY(const json::object page, co_await courier_.ask(owner + std::string(kPath), std::move(request)));
+    CO_TRY(const json::object page, co_await client_.ask(owner + std::string(kPath), std::move(request)));
     CO_TRY(const std::vector<FeedEntry> entries, feed_from_json(json::find(page, "items")));
     std::vector<TagEvent> events;
     for (const FeedEntry& entry : entries) events.push_back(entry.event);

@@ -15,11 +15,11 @@ namespace tagring::relay {
 
 class CatchUp {
  public:
-  CatchUp(Store& store, Followers& followers, federation::SignedClient& courier,
+  CatchUp(Store& store, Followers& followers, federation::SignedClient& client,
           federation::Authenticator& authenticator, Observer& observer, Clock& clock)
       : store_(store),
         followers_(followers),
-        courier_(courier),
+        client_(client),
         authenticator_(authenticator),
         observer_(observer),
         clock_(clock) {}
@@ -38,7 +38,7 @@ class CatchUp {
 
   Store& store_;
   Followers& followers_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   Observer& observer_;
   Clock& clock_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "relay/announcer.hpp"
+#include "relay/observer.hpp"
 #include "relay/owner_queue.hpp"
 #include "relay/store.hpp"
 
@@ -12,8 +13,8 @@ namespace tagring::relay {
 
 class Feed {
  public:
-  Feed(Store& store, OwnerQueue& owners, Announcer& announcer)
-      : store_(store), owners_(owners), announcer_(announcer) {}
+  Feed(Store& store, OwnerQueue& owners, Announcer& announcer, Observer& observer)
+      : store_(store), owners_(owners), announcer_(announcer), observer_(observer) {}
 
   // Writes what is news, and passes it on: to that many replicas on the storage ring, and to followers. How
   // many were news. Durable when it completes.
@@ -24,6 +25,7 @@ class Feed {
   Store& store_;
   OwnerQueue& owners_;
   Announcer& announcer_;
+  Observer& observer_;
 };
 
 }  // namespace tagring::relay

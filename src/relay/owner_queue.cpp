@@ -45,16 +45,13 @@ federation::QueueOptions routing_options(federation::QueueOptions options) {
 
 }  // namespace
 
-OwnerQueue::OwnerQueue(Options options, Store& store, overlay::RingService& rings,
-                       redundancy::RelayHints& relays, redundancy::StorageHints& stores,
-                       federation::SignedClient& courier, Observer& observer, const Runtime& runtime)
+OwnerQueue::OwnerQueue(Options options, Store& store, OwnerPlaces places, federation::SignedClient& client,
+                       Observer& observer, const Runtime& runtime)
     : options_(options),
       store_(store),
-      rings_(rings),
-      relays_(relays),
-      stores_(stores),
-      courier_(courier),
-      identity_(courier.identity()),
+      places_(places),
+      client_(client),
+      identity_(client.identity()),
       clock_(runtime.clock),
       observer_(observer),
       rng_(runtime.rng.fork("outbox")),
@@ -83,35 +80,14 @@ Task<void> OwnerQueue::stop() {
   co_await sending_.stop();
 }
 
-unsigned OwnerQueue::replicas(Ring ring) const {
-  return ring == Ring::kRelay ? relays_.copies() : stores_.copies();
-}
-
-// Where in the archive: a post on one shelf, a removal on all on which the post may be, one after the other.
-std::vector<unsigned> OwnerQueue::shelves_of(const Item& item) const {
-  const TagEvent& event = item.pending->entry.event;
-  const redundancy::StorageSet set = stores_.known(event.tag);
-  if (event.op == Op::kAdd) return {redundancy::slot_of_post(event.uri, stores_.copies(), set.replicas)};
-  return redundancy::slots_of_post(event.uri, stores_.copies(), stores_.at_rest(), set.reach);
-}
-
-// Where the item belongs, as far as is known of the number of owners now.
-RingId OwnerQueue::position(const Item& item) const {
+RingId OwnerQueue::key(const Item& item) const {
   const OutboxEntry& entry = item.pending->entry;
-  if (entry.ring == Ring::kStorage) {
-    const std::vector<unsigned> shelves = shelves_of(item);
-    const unsigned slot = shelves[std::min(item.shelves, shelves.size() - 1)];
-    return replica_key(redundancy::partition_key(item.pending->tag_key, slot), item.replica,
-                       stores_.copies());
-  }
-  const unsigned relays = relays_.of(entry.event.tag);
-  return replica_key(item.pending->tag_key,
-                     redundancy::relay_of_post(entry.event.uri, item.replica, relays_.copies(), relays),
-                     relays);
+  return places_.key(entry.ring, entry.event, item.pending->tag_key, item.replica, item.step);
 }
 
 Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
-  CO_TRY(std::vector<OutboxEntry> owed, co_await store_.publish(std::move(post), relays_.copies()));
+  CO_TRY(std::vector<OutboxEntry> owed,
+         co_await store_.publish(std::move(post), places_.copies(Ring::kRelay)));
   if (!owed.empty()) ++published_;
   for (OutboxEntry& entry : owed) add(std::move(entry));
   co_return Result<void>();
@@ -124,7 +100,7 @@ void OwnerQueue::add(OutboxEntry entry) {
   auto pending = std::make_shared<Pending>();
   pending->tag_key = tag->key();
   pending->entry = std::move(entry);
-  const unsigned count = replicas(pending->entry.ring);
+  const unsigned count = places_.copies(pending->entry.ring);
   // Written when the network kept more replicas.
   const std::uint32_t wanted = pending->entry.replicas_left & ((1U << count) - 1);
   if (wanted == 0) return;
@@ -156,8 +132,7 @@ Task<void> OwnerQueue::wait_and_find_way(Items items) {
 Task<OwnerQueue::Items> OwnerQueue::route(std::string shard, Items items) {
   Items lost;
   for (Item& item : items) {
-    ring::Membership& membership = rings_.of(item.pending->entry.ring);
-    const Result<ring::Owner> owner = co_await membership.find_owner(position(item));
+    const Result<ring::Owner> owner = co_await places_.find_owner(item.pending->entry.ring, key(item));
     if (owner) {
       const std::string to = to_text(item.pending->entry.ring, owner->contact.origin());
       sending_.push(to, std::move(item));
@@ -190,25 +165,29 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
       continue;
     }
     sending_.blame(destination, federation::why_not(refusals.error()));
-    // Not reached. Perhaps it is gone: look its keys up anew, and come back here only if it still owns them.
-    for (Item& item : batch) {
-      ring::Membership& membership = rings_.of(to.ring);
-      membership.forget_route(position(item));
-      const Result<ring::Owner> owner = co_await membership.find_owner(position(item));
-      if (owner && owner->contact.origin() != to.origin) {
-        sending_.push(to_text(to.ring, owner->contact.origin()), std::move(item));
-      } else {
-        again.push_back(std::move(item));
-      }
-    }
+    co_await move_if_owner_changed(destination, std::move(batch), &again);
   }
   co_return again;
+}
+
+// The owner was not reached. Perhaps it is gone: the keys are looked up anew, and come back to it only if it
+// still owns them.
+Task<void> OwnerQueue::move_if_owner_changed(std::string destination, Items items, Items* again) {
+  const Destination to = parse_destination(destination);
+  for (Item& item : items) {
+    const Result<ring::Owner> owner = co_await places_.find_owner_anew(to.ring, key(item));
+    if (owner && owner->contact.origin() != to.origin) {
+      sending_.push(to_text(to.ring, owner->contact.origin()), std::move(item));
+    } else {
+      again->push_back(std::move(item));
+    }
+  }
 }
 
 Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, Ring ring, Op op,
                                                            std::vector<TagEvent> events) {
   if (origin == identity_.origin()) co_return co_await observer_.take_as_owner(ring, std::move(events));
-  if (op == Op::kAdd && rings_.is_blocked_at(origin)) {
+  if (op == Op::kAdd && places_.is_blocked_at(origin)) {
     // As if it had refused them for good. Removals it still gets: it may have the posts from before, or from
     // others.
     std::vector<Refusal> withheld;
@@ -223,11 +202,10 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
                                           : remove_activity(id, identity_.actor(), target, events, news);
   std::set<std::string> tags;
   for (const TagEvent& event : events) tags.insert(event.tag);
-  const Result<HttpResponse> response = co_await courier_.deliver(origin + "/inbox", body);
+  const Result<HttpResponse> response = co_await client_.deliver(origin + "/inbox", body);
   Result<std::vector<Refusal>> refusals = read_results(response);
   const auto answer = refusals ? json::parse_object(response->body) : Result<json::object>();
-  if (refusals && answer && ring == Ring::kRelay) relays_.read_answer(*answer, tags);
-  if (refusals && answer && ring == Ring::kStorage) stores_.read_answer(*answer, tags);
+  if (refusals && answer) places_.read_answer(ring, *answer, tags);
   if (refusals) observer_.answered(origin, ring, events, *refusals, response->body);
   co_return refusals;
 }
@@ -236,7 +214,7 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
 RelayNews OwnerQueue::news_about(Ring ring, const std::vector<TagEvent>& events) const {
   std::set<std::string> tags;
   for (const TagEvent& event : events) tags.insert(event.tag);
-  if (ring == Ring::kRelay) return {{}, relays_.tokens(tags)};
+  if (ring == Ring::kRelay) return {{}, places_.tokens(tags)};
   RelayNews news;
   for (const std::string& tag : tags) {
     if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag))
@@ -245,8 +223,8 @@ RelayNews OwnerQueue::news_about(Ring ring, const std::vector<TagEvent>& events)
   return news;
 }
 
-Task<Result<void>> OwnerQueue::hand_out(Ring ring, std::vector<TagEvent> events) {
-  CO_TRY(std::vector<OutboxEntry> owed, co_await store_.owe(ring, std::move(events), replicas(ring)));
+Task<Result<void>> OwnerQueue::reassign(Ring ring, std::vector<TagEvent> events) {
+  CO_TRY(std::vector<OutboxEntry> owed, co_await store_.owe(ring, std::move(events), places_.copies(ring)));
   for (OutboxEntry& entry : owed) add(std::move(entry));
   co_return Result<void>();
 }
@@ -260,48 +238,48 @@ Task<void> OwnerQueue::settle(std::string origin, Items items, std::vector<Refus
     sending_.blame(to_text(item.pending->entry.ring, origin), federation::why_not(why));
     again->push_back(std::move(item));
   };
-  std::map<std::uint64_t, std::uint32_t> done;
   Items later;
   Items taken;
   for (Item& item : items) {
+    const Ring ring = item.pending->entry.ring;
     const TagEvent& event = item.pending->entry.event;
     const auto refusal = refused.find({event.uri, event.tag});
     if (refusal != refused.end() && refusal->second.code == ErrorCode::kNotOwner) {
-      if (item.pending->entry.ring == Ring::kStorage) stores_.doubt(event.tag);
-      rings_.of(item.pending->entry.ring).forget_route(position(item));
-      const Result<ring::Owner> owner =
-          co_await rings_.of(item.pending->entry.ring).find_owner(position(item));
+      places_.doubt(ring, event.tag);
+      const Result<ring::Owner> owner = co_await places_.find_owner_anew(ring, key(item));
       const bool moved = owner && owner->contact.origin() != origin;
       if (moved && item.moved) {
         later.push_back(std::move(item));  // nodes that do not agree send it to and fro
       } else if (moved) {
         item.moved = true;
-        const std::string to = to_text(item.pending->entry.ring, owner->contact.origin());
-        sending_.push(to, std::move(item));
+        sending_.push(to_text(ring, owner->contact.origin()), std::move(item));
       } else {
         send_again(std::move(item), refusal->second);
       }
     } else if (refusal != refused.end() && refusal->second.code == ErrorCode::kUnavailable &&
-               item.pending->entry.ring == Ring::kRelay) {
+               ring == Ring::kRelay) {
       later.push_back(std::move(item));  // overloaded
     } else if (refusal != refused.end() && !is_final(refusal->second.code)) {
       send_again(std::move(item), refusal->second);
-    } else if (item.pending->entry.ring == Ring::kStorage && item.shelves + 1 < shelves_of(item).size()) {
-      ++item.shelves;
+    } else if (item.step + 1 < places_.steps(ring, event)) {
+      ++item.step;
       item.moved = false;
       find_way(std::move(item));
     } else {
-      // Taken, or refused for good: that owner will never want it.
-      done[item.pending->entry.seq] |= 1U << item.replica;
-      taken.push_back(std::move(item));
+      taken.push_back(std::move(item));  // or refused for good: that owner will never want it
     }
   }
   find_way_later(std::move(later));
-  if (done.empty()) co_return;
+  if (!taken.empty()) co_await acknowledge(std::move(origin), std::move(taken), again);
+}
+
+Task<void> OwnerQueue::acknowledge(std::string origin, Items taken, Items* again) {
+  std::map<std::uint64_t, std::uint32_t> done;
+  for (const Item& item : taken) done[item.pending->entry.seq] |= 1U << item.replica;
   // Bits beyond those of the ring are of a time when the network kept more replicas.
   for (auto& [seq, bits] : done) {
     const auto it = pending_.find(seq);
-    if (it != pending_.end()) bits |= ~((1U << replicas(it->second->entry.ring)) - 1);
+    if (it != pending_.end()) bits |= ~((1U << places_.copies(it->second->entry.ring)) - 1);
   }
   const Result<void> saved = co_await store_.acknowledge(done);
   if (!saved) {

@@ -1,5 +1,6 @@
 // Brings posts to the owners of their tags (paper §5.5): a publisher's to the relay owners, a relay owner's
 // to the storage owners. What is owed is in the store; this drives it until every replica has acknowledged.
+// Where each belongs: relay/owner_places.hpp.
 #pragma once
 
 #include <functional>
@@ -11,10 +12,8 @@
 #include "base/runtime.hpp"
 #include "federation/delivery_queues.hpp"
 #include "federation/signed_client.hpp"
-#include "overlay/ring_service.hpp"
-#include "redundancy/relay_hints.hpp"
-#include "redundancy/storage_hints.hpp"
 #include "relay/observer.hpp"
+#include "relay/owner_places.hpp"
 #include "relay/store.hpp"
 #include "relay/wire.hpp"
 
@@ -25,9 +24,8 @@ class OwnerQueue {
   struct Options {
     federation::QueueOptions lanes;
   };
-  OwnerQueue(Options options, Store& store, overlay::RingService& rings, redundancy::RelayHints& relays,
-             redundancy::StorageHints& stores, federation::SignedClient& courier, Observer& observer,
-             const Runtime& runtime);
+  OwnerQueue(Options options, Store& store, OwnerPlaces places, federation::SignedClient& client,
+             Observer& observer, const Runtime& runtime);
 
   // Takes up what was owed when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
@@ -36,7 +34,7 @@ class OwnerQueue {
   [[nodiscard]] std::uint64_t published() const { return published_; }
   void add(OutboxEntry entry);
   // Owes events to the present owners of their tags, whoever had them before. Durable when it completes.
-  [[nodiscard]] Task<Result<void>> hand_out(Ring ring, std::vector<TagEvent> events);
+  [[nodiscard]] Task<Result<void>> reassign(Ring ring, std::vector<TagEvent> events);
   [[nodiscard]] Task<void> stop();
 
   [[nodiscard]] std::size_t size() const { return pending_.size(); }
@@ -55,31 +53,29 @@ class OwnerQueue {
   struct Item {
     std::shared_ptr<Pending> pending;
     unsigned replica = 0;  // which copy
-    // Of a removal from the archive: how many of the shelves where the post may be have it already.
-    std::size_t shelves = 0;
-    bool moved = false;  // another owner has sent it on
+    std::size_t step = 0;  // of OwnerPlaces::steps(): how many partitions have it already
+    bool moved = false;    // another owner has sent it on
   };
   using Items = std::vector<Item>;
 
-  [[nodiscard]] RingId position(const Item& item) const;
-  [[nodiscard]] std::vector<unsigned> shelves_of(const Item& item) const;
-  [[nodiscard]] unsigned replicas(Ring ring) const;
+  // Where the item belongs, as far as is known of the number of owners now.
+  [[nodiscard]] RingId key(const Item& item) const;
   void find_way(Item item);
   void find_way_later(Items items);
   Task<void> wait_and_find_way(Items items);
   RelayNews news_about(Ring ring, const std::vector<TagEvent>& events) const;
   Task<Items> route(std::string shard, Items items);
   Task<Items> send(std::string destination, Items items);
+  Task<void> move_if_owner_changed(std::string destination, Items items, Items* again);
   Task<Result<std::vector<Refusal>>> send_events(std::string destination, Ring ring, Op op,
                                                  std::vector<TagEvent> events);
   Task<void> settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again);
+  Task<void> acknowledge(std::string origin, Items taken, Items* again);
 
   Options options_;
   Store& store_;
-  overlay::RingService& rings_;
-  redundancy::RelayHints& relays_;
-  redundancy::StorageHints& stores_;
-  federation::SignedClient& courier_;
+  OwnerPlaces places_;
+  federation::SignedClient& client_;
   const federation::Identity& identity_;
   Clock& clock_;
   Observer& observer_;

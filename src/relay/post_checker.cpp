@@ -10,11 +10,11 @@ namespace {
 constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
 }
 
-PostChecker::PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& courier,
+PostChecker::PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& client,
                          const Runtime& runtime)
     : options_(options),
       blocks_(blocks),
-      courier_(courier),
+      client_(client),
       clock_(runtime.clock),
       log_(runtime.log),
       rng_(runtime.rng.fork("roles")),
@@ -45,9 +45,9 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     const Result<Tag> tag = Tag::parse(event.tag);
     Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
     if (verdict && event.op == Op::kAdd) verdict = check_blocks(event);
-    if (verdict && event.op == Op::kAdd && sender != courier_.identity().origin())
+    if (verdict && event.op == Op::kAdd && sender != client_.identity().origin())
       verdict = blocks_.check_actor(sender);
-    if (verdict && sender != courier_.identity().origin()) {
+    if (verdict && sender != client_.identity().origin()) {
       const auto claim = claims.find(event.tag);
       const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
       verdict = co_await check_truth(owner, &event, sender, claimed, &asked, &fetches);
@@ -90,7 +90,7 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
 // Fetches the post: an Add is true if it is public and carries the tag, a Remove if it is gone or does not.
 Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
   ++checked_;
-  const Result<std::string> body = co_await courier_.fetch_body(event.uri);
+  const Result<std::string> body = co_await client_.fetch_body(event.uri);
   const Result<json::object> document = body ? json::parse_object(*body) : std::unexpected(body.error());
   const bool gone = !document && document.error().code == ErrorCode::kNotFound;
   if (event.op == Op::kRemove && gone) co_return Result<void>();
@@ -116,7 +116,7 @@ Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
 Task<Result<void>> PostChecker::ask_author(TagEvent* event, Asked* asked) {
   auto known = asked->find(event->author);
   if (known == asked->end()) {
-    CO_TRY(const std::string body, co_await courier_.fetch_body(event->author));
+    CO_TRY(const std::string body, co_await client_.fetch_body(event->author));
     CO_TRY(const fediverse::RemoteActor author, fediverse::parse_actor(body, event->author));
     known = asked->emplace(event->author, fediverse::wishes_of(author)).first;
   }

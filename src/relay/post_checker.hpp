@@ -39,7 +39,7 @@ class PostChecker {
     [[nodiscard]] virtual bool samples() const = 0;
   };
 
-  PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& courier,
+  PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& client,
               const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
@@ -65,7 +65,7 @@ class PostChecker {
 
   Options options_;
   const federation::Blocks& blocks_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   Clock& clock_;
   Log& log_;
   Rng rng_;

@@ -29,7 +29,7 @@ Result<void> RelayOwner::check_serving(const Tag& tag) const {
     if (rings_.of(Ring::kRelay).serving(key) != nullptr) return {};
     owned = owned || rings_.of(Ring::kRelay).owning(key) != nullptr;
   }
-  if (redundancy_.is_extra(tag)) return {};
+  if (redundancy_.is_relay_beyond_rest(tag)) return {};
   if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's data");
   return fail(ErrorCode::kNotOwner, "this node does not own the tag");
 }

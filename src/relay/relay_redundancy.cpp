@@ -1,46 +1,33 @@
-// Taking posts, and the number of relays. Lists and upkeep are in relay_lists.cpp.
+// What is known, and what changes it. Lists, upkeep and answers are in relay_upkeep.cpp.
 #include "relay/relay_redundancy.hpp"
 
 #include <algorithm>
 
 #include "relay/results.hpp"
-#include "relay/wire.hpp"
 
 namespace tagring::relay {
 namespace {
 
-// A relay that is overloaded says so with a token only when the set has been as it is for that long: the last
-// doubling must have had time to work.
-constexpr Duration kSettle = std::chrono::seconds(10);
+using redundancy::RelaySet;
+
 constexpr Duration kSignedFor = std::chrono::seconds(5);  // the same token for everybody
-constexpr Duration kLately = std::chrono::minutes(10);
-constexpr Duration kCooldownMax = std::chrono::hours(1);
 constexpr Duration kDoubtEvery = std::chrono::seconds(10);
 constexpr Duration kRaiseWait = std::chrono::milliseconds(100);
 constexpr int kRaiseWaits = 100;
 constexpr std::size_t kRemembered = 10'000;
-constexpr Duration kSpareFor = std::chrono::minutes(1);
-constexpr Duration kListGood = std::chrono::seconds(15);  // of a spare
 
 }  // namespace
 
-RelayRedundancy::RelayRedundancy(Options options, redundancy::RelayHints& counts, Store& store,
-                                 Followers& followers, overlay::RingService& rings, Announcer& announcer,
-                                 federation::SignedClient& courier, federation::Authenticator& authenticator,
-                                 const Runtime& runtime)
-    : options_(std::move(options)),
-      counts_(counts),
-      store_(store),
-      followers_(followers),
-      rings_(rings),
+RelayRedundancy::RelayRedundancy(Options options, RelayPlaces& places, RelayCalls& calls,
+                                 FollowerLists& lists, Announcer& announcer, const Runtime& runtime)
+    : options_(options),
+      places_(places),
+      calls_(calls),
+      lists_(lists),
       announcer_(announcer),
-      courier_(courier),
-      authenticator_(authenticator),
-      identity_(courier.identity()),
       clock_(runtime.clock),
       log_(runtime.log),
       meter_(options_.capacity, runtime.clock),
-      times_(runtime.clock),
       tasks_(runtime.executor) {}
 
 Task<void> RelayRedundancy::stop() {
@@ -48,113 +35,104 @@ Task<void> RelayRedundancy::stop() {
   co_await tasks_.join();
 }
 
-// --- the ring ----------------------------------------------------------------------------------------------
+// --- what is known -----------------------------------------------------------------------------------------
 
-std::vector<unsigned> RelayRedundancy::own_places(const Tag& tag, unsigned relays) const {
-  std::vector<unsigned> places;
-  for (unsigned i = 0; i < relays; ++i) {
-    if (rings_.of(Ring::kRelay).owning(replica_key(tag.key(), i, relays)) != nullptr) places.push_back(i);
-  }
-  return places;
+const RelaySet* RelayRedundancy::set_of(const std::string& tag) const {
+  const auto it = sets_.find(tag);
+  return it == sets_.end() ? nullptr : &it->second.set;
 }
 
-bool RelayRedundancy::is_at_rest(unsigned place, unsigned of) const {
-  return of >= counts_.at_rest() && place % (of / counts_.at_rest()) == 0;
+unsigned RelayRedundancy::relays_of(const std::string& tag) const {
+  const RelaySet* set = set_of(tag);
+  return set == nullptr ? places_.at_rest() : set->relays();
 }
 
-bool RelayRedundancy::is_base(const Tag& tag) const { return !own_places(tag, counts_.at_rest()).empty(); }
-
-bool RelayRedundancy::is_extra(const Tag& tag) const {
+bool RelayRedundancy::is_relay_beyond_rest(const Tag& tag) const {
   const unsigned relays = relays_of(tag.canonical());
-  if (relays == counts_.at_rest()) return false;
-  const std::vector<unsigned> places = own_places(tag, relays);
-  return std::ranges::any_of(places, [&](unsigned place) { return !is_at_rest(place, relays); });
+  if (relays == places_.at_rest()) return false;
+  const std::vector<unsigned> own = places_.own_places(tag, relays);
+  return std::ranges::any_of(own, [&](unsigned place) { return !places_.is_place_at_rest(place, relays); });
 }
 
-// The nodes of relays first, first + step, … of so many, each once, without this one.
-Task<std::vector<std::string>> RelayRedundancy::origins(Tag tag, unsigned relays, unsigned first,
-                                                        unsigned step) {
-  std::vector<std::string> found;
-  for (unsigned i = first; i < relays; i += step) {
-    const Result<ring::Owner> owner =
-        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
-    if (!owner) continue;
-    const std::string origin = owner->contact.origin();
-    const bool known = origin == identity_.origin() || std::ranges::find(found, origin) != found.end();
-    if (!known && !rings_.is_blocked_at(origin)) found.push_back(origin);
-  }
-  co_return found;
+bool RelayRedundancy::is_relay(const Tag& tag) const {
+  return places_.is_relay_at_rest(tag) || is_relay_beyond_rest(tag);
 }
 
-Task<Result<void>> RelayRedundancy::check_place(Tag tag, std::string origin, unsigned index, unsigned of) {
-  const RingId key = replica_key(tag.key(), index, of);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
-    if (!owner) co_return fail(ErrorCode::kBusy, "the relay's place could not be looked up");
-    if (owner->contact.origin() == origin) co_return Result<void>();
-    rings_.of(Ring::kRelay).forget_route(key);
+bool RelayRedundancy::has_just_shrunk(const std::string& tag) const {
+  const RelaySet* set = set_of(tag);
+  return set != nullptr && set->has_just_shrunk(clock_.now());
+}
+
+RelayCalls::Count RelayRedundancy::count(const std::string& tag) const {
+  const RelaySet* set = set_of(tag);
+  return {relays_of(tag), set == nullptr ? places_.at_rest() : set->lately(clock_.now())};
+}
+
+RelayRedundancy::Tended& RelayRedundancy::tended(const std::string& tag) {
+  const auto known = sets_.find(tag);
+  if (known != sets_.end()) return known->second;
+  Tended& fresh =
+      sets_.emplace(tag, Tended{RelaySet({places_.at_rest(), options_.cooldown}), {}, false}).first->second;
+  if (!std::exchange(keeping_up_, true)) tasks_.spawn("relay_sets", upkeep());
+  return fresh;
+}
+
+bool RelayRedundancy::is_draining(const std::string& tag, const std::string& inbox) const {
+  if (!lists_.has_inbox(tag, inbox)) return false;
+  const RelaySet* set = set_of(tag);
+  const bool known = set != nullptr && set->draining();
+  if (known && !set->draining()->to) return true;
+  return !announcer_.has_reached(inbox, known ? *set->draining()->to : announcer_.last_seq());
+}
+
+json::array RelayRedundancy::status() const {
+  json::array list;
+  for (const auto& [tag, tended] : sets_) {
+    list.push_back(json::object{{"tag", tag},
+                                {"relays", tended.set.relays()},
+                                {"spare", tended.set.is_spare(clock_.now())},
+                                {"deliveries_per_second", meter_.rate(tag)}});
   }
-  co_return fail(ErrorCode::kNotOwner, "another node owns that place");
+  return list;
 }
 
 // --- taking posts ------------------------------------------------------------------------------------------
 
-unsigned RelayRedundancy::relays_of(const std::string& tag) const {
-  const auto it = sets_.find(tag);
-  return it == sets_.end() ? counts_.at_rest() : it->second.relays;
-}
-
-RelayRedundancy::Set& RelayRedundancy::set_of(const std::string& tag) {
-  const auto [it, fresh] = sets_.try_emplace(tag);
-  if (fresh) {
-    it->second.relays = counts_.at_rest();
-    it->second.cooldown = options_.cooldown;
-    if (!std::exchange(keeping_up_, true)) tasks_.spawn("relay_sets", upkeep());
-  }
-  return it->second;
-}
-
 bool RelayRedundancy::admit(const std::string& tag) {
   if (meter_.is_overloaded()) return false;
-  const auto* targets = followers_.targets(tag);
-  meter_.add(tag, targets == nullptr ? 1 : static_cast<double>(targets->size()));
+  meter_.add(tag, lists_.deliveries(tag));
   // Whoever has much to do with a tag tends its set: warns spares, and halves it again.
-  if (meter_.is_strained() && meter_.is_major(tag)) set_of(tag);
+  if (meter_.is_strained() && meter_.is_major(tag)) tended(tag);
   return true;
 }
 
 std::optional<redundancy::OverloadToken> RelayRedundancy::sign(const std::string& tag) {
   const unsigned relays = relays_of(tag);
-  const auto set = sets_.find(tag);
-  const bool is_new =
-      set != sets_.end() && clock_.now() - set->second.since < kSettle && set->second.since != Instant{};
-  // More relays than there are vservers are of no use.
-  const auto& own = rings_.of(Ring::kRelay).vservers();
-  const double vservers = own.empty() ? 1 : own.front()->estimated_size();
-  if (is_new || relays >= redundancy::kRelaysMax || relays >= vservers || !meter_.is_major(tag))
+  const RelaySet* set = set_of(tag);
+  const bool is_new = set != nullptr && set->is_settling(clock_.now());
+  if (is_new || relays >= redundancy::kRelaysMax || relays >= places_.vservers() || !meter_.is_major(tag))
     return std::nullopt;
   const auto it = signed_.find(tag);
   const bool is_good = it != signed_.end() && it->second.first.relays == relays &&
                        clock_.now() - it->second.second < kSignedFor;
   if (is_good) return it->second.first;
-  redundancy::OverloadToken token{tag, relays, identity_.actor(), clock_.wall_now(), {}};
-  token.signature = identity_.key.sign(token.signed_text(options_.network));
+  redundancy::OverloadToken token = calls_.sign(tag, relays);
   if (signed_.size() >= kRemembered) signed_.clear();
   signed_[tag] = {token, clock_.now()};
   return token;
 }
 
 std::optional<redundancy::RelayClaim> RelayRedundancy::claim(const std::string& tag) const {
-  const auto set = sets_.find(tag);
+  const RelaySet* set = set_of(tag);
   const Result<Tag> parsed = Tag::parse(tag);
-  if (set == sets_.end() || !parsed) return std::nullopt;
+  if (set == nullptr || !parsed) return std::nullopt;
   // Who has just ceased to be a relay passes the rest on.
-  const bool lately = set->second.relays < set->second.lately && clock_.now() < set->second.lately_until;
-  const unsigned relays = lately && !is_relay(*parsed) ? set->second.lately : set->second.relays;
-  if (relays == counts_.at_rest()) return std::nullopt;
-  const std::vector<unsigned> places = own_places(*parsed, relays);
-  if (places.empty()) return std::nullopt;
-  return redundancy::RelayClaim{relays, places.front()};
+  const unsigned lately = set->lately(clock_.now());
+  const unsigned relays = lately > set->relays() && !is_relay(*parsed) ? lately : set->relays();
+  if (relays == places_.at_rest()) return std::nullopt;
+  const std::vector<unsigned> own = places_.own_places(*parsed, relays);
+  if (own.empty()) return std::nullopt;
+  return redundancy::RelayClaim{relays, own.front()};
 }
 
 json::object RelayRedundancy::news(const std::set<std::string>& tags, const std::vector<Refusal>& refusals) {
@@ -166,7 +144,7 @@ json::object RelayRedundancy::news(const std::set<std::string>& tags, const std:
   redundancy::RelayClaims claims;
   for (const std::string& tag : tags) {
     const Result<Tag> parsed = Tag::parse(tag);
-    if (relays_of(tag) > counts_.at_rest() && parsed && is_relay(*parsed)) claims[tag] = {relays_of(tag), 0};
+    if (relays_of(tag) > places_.at_rest() && parsed && is_relay(*parsed)) claims[tag] = {relays_of(tag), 0};
   }
   if (!claims.empty()) news["relays"] = to_json(claims);
   std::vector<redundancy::OverloadToken> tokens;
@@ -180,37 +158,23 @@ json::object RelayRedundancy::news(const std::set<std::string>& tags, const std:
 // --- more relays -------------------------------------------------------------------------------------------
 
 void RelayRedundancy::set_relays(const std::string& tag, unsigned relays, bool overloaded) {
-  Set& set = set_of(tag);
-  if (set.relays == relays) return;
-  const Instant now = clock_.now();
-  if (relays > set.relays) {
-    const bool soon = overloaded && set.shrunk != Instant{} && now - set.shrunk < 2 * set.cooldown;
-    if (soon) set.cooldown = std::min(2 * set.cooldown, kCooldownMax);
-    set.retired = {};
-    set.feed_from = announcer_.last_seq();
+  RelaySet& set = tended(tag).set;
+  const unsigned before = set.relays();
+  if (before == relays) return;
+  if (relays > before) {
+    set.grow(relays, overloaded, announcer_.last_seq(), clock_.now());
   } else {
-    set.shrunk = now;
-    set.lately = now < set.lately_until ? std::max(set.lately, set.relays) : set.relays;
-    set.lately_until = now + kLately;
-    set.cooldown = std::max(options_.cooldown, set.cooldown / 2);
+    set.shrink(relays, clock_.now());
   }
   log_.info("relays_changed",
-            {{"tag", tag}, {"from", std::to_string(set.relays)}, {"to", std::to_string(relays)}});
-  set.relays = relays;
-  set.since = now;
-  set.attempt = now + set.cooldown;
-  set.votes.clear();
-  set.contradicted = {};
-  if (const Result<Tag> parsed = Tag::parse(tag); parsed && !is_relay(*parsed)) {
-    set.retired = now;
-    set.retired_at = 0;
-  }
-  counts_.learn(tag, relays);
+            {{"tag", tag}, {"from", std::to_string(before)}, {"to", std::to_string(relays)}});
+  if (const Result<Tag> parsed = Tag::parse(tag); parsed && !is_relay(*parsed)) set.retire(clock_.now());
+  places_.hints().learn(tag, relays);
 }
 
 Task<void> RelayRedundancy::present(std::vector<redundancy::OverloadToken> tokens) {
   for (redundancy::OverloadToken& token : tokens) {
-    if (token.relays < counts_.at_rest() || token.relays >= redundancy::kRelaysMax) continue;
+    if (token.relays < places_.at_rest() || token.relays >= redundancy::kRelaysMax) continue;
     const std::string tag = token.tag;
     // Somebody else has shown one, and it is being checked.
     for (int i = 0; i < kRaiseWaits && raising_.contains(tag); ++i) {
@@ -226,13 +190,13 @@ Task<void> RelayRedundancy::present(std::vector<redundancy::OverloadToken> token
 Task<void> RelayRedundancy::raise(redundancy::OverloadToken token) {
   const Result<Tag> tag = Tag::parse(token.tag);
   const unsigned relays = token.relays * 2;
-  if (!tag || own_places(*tag, relays).empty()) co_return;
-  const Result<void> good = co_await check_token(token);
+  if (!tag || places_.own_places(*tag, relays).empty()) co_return;
+  const Result<void> good = co_await calls_.check_token(token);
   if (!good) {
     log_.debug("token_refused", {{"tag", token.tag}, {"because", good.error().message}});
     co_return;
   }
-  if (is_base(*tag)) {
+  if (places_.is_relay_at_rest(*tag)) {
     if (relays_of(token.tag) == token.relays) set_relays(token.tag, relays, /*overloaded=*/true);
   } else {
     const Result<void> become = co_await become_relay(*tag, relays, /*attested=*/true);
@@ -241,80 +205,47 @@ Task<void> RelayRedundancy::raise(redundancy::OverloadToken token) {
       co_return;
     }
   }
-  tasks_.spawn("tell_base", tell_base(*tag, std::move(token)));
-}
-
-// Signed lately by one of the relays of the smaller set.
-Task<Result<void>> RelayRedundancy::check_token(redundancy::OverloadToken token) {
-  if (!token.is_fresh(clock_.wall_now())) co_return fail(ErrorCode::kDenied, "the token is stale");
-  const std::string signer = origin_of(token.actor);
-  const Result<Tag> tag = Tag::parse(token.tag);
-  const bool own = signer == identity_.origin();
-  const bool is_mine = own && !own_places(*tag, token.relays).empty();
-  const std::vector<std::string> relays = co_await origins(*tag, token.relays, 0, 1);
-  if (!is_mine && std::ranges::find(relays, signer) == relays.end())
-    co_return fail(ErrorCode::kNotOwner, signer + " is no relay of the hashtag");
-  if (own) {
-    const bool genuine =
-        identity_.key.public_key().verify(token.signed_text(options_.network), token.signature);
-    co_return genuine ? Result<void>() : fail(ErrorCode::kDenied, "the token is forged");
-  }
-  CO_TRY(const federation::KeyOwner owner,
-         co_await authenticator_.keys().owner_of_key(fediverse::key_id_of(token.actor), false));
-  if (owner.actor.id != token.actor ||
-      !owner.key.verify(token.signed_text(options_.network), token.signature)) {
-    co_return fail(ErrorCode::kDenied, "the token is forged");
-  }
-  co_return Result<void>();
+  tasks_.spawn("tell_base", tell_relays_at_rest(*tag, std::move(token)));
 }
 
 // With the list of followers first, so that nobody misses a post. Whether more relays are needed is for those
 // at rest to say; `attested` if one of the smaller set is known to be overloaded.
 Task<Result<void>> RelayRedundancy::become_relay(Tag tag, unsigned relays, bool attested) {
-  if (own_places(tag, relays).empty()) co_return fail(ErrorCode::kNotOwner, "none of its places is here");
+  if (places_.own_places(tag, relays).empty())
+    co_return fail(ErrorCode::kNotOwner, "none of its places is here");
   const std::string name = tag.canonical();
   const unsigned needed = attested ? relays / 2 : relays;
   // A spare has it already; who came in the last seconds gets from the next list what was taken meanwhile.
-  const Set& spare = set_of(name);
-  const bool is_ready =
-      spare.pulled != Instant{} && spare.pulled_with >= needed && clock_.now() - spare.pulled < kListGood;
-  if (!is_ready) {
-    CO_TRY(const unsigned base, co_await pull_base(tag, relays));
-    if (base < needed) co_return fail(ErrorCode::kNotOwner, "the relays at rest know of fewer relays");
+  if (!tended(name).set.holds_list(needed, clock_.now())) {
+    CO_TRY(const unsigned known, co_await pull_at_rest(tag, relays));
+    if (known < needed) co_return fail(ErrorCode::kNotOwner, "the relays at rest know of fewer relays");
   }
-  set_of(name).feed_from = announcer_.last_seq();
+  tended(name).set.take_from(announcer_.last_seq());
   co_await apply_list(name);
   if (relays_of(name) < relays) set_relays(name, relays, attested);
   co_return Result<void>();
 }
 
 // The relays at rest keep the number.
-Task<void> RelayRedundancy::tell_base(Tag tag, redundancy::OverloadToken token) {
+Task<void> RelayRedundancy::tell_relays_at_rest(Tag tag, redundancy::OverloadToken token) {
   const unsigned relays = token.relays * 2;
-  std::vector<std::string> base = co_await origins(tag, counts_.at_rest(), 0, 1);
-  for (const std::string& origin : base) {
+  std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
+  for (const std::string& origin : at_rest) {
     json::object request = {{"action", "raise"}, {"relays", relays}, {"token", to_json(token)}};
-    co_await call(origin, tag, relays, std::move(request));
+    co_await calls_.ask(origin, tag, relays, std::move(request));
   }
-  co_await tell_children(tag, "raise", relays);
+  co_await tell_next_set(tag, "raise", relays);
 }
 
 // Of each relay here of half as many: the one that takes the upper half of its interval.
-Task<void> RelayRedundancy::tell_children(Tag tag, std::string action, unsigned relays) {
-  for (const unsigned place : own_places(tag, relays / 2)) {
+Task<void> RelayRedundancy::tell_next_set(Tag tag, std::string action, unsigned relays) {
+  for (const unsigned place : places_.own_places(tag, relays / 2)) {
     const Result<ring::Owner> owner =
-        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), 2 * place + 1, relays));
-    if (!owner || owner->contact.origin() == identity_.origin()) continue;
+        co_await places_.rings().of(Ring::kRelay).find_owner(replica_key(tag.key(), 2 * place + 1, relays));
+    if (!owner || owner->contact.origin() == places_.own_origin()) continue;
     json::object request = {{"action", action}, {"relays", relays}};
-    co_await call(owner->contact.origin(), tag, relays / 2, std::move(request));
+    co_await calls_.ask(owner->contact.origin(), tag, relays / 2, std::move(request));
   }
-}
-
-// Then others may know of more relays for a while: those that have not heard yet that all agree.
-bool RelayRedundancy::has_just_shrunk(const std::string& tag) const {
-  const auto set = sets_.find(tag);
-  return set != sets_.end() && set->second.shrunk != Instant{} &&
-         clock_.now() - set->second.shrunk < kSpareFor;
 }
 
 void RelayRedundancy::doubt(const Tag& tag) {
@@ -328,9 +259,10 @@ void RelayRedundancy::doubt(const Tag& tag) {
 
 Task<void> RelayRedundancy::consider(std::string name) {
   const Result<Tag> tag = Tag::parse(name);
-  const Result<Heard> heard = co_await ask_count(*tag, Duration::zero());
-  const bool wanted = heard && heard->relays > relays_of(name) && !is_base(*tag) && !has_just_shrunk(name);
-  if (!wanted || own_places(*tag, heard->relays).empty() || !raising_.insert(name).second) co_return;
+  const Result<RelayCalls::Count> heard = co_await ask_count(*tag, Duration::zero());
+  const bool wanted =
+      heard && heard->relays > relays_of(name) && !places_.is_relay_at_rest(*tag) && !has_just_shrunk(name);
+  if (!wanted || places_.own_places(*tag, heard->relays).empty() || !raising_.insert(name).second) co_return;
   co_await become_relay(*tag, heard->relays, /*attested=*/false);
   raising_.erase(name);
 }
@@ -338,34 +270,30 @@ Task<void> RelayRedundancy::consider(std::string name) {
 // --- fewer relays ------------------------------------------------------------------------------------------
 
 // As one of half as many: asks the others to go, if this node can do without them.
-Task<void> RelayRedundancy::try_to_shrink(Tag tag) {
+Task<void> RelayRedundancy::try_to_halve(Tag tag) {
   const std::string name = tag.canonical();
   const unsigned relays = relays_of(name);
   const unsigned half = relays / 2;
-  if (half < counts_.at_rest() || own_places(tag, half).empty() || clock_.now() < set_of(name).attempt)
-    co_return;
-  Set& set = set_of(name);
+  if (half < places_.at_rest() || places_.own_places(tag, half).empty()) co_return;
+  RelaySet& set = tended(name).set;
+  if (!set.may_halve(clock_.now())) co_return;
   if (!meter_.is_calm(name)) {
-    set.cooldown = std::min(2 * set.cooldown, kCooldownMax);
-    set.attempt = clock_.now() + set.cooldown;
+    set.postpone_halving(clock_.now());
     co_return;
   }
-  // Others of the smaller set may have to wait longer.
-  const bool is_late = clock_.now() - set.attempt > kSpareFor;
-  if (is_late && clock_.now() - set.asked < kSpareFor / 2) co_return;
-  set.asked = clock_.now();
+  if (!set.ask_to_halve(clock_.now())) co_return;
   bool gone = true;
-  const std::vector<std::string> others = co_await origins(tag, relays, 1, 2);
+  const std::vector<std::string> others = co_await places_.origins(tag, relays, 1, 2);
   for (const std::string& origin : others) {
     json::object request = {{"action", "shrink"}, {"relays", half}};
-    const Result<json::object> answer = co_await call(origin, tag, half, std::move(request));
+    const Result<json::object> answer = co_await calls_.ask(origin, tag, half, std::move(request));
     // Who does not answer does not relay either.
     const std::int64_t left = answer ? json::get_int(*answer, "relays").value_or(0) : 0;
     gone = gone && left <= half;
   }
   if (relays_of(name) != relays) co_return;
-  const std::vector<unsigned> places = own_places(tag, relays);
-  const bool is_other = std::ranges::any_of(places, [](unsigned place) { return place % 2 != 0; });
+  const std::vector<unsigned> own = places_.own_places(tag, relays);
+  const bool is_other = std::ranges::any_of(own, [](unsigned place) { return place % 2 != 0; });
   if (is_other) {
     co_await count_votes(tag, half);
   } else if (gone) {
@@ -376,28 +304,41 @@ Task<void> RelayRedundancy::try_to_shrink(Tag tag) {
 // As one of the other half: goes when all of the smaller set have asked it to.
 Task<void> RelayRedundancy::count_votes(Tag tag, unsigned relays) {
   const std::string name = tag.canonical();
-  const std::vector<std::string> voters = co_await origins(tag, relays, 0, 1);
+  const std::vector<std::string> voters = co_await places_.origins(tag, relays, 0, 1);
   if (relays_of(name) != relays * 2) co_return;
-  const Set& set = set_of(name);
-  const bool all = std::ranges::all_of(voters, [&](const std::string& origin) {
-    const auto vote = set.votes.find(origin);
-    return vote != set.votes.end() && clock_.now() - vote->second < kSpareFor;
-  });
+  const RelaySet& set = tended(name).set;
   // Whoever stays as one of the smaller set has asked the others too; else they would wait for it in vain.
-  const bool has_asked = set.asked >= set.since && clock_.now() - set.asked < kSpareFor;
-  const bool willing = own_places(tag, relays).empty() || (has_asked && meter_.is_calm(name));
-  if (all && willing) set_relays(name, relays);
+  const bool willing =
+      places_.own_places(tag, relays).empty() || (set.has_asked(clock_.now()) && meter_.is_calm(name));
+  if (willing && set.has_votes(voters, clock_.now())) set_relays(name, relays);
+}
+
+// Of a tag that this node does not relay any more: forgets followers who have got all that it took.
+Task<void> RelayRedundancy::drain(std::string tag) {
+  RelaySet& set = tended(tag).set;
+  if (is_relay(*Tag::parse(tag))) set.return_to_set();
+  const std::optional<std::uint64_t> last = set.drain_to(announcer_.last_seq(), clock_.now());
+  if (!last) co_return;
+  FollowerLists::Pairs done;
+  bool all = true;
+  for (const auto& [actor, inbox] : lists_.nodes(tag)) {
+    const bool reached = announcer_.has_reached(inbox, *last);
+    all = all && reached;
+    if (reached) done.emplace_back(tag, actor);
+  }
+  if (all) set.finish_draining();
+  if (!done.empty()) co_await lists_.remove(std::move(done));
 }
 
 // --- others as relays --------------------------------------------------------------------------------------
 
 Task<Result<void>> RelayRedundancy::check_relay(Tag tag, std::string origin,
                                                 std::optional<redundancy::RelayClaim> claim) {
-  const std::vector<std::string> base = co_await origins(tag, counts_.at_rest(), 0, 1);
-  if (std::ranges::find(base, origin) != base.end()) co_return Result<void>();
+  const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
+  if (std::ranges::find(at_rest, origin) != at_rest.end()) co_return Result<void>();
   if (!claim || claim->index >= claim->relays) co_return fail(ErrorCode::kDenied, "no relay of the hashtag");
-  CO_TRY_VOID(co_await check_place(tag, origin, claim->index, claim->relays));
-  Result<Heard> heard = co_await ask_count(tag, std::chrono::seconds(30));
+  CO_TRY_VOID(co_await places_.check_place(tag, origin, claim->index, claim->relays));
+  Result<RelayCalls::Count> heard = co_await ask_count(tag, std::chrono::seconds(30));
   if (heard && heard->lately < claim->relays) heard = co_await ask_count(tag, std::chrono::seconds(2));
   if (!heard || heard->lately < claim->relays)
     co_return fail(ErrorCode::kBusy, "the relays at rest do not know of so many relays");
@@ -405,36 +346,22 @@ Task<Result<void>> RelayRedundancy::check_relay(Tag tag, std::string origin,
 }
 
 // What the relays at rest say.
-Task<Result<RelayRedundancy::Heard>> RelayRedundancy::ask_count(Tag tag, Duration age_max) {
+Task<Result<RelayCalls::Count>> RelayRedundancy::ask_count(Tag tag, Duration age_max) {
   const std::string name = tag.canonical();
   const auto known = heard_.find(name);
-  if (known != heard_.end() && clock_.now() - known->second.at < age_max) co_return known->second;
-  Heard heard;
-  if (is_base(tag)) {
-    const auto set = sets_.find(name);
-    const bool lately = set != sets_.end() && clock_.now() < set->second.lately_until;
-    heard.relays = relays_of(name);
-    heard.lately = std::max(heard.relays, lately ? set->second.lately : 0);
-  }
-  std::vector<Task<Result<Heard>>> questions;
-  for (unsigned i = 0; i < counts_.at_rest(); ++i) {
-    const RingId key = replica_key(tag.key(), i, counts_.at_rest());
-    const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
-    const bool asked = owner && owner->contact.origin() != identity_.origin() &&
-                       !rings_.is_blocked_at(owner->contact.origin());
-    if (asked) questions.push_back(ask_count_at(owner->contact, tag));
-  }
-  const std::vector<Result<Heard>> answers = co_await all_of(std::move(questions));
-  for (const Result<Heard>& answer : answers) {
+  if (known != heard_.end() && clock_.now() - known->second.at < age_max) co_return known->second.count;
+  RelayCalls::Count most;
+  if (places_.is_relay_at_rest(tag)) most = count(name);
+  const std::vector<Result<RelayCalls::Count>> answers = co_await calls_.ask_counts(tag);
+  for (const Result<RelayCalls::Count>& answer : answers) {
     if (!answer) continue;
-    heard.relays = std::max(heard.relays, answer->relays);
-    heard.lately = std::max(heard.lately, answer->lately);
+    most.relays = std::max(most.relays, answer->relays);
+    most.lately = std::max(most.lately, answer->lately);
   }
-  if (heard.relays == 0) co_return fail(ErrorCode::kUnavailable, "no relay of the hashtag answered");
-  heard.at = clock_.now();
+  if (most.relays == 0) co_return fail(ErrorCode::kUnavailable, "no relay of the hashtag answered");
   if (heard_.size() >= kRemembered) heard_.clear();
-  heard_[name] = heard;
-  co_return heard;
+  heard_[name] = {most, clock_.now()};
+  co_return most;
 }
 
 }  // namespace tagring::relay

@@ -4,9 +4,11 @@
 // The relays at rest are always among them, and keep the number: it doubles when one of the relays signs that
 // it is overloaded, and is halved when all of the smaller set say that they could do without the others. All
 // of it is in memory: who has forgotten is told again by the others.
+//
+// What follows from what it hears is decided in redundancy/relay_set.hpp; how it is said is in
+// relay/relay_calls.hpp, and what relays tell each other of followers in relay/follower_lists.hpp.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -14,30 +16,27 @@
 
 #include "base/log.hpp"
 #include "base/runtime.hpp"
-#include "federation/authenticator.hpp"
-#include "overlay/ring_service.hpp"
 #include "redundancy/load_meter.hpp"
+#include "redundancy/relay_set.hpp"
 #include "relay/announcer.hpp"
-#include "relay/follow_times.hpp"
-#include "relay/owner_queue.hpp"
+#include "relay/follower_lists.hpp"
+#include "relay/relay_calls.hpp"
+#include "relay/results.hpp"
 
 namespace tagring::relay {
 
 class RelayRedundancy {
  public:
   struct Options {
-    std::string network;
     double capacity = 0;  // deliveries a second (LoadMeter)
     Duration cooldown =
         std::chrono::minutes(1);               // before a set is halved; doubles while that is not possible
     Duration every = std::chrono::seconds(5);  // how often lists are compared
-    std::size_t page = 1000;                   // followers in one answer
   };
-  static constexpr std::string_view kPath = "/tagring/v1/relays";
+  static constexpr std::string_view kPath = RelayCalls::kPath;
 
-  RelayRedundancy(Options options, redundancy::RelayHints& counts, Store& store, Followers& followers,
-                  overlay::RingService& rings, Announcer& announcer, federation::SignedClient& courier,
-                  federation::Authenticator& authenticator, const Runtime& runtime);
+  RelayRedundancy(Options options, RelayPlaces& places, RelayCalls& calls, FollowerLists& lists,
+                  Announcer& announcer, const Runtime& runtime);
 
   [[nodiscard]] Task<void> stop();
 
@@ -45,9 +44,9 @@ class RelayRedundancy {
   // Of how many relays of the tag this node believes to be one.
   [[nodiscard]] unsigned relays_of(const std::string& tag) const;
   // The tag has more relays than at rest.
-  [[nodiscard]] bool is_raised(const std::string& tag) const { return relays_of(tag) > counts_.at_rest(); }
+  [[nodiscard]] bool is_raised(const std::string& tag) const { return relays_of(tag) > places_.at_rest(); }
   // This node is one of the relays that the tag has beyond those at rest.
-  [[nodiscard]] bool is_extra(const Tag& tag) const;
+  [[nodiscard]] bool is_relay_beyond_rest(const Tag& tag) const;
   // Takes a post upon itself, as far as the load is concerned; false if it is too much.
   bool admit(const std::string& tag);
   // What goes with the answer to a publisher or follower about these tags: "relays", and "overloaded" for
@@ -61,7 +60,9 @@ class RelayRedundancy {
 
   // --- followers ------------------------------------------------------------------------------------------
   // Another node has asked, just now, to follow the tag here, or not to.
-  void note_request(const std::string& tag, const std::string& actor, bool follows);
+  void note_request(const std::string& tag, const std::string& actor, bool follows) {
+    lists_.note_request(tag, actor, follows);
+  }
   // No relay of the tag any more, but still delivering to that inbox.
   [[nodiscard]] bool is_draining(const std::string& tag, const std::string& inbox) const;
 
@@ -78,94 +79,58 @@ class RelayRedundancy {
   [[nodiscard]] const redundancy::LoadMeter& load() const { return meter_; }
 
  private:
-  struct Listed {
-    std::string inbox;
-    WallTime at;
-    bool follows = false;
+  // A tag whose set is looked after.
+  struct Tended {
+    redundancy::RelaySet set;
+    FollowerLists::List list;  // of other relays, as a spare or until it is applied
+    bool tending = false;      // now
   };
-  using List = std::map<std::string, Listed>;  // by actor
-  struct Set {
-    unsigned relays = 0;
-    unsigned lately = 0;  // the most in the time before `lately_until`
-    Instant lately_until{};
-    Instant since{};   // of the last change
-    Instant shrunk{};  // last
-    Duration cooldown{};
-    Instant attempt{};                     // to halve it
-    Instant asked{};                       // the others to go, last
-    std::map<std::string, Instant> votes;  // origins of the smaller set that could do without this node
-    Instant contradicted{};                // since when the relays at rest say that there are fewer
-    Instant spare_until{};                 // told to hold the list for a set of `spare_of`
-    unsigned spare_of = 0;
-    Instant warned{};  // spares, last
-    List list;         // of other relays
-    Instant pulled{};  // when the relays at rest gave it, and of how many relays they knew
-    unsigned pulled_with = 0;
-    std::uint64_t feed_from = 0;   // what was taken since it became a relay
-    Instant retired{};             // since when it is no relay any more, and still delivers
-    std::uint64_t retired_at = 0;  // in the feed
-    bool tending = false;
-  };
-  // What a relay says of the number of relays.
   struct Heard {
-    unsigned relays = 0;
-    unsigned lately = 0;
-    Instant at{};
+    RelayCalls::Count count;
+    Instant at;
   };
 
   // --- changing ---
-  Task<void> raise(redundancy::OverloadToken token);
-  Task<Result<void>> check_token(redundancy::OverloadToken token);
-  std::optional<redundancy::OverloadToken> sign(const std::string& tag);
-  Set& set_of(const std::string& tag);
-  Task<Result<void>> become_relay(Tag tag, unsigned relays, bool attested);
-  Task<void> consider(std::string tag);
+  Tended& tended(const std::string& tag);
+  [[nodiscard]] const redundancy::RelaySet* set_of(const std::string& tag) const;
   // `overloaded`: a token says that more are needed, and not others that there are more.
   void set_relays(const std::string& tag, unsigned relays, bool overloaded = false);
-  Task<void> tell_base(Tag tag, redundancy::OverloadToken token);
-  Task<void> tell_children(Tag tag, std::string action, unsigned relays);
-  Task<void> try_to_shrink(Tag tag);
+  std::optional<redundancy::OverloadToken> sign(const std::string& tag);
+  Task<void> raise(redundancy::OverloadToken token);
+  Task<Result<void>> become_relay(Tag tag, unsigned relays, bool attested);
+  Task<void> consider(std::string tag);
+  Task<void> tell_relays_at_rest(Tag tag, redundancy::OverloadToken token);
+  Task<void> tell_next_set(Tag tag, std::string action, unsigned relays);
+  Task<void> try_to_halve(Tag tag);
   Task<void> count_votes(Tag tag, unsigned relays);
   Task<void> drain(std::string tag);
   // --- lists ---
-  Task<Result<Heard>> pull(Tag tag, std::string origin, unsigned of, List* into);
-  Task<Result<unsigned>> pull_base(Tag tag, unsigned of);
+  Task<Result<unsigned>> pull(Tag tag, std::string origin, unsigned of, FollowerLists::List* into);
+  Task<Result<unsigned>> pull_at_rest(Tag tag, unsigned of);
   Task<void> pull_by_turns(Tag tag);
   Task<void> apply_list(std::string tag);
-  Task<Result<Heard>> ask_count(Tag tag, Duration age_max);
-  Task<Result<Heard>> ask_count_at(ring::Contact owner, Tag tag);
+  Task<Result<RelayCalls::Count>> ask_count(Tag tag, Duration age_max);
   // --- upkeep ---
   Task<void> upkeep();
   Task<void> tend(Tag tag);
+  void tend_soon(const Tag& tag, Tended& tended);
   [[nodiscard]] bool has_just_shrunk(const std::string& tag) const;
-  // --- the ring ---
-  // That place of a set of so many is also one of those at rest.
-  [[nodiscard]] bool is_at_rest(unsigned place, unsigned of) const;
-  [[nodiscard]] bool is_base(const Tag& tag) const;
-  [[nodiscard]] bool is_relay(const Tag& tag) const { return is_base(tag) || is_extra(tag); }
-  [[nodiscard]] std::vector<unsigned> own_places(const Tag& tag, unsigned relays) const;
-  Task<std::vector<std::string>> origins(Tag tag, unsigned relays, unsigned first, unsigned step);
-  Task<Result<void>> check_place(Tag tag, std::string origin, unsigned index, unsigned of);
-  Task<Result<json::object>> call(std::string origin, Tag tag, unsigned of, json::object body);
+  [[nodiscard]] bool is_relay(const Tag& tag) const;
   // --- answering ---
   Task<Result<json::object>> act(json::object request, std::string origin);
-  [[nodiscard]] json::object list_page(const std::string& tag, const std::string& after) const;
-  [[nodiscard]] json::object counts(const std::string& tag) const;
+  Task<Result<json::object>> give_list(Tag tag, unsigned index, unsigned of, std::string after);
+  Task<Result<void>> hear_raise(json::object request, Tag tag, unsigned relays);
+  [[nodiscard]] RelayCalls::Count count(const std::string& tag) const;
 
   Options options_;
-  redundancy::RelayHints& counts_;
-  Store& store_;
-  Followers& followers_;
-  overlay::RingService& rings_;
+  RelayPlaces& places_;
+  RelayCalls& calls_;
+  FollowerLists& lists_;
   Announcer& announcer_;
-  federation::SignedClient& courier_;
-  federation::Authenticator& authenticator_;
-  const federation::Identity& identity_;
   Clock& clock_;
   Log& log_;
   redundancy::LoadMeter meter_;
-  FollowTimes times_;
-  std::map<std::string, Set> sets_;     // by tag
+  std::map<std::string, Tended> sets_;  // by tag
   std::map<std::string, Heard> heard_;  // of tags that others are relays of
   std::set<std::string> raising_;
   std::map<std::string, Instant> doubted_;

@@ -22,16 +22,14 @@ std::vector<std::vector<std::string>> chunks_of(std::vector<std::string> tags, s
 }
 }  // namespace
 
-Subscriptions::Subscriptions(Options options, Store& store, overlay::RingService& rings,
-                             redundancy::RelayHints& relays, federation::SignedClient& courier,
-                             CatchUp& catch_up, const Runtime& runtime)
+Subscriptions::Subscriptions(Options options, Store& store, RelayPlaces& relays,
+                             federation::SignedClient& client, CatchUp& catch_up, const Runtime& runtime)
     : options_(options),
       store_(store),
-      rings_(rings),
       relays_(relays),
-      courier_(courier),
+      client_(client),
       catch_up_(catch_up),
-      identity_(courier.identity()),
+      identity_(client.identity()),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("subscriber")),
       tasks_(runtime.executor) {}
@@ -151,24 +149,6 @@ Task<void> Subscriptions::renew_after(Duration wait) {
   co_await renew();
 }
 
-// The vservers that relay the tag now, without those of nodes that are blocked. False if one could not be
-// found.
-Task<bool> Subscriptions::find_relays(Tag tag, std::vector<ring::Contact>* found) {
-  bool complete = true;
-  const unsigned relays = relays_.of(tag.canonical());
-  for (unsigned i = 0; i < relays; ++i) {
-    const Result<ring::Owner> owner =
-        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
-    if (!owner) {
-      complete = false;
-      continue;
-    }
-    const std::string at = owner->contact.origin();
-    if (at != identity_.origin() && !rings_.is_blocked_at(at)) found->push_back(owner->contact);
-  }
-  co_return complete;
-}
-
 void Subscriptions::note_sighting(const ring::Contact& relay) {
   Sighting& last = seen_[relay.id];
   if (last.incarnation != 0 && relay.incarnation > last.incarnation)
@@ -184,11 +164,10 @@ Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
   for (const std::string& text : wanted) {
     const Result<Tag> tag = Tag::parse(text);
     if (!tag) continue;
-    std::vector<ring::Contact> relays;
-    const bool found = co_await find_relays(*tag, &relays);
-    complete = complete && found;
+    const RelayPlaces::Found found = co_await relays_.find(*tag);
+    complete = complete && found.complete;
     std::set<std::string> now;
-    for (const ring::Contact& relay : relays) {
+    for (const ring::Contact& relay : found.relays) {
       now.insert(relay.origin());
       note_sighting(relay);
     }
@@ -203,7 +182,7 @@ Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
     if (!complete) continue;  // who cannot be found now may still be an owner
     for (const auto& [owner, id] : owners_[text]) {
       if (now.contains(owner)) continue;
-      const bool delivers = relays_.was_raised(text) && !rings_.is_blocked_at(owner);
+      const bool delivers = relays_.hints().was_raised(text) && !relays_.rings().is_blocked_at(owner);
       (delivers ? plan->to_leave : plan->to_unfollow)[owner].push_back(text);
     }
   }
@@ -240,14 +219,6 @@ Task<bool> Subscriptions::renew() {
   co_return complete;
 }
 
-// It is looked up anew who owns the tag.
-void Subscriptions::forget_routes(const std::string& text) {
-  const Result<Tag> tag = Tag::parse(text);
-  const unsigned relays = relays_.of(text);
-  for (unsigned i = 0; tag && i < relays; ++i)
-    rings_.of(Ring::kRelay).forget_route(replica_key(tag->key(), i, relays));
-}
-
 // The tags that the owner did not take.
 Task<std::set<std::string>> Subscriptions::follow_chunk(std::string owner, std::vector<std::string> tags,
                                                         WallTime since) {
@@ -257,7 +228,9 @@ Task<std::set<std::string>> Subscriptions::follow_chunk(std::string owner, std::
     note_followed(subscription.tag, owner, subscription.follow_id);
     missing.erase(subscription.tag);
   }
-  for (const std::string& tag : missing) forget_routes(tag);
+  for (const std::string& text : missing) {
+    if (const Result<Tag> tag = Tag::parse(text)) relays_.forget(*tag);
+  }
   if (!subscriptions.empty()) co_await store_.save_subscriptions(std::move(subscriptions));
   co_return missing;
 }
@@ -292,11 +265,11 @@ Task<Result<std::vector<Refusal>>> Subscriptions::ask_to_follow(std::string owne
                                                                 std::string id) {
   ++messages_;
   const Result<HttpResponse> response =
-      co_await courier_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
+      co_await client_.deliver(owner + "/inbox", follow_activity(id, identity_.actor(), owner, tags));
   Result<std::vector<Refusal>> refusals = read_results(response);
   if (!refusals) co_return refusals;
   if (const auto answer = json::parse_object(response->body))
-    relays_.read_answer(*answer, std::set<std::string>(tags.begin(), tags.end()));
+    relays_.hints().read_answer(*answer, std::set<std::string>(tags.begin(), tags.end()));
   co_return refusals;
 }
 
@@ -344,7 +317,8 @@ WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const
 }
 
 Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
-  // What is wanted is followed at others: they must not take it for the end of that (relay/relay_redundancy.hpp).
+  // What is wanted is followed at others: they must not take it for the end of that
+  // (relay/relay_redundancy.hpp).
   for (const bool moves : {false, true}) {
     std::vector<std::string> these;
     std::ranges::copy_if(tags, std::back_inserter(these),
@@ -353,8 +327,8 @@ Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string
     const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
     ++messages_;
     // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
-    co_await courier_.deliver(owner + "/inbox",
-                              undo_follow_activity(id, identity_.actor(), owner, these, moves));
+    co_await client_.deliver(owner + "/inbox",
+                             undo_follow_activity(id, identity_.actor(), owner, these, moves));
   }
   std::vector<std::pair<std::string, std::string>> dropped;
   for (const std::string& tag : tags) {
@@ -406,13 +380,7 @@ Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> 
 Task<bool> Subscriptions::is_wanted_at(std::string tag, std::string owner) {
   const Result<Tag> parsed = Tag::parse(tag);
   if (!parsed || !wants(tag)) co_return false;
-  const unsigned relays = relays_.of(tag);
-  for (unsigned i = 0; i < relays; ++i) {
-    const RingId key = replica_key(parsed->key(), i, relays);
-    const Result<ring::Owner> found = co_await rings_.of(Ring::kRelay).find_owner(key);
-    if (!found || found->contact.origin() == owner) co_return !rings_.is_blocked_at(owner);
-  }
-  co_return false;
+  co_return co_await relays_.may_be_at(*parsed, std::move(owner));
 }
 
 Task<void> Subscriptions::disown_at(std::string owner, std::vector<std::string> tags) {

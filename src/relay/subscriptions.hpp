@@ -11,8 +11,8 @@
 #include "base/runtime.hpp"
 #include "federation/signed_client.hpp"
 #include "followers/plan.hpp"
-#include "overlay/ring_service.hpp"
-#include "relay/owner_queue.hpp"
+#include "relay/relay_places.hpp"
+#include "relay/results.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::relay {
@@ -26,8 +26,8 @@ class Subscriptions {
     std::size_t tags_per_follow = 2000;
   };
 
-  Subscriptions(Options options, Store& store, overlay::RingService& rings, redundancy::RelayHints& relays,
-                federation::SignedClient& courier, CatchUp& catch_up, const Runtime& runtime);
+  Subscriptions(Options options, Store& store, RelayPlaces& relays, federation::SignedClient& client,
+                CatchUp& catch_up, const Runtime& runtime);
 
   [[nodiscard]] Task<Result<void>> load();
   void start();
@@ -83,7 +83,6 @@ class Subscriptions {
   Task<Result<void>> load_wanted();
   Task<void> renew_for_ever();
   Task<bool> renew();
-  Task<bool> find_relays(Tag tag, std::vector<ring::Contact>* relays);
   Task<bool> make_plan(std::set<std::string> wanted, Plan* plan);
   Task<void> leave_if_done(std::string owner, std::vector<std::string> tags);
   Task<Result<std::vector<Refusal>>> ask_to_follow(std::string owner, std::vector<std::string> tags,
@@ -94,7 +93,6 @@ class Subscriptions {
   Task<std::set<std::string>> follow_chunk(std::string owner, std::vector<std::string> tags, WallTime since);
   Task<std::vector<Subscription>> ask_and_catch_up(std::string owner, std::vector<std::string> tags,
                                                    WallTime since);
-  void forget_routes(const std::string& text);
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   Task<void> renew_after(Duration wait);
@@ -104,9 +102,8 @@ class Subscriptions {
 
   Options options_;
   Store& store_;
-  overlay::RingService& rings_;
-  redundancy::RelayHints& relays_;
-  federation::SignedClient& courier_;
+  RelayPlaces& relays_;
+  federation::SignedClient& client_;
   CatchUp& catch_up_;
   const federation::Identity& identity_;
   Clock& clock_;

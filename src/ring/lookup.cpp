@@ -28,7 +28,7 @@ Task<Result<Owner>> Vserver::lookup(RingId key, std::vector<Contact> via, Lookup
   std::ranges::reverse(to_ask);
   std::set<RingId> asked = {self_.id};
   std::set<RingId> answered;
-  if (member_) answered.insert(self_.id);
+  if (is_member()) answered.insert(self_.id);
   std::size_t calls = 0;
   while (!to_ask.empty() && calls < environment_.tuning.lookup_calls_max) {
     const Contact next = std::move(to_ask.back());

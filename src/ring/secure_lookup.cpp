@@ -177,7 +177,7 @@ Task<Result<Owner>> Vserver::secure_lookup(RingId key, std::vector<Contact> via,
   search.calls_left = environment_.tuning.secure_calls;
   search.deadline = environment_.clock.now() + kTimeouts * environment_.tuning.call_timeout;
   search.asked = {self_.id};
-  if (member_) search.answered = {self_.id};
+  if (is_member()) search.answered = {self_.id};
 
   std::vector<Task<bool>> paths;
   for (std::size_t i = 0; i < kPathsAtOnce; ++i) paths.push_back(walk_paths(&search));

@@ -27,6 +27,20 @@ class Pending {
 
 }  // namespace
 
+// Back outside, unless it has become a member.
+class Vserver::Joining {
+ public:
+  explicit Joining(Standing& standing) : standing_(standing) { standing_ = Standing::kJoining; }
+  ~Joining() {
+    if (standing_ == Standing::kJoining) standing_ = Standing::kOutside;
+  }
+  Joining(const Joining&) = delete;
+  Joining& operator=(const Joining&) = delete;
+
+ private:
+  Standing& standing_;
+};
+
 Vserver::Vserver(Environment environment, Ring ring, Contact self, Rng rng)
     : environment_(std::move(environment)),
       ring_(ring),
@@ -83,8 +97,8 @@ Task<std::vector<Contact>> Vserver::verified(std::vector<Contact> contacts) {
 // --- join --------------------------------------------------------------------------------------------------
 
 void Vserver::create() {
-  TR_ASSERT(!member_);
-  member_ = true;
+  TR_ASSERT(standing_ == Standing::kOutside);
+  standing_ = Standing::kMember;
   ready_from_ = self_.id;
   environment_.on_segment_change(*this);
 }
@@ -119,8 +133,9 @@ Task<Result<Neighbours>> Vserver::find_place(std::vector<Contact> known, Contact
 }
 
 Task<Result<void>> Vserver::join(std::vector<Contact> known) {
-  TR_ASSERT(!member_ && !pending_);
+  TR_ASSERT(standing_ == Standing::kOutside && !pending_);
   Pending pending(pending_);
+  Joining joining(standing_);
   Contact m;
   CO_TRY(const Neighbours place, co_await find_place(std::move(known), &m));
   std::vector<Contact> list = co_await verified(place.successors);
@@ -129,14 +144,14 @@ Task<Result<void>> Vserver::join(std::vector<Contact> known) {
   if (place.successors.empty()) list.push_back(m);
   successors_.assign(list, environment_.tuning.successors);
   if (successors_.empty()) co_return fail(ErrorCode::kUnavailable, "no successor answered");
-  member_ = true;
+  standing_ = Standing::kMember;
   set_predecessor(m);
   check_invariants();
   co_return Result<void>();
 }
 
 void Vserver::leave() {
-  member_ = false;
+  standing_ = Standing::kOutside;
   ++self_.incarnation;
   successors_.assign({}, 0);
   fingers_.clear();
@@ -147,7 +162,7 @@ void Vserver::leave() {
 // --- stabilise ---------------------------------------------------------------------------------------------
 
 Task<void> Vserver::stabilise() {
-  if (!member_ || pending_) co_return;
+  if (!is_member() || pending_) co_return;
   {
     Pending pending(pending_);
     co_await stabilise_pending();
@@ -234,7 +249,7 @@ Task<void> Vserver::rectify(Contact candidate) {
 }
 
 Task<void> Vserver::rectify_pending() {
-  while (member_ && !pending_ && candidate_) {
+  while (is_member() && !pending_ && candidate_) {
     Contact candidate = *std::exchange(candidate_, std::nullopt);
     co_await rectify(std::move(candidate));
   }
@@ -247,14 +262,14 @@ void Vserver::set_predecessor(std::optional<Contact> predecessor) {
   if (ready_from_ && predecessor_ && in_open(*ready_from_, predecessor_->id, self_.id)) {
     ready_from_ = predecessor_->id;
   }
-  if (!member_) ready_from_.reset();
+  if (!is_member()) ready_from_.reset();
   environment_.on_segment_change(*this);
 }
 
 // --- answers -----------------------------------------------------------------------------------------------
 
 Task<Result<Reply>> Vserver::answer(Request request) {
-  if (!member_) co_return fail(ErrorCode::kNotFound, "not a member of this ring");
+  if (!is_member()) co_return fail(ErrorCode::kNotFound, "not a member of this ring");
   if (const auto* find = std::get_if<Find>(&request.body)) co_return answer_find(find->key);
   if (std::holds_alternative<Ping>(request.body)) co_return Done{};
   if (std::holds_alternative<Nudge>(request.body)) {
@@ -320,8 +335,14 @@ std::vector<Contact> Vserver::closest_preceding(const RingId& key, std::size_t c
 
 // --- ownership ---------------------------------------------------------------------------------------------
 
+Vserver::State Vserver::state() const {
+  if (standing_ == Standing::kOutside) return State::kOutside;
+  if (standing_ == Standing::kJoining) return State::kJoining;
+  return owned() && !missing() ? State::kServing : State::kFetching;
+}
+
 std::optional<Segment> Vserver::owned() const {
-  if (!member_) return std::nullopt;
+  if (!is_member()) return std::nullopt;
   if (predecessor_) return Segment{predecessor_->id, self_.id};
   if (successors_.empty()) return Segment{self_.id, self_.id};
   return std::nullopt;
@@ -362,7 +383,7 @@ double Vserver::estimated_size() const { return estimate_size(successors_, envir
 
 void Vserver::restore(std::optional<Contact> predecessor, std::vector<Contact> successors,
                       std::map<unsigned, Contact> fingers) {
-  member_ = true;
+  standing_ = Standing::kMember;
   successors_.assign(successors, environment_.tuning.successors);
   fingers_ = std::move(fingers);
   predecessor_ = std::move(predecessor);

@@ -10,6 +10,22 @@
 //   - nobody writes another vserver's pointers: who leaves hands its data over and stops answering;
 //   - a restarted node is a new member, told by its incarnation.
 //
+// Its states:
+//
+//   state     what it does                             leaves it by                             to
+//   --------  ---------------------------------------  ---------------------------------------  --------
+//   outside   answers nothing                          create, or restore                       serving
+//                                                      join                                     joining
+//   joining   answers nothing; looks for its place     finding it, with an answering successor  fetching
+//                                                      an error                                 outside
+//   fetching  member; of the keys that it owns, or     fetched() of all that is missing()       serving
+//             will once it knows its predecessor,      leave                                    outside
+//             some are not here, and are answered for
+//             by others
+//   serving   member; has all that it owns             more keys are its own: a predecessor     fetching
+//                                                      has gone
+//                                                      leave                                    outside
+//
 // Not thread-safe; everything runs on the node's loop. After join() or create(): start(); before it is
 // destroyed: stop().
 #pragma once
@@ -74,6 +90,9 @@ class Vserver {
 
   Vserver(Environment environment, Ring ring, Contact self, Rng rng);
 
+  enum class State : std::uint8_t { kOutside, kJoining, kFetching, kServing };
+  [[nodiscard]] State state() const;
+
   // --- membership -------------------------------------------------------------------------------------
   // Starts a new ring of one, which owns every key.
   void create();
@@ -126,8 +145,8 @@ class Vserver {
   void fetched(const Segment& fetched);
 
   [[nodiscard]] const Contact& self() const { return self_; }
-  [[nodiscard]] bool is_member() const { return member_; }
-  [[nodiscard]] bool is_alone() const { return member_ && successors_.empty() && !predecessor_; }
+  [[nodiscard]] bool is_member() const { return standing_ == Standing::kMember; }
+  [[nodiscard]] bool is_alone() const { return is_member() && successors_.empty() && !predecessor_; }
   [[nodiscard]] bool is_pending() const { return pending_; }
   [[nodiscard]] const std::optional<Contact>& predecessor() const { return predecessor_; }
   [[nodiscard]] const SuccessorList& successors() const { return successors_; }
@@ -171,7 +190,10 @@ class Vserver {
   Contact self_;
   Rng rng_;
 
-  bool member_ = false;
+  // Member or not; whether a member serves all that it owns follows from what it knows (state()).
+  enum class Standing : std::uint8_t { kOutside, kJoining, kMember };
+  class Joining;
+  Standing standing_ = Standing::kOutside;
   bool pending_ = false;  // an operation that changes pointers waits for an answer
   bool nudged_ = false;   // a stabilise out of turn is due
   std::optional<Contact> predecessor_;

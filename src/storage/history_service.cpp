@@ -17,41 +17,6 @@ constexpr Duration kTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
-json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
-  json::array list;
-  for (const HistoryEntry& entry : entries) {
-    json::object item = {{"uri", entry.uri},
-                         {"author", entry.author},
-                         {"published", entry.published.time_since_epoch().count()}};
-    if (entry.removed) item["removed"] = true;
-    if (with_tag) item["tag"] = entry.tag;
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
-Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag) {
-  if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'entries' is no list");
-  std::vector<HistoryEntry> entries;
-  for (const json::value& element : list->get_array()) {
-    if (!element.is_object()) return fail(ErrorCode::kInvalid, "'entries' holds something else than objects");
-    const json::object& item = element.get_object();
-    HistoryEntry entry;
-    entry.tag = tag.empty() ? json::get_string(item, "tag").value_or("") : tag;
-    entry.uri = json::get_string(item, "uri").value_or("");
-    entry.author = json::get_string(item, "author").value_or("");
-    const auto published = json::get_int(item, "published");
-    const json::value* removed = json::find(item, "removed");
-    entry.removed = removed != nullptr && removed->is_bool() && removed->get_bool();
-    if (!Url::parse(entry.uri) || !published || entry.tag.empty()) {
-      return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
-    }
-    entry.published = WallTime(Duration(*published));
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
 Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   std::vector<RingId> positions;
   const unsigned count = replicas(ring);
@@ -61,8 +26,8 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
 
 Task<std::vector<ring::Contact>> HistoryService::owners_of_shelf(Tag tag, unsigned slot) {
   std::vector<RingId> positions;
-  for (unsigned copy = 0; copy < sets_.copies(); ++copy)
-    positions.push_back(replica_key(redundancy::partition_key(tag.key(), slot), copy, sets_.copies()));
+  for (unsigned copy = 0; copy < kept_.copies(); ++copy)
+    positions.push_back(replica_key(redundancy::partition_key(tag.key(), slot), copy, kept_.copies()));
   return owners_of(Ring::kStorage, std::move(positions));
 }
 
@@ -83,7 +48,7 @@ void HistoryService::forget_owners(const Tag& tag) {
     for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
   };
   forget(Ring::kRelay, relay_replicas_);
-  forget(Ring::kStorage, sets_.hints().known(tag.canonical()).reach);
+  forget(Ring::kStorage, kept_.hints().known(tag.canonical()).read_factor);
 }
 
 // --- asking ------------------------------------------------------------------------------------------------
@@ -101,7 +66,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
     co_return here;
   }
   std::string target =
-      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.slot, wish.limit);
+      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.number, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
   CO_TRY(const json::object body,
          co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
@@ -112,7 +77,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   }
   const json::value* more = json::find(body, "more");
   page.more = more != nullptr && more->is_bool() && more->get_bool();
-  sets_.hints().read_answer(body, {shelf.tag});
+  kept_.hints().read_answer(body, {shelf.tag});
   co_return page;
 }
 
@@ -134,8 +99,8 @@ template <class T>
 Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, Ask<T> ask) {
   std::vector<Task<Result<T>>> asked;
   std::set<std::string> origins;
-  for (unsigned copy = 0; copy < sets_.copies(); ++copy) {
-    const RingId position = replica_key(redundancy::partition_key(tag.key(), slot), copy, sets_.copies());
+  for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
+    const RingId position = replica_key(redundancy::partition_key(tag.key(), slot), copy, kept_.copies());
     const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
     if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     if (origins.insert(owner->contact.origin()).second)
@@ -163,7 +128,7 @@ Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask
   for (;;) {
     std::vector<Task<Result<std::vector<T>>>> questions;
     for (const unsigned slot :
-         redundancy::slots_of_set(sets_.copies(), sets_.hints().known(tag.canonical()).reach)) {
+         redundancy::partitions_of_set(kept_.copies(), kept_.hints().known(tag.canonical()).read_factor)) {
       if (asked.insert(slot).second) questions.push_back(ask_part<T>(tag, slot, ask));
     }
     if (questions.empty()) co_return parts;
@@ -229,12 +194,12 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
     if (error != std::errc() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
-  const Result<redundancy::Partition> shelf = sets_.shelf_of(query);
+  const Result<redundancy::Partition> shelf = kept_.asked_for(query);
   if (!shelf) co_return error_response(shelf.error());
   wish.limit = std::min(limit, kLimitMax);
   const Result<HistoryPage> page = co_await read_here(shelf->name(), std::move(wish));
   if (!page) co_return error_response(page.error());
-  json::object answer = sets_.news({shelf->tag});
+  json::object answer = kept_.news({shelf->tag});
   answer["entries"] = to_json(page->entries, false);
   answer["more"] = page->more;
   HttpResponse response;
@@ -250,7 +215,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
     co_return co_await store_.days(shelf.name(), from, to);
   std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
-                                   shelf.slot, date(from), date(to));
+                                   shelf.number, date(from), date(to));
   CO_TRY(const json::object body,
          co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
   std::vector<HistoryDay> days;
@@ -266,7 +231,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   });
   if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
     co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
-  sets_.hints().read_answer(body, {shelf.tag});
+  kept_.hints().read_answer(body, {shelf.tag});
   co_return days;
 }
 
@@ -291,7 +256,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   const auto to = parse_date(query_value(pairs, "to"));
   if (!from || !to || *to <= *from || *to - *from > kDaysMax)
     co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
-  const Result<redundancy::Partition> shelf = sets_.shelf_of(pairs);
+  const Result<redundancy::Partition> shelf = kept_.asked_for(pairs);
   if (!shelf) co_return error_response(shelf.error());
   const Days days = co_await store_.days(shelf->name(), *from, *to);
   if (!days) co_return error_response(days.error());
@@ -301,7 +266,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  json::object answer = sets_.news({shelf->tag});
+  json::object answer = kept_.news({shelf->tag});
   answer["days"] = std::move(list);
   response.body = json::serialize(answer);
   co_return response;

@@ -8,20 +8,21 @@
 #include "base/http.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
+#include "storage/entries_json.hpp"
 #include "storage/history.hpp"
+#include "storage/kept_partitions.hpp"
 #include "storage/observer.hpp"
-#include "storage/storage_redundancy.hpp"
 
 namespace tagring::storage {
 
 class HistoryService {
  public:
   HistoryService(unsigned relay_replicas, HistoryStore& store, overlay::RingService& rings,
-                 StorageRedundancy& sets, const Observer& observer, Clock& clock)
+                 KeptPartitions& kept, const Observer& observer, Clock& clock)
       : relay_replicas_(relay_replicas),
         store_(store),
         rings_(rings),
-        sets_(sets),
+        kept_(kept),
         observer_(observer),
         clock_(clock) {}
   static constexpr std::string_view kPath = "/tagring/v1/history";
@@ -55,7 +56,7 @@ class HistoryService {
   void forget_owners(const Tag& tag);
   // How many replicas of a tag the network keeps on a ring at rest.
   [[nodiscard]] unsigned replicas(Ring ring) const {
-    return ring == Ring::kRelay ? relay_replicas_ : sets_.at_rest();
+    return ring == Ring::kRelay ? relay_replicas_ : kept_.at_rest();
   }
 
  private:
@@ -88,13 +89,9 @@ class HistoryService {
   unsigned relay_replicas_;
   HistoryStore& store_;
   overlay::RingService& rings_;
-  StorageRedundancy& sets_;
+  KeptPartitions& kept_;
   const Observer& observer_;
   Clock& clock_;
 };
-
-// JSON of entries between nodes: [{"uri","author","published" (ms),"removed"?,"tag"?}].
-json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
-Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag);
 
 }  // namespace tagring::storage

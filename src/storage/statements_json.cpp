@@ -36,7 +36,8 @@ class Reader {
   // 0 if there is none.
   unsigned slot() {
     const std::int64_t value = json::find(object_, "slot") == nullptr ? 0 : number("slot");
-    return value >= 0 && value < redundancy::kSlots ? static_cast<unsigned>(value) : bad<unsigned>("slot");
+    return value >= 0 && value < redundancy::kPartitionsMax ? static_cast<unsigned>(value)
+                                                            : bad<unsigned>("slot");
   }
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
   bool flag(std::string_view name) {

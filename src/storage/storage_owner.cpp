@@ -17,11 +17,11 @@ Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::
   std::vector<HistoryEntry> entries;
   for (const relay::TagEvent& event : events) {
     const bool removed = event.op == relay::Op::kRemove;
-    const auto slots = redundancy_.slots_for(*Tag::parse(event.tag), event.uri, removed);
-    for (const unsigned slot : slots.value_or(std::vector<unsigned>())) {
-      const redundancy::Partition partition{event.tag, slot};
+    const auto partitions = kept_.partitions_for(*Tag::parse(event.tag), event.uri, removed);
+    for (const unsigned number : partitions.value_or(std::vector<unsigned>())) {
+      const redundancy::Partition partition{event.tag, number};
       entries.push_back({partition.name(), event.uri, event.author, event.published, removed});
-      redundancy_.note_written(event.tag, slot);
+      redundancy_.note_written(event.tag, number);
     }
   }
   const std::size_t count = entries.size();
@@ -34,7 +34,7 @@ Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::
 
 Result<void> StorageOwner::check_place(const relay::TagEvent& event) const {
   TRY(const Tag tag, Tag::parse(event.tag));
-  TRY_VOID(redundancy_.slots_for(tag, event.uri, event.op == relay::Op::kRemove));
+  TRY_VOID(kept_.partitions_for(tag, event.uri, event.op == relay::Op::kRemove));
   return {};
 }
 

@@ -14,9 +14,9 @@ namespace tagring::storage {
 
 class StorageOwner final : public relay::PostChecker::Owner {
  public:
-  StorageOwner(HistoryStore& history, StorageRedundancy& redundancy, relay::RelayRedundancy& relays,
-               relay::PostChecker& checker)
-      : history_(history), redundancy_(redundancy), relays_(relays), checker_(checker) {}
+  StorageOwner(HistoryStore& history, KeptPartitions& kept, StorageRedundancy& redundancy,
+               relay::RelayRedundancy& relays, relay::PostChecker& checker)
+      : history_(history), kept_(kept), redundancy_(redundancy), relays_(relays), checker_(checker) {}
 
   // Takes events from a relay owner of their tags, from a node about posts of its own host, or after a look
   // at their origin. kDenied for posts whose authors do not wish to be found. What was not refused is on
@@ -25,7 +25,7 @@ class StorageOwner final : public relay::PostChecker::Owner {
                                                                std::string sender,
                                                                redundancy::RelayClaims claims);
   // kNotOwner or kBusy unless this node serves a part of the tag's history.
-  [[nodiscard]] Result<void> check_serving(const Tag& tag) const { return redundancy_.check_serving(tag); }
+  [[nodiscard]] Result<void> check_serving(const Tag& tag) const { return kept_.check_serving(tag); }
   [[nodiscard]] std::uint64_t archived() const { return archived_; }  // entries, repetitions included
 
   // --- PostChecker::Owner ---
@@ -37,6 +37,7 @@ class StorageOwner final : public relay::PostChecker::Owner {
 
  private:
   HistoryStore& history_;
+  KeptPartitions& kept_;
   StorageRedundancy& redundancy_;
   relay::RelayRedundancy& relays_;
   relay::PostChecker& checker_;

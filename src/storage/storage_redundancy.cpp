@@ -1,241 +1,294 @@
-// What this node keeps and knows of sets, and its answers. What changes them is in storage_changes.cpp.
 #include "storage/storage_redundancy.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
-#include "base/bytes.hpp"
 #include "base/http_error.hpp"
-#include "relay/results.hpp"
+#include "base/url.hpp"
 
 namespace tagring::storage {
 namespace {
 
-constexpr std::size_t kSetsMax = 100'000;
-constexpr Duration kTimeout = std::chrono::seconds(5);
+using redundancy::Partition;
+
+constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
 
 }  // namespace
 
-StorageRedundancy::StorageRedundancy(Options options, HistoryStore& history, redundancy::StorageHints& hints,
-                                     overlay::RingService& rings, federation::SignedClient& courier,
+StorageRedundancy::StorageRedundancy(Options options, KeptPartitions& kept, StorageCalls& calls,
                                      federation::Authenticator& authenticator, Observer& observer,
                                      const Runtime& runtime)
     : options_(options),
-      history_(history),
-      hints_(hints),
-      observer_(observer),
-      rings_(rings),
-      courier_(courier),
+      policy_(options.policy),
+      kept_(kept),
+      calls_(calls),
       authenticator_(authenticator),
-      identity_(courier.identity()),
+      observer_(observer),
       clock_(runtime.clock),
       log_(runtime.log),
       tasks_(runtime.executor) {}
-
-Task<Result<void>> StorageRedundancy::load() {
-  CO_TRY(std::vector<redundancy::StorageSet> sets, co_await history_.sets());
-  for (redundancy::StorageSet& set : sets) {
-    hints_.keep(set);
-    std::string tag = set.tag;
-    kept_[std::move(tag)] = {std::move(set), clock_.now()};
-  }
-  co_return Result<void>();
-}
 
 Task<void> StorageRedundancy::stop() {
   tasks_.cancel();
   co_await tasks_.join();
 }
 
-// --- as storage owner --------------------------------------------------------------------------------------
-
-redundancy::StorageSet StorageRedundancy::of(const std::string& tag) const {
-  const auto it = kept_.find(tag);
-  return it == kept_.end() ? redundancy::StorageSet{tag, 0, options_.at_rest, options_.at_rest, {}}
-                           : it->second.set;
+bool StorageRedundancy::is_coordinator(const Tag& tag) const {
+  return kept_.ring().serving(tag.key()) != nullptr;
 }
 
-RingId StorageRedundancy::position(const Tag& tag, unsigned slot, unsigned copy) const {
-  return replica_key(redundancy::partition_key(tag.key(), slot), copy, copies());
-}
-
-Result<void> StorageRedundancy::check_slot(const Tag& tag, unsigned slot) const {
-  ring::Membership& ring = rings_.of(Ring::kStorage);
-  bool owned = false;
-  for (unsigned copy = 0; copy < copies(); ++copy) {
-    const RingId place = position(tag, slot, copy);
-    if (ring.serving(place) != nullptr) return {};
-    owned = owned || ring.owning(place) != nullptr;
+Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
+  Report report;
+  report.set = kept_.of(tag.canonical());
+  report.bearable = options_.policy.bearable;
+  bool is_owner = false;
+  const auto merged = merged_.find(tag.canonical());
+  bool all_merged = merged != merged_.end() && merged->second.version == report.set.version;
+  for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), report.set.read_factor)) {
+    if (!kept_.check(tag, partition)) continue;
+    is_owner = true;
+    CO_TRY(report.bytes[partition], co_await kept_.bytes_of(tag, partition));
+    const bool stays = redundancy::StoragePolicy::stays(partition, report.set);
+    all_merged = all_merged && (!stays || merged->second.into.contains(partition));
   }
-  if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's history");
-  return fail(ErrorCode::kNotOwner, "this node does not keep that part of the tag's history");
+  if (!is_owner) co_return fail(ErrorCode::kNotOwner, "this node keeps nothing of the hashtag");
+  if (all_merged && kept_.of(tag.canonical()).version == report.set.version)
+    report.merged = report.set.version;
+  co_return report;
 }
 
-Result<void> StorageRedundancy::check_serving(const Tag& tag) const {
-  Result<void> none = fail(ErrorCode::kNotOwner, "this node does not own the tag");
-  for (const unsigned slot : redundancy::slots_of_set(copies(), of(tag.canonical()).reach)) {
-    const Result<void> serving = check_slot(tag, slot);
-    if (serving) return {};
-    if (serving.error().code == ErrorCode::kBusy) none = std::unexpected(serving.error());
+// Of the owners of so many replicas, each once. An error unless all answer.
+Task<Result<std::vector<StorageRedundancy::Report>>> StorageRedundancy::reports(Tag tag, unsigned replicas) {
+  std::vector<Report> all;
+  std::set<std::string> asked;
+  for (unsigned i = 0; i < replicas; ++i) {
+    CO_TRY(const ring::Owner owner, co_await kept_.ring().find_owner(replica_key(tag.key(), i, replicas)));
+    if (!asked.insert(owner.contact.origin()).second) continue;
+    Result<Report> answer = co_await ask(owner.contact, tag);
+    if (!answer) kept_.ring().forget_route(replica_key(tag.key(), i, replicas));
+    CO_TRY(Report report, std::move(answer));
+    all.push_back(std::move(report));
   }
-  return none;
+  co_return all;
 }
 
-Result<std::vector<unsigned>> StorageRedundancy::slots_for(const Tag& tag, const std::string& uri,
-                                                           bool removal) const {
-  const redundancy::StorageSet set = of(tag.canonical());
-  std::vector<unsigned> slots = {redundancy::slot_of_post(uri, copies(), set.replicas)};
-  if (removal) slots = redundancy::slots_of_post(uri, copies(), options_.at_rest, set.reach);
-  std::vector<unsigned> here;
-  for (const unsigned slot : slots) {
-    const Result<void> serving = check_slot(tag, slot);
-    if (serving) here.push_back(slot);
-    if (!serving && serving.error().code == ErrorCode::kBusy) return std::unexpected(serving.error());
+// --- as coordinator
+// ---------------------------------------------------------------------------------------------
+
+// Makes the next version of what the owners at rest agree on, if that still is what the decision rests on.
+Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64_t from_version) {
+  CO_TRY(const std::vector<Report> at_rest, co_await reports(tag, kept_.at_rest()));
+  redundancy::StorageSet latest = kept_.of(tag.canonical());
+  unsigned widest = latest.read_factor;
+  for (const Report& report : at_rest) {
+    widest = std::max(widest, report.set.read_factor);
+    if (redundancy::supersedes(report.set, latest)) latest = report.set;
   }
-  if (here.empty())
-    return fail(ErrorCode::kNotOwner, "this node does not keep that part of the tag's history");
-  return here;
-}
-
-Result<redundancy::Partition> StorageRedundancy::shelf_of(std::string_view query) const {
-  TRY(const Tag tag, Tag::parse(query_value(query, "tag")));
-  const std::string slot = query_value(query, "slot");
-  const bool is_whole = slot.empty() || slot == "0";
-  TRY(redundancy::Partition shelf,
-      redundancy::Partition::parse(is_whole ? tag.canonical() : fmt::format("{}/{}", tag.canonical(), slot)));
-  TRY_VOID(check_slot(tag, shelf.slot));
-  return shelf;
-}
-
-json::object StorageRedundancy::news(const std::set<std::string>& tags) const {
-  std::vector<redundancy::StorageSet> sets;
-  for (const std::string& tag : tags) {
-    const auto it = kept_.find(tag);
-    if (it != kept_.end()) sets.push_back(it->second.set);
+  if (latest.version > kept_.of(latest.tag).version) {
+    CO_TRY_VOID(co_await kept_.adopt(latest));
   }
-  json::object news;
-  if (!sets.empty()) news["stores"] = redundancy::to_json(sets);
-  return news;
-}
-
-// --- between owners ----------------------------------------------------------------------------------------
-
-Task<Result<void>> StorageRedundancy::adopt(redundancy::StorageSet set) {
-  const auto it = kept_.find(set.tag);
-  if (it == kept_.end() && kept_.size() >= kSetsMax)
-    co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");
-  if (it != kept_.end() && !redundancy::supersedes(set, it->second.set)) co_return Result<void>();
-  const std::string tag = set.tag;
-  log_.info("storage_set", {{"tag", tag},
-                            {"version", std::to_string(set.version)},
-                            {"replicas", std::to_string(set.replicas)},
-                            {"reach", std::to_string(set.reach)}});
-  const bool has_merged = set.replicas == set.reach;
-  // Shelves that were handed over take posts again.
-  const bool grows = it != kept_.end() && set.replicas > it->second.set.replicas;
-  if (grows)
-    std::erase_if(handed_,
-                  [&](const std::string& shelf) { return redundancy::Partition::parse(shelf)->tag == tag; });
-  // From here on posts are taken by it; whoever asks is told only when it is on disk.
-  hints_.keep(set);
-  kept_[tag] = {set, clock_.now()};
-  CO_TRY_VOID(co_await history_.save_set(std::move(set)));
-  if (has_merged) tasks_.spawn("drop_handed", drop_handed(tag));
+  if (latest.version != from_version || !is_coordinator(tag))
+    co_return fail(ErrorCode::kConflict, "the set has changed meanwhile");
+  CO_TRY(const redundancy::StorageSet next, policy_.changed(latest, change, widest, clock_.wall_now()));
+  CO_TRY_VOID(co_await kept_.adopt(next));
+  co_await spread(tag, std::max(widest, next.read_factor));
   co_return Result<void>();
 }
 
-std::vector<redundancy::StorageSet> StorageRedundancy::sets_at(const Segment& positions,
-                                                               const std::string& after,
-                                                               std::size_t limit) const {
-  std::vector<redundancy::StorageSet> sets;
-  for (auto it = kept_.upper_bound(after); it != kept_.end() && sets.size() < limit; ++it) {
-    const redundancy::StorageSet& set = it->second.set;
-    const Result<Tag> tag = Tag::parse(set.tag);
-    if (!tag) continue;
-    for (unsigned i = 0; i < set.reach; ++i) {
-      if (!positions.contains(replica_key(tag->key(), i, set.reach))) continue;
-      sets.push_back(set);
-      break;
+// Tells all owners: those at rest first, and the others only when all of these know. Whether all do.
+Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
+  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  bool complete = true;
+  std::set<std::string> told{calls_.own_origin()};
+  for (const unsigned replicas : {kept_.at_rest(), widest}) {
+    for (unsigned i = 0; i < replicas; ++i) {
+      const RingId place = replica_key(tag.key(), i, replicas);
+      const Result<ring::Owner> owner = co_await kept_.ring().find_owner(place);
+      complete = complete && owner.has_value();
+      if (!owner || !told.insert(owner->contact.origin()).second) continue;
+      json::object request = to_json(set);
+      request["action"] = "set";
+      Result<redundancy::StorageSet> kept =
+          co_await calls_.tell(owner->contact.origin(), tag, std::move(request));
+      if (!kept) kept_.ring().forget_route(place);
+      if (kept && redundancy::supersedes(*kept, set)) co_await kept_.adopt(std::move(*kept));
+      complete = complete && kept && kept->version == set.version;
+    }
+    if (!complete) co_return false;
+  }
+  told_[tag.canonical()] = {set.version, clock_.now()};
+  co_return true;
+}
+
+// An owner has more of the hashtag than it can bear. Another one of the same partition must have about as
+// much.
+Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, double bytes,
+                                                std::string origin) {
+  const std::string name = tag.canonical();
+  const redundancy::StorageSet set = kept_.of(name);
+  const auto& own = kept_.ring().vservers();
+  const double vservers = own.empty() ? 1 : own.front()->estimated_size();
+  bool wanted = policy_.may_double(set, kept_.age(name), partition, vservers);
+  for (unsigned copy = 0; wanted && copy < kept_.copies(); ++copy) {
+    const Result<ring::Owner> owner = co_await kept_.ring().find_owner(kept_.key(tag, partition, copy));
+    if (!owner || owner->contact.origin() == origin) continue;
+    const Result<Report> other = co_await ask(owner->contact, tag);
+    wanted = other && redundancy::StoragePolicy::confirms(*other, partition, bytes);
+    break;
+  }
+  if (wanted) {
+    const Result<void> done = co_await change(tag, Change::kDouble, set.version);
+    if (!done) log_.debug("storage_not_doubled", {{"tag", name}, {"because", done.error().message}});
+  }
+  busy_.erase(name);
+}
+
+Task<void> StorageRedundancy::try_to_halve(Tag tag) {
+  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  const Result<std::vector<Report>> owners = co_await reports(tag, set.replicas);
+  if (!owners || !policy_.may_halve(set, *owners)) co_return;
+  const Result<void> done = co_await change(tag, Change::kHalve, set.version);
+  if (!done) log_.debug("storage_not_halved", {{"tag", set.tag}, {"because", done.error().message}});
+}
+
+// When every owner that stays has taken up what those have that go, nobody needs to ask those any more.
+Task<void> StorageRedundancy::finish_merge(Tag tag) {
+  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  const Result<std::vector<Report>> owners = co_await reports(tag, set.replicas);
+  if (!owners || !redundancy::StoragePolicy::is_merged(set, *owners)) co_return;
+  const Result<void> done = co_await change(tag, Change::kMerged, set.version);
+  if (!done) log_.debug("storage_not_merged", {{"tag", set.tag}, {"because", done.error().message}});
+}
+
+Task<void> StorageRedundancy::tend(Tag tag) {
+  using Step = redundancy::StoragePolicy::Step;
+  const std::string name = tag.canonical();
+  const redundancy::StorageSet set = kept_.of(name);
+  const Step step = policy_.next_step(set, kept_.age(name));
+  const auto told = told_.find(name);
+  const bool is_known = told != told_.end() && told->second.version == set.version &&
+                        clock_.now() - told->second.at < kTellAgain;
+  if (!is_known) {
+    co_await spread(tag, std::min(redundancy::kRelaysMax, set.read_factor * 2));
+  } else if (step == Step::kFinishMerge) {
+    co_await finish_merge(tag);
+  } else if (step == Step::kTryToHalve) {
+    co_await try_to_halve(tag);
+  }
+  busy_.erase(name);
+}
+
+// --- as any owner ------------------------------------------------------------------------------------------
+
+Task<void> StorageRedundancy::upkeep() {
+  using State = redundancy::StoragePolicy::State;
+  for (;;) {
+    const Instant next = clock_.now() + options_.every;
+    co_await clock_.sleep_until(next);
+    const std::set<std::pair<std::string, unsigned>> written = std::exchange(written_, {});
+    for (const auto& [tag, partition] : written) co_await look_at(tag, partition);
+    const std::vector<Tag> tags = kept_.tags();
+    for (const Tag& tag : tags) {
+      const std::string name = tag.canonical();
+      const redundancy::StorageSet set = kept_.of(name);
+      const bool is_merging = policy_.state(set) == State::kMerging;
+      if (is_merging) co_await merge(tag);
+      const bool is_over =
+          !is_merging && swept_[name] != set.version && kept_.age(name) > options_.policy.cooldown;
+      if (is_over) {
+        // What is beyond the read factor for so long goes, also if this node did not see it fetched, or has
+        // forgotten that: all owners that stay have fetched from all that went.
+        const bool swept = co_await kept_.sweep(tag);
+        if (swept) swept_[name] = set.version;
+      }
+      const bool is_free = is_coordinator(tag) && busy_.insert(name).second;
+      if (is_free) tasks_.spawn("tend", tend(tag));
     }
   }
-  return sets;
 }
 
-bool StorageRedundancy::is_in_reach(const redundancy::Partition& shelf) const {
-  return shelf.slot < redundancy::kSlots / copies() &&
-         shelf.slot % (redundancy::kSlots / of(shelf.tag).reach) == 0;
-}
-
-void StorageRedundancy::leave_out_moved(std::vector<HistoryEntry>* entries) const {
-  std::erase_if(*entries, [this](const HistoryEntry& entry) {
-    const Result<redundancy::Partition> shelf = redundancy::Partition::parse(entry.tag);
-    return !shelf || !is_in_reach(*shelf);
-  });
-}
-
-// --- JSON --------------------------------------------------------------------------------------------------
-
-json::object StorageRedundancy::to_json(const Report& report) {
-  json::object object = redundancy::to_json(report.set);
-  json::array shelves;
-  for (const auto& [slot, octets] : report.octets)
-    shelves.push_back(json::object{{"slot", slot}, {"octets", static_cast<std::int64_t>(octets)}});
-  object["shelves"] = std::move(shelves);
-  object["bearable"] = static_cast<std::int64_t>(report.bearable);
-  object["merged"] = report.merged;
-  return object;
-}
-
-json::array StorageRedundancy::status() const {
-  json::array list;
-  for (const auto& [tag, kept] : kept_) {
-    const auto merged = merged_.find(tag);
-    json::object set = redundancy::to_json(kept.set);
-    set["merged"] = merged == merged_.end() ? 0 : merged->second.first;
-    list.push_back(std::move(set));
+// Asks for more owners if a partition has become more than this node can bear.
+Task<void> StorageRedundancy::look_at(std::string name, unsigned partition) {
+  const Result<Tag> tag = Tag::parse(name);
+  if (!tag || options_.policy.bearable <= 0 || !kept_.check(*tag, partition)) co_return;
+  const unsigned replicas = kept_.of(name).replicas;
+  const Result<double> bytes = co_await kept_.bytes_of(*tag, partition);
+  if (!bytes || !policy_.asks_for_more(*bytes, replicas)) co_return;
+  written_.emplace(name, partition);  // until it is done
+  if (!is_coordinator(*tag)) {
+    co_await ask_for_more(*tag, partition, *bytes);
+    co_return;
   }
-  return list;
+  const bool is_free = busy_.insert(name).second;
+  if (is_free) tasks_.spawn("double", consider_doubling(*tag, partition, *bytes, calls_.own_origin()));
+}
+
+Task<void> StorageRedundancy::ask_for_more(Tag tag, unsigned partition, double bytes) {
+  const Result<ring::Owner> coordinator = co_await kept_.ring().find_owner(tag.key());
+  if (!coordinator) co_return;
+  for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
+    if (kept_.ring().serving(kept_.key(tag, partition, copy)) == nullptr) continue;
+    json::object request = {{"action", "double"},
+                            {"slot", partition},
+                            {"copy", copy},
+                            {"octets", static_cast<std::int64_t>(bytes)}};
+    const Result<redundancy::StorageSet> kept =
+        co_await calls_.tell(coordinator->contact.origin(), tag, std::move(request));
+    if (!kept) kept_.ring().forget_route(tag.key());
+    co_return;
+  }
+}
+
+// Takes up what owners have that do not belong to the smaller set any more.
+Task<void> StorageRedundancy::merge(Tag tag) {
+  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), set.replicas)) {
+    auto& [version, into] = merged_[set.tag];
+    if (version != set.version) into.clear();
+    version = set.version;
+    if (into.contains(partition) || !kept_.check(tag, partition)) continue;
+    bool complete = true;
+    for (const unsigned other : policy_.taken_up_by(partition, set)) {
+      if (complete) complete = co_await take_up(tag, partition, other, set.version);
+    }
+    if (!complete || kept_.of(set.tag).version != set.version) co_return;
+    merged_[set.tag].into.insert(partition);
+  }
+}
+
+// From all owners of the partition: one of them may lack what another has.
+Task<bool> StorageRedundancy::take_up(Tag tag, unsigned partition, unsigned from, std::uint64_t version) {
+  const Partition to{tag.canonical(), partition};
+  const Partition source{tag.canonical(), from};
+  std::set<std::string> asked;
+  for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
+    const RingId place = kept_.key(tag, from, copy);
+    const Result<ring::Owner> owner = co_await kept_.ring().find_owner(place);
+    if (!owner) co_return false;
+    const std::string origin = owner->contact.origin();
+    if (!asked.insert(origin).second) continue;
+    const ring::Vserver* own = kept_.vserver_of(tag, partition);
+    if (own == nullptr) co_return false;
+    Result<void> taken;
+    if (origin == calls_.own_origin()) {
+      taken = co_await kept_.copy(source, to);
+    } else {
+      const ring::Contact requester = own->self();
+      taken = co_await observer_.fetch_partition(origin, requester, source, to, version);
+    }
+    if (!taken) {
+      kept_.ring().forget_route(place);
+      log_.debug("storage_not_taken_up", {{"tag", source.name()}, {"because", taken.error().message}});
+      co_return false;
+    }
+  }
+  co_return true;
 }
 
 // --- asking and answering ----------------------------------------------------------------------------------
 
 Task<Result<StorageRedundancy::Report>> StorageRedundancy::ask(ring::Contact owner, Tag tag) {
-  if (owner.origin() == identity_.origin()) co_return co_await report(tag);
-  std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
-  CO_TRY(const json::object body,
-         co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
-  Report report;
-  CO_TRY(report.set, hints_.set_from(body));
-  if (report.set.tag != tag.canonical()) co_return fail(ErrorCode::kInvalid, "the set of another hashtag");
-  report.bearable =
-      static_cast<double>(std::max<std::int64_t>(0, json::get_int(body, "bearable").value_or(0)));
-  report.merged =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(0, json::get_int(body, "merged").value_or(0)));
-  json::for_each(json::find(body, "shelves"), [&](const json::value& element) {
-    if (!element.is_object() || report.octets.size() >= redundancy::kSlots) return;
-    const auto slot = json::get_int(element.get_object(), "slot");
-    const auto octets = json::get_int(element.get_object(), "octets");
-    if (slot && octets && *slot >= 0 && *slot < redundancy::kSlots && *octets >= 0)
-      report.octets[static_cast<unsigned>(*slot)] = static_cast<double>(*octets);
-  });
-  co_return report;
-}
-
-// Signed. What the other keeps afterwards.
-Task<Result<redundancy::StorageSet>> StorageRedundancy::call(std::string origin, Tag tag, json::object body) {
-  body["tag"] = tag.canonical();
-  CO_TRY(const json::object answer, co_await courier_.ask(origin + std::string(kPath), std::move(body)));
-  co_return hints_.set_from(answer);
-}
-
-Task<Result<void>> StorageRedundancy::check_owner(RingId position, std::string origin) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
-    if (!owner) co_return fail(ErrorCode::kBusy, "the owner could not be looked up");
-    if (owner->contact.origin() == origin) co_return Result<void>();
-    rings_.of(Ring::kStorage).forget_route(position);
-  }
-  co_return fail(ErrorCode::kNotOwner, "another node owns that place");
+  if (owner.origin() == calls_.own_origin()) return report(std::move(tag));
+  return calls_.ask_report(std::move(owner), std::move(tag));
 }
 
 Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
@@ -263,28 +316,44 @@ Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
 
 Task<Result<json::object>> StorageRedundancy::act(json::object request, std::string origin) {
   CO_TRY(const Tag tag, Tag::parse(json::get_string(request, "tag").value_or("")));
-  const std::string name = tag.canonical();
   const std::string action = json::get_string(request, "action").value_or("");
   if (action == "set") {
-    CO_TRY(redundancy::StorageSet set, hints_.set_from(request));
-    CO_TRY_VOID(co_await check_owner(tag.key(), origin));
-    CO_TRY_VOID(co_await adopt(std::move(set)));
+    CO_TRY(redundancy::StorageSet set, kept_.hints().set_from(request));
+    CO_TRY_VOID(co_await calls_.check_owner(tag.key(), origin));
+    CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
   } else if (action == "double") {
-    const auto slot = json::get_int(request, "slot");
-    const auto copy = json::get_int(request, "copy");
-    const auto octets = json::get_int(request, "octets");
-    if (!slot || !copy || !octets || *slot < 0 || *slot >= redundancy::kSlots || *copy < 0 ||
-        *copy >= copies())
-      co_return fail(ErrorCode::kInvalid, "'slot', 'copy' or 'octets' is not as it should be");
-    if (!is_keeper(tag)) co_return fail(ErrorCode::kNotOwner, "this node does not own the hashtag's key");
-    const auto part = static_cast<unsigned>(*slot);
-    CO_TRY_VOID(co_await check_owner(position(tag, part, static_cast<unsigned>(*copy)), origin));
-    const bool is_free = busy_.insert(name).second;
-    if (is_free) tasks_.spawn("double", consider_doubling(tag, part, static_cast<double>(*octets), origin));
+    CO_TRY_VOID(co_await hear_double(std::move(request), tag, std::move(origin)));
   } else {
     co_return fail(ErrorCode::kInvalid, "no such action");
   }
-  co_return redundancy::to_json(of(name));
+  co_return redundancy::to_json(kept_.of(tag.canonical()));
+}
+
+Task<Result<void>> StorageRedundancy::hear_double(json::object request, Tag tag, std::string origin) {
+  const auto number = json::get_int(request, "slot");
+  const auto copy = json::get_int(request, "copy");
+  const auto bytes = json::get_int(request, "octets");
+  if (!number || !copy || !bytes || *number < 0 || *number >= redundancy::kPartitionsMax || *copy < 0 ||
+      *copy >= kept_.copies())
+    co_return fail(ErrorCode::kInvalid, "'slot', 'copy' or 'octets' is not as it should be");
+  if (!is_coordinator(tag)) co_return fail(ErrorCode::kNotOwner, "this node does not own the hashtag's key");
+  const auto partition = static_cast<unsigned>(*number);
+  const RingId place = kept_.key(tag, partition, static_cast<unsigned>(*copy));
+  CO_TRY_VOID(co_await calls_.check_owner(place, origin));
+  const bool is_free = busy_.insert(tag.canonical()).second;
+  if (is_free) tasks_.spawn("double", consider_doubling(tag, partition, static_cast<double>(*bytes), origin));
+  co_return Result<void>();
+}
+
+json::array StorageRedundancy::status() const {
+  json::array list;
+  for (const Tag& tag : kept_.tags()) {
+    const auto merged = merged_.find(tag.canonical());
+    json::object set = redundancy::to_json(kept_.of(tag.canonical()));
+    set["merged"] = merged == merged_.end() ? 0 : merged->second.version;
+    list.push_back(std::move(set));
+  }
+  return list;
 }
 
 }  // namespace tagring::storage

@@ -175,15 +175,15 @@ class DividedReceiptsTest : public ReceiptsTest {
   DividedReceiptsTest() {
     must_keep(1, 8, 8);
     start(config());
-    while (redundancy::slot_of_post(post(in_upper).uri, 4, 8) == 0) ++in_upper;
-    while (redundancy::slot_of_post(post(in_lower).uri, 4, 8) != 0) ++in_lower;
+    while (redundancy::partition_of_post(post(in_upper).uri, 4, 8) == 0) ++in_upper;
+    while (redundancy::partition_of_post(post(in_lower).uri, 4, 8) != 0) ++in_lower;
   }
   void must_keep(std::uint64_t version, unsigned replicas, unsigned reach) {
     ASSERT_TRUE(run(stores->history.save_set({"cats", version, replicas, reach, date()})));
   }
   static storage::TakenItem in_part(int number) {
     storage::TakenItem taken = item(number);
-    taken.slot = redundancy::slot_of_post(taken.uri, 4, 8);
+    taken.slot = redundancy::partition_of_post(taken.uri, 4, 8);
     return taken;
   }
   int in_lower = 1;
@@ -206,7 +206,7 @@ TEST_F(DividedReceiptsTest, APostFromBeforeTheDivisionIsSignedForTheShelfWhereIt
   // Where it would be put now it is as well: that is what the owner answers for.
   const json::object again = send("Add", "/storage", {post(in_upper)});
   storage::TakenItem moved = item(in_upper);
-  moved.slot = redundancy::slot_of_post(moved.uri, 4, 16);
+  moved.slot = redundancy::partition_of_post(moved.uri, 4, 16);
   EXPECT_TRUE(is_for(receipt_in(again), {moved}));
   EXPECT_EQ(prove(in_upper, moved.slot).state, PostState::kLive);
   EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
@@ -318,7 +318,7 @@ TEST_F(KeptReceiptsTest, ARefusedPostIsNotExpectedInIt) {
 }
 
 TEST_F(KeptReceiptsTest, OfAPostOnAnotherShelfTheOwnerSaysWhichIfItCanBeThere) {
-  const unsigned possible = redundancy::slot_of_post(post(2).uri, 4, 256);
+  const unsigned possible = redundancy::partition_of_post(post(2).uri, 4, 256);
   for (const unsigned slot : {possible, possible + 1}) {
     storage::TakenItem moved = item(2);
     moved.slot = slot;

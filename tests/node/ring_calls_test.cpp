@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <functional>
 
-#include "handover/anti_entropy.hpp"
+#include "handover/comparison.hpp"
 #include "node/fixture.hpp"
 #include "ring/codec.hpp"
 

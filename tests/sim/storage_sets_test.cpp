@@ -64,7 +64,7 @@ std::vector<std::size_t> held(World& world) {
   std::vector<std::size_t> counts;
   for (const std::size_t i : world.up()) {
     std::size_t& count = counts.emplace_back();
-    for (const unsigned slot : redundancy::slots_of_set(4, 256)) count += held(world, i, slot);
+    for (const unsigned slot : redundancy::partitions_of_set(4, 256)) count += held(world, i, slot);
   }
   return counts;
 }
@@ -76,7 +76,7 @@ std::size_t entries_of_parts(World& world) {
   std::size_t count = 0;
   for (const std::size_t i : world.up()) {
     if (numbers_at(world, i).version < version) continue;
-    for (const unsigned slot : redundancy::slots_of_set(4, 256))
+    for (const unsigned slot : redundancy::partitions_of_set(4, 256))
       count += slot == 0 ? 0 : held(world, i, slot);
   }
   return count;
@@ -234,7 +234,7 @@ class Grown {
 };
 
 unsigned slot_now(World& world, const std::string& uri) {
-  return redundancy::slot_of_post(uri, 4, numbers(world).replicas);
+  return redundancy::partition_of_post(uri, 4, numbers(world).replicas);
 }
 
 TEST(StorageSets, DoubleWhenAHashtagOutgrowsItsOwnersAndHistoryStaysWhole) {
@@ -292,7 +292,7 @@ TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   EXPECT_GE(honest.owners, 6U);
   EXPECT_GT(honest.live, 2 * world.posts().size());
   // From now on an owner of the part that was split off drops what it takes.
-  const unsigned slot = redundancy::slots_of_set(4, numbers(world).replicas).back();
+  const unsigned slot = redundancy::partitions_of_set(4, numbers(world).replicas).back();
   const RingId key = replica_key(redundancy::partition_key(Tag::parse(kTag)->key(), slot), 1, 4);
   for (const std::size_t i : world.up()) {
     if (world.node(i).rings().of(Ring::kStorage).owning(key) != nullptr) dropper = i;
@@ -316,7 +316,7 @@ TEST(StorageSets, ARemovalAfterADoublingReachesPostsFromBefore) {
   grown.settle();
   // At every owner that has the post, not only at one whom readers believe.
   for (std::size_t i = 0; i < 24; ++i) {
-    for (const unsigned slot : redundancy::slots_of_set(4, 256)) {
+    for (const unsigned slot : redundancy::partitions_of_set(4, 256)) {
       const auto page = grown.world().await(
           grown.world().history_store(i).page(redundancy::Partition{kTag, slot}.name(), std::nullopt, 10'000),
           std::chrono::seconds(10));

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 class HandClock final : public Clock {
@@ -81,4 +81,4 @@ TEST(LoadMeter, BlamesTheTagThatBringsTheLoad) {
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

@@ -1,9 +1,15 @@
+#include "redundancy/relay_hints.hpp"
+
 #include <gtest/gtest.h>
 
+<<<<<<< HEAD:tests/node/relay_counts_test.cpp
 #include "redundancy/relay_hints.hpp"
 #include "ring_sim/loop.hpp"
+=======
+#include "ring_sim/loop.hpp"
+>>>>>>> roles:tests/redundancy/relay_hints_test.cpp
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 struct Fixture : testing::Test {
@@ -16,9 +22,9 @@ struct Fixture : testing::Test {
     return {"caturday", relays, "https://tags.example/actor", clock.wall_now(), "signature"};
   }
 };
-using RelayCountsTest = Fixture;
+using RelayHintsTest = Fixture;
 
-TEST_F(RelayCountsTest, HoldsTheNumberAtRestUntilARelayTellsAnother) {
+TEST_F(RelayHintsTest, HoldsTheNumberAtRestUntilARelayTellsAnother) {
   EXPECT_EQ(counts.of("caturday"), 2U);
   EXPECT_FALSE(counts.was_raised("caturday"));
   counts.read_answer({{"relays", to_json(redundancy::RelayClaims{{"caturday", {8, 0}}, {"dogs", {4, 0}}})}},
@@ -30,13 +36,13 @@ TEST_F(RelayCountsTest, HoldsTheNumberAtRestUntilARelayTellsAnother) {
   EXPECT_TRUE(counts.was_raised("caturday"));
 }
 
-TEST_F(RelayCountsTest, ForgetsWhatNobodyRepeats) {
+TEST_F(RelayHintsTest, ForgetsWhatNobodyRepeats) {
   counts.learn("caturday", 4);
   loop.run_for(std::chrono::minutes(11));
   EXPECT_EQ(counts.of("caturday"), 2U);
 }
 
-TEST_F(RelayCountsTest, TriesTwiceAsManyWhenOneIsOverloadedAndKeepsTheTokenToShow) {
+TEST_F(RelayHintsTest, TriesTwiceAsManyWhenOneIsOverloadedAndKeepsTheTokenToShow) {
   unsigned calls = 0;
   on_more = [&](const std::string& tag) { calls += tag == "caturday" ? 1 : 0; };
   counts.read_answer({{"overloaded", to_json(std::vector{token(2)})}}, {"caturday"});
@@ -49,7 +55,7 @@ TEST_F(RelayCountsTest, TriesTwiceAsManyWhenOneIsOverloadedAndKeepsTheTokenToSho
   EXPECT_TRUE(counts.tokens({"caturday"}).empty());
 }
 
-TEST_F(RelayCountsTest, DoesNotGoBeyondTheLimits) {
+TEST_F(RelayHintsTest, DoesNotGoBeyondTheLimits) {
   counts.learn("caturday", 1);
   EXPECT_EQ(counts.of("caturday"), 2U);
   counts.learn("caturday", 3);
@@ -86,4 +92,4 @@ TEST(OverloadToken, SurvivesTheWireAndIsRefusedWhenMalformed) {
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

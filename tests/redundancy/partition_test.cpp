@@ -1,8 +1,8 @@
-#include <gtest/gtest.h>
-
 #include "redundancy/partition.hpp"
 
-namespace tagring::storage {
+#include <gtest/gtest.h>
+
+namespace tagring::redundancy {
 namespace {
 
 TEST(Partition, HasTheNameOfItsHashtagAndANumberButForTheFirst) {
@@ -11,12 +11,12 @@ TEST(Partition, HasTheNameOfItsHashtagAndANumberButForTheFirst) {
 }
 
 TEST(Partition, ReadsWhatItWrites) {
-  for (unsigned slot = 0; slot < redundancy::kSlots; ++slot) {
+  for (unsigned slot = 0; slot < redundancy::kPartitionsMax; ++slot) {
     const Result<redundancy::Partition> shelf =
         redundancy::Partition::parse(redundancy::Partition{"猫", slot}.name());
     ASSERT_TRUE(shelf);
     EXPECT_EQ(shelf->tag, "猫");
-    EXPECT_EQ(shelf->slot, slot);
+    EXPECT_EQ(shelf->number, slot);
   }
 }
 
@@ -34,4 +34,4 @@ TEST(Partition, LiesAsManyPartsOf256BehindTheHashtagAsItsNumberSays) {
 }
 
 }  // namespace
-}  // namespace tagring::storage
+}  // namespace tagring::redundancy

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 constexpr unsigned kPosts = 20'000;
@@ -73,4 +73,4 @@ TEST(RelayPlace, OnlyPowersOfTwoUpToTheLimitAreCounts) {
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

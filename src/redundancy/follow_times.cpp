@@ -1,6 +1,6 @@
-#include "relay/follow_times.hpp"
+#include "redundancy/follow_times.hpp"
 
-namespace tagring::relay {
+namespace tagring::redundancy {
 
 void FollowTimes::forget_old() {
   if (requests_.size() < kSizeMax) return;
@@ -29,4 +29,4 @@ std::vector<std::pair<std::string, WallTime>> FollowTimes::gone(const std::strin
   return result;
 }
 
-}  // namespace tagring::relay
+}  // namespace tagring::redundancy

@@ -1,16 +1,22 @@
-#include "relay/follow_times.hpp"
+#include "redundancy/follow_times.hpp"
 
 #include <gtest/gtest.h>
 
 #include "ring_sim/loop.hpp"
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
+<<<<<<< HEAD:tests/node/follow_times_test.cpp
   ring_sim::Loop loop(1);
   ring_sim::LoopClock clock(loop, 0);
   relay::FollowTimes times(clock);
+=======
+  ring_sim::Loop loop(1);
+  ring_sim::LoopClock clock(loop, 0);
+  FollowTimes times(clock);
+>>>>>>> roles:tests/redundancy/follow_times_test.cpp
   times.note("caturday", "a", {clock.wall_now(), true});
   EXPECT_TRUE(times.last("caturday", "a").follows);
   EXPECT_TRUE(times.gone("caturday").empty());
@@ -20,10 +26,10 @@ TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
   ASSERT_EQ(times.gone("caturday").size(), 1U);
   EXPECT_EQ(times.gone("caturday").front().second, clock.wall_now());
   EXPECT_EQ(times.last("dogs", "a").at, WallTime{});
-  loop.run_for(relay::FollowTimes::kRemembered + Duration(1));
+  loop.run_for(FollowTimes::kRemembered + Duration(1));
   EXPECT_TRUE(times.gone("caturday").empty());
   EXPECT_EQ(times.last("caturday", "a").at, WallTime{});
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

@@ -10,7 +10,7 @@
 
 #include "base/time.hpp"
 
-namespace tagring::relay {
+namespace tagring::redundancy {
 
 class FollowTimes {
  public:
@@ -36,4 +36,4 @@ class FollowTimes {
   std::map<std::pair<std::string, std::string>, Request> requests_;  // by tag and actor
 };
 
-}  // namespace tagring::relay
+}  // namespace tagring::redundancy

@@ -8,7 +8,7 @@
 
 #include "hashtag/tag.hpp"
 
-namespace tagring::node {
+namespace tagring::redundancy {
 namespace {
 
 constexpr unsigned kPosts = 2'000;
@@ -20,7 +20,7 @@ RingId key() { return Tag::parse("caturday").value().key(); }
 // The positions of a post's copies.
 std::set<RingId> places(const std::string& post, unsigned copies, unsigned replicas) {
   std::set<RingId> places;
-  const unsigned slot = redundancy::slot_of_post(post, copies, replicas);
+  const unsigned slot = redundancy::partition_of_post(post, copies, replicas);
   for (unsigned copy = 0; copy < copies; ++copy)
     places.insert(replica_key(redundancy::partition_key(key(), slot), copy, copies));
   return places;
@@ -51,13 +51,13 @@ TEST(StoragePlace, NetworksWithFourOwnersOrMoreKeepFourCopiesAndOthersAsManyAsTh
 
 TEST(StoragePlace, ASetOfOneTwoOrFourAtRestIsOnePartition) {
   for (const unsigned at_rest : {1U, 2U, 4U})
-    EXPECT_EQ(redundancy::slots_of_set(redundancy::copies_in_storage(at_rest), at_rest),
+    EXPECT_EQ(redundancy::partitions_of_set(redundancy::copies_in_storage(at_rest), at_rest),
               std::vector<unsigned>{0});
 }
 
 TEST(StoragePlace, ThePartitionsAreAQuarterOfTheReplicasWhereThereAreFourCopies) {
   for (unsigned replicas = 4; replicas <= redundancy::kRelaysMax; replicas *= 2)
-    EXPECT_EQ(redundancy::slots_of_set(4, replicas).size(), replicas / 4);
+    EXPECT_EQ(redundancy::partitions_of_set(4, replicas).size(), replicas / 4);
 }
 
 TEST(StoragePlace, EveryPostHasExactlyItsCopiesAtPlacesOfTheSet) {
@@ -74,7 +74,7 @@ TEST(StoragePlace, EveryPostHasExactlyItsCopiesAtPlacesOfTheSet) {
 TEST(StoragePlace, ThePartitionsTogetherHaveEveryPlaceOfTheSetOnce) {
   for_every_set([](unsigned, unsigned copies, unsigned replicas) {
     std::multiset<RingId> found;
-    for (const unsigned slot : redundancy::slots_of_set(copies, replicas)) {
+    for (const unsigned slot : redundancy::partitions_of_set(copies, replicas)) {
       for (unsigned copy = 0; copy < copies; ++copy)
         found.insert(replica_key(redundancy::partition_key(key(), slot), copy, copies));
     }
@@ -100,9 +100,9 @@ TEST(StoragePlace, ReplicaIHasThePartitionIModuloP) {
 TEST(StoragePlace, APartitionHasItsShareOfThePosts) {
   for (unsigned replicas = 4; replicas <= 64; replicas *= 2) {
     std::map<unsigned, unsigned> loads;
-    for (unsigned i = 0; i < kPosts; ++i) ++loads[redundancy::slot_of_post(uri(i), 4, replicas)];
+    for (unsigned i = 0; i < kPosts; ++i) ++loads[redundancy::partition_of_post(uri(i), 4, replicas)];
     const double expected = kPosts * 4.0 / replicas;
-    for (const unsigned slot : redundancy::slots_of_set(4, replicas))
+    for (const unsigned slot : redundancy::partitions_of_set(4, replicas))
       EXPECT_NEAR(loads[slot], expected, 5 * std::sqrt(expected)) << slot << " of " << replicas;
   }
 }
@@ -119,8 +119,9 @@ TEST(StoragePlace, ADoublingLeavesHalfOfThePostsInPlaceAndGivesTheOthersToTheNew
       ++moved;
       for (const RingId& place : after) EXPECT_FALSE(old.contains(place));
       // To the owner that is its old one's neighbour in the set, and that a halving merges with it again.
-      EXPECT_EQ(redundancy::slot_of_post(uri(i), copies, replicas * 2),
-                redundancy::sibling_of_slot(redundancy::slot_of_post(uri(i), copies, replicas), replicas));
+      EXPECT_EQ(redundancy::partition_of_post(uri(i), copies, replicas * 2),
+                redundancy::sibling_of_partition(redundancy::partition_of_post(uri(i), copies, replicas),
+                                                 replicas));
     }
     EXPECT_NEAR(moved, 500, 100);
   });
@@ -128,10 +129,10 @@ TEST(StoragePlace, ADoublingLeavesHalfOfThePostsInPlaceAndGivesTheOthersToTheNew
 
 TEST(StoragePlace, ReadersOfASetFindEveryPostThatCameWhenItWasSmaller) {
   for_every_set([](unsigned at_rest, unsigned copies, unsigned replicas) {
-    const std::vector<unsigned> read = redundancy::slots_of_set(copies, replicas);
+    const std::vector<unsigned> read = redundancy::partitions_of_set(copies, replicas);
     for (unsigned i = 0; i < 50; ++i) {
       for (unsigned before = at_rest; before <= replicas; before *= 2) {
-        EXPECT_TRUE(std::ranges::binary_search(read, redundancy::slot_of_post(uri(i), copies, before)));
+        EXPECT_TRUE(std::ranges::binary_search(read, redundancy::partition_of_post(uri(i), copies, before)));
       }
     }
   });
@@ -140,12 +141,12 @@ TEST(StoragePlace, ReadersOfASetFindEveryPostThatCameWhenItWasSmaller) {
 TEST(StoragePlace, ARemovalGoesWhereverThePostMayHaveBeenPut) {
   for_every_set([](unsigned at_rest, unsigned copies, unsigned replicas) {
     for (unsigned i = 0; i < 50; ++i) {
-      const std::vector<unsigned> slots = redundancy::slots_of_post(uri(i), copies, at_rest, replicas);
+      const std::vector<unsigned> slots = redundancy::partitions_of_post(uri(i), copies, at_rest, replicas);
       EXPECT_TRUE(std::ranges::is_sorted(slots));
       EXPECT_EQ(slots.size(), std::set(slots.begin(), slots.end()).size());
       std::set<unsigned> expected;
       for (unsigned before = at_rest; before <= replicas; before *= 2)
-        expected.insert(redundancy::slot_of_post(uri(i), copies, before));
+        expected.insert(redundancy::partition_of_post(uri(i), copies, before));
       EXPECT_EQ(std::set(slots.begin(), slots.end()), expected);
     }
   });
@@ -155,8 +156,8 @@ TEST(StoragePlace, ARemovalGoesWhereverThePostMayHaveBeenPut) {
 TEST(StoragePlace, AGrowingSetAddsToTheEndOfTheShelvesThatARemovalGoesTo) {
   for (unsigned reach = 4; reach < redundancy::kRelaysMax; reach *= 2) {
     for (unsigned i = 0; i < 50; ++i) {
-      const std::vector<unsigned> before = redundancy::slots_of_post(uri(i), 4, 4, reach);
-      const std::vector<unsigned> after = redundancy::slots_of_post(uri(i), 4, 4, reach * 2);
+      const std::vector<unsigned> before = redundancy::partitions_of_post(uri(i), 4, 4, reach);
+      const std::vector<unsigned> after = redundancy::partitions_of_post(uri(i), 4, 4, reach * 2);
       ASSERT_GE(after.size(), before.size());
       EXPECT_TRUE(std::ranges::equal(before, std::vector(after.begin(), after.begin() + std::ssize(before))));
     }
@@ -164,4 +165,4 @@ TEST(StoragePlace, AGrowingSetAddsToTheEndOfTheShelvesThatARemovalGoesTo) {
 }
 
 }  // namespace
-}  // namespace tagring::node
+}  // namespace tagring::redundancy

@@ -1,0 +1,149 @@
+#include "handover/kinds.hpp"
+
+#include <cstdlib>
+
+#include "base/url.hpp"
+#include "handover/comparison.hpp"
+#include "hashtag/tag.hpp"
+#include "relay/wire.hpp"
+#include "storage/entries_json.hpp"
+
+namespace tagring::handover {
+namespace {
+
+std::string text_of(const json::object& object, std::string_view key) {
+  return json::get_string(object, key).value_or("");
+}
+
+// A place in a history; nothing if the text is empty.
+Result<std::optional<storage::HistoryCursor>> cursor_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  TRY(storage::HistoryCursor cursor, storage::HistoryCursor::parse(text));
+  return cursor;
+}
+
+}  // namespace
+
+// --- followers ---------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> FollowersKind::page(Request request) {
+  CO_TRY(const std::vector<relay::Follower> followers,
+         co_await store_.nodes_of_segment(request.segment, request.after_tag, request.after, kPage));
+  json::array items;
+  for (const relay::Follower& follower : followers) {
+    items.push_back(json::object{{"tag", follower.tag},
+                                 {"actor", follower.actor},
+                                 {"inbox", follower.inbox},
+                                 {"follow_id", follower.follow_id}});
+  }
+  co_return json::object{{"items", std::move(items)}};
+}
+
+Task<Result<void>> FollowersKind::absorb(Request* request, json::array items) {
+  std::vector<relay::Follower> followers;
+  for (const json::value& element : items) {
+    if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
+    const json::object& item = element.get_object();
+    relay::Follower next{text_of(item, "tag"),       text_of(item, "actor"), text_of(item, "inbox"),
+                         text_of(item, "follow_id"), relay::Via::kNode,      0};
+    request->after_tag = next.tag;
+    request->after = next.actor;
+    CO_TRY_VOID(check_item(request->segment, next.tag, next.actor, next.inbox));
+    // What this node followed at the old owner it now owns itself.
+    const bool is_own = origin_of(next.actor) == request->requester.origin();
+    if (!is_own && !rings_.is_blocked_at(next.actor)) followers.push_back(std::move(next));
+  }
+  CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
+  for (const relay::Follower& follower : stored) followers_.add(follower);
+  co_return Result<void>();
+}
+
+// --- feed --------------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> FeedKind::page(Request request) {
+  const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
+  CO_TRY(const std::vector<relay::FeedEntry> entries,
+         co_await store_.feed_of_segment(request.segment, after, kPage));
+  if (entries.size() < kPage) reassign_.fetched(request.segment);
+  co_return json::object{{"items", relay::to_json(entries)}};
+}
+
+Task<Result<void>> FeedKind::absorb(Request* request, json::array items) {
+  const json::value list = std::move(items);
+  CO_TRY(const std::vector<relay::FeedEntry> entries, relay::feed_from_json(&list));
+  request->after = std::to_string(entries.back().seq);
+  std::vector<relay::TagEvent> events;
+  for (const relay::FeedEntry& entry : entries) {
+    CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
+    events.push_back(entry.event);
+  }
+  CO_TRY_VOID(co_await feed_.take(std::move(events), 0, relay::Announcer::To::kEverybody));
+  co_return Result<void>();
+}
+
+// --- sets --------------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> SetsKind::page(Request request) {
+  co_return json::object{
+      {"items", redundancy::to_json(kept_.sets_at(request.segment, request.after_tag, kPage))}};
+}
+
+Task<Result<void>> SetsKind::absorb(Request* request, json::array items) {
+  const json::value list = std::move(items);
+  CO_TRY(std::vector<redundancy::StorageSet> sets, kept_.hints().sets_from(&list));
+  for (redundancy::StorageSet& set : sets) {
+    request->after_tag = set.tag;
+    CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
+  }
+  co_return Result<void>();
+}
+
+// --- history -----------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> HistoryKind::page(Request request) {
+  CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
+  CO_TRY(const std::vector<storage::HistoryEntry> entries,
+         co_await history_.segment(request.segment, request.after_tag, std::move(after), kPage));
+  co_return json::object{{"items", storage::to_json(entries, true)}};
+}
+
+Task<Result<void>> HistoryKind::absorb(Request* request, json::array items) {
+  const json::value list = std::move(items);
+  CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(&list, ""));
+  for (const storage::HistoryEntry& entry : entries) {
+    CO_TRY_VOID(check_item(request->segment, entry.tag, entry.uri, entry.author));
+  }
+  request->after_tag = entries.back().tag;
+  request->after = storage::HistoryCursor::of(entries.back()).text();
+  kept_.leave_out_moved(&entries);
+  if (!entries.empty()) {
+    CO_TRY_VOID(co_await history_.put(std::move(entries)));
+  }
+  co_return Result<void>();
+}
+
+// --- partitions --------------------------------------------------------------------------------------------
+
+Result<Kind::Place> PartitionKind::place(const Request& request) const {
+  TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.shelf));
+  TRY(const Tag tag, Tag::parse(partition.tag));
+  return Place{tag.key(), kept_.of(tag.canonical()).read_factor};
+}
+
+Task<Result<json::object>> PartitionKind::page(Request request) {
+  CO_TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.shelf));
+  // Before the page is read: from that version on nothing is added.
+  const std::uint64_t version = kept_.of(partition.tag).version;
+  CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
+  CO_TRY(const storage::HistoryPage page, co_await history_.page(request.shelf, std::move(after), kPage));
+  if (page.entries.size() < kPage) kept_.note_handed(request.shelf);
+  co_return json::object{{"items", storage::to_json(page.entries, true)}, {"version", version}};
+}
+
+// --- comparisons -------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> HoursKind::page(Request request) {
+  return answer_comparison(history_, std::move(request.question));
+}
+
+}  // namespace tagring::handover

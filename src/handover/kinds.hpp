@@ -1,0 +1,140 @@
+// The kinds of data that move when owners change: followers and feed on the relay ring; sets, history,
+// partitions ("shelf") and comparisons ("hours") on the storage ring.
+//
+// A kind says what is here, and some take what came from elsewhere. None looks at who asks, and none sends
+// anything: handover/transfer.hpp asks, handover/transfer_answers.hpp answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "handover/reassign_queue.hpp"
+#include "handover/request.hpp"
+#include "overlay/ring_service.hpp"
+#include "relay/feed.hpp"
+#include "relay/followers.hpp"
+#include "storage/kept_partitions.hpp"
+
+namespace tagring::handover {
+
+// Items of one page: it stays below the limit of a body. Fewer: there are no more.
+inline constexpr std::size_t kPage = 400;
+
+// What can be asked for.
+class Kind {
+ public:
+  // `replicas`: of a key, in the network. Whoever owns one of the last key of a segment may ask for that.
+  Kind(std::string name, Ring ring, unsigned replicas)
+      : name_(std::move(name)), ring_(ring), replicas_(replicas) {}
+  virtual ~Kind() = default;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Ring ring() const { return ring_; }
+
+  // Who may ask: the owner of a replica of that key, of so many.
+  struct Place {
+    RingId key;
+    unsigned replicas = 0;
+  };
+  [[nodiscard]] virtual Result<Place> place(const Request& request) const {
+    return Place{request.segment.to, replicas_};
+  }
+  // Answers a request.
+  [[nodiscard]] virtual Task<Result<json::object>> page(Request request) = 0;
+
+ private:
+  std::string name_;
+  Ring ring_;
+  unsigned replicas_;
+};
+
+// What a new owner fetches, page by page.
+class FetchedKind : public Kind {
+ public:
+  using Kind::Kind;
+  // Writes the items of a page, of which there is one at least, and moves the request on to the next.
+  // kInvalid if they are malformed.
+  [[nodiscard]] virtual Task<Result<void>> absorb(Request* request, json::array items) = 0;
+};
+
+// Who follows hashtags here: nodes only.
+class FollowersKind final : public FetchedKind {
+ public:
+  FollowersKind(relay::Store& store, relay::Followers& followers, overlay::RingService& rings,
+                unsigned replicas)
+      : FetchedKind("followers", Ring::kRelay, replicas),
+        store_(store),
+        followers_(followers),
+        rings_(rings) {}
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+
+ private:
+  relay::Store& store_;
+  relay::Followers& followers_;
+  overlay::RingService& rings_;
+};
+
+// What was taken lately as a relay, and may have to be delivered still.
+class FeedKind final : public FetchedKind {
+ public:
+  FeedKind(relay::Store& store, relay::Feed& feed, ReassignQueue& reassign, unsigned replicas)
+      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), reassign_(reassign) {}
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+
+ private:
+  relay::Store& store_;
+  relay::Feed& feed_;
+  ReassignQueue& reassign_;
+};
+
+// Of how many owners hashtags have, asked for by position.
+class SetsKind final : public FetchedKind {
+ public:
+  explicit SetsKind(storage::KeptPartitions& kept) : FetchedKind("sets", Ring::kStorage, 1), kept_(kept) {}
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+
+ private:
+  storage::KeptPartitions& kept_;
+};
+
+// Posts and tombstones.
+class HistoryKind final : public FetchedKind {
+ public:
+  HistoryKind(storage::HistoryStore& history, storage::KeptPartitions& kept)
+      : FetchedKind("history", Ring::kStorage, kept.copies()), history_(history), kept_(kept) {}
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+
+ private:
+  storage::HistoryStore& history_;
+  storage::KeptPartitions& kept_;
+};
+
+// One partition of a hashtag: the business of all its owners. A page says for which version of the set it is
+// complete.
+class PartitionKind final : public Kind {
+ public:
+  PartitionKind(storage::HistoryStore& history, storage::KeptPartitions& kept)
+      : Kind("shelf", Ring::kStorage, kept.copies()), history_(history), kept_(kept) {}
+  [[nodiscard]] Result<Place> place(const Request& request) const override;
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+
+ private:
+  storage::HistoryStore& history_;
+  storage::KeptPartitions& kept_;
+};
+
+// What differs in two histories, hour by hour (handover/comparison.hpp).
+class HoursKind final : public Kind {
+ public:
+  HoursKind(storage::HistoryStore& history, unsigned replicas)
+      : Kind("hours", Ring::kStorage, replicas), history_(history) {}
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+
+ private:
+  storage::HistoryStore& history_;
+};
+
+}  // namespace tagring::handover

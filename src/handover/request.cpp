@@ -1,0 +1,70 @@
+#include "handover/request.hpp"
+
+#include "fediverse/vocabulary.hpp"
+#include "hashtag/tag.hpp"
+#include "redundancy/partition.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::handover {
+namespace {
+
+std::string text_of(const json::object& object, std::string_view key) {
+  return json::get_string(object, key).value_or("");
+}
+
+}  // namespace
+
+json::object to_json(const Request& request, const std::string& network) {
+  json::object body = {{"protocol", ring::kProtocolVersion},
+                       {"network", network},
+                       {"ring", ring::to_string(request.ring)},
+                       {"requester", to_json(request.requester)},
+                       {"from", request.segment.from.hex()},
+                       {"to", request.segment.to.hex()},
+                       {"kind", request.kind},
+                       {"after_tag", request.after_tag},
+                       {"after", request.after}};
+  if (!request.shelf.empty()) body["shelf"] = request.shelf;
+  if (!request.question.empty()) body["question"] = request.question;
+  return body;
+}
+
+Result<Request> request_from_json(const json::object& body, const std::string& network) {
+  if (json::get_int(body, "protocol") != ring::kProtocolVersion || text_of(body, "network") != network)
+    return fail(ErrorCode::kInvalid, "another protocol version or network");
+  Request result;
+  const std::string ring = text_of(body, "ring");
+  if (ring != "relay" && ring != "storage")
+    return fail(ErrorCode::kInvalid, "'ring' must be relay or storage");
+  result.ring = ring == "relay" ? Ring::kRelay : Ring::kStorage;
+  const json::value* requester = json::find(body, "requester");
+  if (requester == nullptr) return fail(ErrorCode::kInvalid, "'requester' is missing");
+  TRY(result.requester, ring::contact_from_json(*requester));
+  const auto from = RingId::from_hex(text_of(body, "from"));
+  const auto to = RingId::from_hex(text_of(body, "to"));
+  if (!from || !to) return fail(ErrorCode::kInvalid, "'from' and 'to' must be 64 hexadecimal digits");
+  result.segment = {*from, *to};
+  result.kind = text_of(body, "kind");
+  result.after_tag = text_of(body, "after_tag");
+  result.after = text_of(body, "after");
+  result.shelf = text_of(body, "shelf");
+  const json::value* question = json::find(body, "question");
+  if (question != nullptr && question->is_object()) result.question = question->get_object();
+  return result;
+}
+
+Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
+                        const std::string& other) {
+  const Result<redundancy::Partition> partition = redundancy::Partition::parse(tag);
+  const Result<Tag> parsed = partition ? Tag::parse(partition->tag) : std::unexpected(partition.error());
+  if (!parsed || parsed->canonical() != partition->tag ||
+      !segment.contains(redundancy::partition_key(parsed->key(), partition->number))) {
+    return fail(ErrorCode::kInvalid, "a transferred item is not of the segment that was asked for");
+  }
+  if (!fediverse::is_same_origin(url, other)) {
+    return fail(ErrorCode::kInvalid, "a transferred item names two servers: " + url + ", " + other);
+  }
+  return {};
+}
+
+}  // namespace tagring::handover

@@ -1,0 +1,35 @@
+// What one node asks of another when owners change (paper §5.3, §5.6; docs/protocol.md, "Transfer"): a page
+// of one kind of data, of keys that a vserver of the asker owns or is about to own.
+#pragma once
+
+#include <string>
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "base/ring_id.hpp"
+#include "ring/contact.hpp"
+
+namespace tagring::handover {
+
+struct Request {
+  Ring ring = Ring::kRelay;
+  ring::Contact requester;
+  Segment segment;  // of keys, not of positions, but for kind "sets"
+  std::string kind;
+  std::string shelf;  // kind "shelf": a partition, by name
+  // Where the last page ended; empty at first. What that means is for the kind to say.
+  std::string after_tag;
+  std::string after;
+  json::object question;  // kind "hours" (handover/comparison.hpp)
+};
+
+json::object to_json(const Request& request, const std::string& network);
+// kInvalid if it is malformed, or of another network or version. Who asks is not looked at, nor is the kind.
+Result<Request> request_from_json(const json::object& body, const std::string& network);
+
+// A transferred item, of a hashtag or a partition of one, belongs to the segment that was asked for, and its
+// two URLs (post and author, or follower and inbox) to one server: kInvalid otherwise.
+Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
+                        const std::string& other);
+
+}  // namespace tagring::handover

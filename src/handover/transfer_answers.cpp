@@ -1,0 +1,82 @@
+#include "handover/transfer_answers.hpp"
+
+#include <algorithm>
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+
+namespace tagring::handover {
+namespace {
+
+// The first vserver of another node after one of ours.
+std::optional<RingId> next_node(const ring::Vserver& vserver) {
+  for (const ring::Contact& contact : vserver.successors().contacts()) {
+    if (contact.origin() != vserver.self().origin()) return contact.id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Kind* TransferAnswers::kind_of(const Request& request) const {
+  const auto kind = std::ranges::find_if(
+      kinds_, [&](const Kind* one) { return one->name() == request.kind && one->ring() == request.ring; });
+  return kind == kinds_.end() ? nullptr : *kind;
+}
+
+Result<Request> TransferAnswers::read(const HttpRequest& request, const std::string& sender) const {
+  TRY(const json::object body, json::parse_object(request.body));
+  TRY(Request result, request_from_json(body, options_.network));
+  TRY_VOID(ring::check_node_id(options_.ids, result.requester));
+  if (result.requester.origin() != origin_of(sender))
+    return fail(ErrorCode::kDenied, "the requester is a vserver of another node than the signer");
+  if (kind_of(result) == nullptr) return fail(ErrorCode::kInvalid, "'kind' does not exist on that ring");
+  return result;
+}
+
+Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
+  const Result<federation::Authentic> sender = co_await authenticator_.authenticate(request);
+  if (!sender) co_return federation::not_authentic(sender.error());
+  if (rings_.is_blocked_at(sender->actor.id))
+    co_return error_response({ErrorCode::kDenied, host_of(sender->actor.id) + " is blocked here"});
+  Result<Request> asked = read(request, sender->actor.id);
+  if (!asked) co_return error_response(asked.error());
+  for (const auto& vserver : rings_.of(asked->ring).vservers()) {
+    // While we still own what it will own, more may be written here: not before we know it as our
+    // predecessor.
+    const std::optional<Segment> owned = vserver->owned();
+    if (owned && owned->contains(asked->requester.id) && vserver->self().id != asked->requester.id) {
+      vserver->nudge();
+      co_return error_response({ErrorCode::kBusy, "your place in the ring is not known here yet"});
+    }
+  }
+  Kind& kind = *kind_of(*asked);
+  const Result<Kind::Place> place = kind.place(*asked);
+  if (!place) co_return error_response(place.error());
+  const Result<void> allowed = co_await may_have(asked->ring, asked->requester.id, *place);
+  if (!allowed) co_return error_response(allowed.error());
+  const Result<json::object> page = co_await kind.page(std::move(*asked));
+  if (!page) co_return error_response(page.error());
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*page);
+  co_return response;
+}
+
+// Followers are nobody's business but the owners'. The requester owns the end of the segment at some replica,
+// or is the successor of a vserver here that does, and is about to take over.
+Task<Result<void>> TransferAnswers::may_have(Ring ring, RingId requester, Kind::Place place) {
+  for (unsigned i = 0; i < place.replicas; ++i) {
+    const RingId position = replica_key(place.key, i, place.replicas);
+    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(position);
+    if (!owner) continue;
+    if (owner->contact.id == requester) co_return Result<void>();
+    const ring::Vserver* own = rings_.of(ring).find(owner->contact.id);
+    const bool next = own != nullptr && next_node(*own) == requester;
+    if (next) co_return Result<void>();
+    rings_.of(ring).forget_route(position);  // what was believed may be old: the requester will ask again
+  }
+  co_return fail(ErrorCode::kBusy, "as far as this node knows, you do not own that segment");
+}
+
+}  // namespace tagring::handover

@@ -1,0 +1,156 @@
+#include "relay/announcement_sender.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "fediverse/fasp.hpp"
+#include "relay/results.hpp"
+#include "relay/wire.hpp"
+
+namespace tagring::relay {
+namespace {
+
+constexpr std::size_t kLettersMax = 16;
+constexpr std::size_t kFaspObjectsMax = 100;  // of one announcement
+
+}  // namespace
+
+AnnouncementSender::AnnouncementSender(const Followers& followers, const PartialCollections& partials,
+                                       federation::SignedClient& client, Observer& observer,
+                                       const Runtime& runtime)
+    : followers_(followers),
+      partials_(partials),
+      client_(client),
+      observer_(observer),
+      identity_(client.identity()),
+      clock_(runtime.clock),
+      rng_(runtime.rng.fork("announcer")) {}
+
+Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items) {
+  if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items));
+  if (via == Via::kNode) return send_to_node(std::move(inbox), std::move(items));
+  return send_to_people(std::move(inbox), std::move(items));
+}
+
+// One activity for all who get the same posts.
+std::string AnnouncementSender::letter(Op op, const Announcements& items) {
+  const auto same = std::ranges::find_if(
+      letters_, [&](const Letter& letter) { return letter.op == op && letter.items == items; });
+  if (same != letters_.end()) return same->body;
+  std::vector<TagEvent> events;
+  redundancy::RelayClaims claims;
+  for (const auto& item : items) {
+    events.push_back(item->entry.event);
+    const std::string& tag = item->entry.event.tag;
+    if (claims.contains(tag)) continue;
+    if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag)) claims.emplace(tag, *claim);
+  }
+  const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  std::string body = op == Op::kAdd
+                         ? announce_activity(id, identity_.actor(), events, clock_.wall_now(), claims)
+                         : undo_announce_activity(id, identity_.actor(), events, claims);
+  if (letters_.size() == kLettersMax) letters_.pop_back();
+  letters_.push_front({op, items, body});
+  return body;
+}
+
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbox, Announcements items) {
+  Sent sent;
+  for (const Op op : {Op::kAdd, Op::kRemove}) {
+    Announcements batch;
+    std::ranges::copy_if(items, std::back_inserter(batch),
+                         [op](const auto& item) { return item->entry.event.op == op; });
+    if (batch.empty()) continue;
+    std::string body = letter(op, batch);
+    const std::size_t bytes = body.size() / batch.size();
+    const Result<HttpResponse> response =
+        co_await client_.deliver(inbox, std::move(body), partials_.header("", inbox));
+    if (federation::is_gone(response)) {
+      for (const auto& item : batch) observer_.lost_follower(item->entry.event.tag, inbox);
+      continue;
+    }
+    const Result<std::vector<Refusal>> refusals = read_results(response);
+    if (!refusals) {
+      // Both kinds again: what was taken is known there.
+      co_return Sent{std::move(items), federation::why_not(refusals.error())};
+    }
+    std::set<std::pair<std::string, std::string>> later;
+    for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
+    for (const Refusal& refusal : *refusals) {
+      if (refusal.error.code == ErrorCode::kDenied) observer_.lost_follower(refusal.tag, inbox);
+      if (refusal.error.code != ErrorCode::kBusy) continue;
+      later.emplace(refusal.uri, refusal.tag);
+      sent.because = federation::why_not(refusal.error);
+    }
+    std::ranges::copy_if(batch, std::back_inserter(sent.again), [&](const auto& item) {
+      return later.contains({item->entry.event.uri, item->entry.event.tag});
+    });
+  }
+  std::ranges::sort(sent.again, {}, [](const auto& item) { return item->entry.seq; });
+  co_return sent;
+}
+
+// By hashtag, what came before what left. If one announcement fails, it and those after it are sent again.
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox,
+                                                                       Announcements items) {
+  std::map<std::pair<std::string, Op>, Announcements> groups;
+  for (const auto& item : items) {
+    const TagEvent& event = item->entry.event;
+    const bool agreed = event.op == Op::kRemove || event.indexable;
+    if (agreed && followers_.target(event.tag, inbox) != nullptr)
+      groups[{event.tag, event.op}].push_back(item);
+  }
+  std::set<Announcements::value_type> left;
+  for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
+  for (const auto& [about, group] : groups) {
+    for (std::size_t from = 0; from < group.size(); from += kFaspObjectsMax) {
+      std::vector<std::string> uris;
+      const std::size_t to = std::min(group.size(), from + kFaspObjectsMax);
+      for (std::size_t i = from; i < to; ++i) uris.push_back(group[i]->entry.event.uri);
+      std::string body =
+          fediverse::make_fasp_hashtag_announcement(about.first, about.second == Op::kRemove, uris);
+      const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
+      if (federation::is_gone(response)) {
+        observer_.lost_follower(about.first, inbox);
+      } else if (!federation::was_accepted(response) && !federation::was_refused(response)) {
+        std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
+        co_return Sent{std::move(items), federation::why_not(response)};
+      }
+      for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
+    }
+  }
+  co_return Sent();
+}
+
+std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {
+  const std::string id = announce_id(identity_, actor, event.uri);
+  if (event.op == Op::kRemove) return undo_single(id, actor, event);
+  const auto audience = via == Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;
+  return announce_single(id, actor, event, audience, clock_.wall_now());
+}
+
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_people(std::string inbox, Announcements items) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const TagEvent& event = items[i]->entry.event;
+    const Followers::Target* target = followers_.target(event.tag, inbox);
+    if (target == nullptr) continue;  // unfollowed meanwhile
+    const Via via = target->via();
+    const bool by_node = via == Via::kRelay;
+    const std::string actor = by_node ? identity_.actor() : identity_.tag_actor(*Tag::parse(event.tag));
+    // Who uses the node as a relay is in no collection of followers, so there is nothing to compare.
+    std::optional<std::string> header = by_node ? std::nullopt : partials_.header(event.tag, inbox);
+    const Result<HttpResponse> response =
+        co_await client_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
+    if (federation::is_gone(response)) {
+      observer_.lost_follower(event.tag, inbox);
+      continue;
+    }
+    if (federation::was_accepted(response) || federation::was_refused(response)) continue;
+    co_return Sent{{items.begin() + static_cast<std::ptrdiff_t>(i), items.end()},
+                   federation::why_not(response)};
+  }
+  co_return Sent();
+}
+
+}  // namespace tagring::relay

@@ -1,0 +1,63 @@
+// Tells one inbox of posts (paper §5.5): a subscriber's node of many in one activity, a server that uses this
+// node as a FASP of hundreds of URIs of one hashtag, and people of one post at a time.
+//
+// Which inbox is told of what, and when again: relay/announcer.hpp.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "federation/signed_client.hpp"
+#include "relay/followers.hpp"
+#include "relay/observer.hpp"
+#include "relay/partial_collections.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::relay {
+
+struct Announcement {
+  FeedEntry entry;
+  Instant since;  // when it was queued
+};
+using Announcements = std::vector<std::shared_ptr<const Announcement>>;
+
+class AnnouncementSender {
+ public:
+  AnnouncementSender(const Followers& followers, const PartialCollections& partials,
+                     federation::SignedClient& client, Observer& observer, const Runtime& runtime);
+
+  struct Sent {
+    Announcements again;  // what was not taken, and may be the next time: in order
+    std::string because;  // the last reason, if there is any
+  };
+  // Followers who are gone, or refuse this node, are reported to the observer. `via`: what the inbox is.
+  [[nodiscard]] Task<Sent> send(Via via, std::string inbox, Announcements items);
+
+ private:
+  // What was sent to a node lately: its other followers get the same.
+  struct Letter {
+    Op op;
+    Announcements items;
+    std::string body;
+  };
+  Task<Sent> send_to_node(std::string inbox, Announcements items);
+  Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
+  Task<Sent> send_to_people(std::string inbox, Announcements items);
+  std::string letter(Op op, const Announcements& items);
+  [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
+
+  const Followers& followers_;
+  const PartialCollections& partials_;
+  federation::SignedClient& client_;
+  Observer& observer_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  Rng rng_;
+  std::deque<Letter> letters_;  // latest first
+  std::uint64_t activity_ = 0;
+};
+
+}  // namespace tagring::relay

@@ -1,0 +1,98 @@
+#include "relay/follower_lists.hpp"
+
+#include <algorithm>
+
+#include "base/url.hpp"
+
+namespace tagring::relay {
+namespace {
+
+constexpr std::size_t kPage = 1'000;  // followers in one answer
+constexpr std::size_t kListMax = 100'000;
+constexpr std::size_t kGoneMax = 1'000;
+
+WallTime time_of(const json::object& item) {
+  return WallTime(Duration(std::max<std::int64_t>(0, json::get_int(item, "at").value_or(0))));
+}
+
+}  // namespace
+
+void FollowerLists::note_request(const std::string& tag, const std::string& actor, bool follows) {
+  times_.note(tag, actor, {clock_.wall_now(), follows});
+}
+
+double FollowerLists::deliveries(const std::string& tag) const {
+  const auto* targets = followers_.targets(tag);
+  return targets == nullptr ? 1 : static_cast<double>(targets->size());
+}
+
+json::object FollowerLists::page(const std::string& tag, const std::string& after) const {
+  json::array items;
+  json::object page;
+  for (const auto& [actor, inbox] : followers_.nodes(tag)) {
+    if (actor <= after) continue;
+    if (items.size() == kPage) {
+      page["after"] = items.back().as_object().at("actor");
+      break;
+    }
+    const redundancy::FollowTimes::Request last = times_.last(tag, actor);
+    const WallTime at = last.follows ? last.at : WallTime{};
+    items.push_back(json::object{{"actor", actor}, {"inbox", inbox}, {"at", at.time_since_epoch().count()}});
+  }
+  page["followers"] = std::move(items);
+  if (!after.empty()) return page;
+  json::array gone;
+  for (const auto& [actor, at] : times_.gone(tag)) {
+    if (gone.size() == kGoneMax) break;
+    gone.push_back(json::object{{"actor", actor}, {"at", at.time_since_epoch().count()}});
+  }
+  page["gone"] = std::move(gone);
+  return page;
+}
+
+void FollowerLists::read_page(const json::object& page, List* into) const {
+  for (const bool follows : {true, false}) {
+    json::for_each(json::find(page, follows ? "followers" : "gone"), [&](const json::value& element) {
+      if (!element.is_object() || into->size() >= kListMax) return;
+      const json::object& item = element.get_object();
+      const std::string actor = json::get_string(item, "actor").value_or("");
+      const std::string inbox = json::get_string(item, "inbox").value_or("");
+      const std::string node = origin_of(actor);
+      if (node.empty() || node == identity_.origin() || places_.rings().is_blocked_at(actor)) return;
+      if (follows && origin_of(inbox) != node) return;
+      const Listed listed{inbox, time_of(item), follows};
+      const auto [it, fresh] = into->try_emplace(actor, listed);
+      if (!fresh && it->second.at <= listed.at) it->second = listed;
+    });
+  }
+}
+
+FollowerLists::Changes FollowerLists::changes(const std::string& tag, const List& list) const {
+  Changes changes;
+  for (const auto& [actor, listed] : list) {
+    const redundancy::FollowTimes::Request last = times_.last(tag, actor);
+    const bool known = followers_.follows(tag, actor);
+    if (listed.follows && !known && (last.follows || listed.at > last.at || last.at == WallTime{})) {
+      changes.come.push_back(
+          {tag, actor, listed.inbox, identity_.activity_id("lists", tag + " " + actor), Via::kNode, 0});
+      changes.inboxes.push_back(listed.inbox);
+    } else if (!listed.follows && known && listed.at > last.at) {
+      changes.gone.emplace_back(tag, actor);
+    }
+  }
+  return changes;
+}
+
+Task<Result<void>> FollowerLists::add(std::vector<Follower> followers) {
+  CO_TRY(const std::vector<Follower> stored, co_await store_.follow(std::move(followers)));
+  for (const Follower& follower : stored) followers_.add(follower);
+  co_return Result<void>();
+}
+
+Task<Result<void>> FollowerLists::remove(Pairs gone) {
+  CO_TRY_VOID(co_await store_.unfollow(gone));
+  for (const auto& [tag, actor] : gone) followers_.remove(tag, actor);
+  co_return Result<void>();
+}
+
+}  // namespace tagring::relay

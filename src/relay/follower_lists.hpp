@@ -1,0 +1,76 @@
+// What the relays of a hashtag tell each other of its followers (paper §7.1; docs/protocol.md, "Relay sets"):
+// each has its list, with the time of each follower's last request, and the last request wins. Only nodes are
+// on it: people follow this node's own actor, and stay with it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+#include "federation/identity.hpp"
+#include "redundancy/follow_times.hpp"
+#include "relay/followers.hpp"
+#include "relay/relay_places.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::relay {
+
+class FollowerLists {
+ public:
+  struct Listed {
+    std::string inbox;
+    WallTime at;
+    bool follows = false;
+  };
+  using List = std::map<std::string, Listed>;                      // by actor
+  using Pairs = std::vector<std::pair<std::string, std::string>>;  // (tag, actor)
+
+  FollowerLists(Store& store, Followers& followers, const RelayPlaces& places,
+                const federation::Identity& identity, Clock& clock)
+      : store_(store),
+        followers_(followers),
+        places_(places),
+        identity_(identity),
+        clock_(clock),
+        times_(clock) {}
+
+  // Another node has asked, just now, to follow the tag here, or not to.
+  void note_request(const std::string& tag, const std::string& actor, bool follows);
+  // How many deliveries a post of the tag is; at least one.
+  [[nodiscard]] double deliveries(const std::string& tag) const;
+  [[nodiscard]] bool has_inbox(const std::string& tag, const std::string& inbox) const {
+    return followers_.target(tag, inbox) != nullptr;
+  }
+  // Actor and inbox of each, by actor.
+  [[nodiscard]] Pairs nodes(const std::string& tag) const { return followers_.nodes(tag); }
+
+  // A page of this node's list, by actor after that one: {"followers", "after"?, "gone"?}. The first page
+  // also has who asked last not to follow.
+  [[nodiscard]] json::object page(const std::string& tag, const std::string& after) const;
+  // Adds a page of another relay's list: of what several say of one follower, the latest request counts. What
+  // is malformed is left out, as are followers whom this node gives nothing.
+  void read_page(const json::object& page, List* into) const;
+
+  // What a list has later than this node.
+  struct Changes {
+    std::vector<Follower> come;
+    std::vector<std::string> inboxes;  // theirs
+    Pairs gone;
+  };
+  [[nodiscard]] Changes changes(const std::string& tag, const List& list) const;
+  // Durable when it completes.
+  [[nodiscard]] Task<Result<void>> add(std::vector<Follower> followers);
+  [[nodiscard]] Task<Result<void>> remove(Pairs gone);
+
+ private:
+  Store& store_;
+  Followers& followers_;
+  const RelayPlaces& places_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  redundancy::FollowTimes times_;
+};
+
+}  // namespace tagring::relay

@@ -1,0 +1,85 @@
+#include "relay/relay_calls.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+
+namespace tagring::relay {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds(5);
+
+}  // namespace
+
+Task<Result<json::object>> RelayCalls::ask(std::string origin, Tag tag, unsigned of, json::object body) {
+  const std::vector<unsigned> places = places_.own_places(tag, of);
+  if (places.empty()) co_return fail(ErrorCode::kNotOwner, "no place of the set is here");
+  const auto at_rest =
+      std::ranges::find_if(places, [&](unsigned place) { return places_.is_place_at_rest(place, of); });
+  body["tag"] = tag.canonical();
+  body["index"] = at_rest != places.end() ? *at_rest : places.front();
+  body["of"] = of;
+  co_return co_await client_.ask(origin + std::string(kPath), std::move(body));
+}
+
+Task<Result<RelayCalls::Count>> RelayCalls::ask_count(ring::Contact owner, Tag tag) {
+  std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
+  CO_TRY(const json::object body,
+         co_await places_.rings().ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
+  const auto relays = json::get_int(body, "relays");
+  const auto lately = json::get_int(body, "lately");
+  if (!relays || !lately || !redundancy::is_relay_count(*relays) || !redundancy::is_relay_count(*lately))
+    co_return fail(ErrorCode::kInvalid, "an answer without 'relays' and 'lately'");
+  co_return Count{static_cast<unsigned>(*relays), static_cast<unsigned>(*lately)};
+}
+
+Task<std::vector<Result<RelayCalls::Count>>> RelayCalls::ask_counts(Tag tag) {
+  std::vector<Task<Result<Count>>> questions;
+  for (unsigned i = 0; i < places_.at_rest(); ++i) {
+    const RingId key = replica_key(tag.key(), i, places_.at_rest());
+    const Result<ring::Owner> owner = co_await places_.rings().of(Ring::kRelay).find_owner(key);
+    const bool asked = owner && owner->contact.origin() != identity_.origin() &&
+                       !places_.rings().is_blocked_at(owner->contact.origin());
+    if (asked) questions.push_back(ask_count(owner->contact, tag));
+  }
+  co_return co_await all_of(std::move(questions));
+}
+
+redundancy::OverloadToken RelayCalls::sign(const std::string& tag, unsigned relays) const {
+  redundancy::OverloadToken token{tag, relays, identity_.actor(), clock_.wall_now(), {}};
+  token.signature = identity_.key.sign(token.signed_text(network_));
+  return token;
+}
+
+Task<Result<void>> RelayCalls::check_token(redundancy::OverloadToken token) {
+  if (!token.is_fresh(clock_.wall_now())) co_return fail(ErrorCode::kDenied, "the token is stale");
+  const std::string signer = origin_of(token.actor);
+  const Result<Tag> tag = Tag::parse(token.tag);
+  const bool own = signer == identity_.origin();
+  const bool is_mine = own && !places_.own_places(*tag, token.relays).empty();
+  const std::vector<std::string> relays = co_await places_.origins(*tag, token.relays, 0, 1);
+  if (!is_mine && std::ranges::find(relays, signer) == relays.end())
+    co_return fail(ErrorCode::kNotOwner, signer + " is no relay of the hashtag");
+  if (own) {
+    const bool genuine = identity_.key.public_key().verify(token.signed_text(network_), token.signature);
+    co_return genuine ? Result<void>() : fail(ErrorCode::kDenied, "the token is forged");
+  }
+  CO_TRY(const federation::KeyOwner owner,
+         co_await authenticator_.keys().owner_of_key(fediverse::key_id_of(token.actor), false));
+  if (owner.actor.id != token.actor || !owner.key.verify(token.signed_text(network_), token.signature)) {
+    co_return fail(ErrorCode::kDenied, "the token is forged");
+  }
+  co_return Result<void>();
+}
+
+Task<std::expected<RelayCalls::Question, HttpResponse>> RelayCalls::read(HttpRequest request) {
+  const Result<federation::Authentic> sender = co_await authenticator_.authenticate(request);
+  if (!sender) co_return std::unexpected(federation::not_authentic(sender.error()));
+  Result<json::object> body = json::parse_object(request.body);
+  if (!body) co_return std::unexpected(error_response(body.error()));
+  co_return Question{origin_of(sender->actor.id), std::move(*body)};
+}
+
+}  // namespace tagring::relay

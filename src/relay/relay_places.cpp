@@ -1,0 +1,80 @@
+#include "relay/relay_places.hpp"
+
+#include <algorithm>
+
+namespace tagring::relay {
+
+std::vector<unsigned> RelayPlaces::own_places(const Tag& tag, unsigned relays) const {
+  std::vector<unsigned> places;
+  for (unsigned i = 0; i < relays; ++i) {
+    if (rings_.of(Ring::kRelay).owning(replica_key(tag.key(), i, relays)) != nullptr) places.push_back(i);
+  }
+  return places;
+}
+
+bool RelayPlaces::is_place_at_rest(unsigned place, unsigned of) const {
+  return of >= at_rest() && place % (of / at_rest()) == 0;
+}
+
+double RelayPlaces::vservers() const {
+  const auto& own = rings_.of(Ring::kRelay).vservers();
+  return own.empty() ? 1 : own.front()->estimated_size();
+}
+
+Task<std::vector<std::string>> RelayPlaces::origins(Tag tag, unsigned relays, unsigned first, unsigned step) {
+  std::vector<std::string> found;
+  for (unsigned i = first; i < relays; i += step) {
+    const Result<ring::Owner> owner =
+        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
+    if (!owner) continue;
+    const std::string origin = owner->contact.origin();
+    const bool known = origin == own_ || std::ranges::find(found, origin) != found.end();
+    if (!known && !rings_.is_blocked_at(origin)) found.push_back(origin);
+  }
+  co_return found;
+}
+
+Task<Result<void>> RelayPlaces::check_place(Tag tag, std::string origin, unsigned index, unsigned of) {
+  const RingId key = replica_key(tag.key(), index, of);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Result<ring::Owner> owner = co_await rings_.of(Ring::kRelay).find_owner(key);
+    if (!owner) co_return fail(ErrorCode::kBusy, "the relay's place could not be looked up");
+    if (owner->contact.origin() == origin) co_return Result<void>();
+    rings_.of(Ring::kRelay).forget_route(key);
+  }
+  co_return fail(ErrorCode::kNotOwner, "another node owns that place");
+}
+
+Task<RelayPlaces::Found> RelayPlaces::find(Tag tag) {
+  Found found;
+  const unsigned relays = hints_.of(tag.canonical());
+  for (unsigned i = 0; i < relays; ++i) {
+    const Result<ring::Owner> owner =
+        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
+    if (!owner) {
+      found.complete = false;
+      continue;
+    }
+    const std::string at = owner->contact.origin();
+    if (at != own_ && !rings_.is_blocked_at(at)) found.relays.push_back(owner->contact);
+  }
+  co_return found;
+}
+
+Task<bool> RelayPlaces::may_be_at(Tag tag, std::string origin) {
+  const unsigned relays = hints_.of(tag.canonical());
+  for (unsigned i = 0; i < relays; ++i) {
+    const RingId key = replica_key(tag.key(), i, relays);
+    const Result<ring::Owner> found = co_await rings_.of(Ring::kRelay).find_owner(key);
+    if (!found || found->contact.origin() == origin) co_return !rings_.is_blocked_at(origin);
+  }
+  co_return false;
+}
+
+void RelayPlaces::forget(const Tag& tag) {
+  const unsigned relays = hints_.of(tag.canonical());
+  for (unsigned i = 0; i < relays; ++i)
+    rings_.of(Ring::kRelay).forget_route(replica_key(tag.key(), i, relays));
+}
+
+}  // namespace tagring::relay

@@ -1,0 +1,218 @@
+// Of RelayRedundancy: lists of followers, upkeep, and the answers to other relays.
+#include <algorithm>
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+#include "relay/relay_redundancy.hpp"
+
+namespace tagring::relay {
+namespace {
+
+constexpr std::size_t kSetsMax = 10'000;
+
+json::object to_json(const RelayCalls::Count& count) {
+  return {{"relays", count.relays}, {"lately", count.lately}};
+}
+
+}  // namespace
+
+// --- lists of followers ------------------------------------------------------------------------------------
+
+// Adds the list of a relay. Of how many relays it knows.
+Task<Result<unsigned>> RelayRedundancy::pull(Tag tag, std::string origin, unsigned of,
+                                             FollowerLists::List* into) {
+  std::string after;
+  for (;;) {
+    json::object request = {{"action", "list"}, {"after", after}};
+    CO_TRY(const json::object page, co_await calls_.ask(origin, tag, of, std::move(request)));
+    const auto relays = json::get_int(page, "relays");
+    if (!relays || !redundancy::is_relay_count(*relays))
+      co_return fail(ErrorCode::kInvalid, "a list without 'relays'");
+    lists_.read_page(page, into);
+    const std::string next = json::get_string(page, "after").value_or("");
+    if (next.empty()) co_return static_cast<unsigned>(*relays);
+    if (next <= after) co_return fail(ErrorCode::kInvalid, "a page of followers does not move on");
+    after = next;
+  }
+}
+
+// From all relays at rest that answer, anew. The greatest number of relays that one of them knows of.
+Task<Result<unsigned>> RelayRedundancy::pull_at_rest(Tag tag, unsigned of) {
+  unsigned most = 0;
+  FollowerLists::List list;
+  const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
+  for (const std::string& origin : at_rest) {
+    const Result<unsigned> relays = co_await pull(tag, origin, of, &list);
+    if (relays) most = std::max(most, *relays);
+  }
+  if (most == 0) co_return fail(ErrorCode::kBusy, "no relay at rest gave its list of followers");
+  Tended& spare = tended(tag.canonical());
+  spare.list = std::move(list);
+  spare.set.note_list(most, clock_.now());
+  co_return most;
+}
+
+// From two relays, others each time, one of them at rest.
+Task<void> RelayRedundancy::pull_by_turns(Tag tag) {
+  const std::string name = tag.canonical();
+  const unsigned relays = relays_of(name);
+  const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
+  const std::vector<std::string> all = co_await places_.origins(tag, relays, 0, 1);
+  FollowerLists::List list;
+  if (!at_rest.empty()) {
+    const Result<unsigned> heard = co_await pull(tag, at_rest[turn_ % at_rest.size()], relays, &list);
+    if (heard && relays_of(name) == relays) {
+      const std::optional<unsigned> news =
+          tended(name).set.hear(*heard, places_.is_relay_at_rest(tag), clock_.now());
+      if (news) set_relays(name, *news);
+    }
+  }
+  if (!all.empty()) co_await pull(tag, all[turn_ % all.size()], relays, &list);
+  tended(name).list = std::move(list);
+}
+
+// Takes over what the list has later than this node.
+Task<void> RelayRedundancy::apply_list(std::string tag) {
+  const FollowerLists::List list = std::move(tended(tag).list);
+  FollowerLists::Changes changes = lists_.changes(tag, list);
+  if (!changes.come.empty()) {
+    const Result<void> added = co_await lists_.add(std::move(changes.come));
+    const Result<Tag> parsed = Tag::parse(tag);
+    const bool late = added && is_relay_beyond_rest(*parsed) && !places_.is_relay_at_rest(*parsed);
+    if (late) {
+      const std::uint64_t from = tended(tag).set.feed_from();
+      co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
+    }
+  }
+  if (!changes.gone.empty()) co_await lists_.remove(std::move(changes.gone));
+}
+
+// --- upkeep ------------------------------------------------------------------------------------------------
+
+Task<void> RelayRedundancy::upkeep() {
+  while (!sets_.empty()) {
+    const Instant next = clock_.now() + options_.every;
+    co_await clock_.sleep_until(next);
+    ++turn_;
+    std::erase_if(sets_, [this](const auto& entry) {
+      const auto& [tag, tended] = entry;
+      return tended.set.is_forgettable(clock_.now()) && !tended.tending && !raising_.contains(tag) &&
+             !(meter_.is_strained() && meter_.is_major(tag));
+    });
+    for (auto& [name, tended] : sets_) {
+      if (const Result<Tag> tag = Tag::parse(name)) tend_soon(*tag, tended);
+    }
+  }
+  keeping_up_ = false;
+}
+
+void RelayRedundancy::tend_soon(const Tag& tag, Tended& tended) {
+  if (!std::exchange(tended.tending, true)) tasks_.spawn("tend", tend(tag));
+}
+
+Task<void> RelayRedundancy::tend(Tag tag) {
+  const std::string name = tag.canonical();
+  const bool raised = is_raised(name);
+  if (is_relay(tag)) {
+    if (raised) {
+      co_await pull_by_turns(tag);
+      co_await apply_list(name);
+      co_await tell_next_set(tag, "raise", relays_of(name));
+      co_await try_to_halve(tag);
+    }
+    const bool strained =
+        meter_.is_strained() && meter_.is_major(name) && relays_of(name) < redundancy::kRelaysMax;
+    if (strained && tended(name).set.warn_spares(clock_.now()))
+      co_await tell_next_set(tag, "spare", relays_of(name) * 2);
+  } else if (raised) {
+    set_relays(name, places_.at_rest());  // its places are others' now
+  } else if (tended(name).set.is_spare(clock_.now())) {
+    co_await pull_at_rest(tag, tended(name).set.spare_of());
+  }
+  co_await drain(name);
+  tended(name).tending = false;
+}
+
+// --- answering ---------------------------------------------------------------------------------------------
+
+Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
+  Result<json::object> answer = fail(ErrorCode::kNotOwner, "this node is no relay of the hashtag at rest");
+  if (request.method == "POST") {
+    auto question = co_await calls_.read(std::move(request));
+    if (!question) co_return std::move(question).error();
+    answer = co_await act(std::move(question->body), std::move(question->origin));
+  } else {
+    const std::size_t mark = std::min(request.target.find('?'), request.target.size());
+    const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+    const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
+    if (!tag) co_return error_response(tag.error());
+    if (places_.is_relay_at_rest(*tag)) answer = to_json(count(tag->canonical()));
+  }
+  if (!answer) co_return error_response(answer.error());
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*answer);
+  co_return response;
+}
+
+Task<Result<json::object>> RelayRedundancy::act(json::object request, std::string origin) {
+  CO_TRY(const Tag tag, Tag::parse(json::get_string(request, "tag").value_or("")));
+  const std::string name = tag.canonical();
+  const std::string action = json::get_string(request, "action").value_or("");
+  const std::int64_t index = json::get_int(request, "index").value_or(-1);
+  const std::int64_t of = json::get_int(request, "of").value_or(-1);
+  const std::int64_t relays = json::get_int(request, "relays").value_or(0);
+  const bool shaped = redundancy::is_relay_count(of) && index >= 0 && index < of &&
+                      (action == "list" || redundancy::is_relay_count(relays));
+  if (!shaped) co_return fail(ErrorCode::kInvalid, "'index', 'of' or 'relays' is not as it should be");
+  if (places_.rings().is_blocked_at(origin)) co_return fail(ErrorCode::kDenied, origin + " is blocked here");
+  CO_TRY_VOID(
+      co_await places_.check_place(tag, origin, static_cast<unsigned>(index), static_cast<unsigned>(of)));
+  if (action == "list") {
+    std::string after = json::get_string(request, "after").value_or("");
+    co_return co_await give_list(tag, static_cast<unsigned>(index), static_cast<unsigned>(of),
+                                 std::move(after));
+  }
+  if (action == "raise") {
+    CO_TRY_VOID(co_await hear_raise(std::move(request), tag, static_cast<unsigned>(relays)));
+  } else if (action == "spare" && !places_.is_relay_at_rest(tag) && sets_.size() < kSetsMax &&
+             of * 2 == relays) {
+    Tended& spare = tended(name);
+    spare.set.become_spare(static_cast<unsigned>(relays), clock_.now());
+    tend_soon(tag, spare);
+  } else if (action == "shrink" && relays_of(name) == relays * 2 && of == relays) {
+    tended(name).set.vote(origin, clock_.now());
+    co_await count_votes(tag, static_cast<unsigned>(relays));
+  }
+  co_return to_json(count(name));
+}
+
+// Followers are nobody's business but the relays', and the spares'.
+Task<Result<json::object>> RelayRedundancy::give_list(Tag tag, unsigned index, unsigned of,
+                                                      std::string after) {
+  const std::string name = tag.canonical();
+  if (!is_relay(tag) || of > relays_of(name) * 2)
+    co_return fail(ErrorCode::kNotOwner, "neither relay nor spare of the hashtag, as far as is known here");
+  // Both at rest, and the other did not go along with the last halving: it waits for this one to ask again.
+  const bool is_behind = places_.is_relay_at_rest(tag) && places_.is_place_at_rest(index, of);
+  if (is_behind && of > relays_of(name) && !has_just_shrunk(name)) set_relays(name, of);
+  json::object page = lists_.page(name, after);
+  page["relays"] = relays_of(name);
+  co_return page;
+}
+
+Task<Result<void>> RelayRedundancy::hear_raise(json::object request, Tag tag, unsigned relays) {
+  const json::value* shown = json::find(request, "token");
+  if (shown == nullptr) {
+    if (relays_of(tag.canonical()) < relays) doubt(tag);
+    co_return Result<void>();
+  }
+  CO_TRY(redundancy::OverloadToken token, redundancy::token_from_json(*shown));
+  if (token.tag == tag.canonical() && token.relays * 2 == relays) {
+    std::vector<redundancy::OverloadToken> tokens{std::move(token)};
+    co_await present(std::move(tokens));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace tagring::relay

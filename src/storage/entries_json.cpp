@@ -1,0 +1,42 @@
+#include "storage/entries_json.hpp"
+
+#include "base/url.hpp"
+
+namespace tagring::storage {
+
+json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
+  json::array list;
+  for (const HistoryEntry& entry : entries) {
+    json::object item = {{"uri", entry.uri},
+                         {"author", entry.author},
+                         {"published", entry.published.time_since_epoch().count()}};
+    if (entry.removed) item["removed"] = true;
+    if (with_tag) item["tag"] = entry.tag;
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag) {
+  if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'entries' is no list");
+  std::vector<HistoryEntry> entries;
+  for (const json::value& element : list->get_array()) {
+    if (!element.is_object()) return fail(ErrorCode::kInvalid, "'entries' holds something else than objects");
+    const json::object& item = element.get_object();
+    HistoryEntry entry;
+    entry.tag = tag.empty() ? json::get_string(item, "tag").value_or("") : tag;
+    entry.uri = json::get_string(item, "uri").value_or("");
+    entry.author = json::get_string(item, "author").value_or("");
+    const auto published = json::get_int(item, "published");
+    const json::value* removed = json::find(item, "removed");
+    entry.removed = removed != nullptr && removed->is_bool() && removed->get_bool();
+    if (!Url::parse(entry.uri) || !published || entry.tag.empty()) {
+      return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
+    }
+    entry.published = WallTime(Duration(*published));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace tagring::storage

@@ -1,0 +1,245 @@
+#include "storage/kept_partitions.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/url.hpp"
+
+namespace tagring::storage {
+namespace {
+
+constexpr std::size_t kSetsMax = 100'000;
+constexpr std::size_t kCopyPage = 1'000;
+constexpr std::size_t kDropPage = 1'000;
+
+}  // namespace
+
+KeptPartitions::KeptPartitions(HistoryStore& history, redundancy::StorageHints& hints,
+                               overlay::RingService& rings, const Runtime& runtime)
+    : history_(history),
+      hints_(hints),
+      rings_(rings),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      tasks_(runtime.executor) {}
+
+Task<Result<void>> KeptPartitions::load() {
+  CO_TRY(std::vector<redundancy::StorageSet> sets, co_await history_.sets());
+  for (redundancy::StorageSet& set : sets) {
+    hints_.keep(set);
+    std::string tag = set.tag;
+    kept_[std::move(tag)] = {std::move(set), clock_.now()};
+  }
+  co_return Result<void>();
+}
+
+Task<void> KeptPartitions::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+// --- of how many owners ------------------------------------------------------------------------------------
+
+redundancy::StorageSet KeptPartitions::of(const std::string& tag) const {
+  const auto it = kept_.find(tag);
+  return it == kept_.end() ? redundancy::StorageSet{tag, 0, at_rest(), at_rest(), {}} : it->second.set;
+}
+
+Duration KeptPartitions::age(const std::string& tag) const {
+  const auto it = kept_.find(tag);
+  return it == kept_.end() ? Duration::max() : clock_.now() - it->second.since;
+}
+
+std::vector<Tag> KeptPartitions::tags() const {
+  std::vector<Tag> tags;
+  for (const auto& [name, kept] : kept_) {
+    Result<Tag> tag = Tag::parse(name);
+    if (tag) tags.push_back(std::move(*tag));
+  }
+  return tags;
+}
+
+Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
+  const auto it = kept_.find(set.tag);
+  if (it == kept_.end() && kept_.size() >= kSetsMax)
+    co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");
+  if (it != kept_.end() && !redundancy::supersedes(set, it->second.set)) co_return Result<void>();
+  const std::string tag = set.tag;
+  log_.info("storage_set", {{"tag", tag},
+                            {"version", std::to_string(set.version)},
+                            {"replicas", std::to_string(set.replicas)},
+                            {"reach", std::to_string(set.read_factor)}});
+  const bool has_merged = set.replicas == set.read_factor;
+  // Partitions that were handed over take posts again.
+  const bool grows = it != kept_.end() && set.replicas > it->second.set.replicas;
+  if (grows)
+    std::erase_if(handed_, [&](const std::string& partition) {
+      return redundancy::Partition::parse(partition)->tag == tag;
+    });
+  // From here on posts are taken by it; whoever asks is told only when it is on disk.
+  hints_.keep(set);
+  kept_[tag] = {set, clock_.now()};
+  CO_TRY_VOID(co_await history_.save_set(std::move(set)));
+  if (has_merged) tasks_.spawn("drop_handed", drop_handed(tag));
+  co_return Result<void>();
+}
+
+std::vector<redundancy::StorageSet> KeptPartitions::sets_at(const Segment& positions,
+                                                            const std::string& after,
+                                                            std::size_t limit) const {
+  std::vector<redundancy::StorageSet> sets;
+  for (auto it = kept_.upper_bound(after); it != kept_.end() && sets.size() < limit; ++it) {
+    const redundancy::StorageSet& set = it->second.set;
+    const Result<Tag> tag = Tag::parse(set.tag);
+    if (!tag) continue;
+    for (unsigned i = 0; i < set.read_factor; ++i) {
+      if (!positions.contains(replica_key(tag->key(), i, set.read_factor))) continue;
+      sets.push_back(set);
+      break;
+    }
+  }
+  return sets;
+}
+
+json::object KeptPartitions::news(const std::set<std::string>& tags) const {
+  std::vector<redundancy::StorageSet> sets;
+  for (const std::string& tag : tags) {
+    const auto it = kept_.find(tag);
+    if (it != kept_.end()) sets.push_back(it->second.set);
+  }
+  json::object news;
+  if (!sets.empty()) news["stores"] = redundancy::to_json(sets);
+  return news;
+}
+
+// --- which partitions --------------------------------------------------------------------------------------
+
+RingId KeptPartitions::key(const Tag& tag, unsigned number, unsigned copy) const {
+  return replica_key(redundancy::partition_key(tag.key(), number), copy, copies());
+}
+
+Result<void> KeptPartitions::check(const Tag& tag, unsigned number) const {
+  ring::Membership& members = ring();
+  bool owned = false;
+  for (unsigned copy = 0; copy < copies(); ++copy) {
+    const RingId place = key(tag, number, copy);
+    if (members.serving(place) != nullptr) return {};
+    owned = owned || members.owning(place) != nullptr;
+  }
+  if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's history");
+  return fail(ErrorCode::kNotOwner, "this node does not keep that part of the tag's history");
+}
+
+Result<void> KeptPartitions::check_serving(const Tag& tag) const {
+  Result<void> none = fail(ErrorCode::kNotOwner, "this node does not own the tag");
+  for (const unsigned number : redundancy::partitions_of_set(copies(), of(tag.canonical()).read_factor)) {
+    const Result<void> serving = check(tag, number);
+    if (serving) return {};
+    if (serving.error().code == ErrorCode::kBusy) none = std::unexpected(serving.error());
+  }
+  return none;
+}
+
+Result<std::vector<unsigned>> KeptPartitions::partitions_for(const Tag& tag, const std::string& uri,
+                                                             bool removal) const {
+  const redundancy::StorageSet set = of(tag.canonical());
+  std::vector<unsigned> partitions = {redundancy::partition_of_post(uri, copies(), set.replicas)};
+  if (removal) partitions = redundancy::partitions_of_post(uri, copies(), at_rest(), set.read_factor);
+  std::vector<unsigned> here;
+  for (const unsigned number : partitions) {
+    const Result<void> serving = check(tag, number);
+    if (serving) here.push_back(number);
+    if (!serving && serving.error().code == ErrorCode::kBusy) return std::unexpected(serving.error());
+  }
+  if (here.empty())
+    return fail(ErrorCode::kNotOwner, "this node does not keep that part of the tag's history");
+  return here;
+}
+
+Result<redundancy::Partition> KeptPartitions::asked_for(std::string_view query) const {
+  TRY(const Tag tag, Tag::parse(query_value(query, "tag")));
+  const std::string number = query_value(query, "slot");
+  const bool is_whole = number.empty() || number == "0";
+  TRY(redundancy::Partition partition,
+      redundancy::Partition::parse(is_whole ? tag.canonical()
+                                            : fmt::format("{}/{}", tag.canonical(), number)));
+  TRY_VOID(check(tag, partition.number));
+  return partition;
+}
+
+const ring::Vserver* KeptPartitions::vserver_of(const Tag& tag, unsigned number) const {
+  for (unsigned copy = 0; copy < copies(); ++copy) {
+    const ring::Vserver* vserver = ring().serving(key(tag, number, copy));
+    if (vserver != nullptr) return vserver;
+  }
+  return nullptr;
+}
+
+bool KeptPartitions::is_read(const redundancy::Partition& partition) const {
+  return partition.number < redundancy::kPartitionsMax / copies() &&
+         partition.number % (redundancy::kPartitionsMax / of(partition.tag).read_factor) == 0;
+}
+
+// --- what is in them ---------------------------------------------------------------------------------------
+
+Task<Result<double>> KeptPartitions::bytes_of(Tag tag, unsigned number) {
+  const RingId key = redundancy::partition_key(tag.key(), number);
+  CO_TRY(const auto weights, co_await history_.weights(key - RingId::power_of_two(0), 1));
+  const bool is_there = !weights.empty() && weights.front().key == key;
+  co_return is_there ? static_cast<double>(weights.front().entries * HistoryStore::kBytesOfEntry) : 0;
+}
+
+Task<Result<void>> KeptPartitions::copy(redundancy::Partition from, redundancy::Partition to) {
+  std::optional<HistoryCursor> after;
+  for (;;) {
+    CO_TRY(HistoryPage page, co_await history_.page(from.name(), after, kCopyPage));
+    if (page.entries.empty()) break;
+    after = HistoryCursor::of(page.entries.back());
+    for (HistoryEntry& entry : page.entries) entry.tag = to.name();
+    CO_TRY_VOID(co_await history_.put(std::move(page.entries)));
+    if (!page.more) break;
+  }
+  note_handed(from.name());
+  co_return Result<void>();
+}
+
+void KeptPartitions::leave_out_moved(std::vector<HistoryEntry>* entries) const {
+  std::erase_if(*entries, [this](const HistoryEntry& entry) {
+    const Result<redundancy::Partition> partition = redundancy::Partition::parse(entry.tag);
+    return !partition || !is_read(*partition);
+  });
+}
+
+// Partitions that others have taken up, and that nobody reads any more.
+Task<void> KeptPartitions::drop_handed(std::string tag) {
+  std::vector<redundancy::Partition> gone;
+  for (const std::string& name : handed_) {
+    Result<redundancy::Partition> partition = redundancy::Partition::parse(name);
+    if (partition && partition->tag == tag && !is_read(*partition)) gone.push_back(std::move(*partition));
+  }
+  for (const redundancy::Partition& partition : gone) {
+    handed_.erase(partition.name());
+    co_await drop(partition);
+  }
+}
+
+Task<void> KeptPartitions::drop(redundancy::Partition partition) {
+  while (!is_read(partition)) {
+    const Result<std::size_t> dropped =
+        co_await history_.forget(partition.name(), kDropPage, clock_.wall_now());
+    if (!dropped || *dropped < kDropPage) break;
+  }
+}
+
+Task<bool> KeptPartitions::sweep(Tag tag) {
+  for (const unsigned number : redundancy::partitions_of_set(copies(), redundancy::kRelaysMax)) {
+    redundancy::Partition partition{tag.canonical(), number};
+    if (is_read(partition)) continue;
+    const Result<double> bytes = co_await bytes_of(tag, number);
+    if (!bytes) co_return false;
+    if (*bytes > 0) co_await drop(std::move(partition));
+  }
+  co_return true;
+}
+
+}  // namespace tagring::storage

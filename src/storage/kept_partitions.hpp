@@ -1,0 +1,101 @@
+// What this node keeps as one of the storage owners of hashtags (paper §5.5, §7.2): which partitions of their
+// histories, and of how many owners each hashtag has (docs/protocol.md, "Storage sets"). Every storage owner
+// keeps that number, on disk, and refuses posts of partitions that are not its own.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "hashtag/tag.hpp"
+#include "overlay/ring_service.hpp"
+#include "redundancy/storage_hints.hpp"
+#include "redundancy/storage_place.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::storage {
+
+class KeptPartitions {
+ public:
+  KeptPartitions(HistoryStore& history, redundancy::StorageHints& hints, overlay::RingService& rings,
+                 const Runtime& runtime);
+
+  [[nodiscard]] Task<Result<void>> load();
+  [[nodiscard]] Task<void> stop();
+
+  [[nodiscard]] redundancy::StorageHints& hints() const { return hints_; }
+  [[nodiscard]] unsigned at_rest() const { return hints_.at_rest(); }
+  [[nodiscard]] unsigned copies() const { return hints_.copies(); }
+  [[nodiscard]] ring::Membership& ring() const { return rings_.of(Ring::kStorage); }
+
+  // --- of how many owners ---------------------------------------------------------------------------------
+  // What this node keeps of the tag; at rest if that is nothing.
+  [[nodiscard]] redundancy::StorageSet of(const std::string& tag) const;
+  // How long ago this node has heard of that; very long if it is at rest.
+  [[nodiscard]] Duration age(const std::string& tag) const;
+  // Tags of which something is kept.
+  [[nodiscard]] std::vector<Tag> tags() const;
+  // Keeps the set, if it redundancy::supersedes what was kept. Durable when it completes. kTooLarge if there
+  // are too many.
+  [[nodiscard]] Task<Result<void>> adopt(redundancy::StorageSet set);
+  // Those that have a replica at one of the positions, by tag, after that one.
+  [[nodiscard]] std::vector<redundancy::StorageSet> sets_at(const Segment& positions,
+                                                            const std::string& after,
+                                                            std::size_t limit) const;
+  // "stores" of an answer to the sender of posts of these tags; empty if there is nothing to say.
+  [[nodiscard]] json::object news(const std::set<std::string>& tags) const;
+
+  // --- which partitions -----------------------------------------------------------------------------------
+  // Where on the ring a copy of a partition is.
+  [[nodiscard]] RingId key(const Tag& tag, unsigned partition, unsigned copy) const;
+  // The vserver here that serves it, or null.
+  [[nodiscard]] const ring::Vserver* vserver_of(const Tag& tag, unsigned partition) const;
+  // kNotOwner, or kBusy while its posts are being fetched, unless this node has it.
+  [[nodiscard]] Result<void> check(const Tag& tag, unsigned partition) const;
+  // The same unless it has any of the tag.
+  [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
+  // The partitions here into which the post, or its removal, is to be written. kNotOwner if there are none,
+  // kBusy while their posts are being fetched.
+  [[nodiscard]] Result<std::vector<unsigned>> partitions_for(const Tag& tag, const std::string& uri,
+                                                             bool removal) const;
+  // The partition that "tag=…&slot=…" asks for, 0 if none is named: kNotOwner or kBusy unless this node has
+  // it.
+  [[nodiscard]] Result<redundancy::Partition> asked_for(std::string_view query) const;
+  // Readers look there; what was there is in another partition otherwise.
+  [[nodiscard]] bool is_read(const redundancy::Partition& partition) const;
+
+  // --- what is in them ------------------------------------------------------------------------------------
+  [[nodiscard]] Task<Result<double>> bytes_of(Tag tag, unsigned partition);
+  // Copies what is in one to another, both here.
+  [[nodiscard]] Task<Result<void>> copy(redundancy::Partition from, redundancy::Partition to);
+  // Of what another owner gave, takes out what is in partitions that nobody reads: it has been moved.
+  void leave_out_moved(std::vector<HistoryEntry>* entries) const;
+  // Another owner has fetched all of it.
+  void note_handed(const std::string& partition) { handed_.insert(partition); }
+  // Drops everything of the tag that nobody reads. False if that has to be tried again.
+  [[nodiscard]] Task<bool> sweep(Tag tag);
+
+ private:
+  struct Kept {
+    redundancy::StorageSet set;
+    Instant since{};  // when this node heard of it
+  };
+  Task<void> drop_handed(std::string tag);
+  Task<void> drop(redundancy::Partition partition);
+
+  HistoryStore& history_;
+  redundancy::StorageHints& hints_;
+  overlay::RingService& rings_;
+  Clock& clock_;
+  Log& log_;
+  std::map<std::string, Kept> kept_;  // by tag
+  std::set<std::string> handed_;      // partitions
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::storage
