@@ -1,17 +1,11 @@
 #include "node/node.hpp"
 
 #include "base/http_error.hpp"
-#include "crypto/hash.hpp"
 #include "federation/version.hpp"
 #include "node/parts.hpp"
 #include "overlay/ring_status.hpp"
 
 namespace tagring::node {
-namespace {
-
-constexpr std::string_view kAdminPath = "/admin/";
-
-}  // namespace
 
 // A digest that does not fit its followers would have every server ask for the list, again and again.
 Task<Result<void>> Node::check_partials() {
@@ -51,31 +45,12 @@ Task<Result<void>> Node::load() {
   co_return Result<void>();
 }
 
-// The control requests, from who has the token or is logged in.
-Task<HttpResponse> Node::administer(HttpRequest request) {
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string given = request.headers.find("Authorization").value_or("");
-  const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
-  // Hashes, so that the time says nothing about how much of a guess is right.
-  const bool has_token = !parts_->config.admin_token.empty() &&
-                         crypto::sha256(secret) == crypto::sha256(parts_->config.admin_token);
-  if (!has_token && !parts_->logins.knows(secret)) {
-    HttpResponse response = error_response(
-        {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
-    response.status = 401;
-    response.headers.add("WWW-Authenticate", "Bearer");
-    co_return response;
-  }
-  request.target.erase(0, kAdminPath.size() - 1);
-  co_return co_await parts_->control.answer(std::move(request));
-}
-
 // --- Node --------------------------------------------------------------------------------------------------
 
 Node::Node(config::Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment)
     : parts_(std::make_unique<Parts>(
           std::move(config), std::move(key), incarnation, environment,
-          admin::Control::Actions{[this] { return status(); }, [this] { return leave(); }})) {}
+          admin::NodeControl::Actions{[this] { return status(); }, [this] { return leave(); }})) {}
 
 Node::~Node() = default;
 
@@ -128,7 +103,8 @@ Task<void> Node::leave() {
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
-  if (path.starts_with(kAdminPath)) co_return co_await administer(std::move(request));
+  if (path.starts_with(admin::Gate::kPrefix))
+    co_return co_await parts_->admin.gate.answer(std::move(request));
   if (path.starts_with("/fasp/")) co_return co_await parts_->fasp.fasp.answer(std::move(request));
   if (request.method == "POST" && path == overlay::RingService::kPath)
     co_return co_await parts_->rings.service.answer(std::move(request));
@@ -164,7 +140,9 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   co_return co_await parts_->reading.documents.answer(std::move(request));
 }
 
-Task<HttpResponse> Node::control(HttpRequest request) { return parts_->control.answer(std::move(request)); }
+Task<HttpResponse> Node::control(HttpRequest request) {
+  return parts_->admin.control.answer(std::move(request));
+}
 
 overlay::RingService& Node::rings() { return parts_->rings.service; }
 storage::HistoryService& Node::history() { return parts_->storage.history; }

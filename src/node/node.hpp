@@ -91,7 +91,6 @@ class Node {
  private:
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
-  Task<HttpResponse> administer(HttpRequest request);
 
   std::unique_ptr<Parts> parts_;
 };

@@ -130,8 +130,26 @@ Reading::Reading(const config::Config& config, const Environment& world, Speech&
       documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
       resolver(speech.identity, storage.history, speech.blocks) {}
 
+Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
+    : logins(parts.environment.clock),
+      node(std::move(actions), logins, parts.speech.identity),
+      queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
+      follows(parts.relay.subscriptions, parts.speech.followers, parts.instances.sync,
+              parts.environment.stores.relay, parts.environment.clock),
+      instances(parts.instances.instances, parts.instances.tag_sources),
+      replays(parts.instances.replayer),
+      moderation(parts.instances.moderation),
+      fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
+      audit(parts.audit.audit, parts.audit.heads),
+      overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
+      queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
+      control(
+          {&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview, &queues},
+          parts.environment.log),
+      gate(parts.config.admin_token, logins, control) {}
+
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
-             admin::Control::Actions actions)
+             admin::NodeControl::Actions actions)
     : config(std::move(node_config)),
       environment(world),
       wiring(*this),
@@ -148,13 +166,6 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
             relay.followers, instances.instances, speech.blocks, instances.sync, relay.redundancy,
             rings.relays, storage.redundancy, instances.activities, audit.receipts, speech.identity,
             world.clock),
-      fasp_control(fasp.servers, fasp.sharing, fasp.hashtags),
-      overview(config, world.stores.relay, world.stores.history, world.stores.receipts, speech.followers,
-               relay.subscriptions, relay.owners, relay.announcer, instances.activities, fasp.sharing,
-               world.clock),
-      logins(world.clock),
-      control(std::move(actions), rings.service, storage.history, relay.subscriptions, instances.instances,
-              instances.moderation, instances.sync, instances.tag_sources, instances.replayer, fasp_control,
-              audit.audit, audit.heads, overview, logins, world.stores.relay, speech.identity, world.log) {}
+      admin(std::move(actions), *this) {}
 
 }  // namespace tagring::node

@@ -2,7 +2,17 @@
 // to tell one below it goes through Wiring. Only node.cpp and wiring.cpp use this.
 #pragma once
 
-#include "admin/control.hpp"
+#include "admin/audit_control.hpp"
+#include "admin/fasp_control.hpp"
+#include "admin/follow_control.hpp"
+#include "admin/gate.hpp"
+#include "admin/instance_control.hpp"
+#include "admin/moderation_control.hpp"
+#include "admin/node_control.hpp"
+#include "admin/overview.hpp"
+#include "admin/query_control.hpp"
+#include "admin/queue_control.hpp"
+#include "admin/replay_control.hpp"
 #include "audit/audit.hpp"
 #include "fasp/fasp.hpp"
 #include "handover/anti_entropy.hpp"
@@ -135,9 +145,29 @@ struct Reading {
   Resolver resolver;
 };
 
+// What the administrator asks, of all of the others.
+struct Administration {
+  // `parts` has the other groups already.
+  Administration(admin::NodeControl::Actions actions, Parts& parts);
+
+  admin::Logins logins;
+  admin::NodeControl node;
+  admin::QueryControl queries;
+  admin::FollowControl follows;
+  admin::InstanceControl instances;
+  admin::ReplayControl replays;
+  admin::ModerationControl moderation;
+  admin::FaspControl fasp;
+  admin::AuditControl audit;
+  admin::Overview overview;
+  admin::QueueControl queues;
+  admin::Control control;
+  admin::Gate gate;
+};
+
 struct Parts {
   Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
-        admin::Control::Actions actions);
+        admin::NodeControl::Actions actions);
 
   config::Config config;
   Environment environment;
@@ -152,10 +182,7 @@ struct Parts {
   FaspRole fasp;
   Reading reading;
   Inbox inbox;
-  admin::FaspControl fasp_control;
-  admin::Overview overview;
-  admin::Logins logins;
-  admin::Control control;
+  Administration admin;
 };
 
 }  // namespace tagring::node
