@@ -88,7 +88,7 @@ Task<void> Node::stop() {
   co_await parts_->handover.reassign.stop();
   co_await parts_->relay.owners.stop();
   co_await parts_->audit.receipts.stop();
-  co_await parts_->instances.publisher.stop();
+  co_await parts_->instances.consents.stop();
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
   co_await parts_->relay.checker.stop();
@@ -119,8 +119,9 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   }
   if (mastodon_api::ClientApi::is_path(path))
     co_return co_await parts_->reading.client_api.answer(std::move(request));
-  const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
-  if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
+  const bool is_inbox = activitypub::Inbox::is_path(path);
+  if (request.method == "POST" && is_inbox)
+    co_return co_await parts_->actors.inbox.answer(std::move(request));
   if (is_inbox || (request.method != "GET" && request.method != "HEAD")) {
     HttpResponse response = error_response({ErrorCode::kInvalid, "method not allowed here"});
     response.status = 405;
@@ -135,9 +136,10 @@ Task<HttpResponse> Node::answer(HttpRequest request) {
   if (path == audit::Receipts::kPath) co_return co_await parts_->audit.receipts.answer(std::move(request));
   if (path == storage::HistoryService::kPath)
     co_return co_await parts_->storage.history.answer(std::move(request));
-  if (path == Resolver::kPath) co_return co_await parts_->reading.resolver.answer(std::move(request));
+  if (path == activitypub::Resolver::kPath)
+    co_return co_await parts_->actors.resolver.answer(std::move(request));
   if (web::Site::is_path(path)) co_return co_await parts_->reading.site.answer(std::move(request));
-  co_return co_await parts_->reading.documents.answer(std::move(request));
+  co_return co_await parts_->actors.documents.answer(std::move(request));
 }
 
 Task<HttpResponse> Node::control(HttpRequest request) {
@@ -157,7 +159,7 @@ bool Node::is_idle() const {
 }
 
 json::object Node::status() const {
-  const Inbox::Counters& inbox = parts_->inbox.counters();
+  const activitypub::Inbox::Counters& inbox = parts_->actors.inbox.counters();
   return {
       {"version", federation::kVersion},
       {"origin", parts_->speech.identity.origin()},
@@ -189,7 +191,7 @@ json::object Node::status() const {
                                  {"keep_days", parts_->config.keep_days},
                                  {"let_go", parts_->storage.retention.state().let_go},
                                  {"let_go_early", parts_->storage.retention.state().too_early}}},
-      {"receipts", json::object{{"issued", parts_->audit.receipts.counters().issued},
+      {"receipts", json::object{{"issued", parts_->audit.issuer.issued()},
                                 {"kept", parts_->audit.receipts.counters().kept},
                                 {"absent", parts_->audit.receipts.counters().absent},
                                 {"bad", parts_->audit.receipts.counters().bad}}},

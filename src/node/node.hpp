@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "audit/receipts.hpp"
 #include "audit/signed_tree_heads.hpp"
 #include "base/http.hpp"
 #include "base/log.hpp"
@@ -17,8 +18,11 @@
 #include "handover/transfer.hpp"
 #include "instances/replay.hpp"
 #include "instances/tag_sources.hpp"
-#include "node/inbox.hpp"
+#include "overlay/ring_service.hpp"
+#include "relay/relay_owner.hpp"
+#include "relay/subscriptions.hpp"
 #include "storage/history_service.hpp"
+#include "storage/storage_owner.hpp"
 
 namespace tagring::node {
 

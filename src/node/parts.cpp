@@ -64,12 +64,15 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
 Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                    Rings& rings, StorageRole& storage)
     : notary(config.network, speech.identity, speech.runtime),
-      receipts({}, world.stores.receipts, world.stores.history, storage.redundancy, notary, speech.keys,
-               speech.runtime),
+      issuer(world.stores.history, storage.redundancy, notary),
+      receipts({}, world.stores.receipts, storage.redundancy, notary, speech.keys, speech.runtime),
       heads(world.stores.history, storage.redundancy, notary, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
-      audit(receipts, storage.history, rings.storage, world.stores.relay, speech.keys, rings.service,
-            world.http, notary, world.stores.receipts, world.clock) {}
+      gatherer(receipts, storage.history, rings.service, notary, world.clock),
+      questions(rings.storage, speech.keys, rings.service, notary, world.clock),
+      judge(rings.storage, world.stores.relay, world.http, world.clock),
+      questioning(questions, judge, storage.history, rings.storage, notary),
+      audit(gatherer, questioning, judge, world.stores.receipts, world.clock) {}
 
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
@@ -87,15 +90,18 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
                 world.stores.instances, relay.followers, activities, speech.identity, speech.runtime),
       moderation({config.hashtags_of_a_post, config.posts_an_hour}, world.stores.blocks, speech.blocks,
                  relay.followers, instances, world.clock),
-      publisher({config.archive_all}, instances, moderation, relay.owners, world.stores.relay, speech.client,
-                speech.runtime),
+      consents({config.archive_all}, relay.owners, world.stores.relay, speech.client, speech.runtime),
+      publisher(instances, moderation, consents, relay.owners, world.stores.relay),
+      fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
       sync({config.followers_sync,
             config.followers_require_coverage,
             std::chrono::minutes(config.followers_grace_minutes),
             {}},
            relay.subscriptions, instances, speech.client, wiring, speech.runtime),
+      replay_pages(storage.history, world.stores.replays),
+      replay_sender(instances, speech.blocks, speech.client, world.clock),
       replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.stores.replays,
-               instances, storage.history, speech.client, speech.blocks, speech.runtime),
+               replay_pages, replay_sender, speech.runtime),
       tag_sources(tag_options(config, world), world.stores.instances, instances, speech.blocks, world.http,
                   speech.runtime) {}
 
@@ -103,14 +109,27 @@ FaspRole::FaspRole(const config::Config& config, const Environment& world, Speec
                    StorageRole& storage, InstanceRole& instances)
     : servers(signature_policy(speech.identity), world.stores.fasp, speech.blocks, speech.identity,
               world.http, speech.runtime),
-      sharing(servers, world.stores.fasp, instances.publisher, instances.instances, speech.blocks,
+      sharing(servers, world.stores.fasp, instances.fetched, instances.instances, speech.blocks,
               speech.runtime),
-      hashtags(config.tags_per_instance, servers, relay.followers, storage.history, instances.instances,
-               speech.blocks, world.clock),
+      history(storage.history, speech.blocks, world.clock),
+      hashtags(config.tags_per_instance, servers, relay.followers, history, instances.instances,
+               speech.blocks),
       fasp(fasp_provider(config), servers, sharing, hashtags, speech.blocks, world.log) {}
 
-Reading::Reading(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
-                 RelayRole& relay, StorageRole& storage, InstanceRole& instances)
+ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage, Auditing& audit,
+                     InstanceRole& instances)
+    : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities,
+                  speech.identity),
+      follows(instances.instances, tag_follows, speech.blocks, speech.identity),
+      posts(instances.publisher, instances.fetched, instances.instances),
+      batches(relay.owner, relay.redundancy, storage.owner, storage.redundancy, audit.issuer),
+      events(batches, relay.subscriber, rings.relays, speech.identity, speech.runtime.clock),
+      inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime.clock),
+      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
+      resolver(speech.identity, storage.history, speech.blocks) {}
+
+Reading::Reading(const config::Config& config, const Environment& world, Speech& speech, RelayRole& relay,
+                 StorageRole& storage, InstanceRole& instances)
     : posts({}, speech.client, mastodon_api::Site{speech.identity.origin()}, speech.runtime),
       timeline(
           {.is_local =
@@ -126,9 +145,7 @@ Reading::Reading(const config::Config& config, const Environment& world, Speech&
       site(
           {speech.identity.authority(), speech.identity.origin()},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
-          world.clock),
-      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
-      resolver(speech.identity, storage.history, speech.blocks) {}
+          world.clock) {}
 
 Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
     : logins(parts.environment.clock),
@@ -161,11 +178,8 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       handover(config, world, speech, rings, relay, storage),
       instances(config, world, wiring, speech, relay, storage),
       fasp(config, world, speech, relay, storage, instances),
-      reading(config, world, speech, rings, relay, storage, instances),
-      inbox(speech.authenticator, instances.publisher, relay.owner, storage.owner, relay.subscriber,
-            relay.followers, instances.instances, speech.blocks, instances.sync, relay.redundancy,
-            rings.relays, storage.redundancy, instances.activities, audit.receipts, speech.identity,
-            world.clock),
+      actors(speech, rings, relay, storage, audit, instances),
+      reading(config, world, speech, relay, storage, instances),
       admin(std::move(actions), *this) {}
 
 }  // namespace tagring::node

@@ -2,6 +2,9 @@
 // to tell one below it goes through Wiring. Only node.cpp and wiring.cpp use this.
 #pragma once
 
+#include "activitypub/actor_documents.hpp"
+#include "activitypub/inbox.hpp"
+#include "activitypub/resolver.hpp"
 #include "admin/audit_control.hpp"
 #include "admin/fasp_control.hpp"
 #include "admin/follow_control.hpp"
@@ -18,10 +21,7 @@
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
 #include "mastodon_api/client_api.hpp"
-#include "node/actor_documents.hpp"
-#include "node/inbox.hpp"
 #include "node/node.hpp"
-#include "node/resolver.hpp"
 #include "node/wiring.hpp"
 #include "overlay/balancer.hpp"
 #include "relay/catch_up.hpp"
@@ -90,8 +90,13 @@ struct Auditing {
            Rings& rings, StorageRole& storage);
 
   audit::Notary notary;
+  audit::ReceiptIssuer issuer;
   audit::Receipts receipts;
   audit::SignedTreeHeads heads;
+  audit::ReceiptGatherer gatherer;
+  audit::OwnerQuestions questions;
+  audit::Judge judge;
+  audit::Questioning questioning;
   audit::Audit audit;
 };
 
@@ -113,8 +118,12 @@ struct InstanceRole {
   federation::ActivityQueue activities;
   instances::Instances instances;
   instances::Moderation moderation;
+  instances::Consents consents;
   instances::Publisher publisher;
+  instances::FetchedPosts fetched;
   instances::FollowerSync sync;
+  instances::ReplayPages replay_pages;
+  instances::ReplaySender replay_sender;
   instances::Replayer replayer;
   instances::TagSources tag_sources;
 };
@@ -125,14 +134,30 @@ struct FaspRole {
 
   fasp::FaspServers servers;
   fasp::FaspSharing sharing;
+  fasp::FaspHistory history;
   fasp::FaspHashtags hashtags;
   fasp::Fasp fasp;
 };
 
+// The node's actors, as other servers see them.
+struct ActorRole {
+  ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage, Auditing& audit,
+            InstanceRole& instances);
+
+  activitypub::TagFollows tag_follows;
+  activitypub::Follows follows;
+  activitypub::PostActivities posts;
+  activitypub::OwnerBatches batches;
+  activitypub::TagEvents events;
+  activitypub::Inbox inbox;
+  activitypub::ActorDocuments documents;
+  activitypub::Resolver resolver;
+};
+
 // What people and programs read.
 struct Reading {
-  Reading(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
-          RelayRole& relay, StorageRole& storage, InstanceRole& instances);
+  Reading(const config::Config& config, const Environment& world, Speech& speech, RelayRole& relay,
+          StorageRole& storage, InstanceRole& instances);
 
   mastodon_api::PostCache posts;
   mastodon_api::Timeline timeline;
@@ -141,8 +166,6 @@ struct Reading {
   mastodon_api::OAuth oauth;
   mastodon_api::ClientApi client_api;
   web::Site site;
-  ActorDocuments documents;
-  Resolver resolver;
 };
 
 // What the administrator asks, of all of the others.
@@ -180,8 +203,8 @@ struct Parts {
   Handover handover;
   InstanceRole instances;
   FaspRole fasp;
+  ActorRole actors;
   Reading reading;
-  Inbox inbox;
   Administration admin;
 };
 
