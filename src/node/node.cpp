@@ -2,6 +2,7 @@
 
 #include "base/http_error.hpp"
 #include "federation/version.hpp"
+#include "node/node_wiring.hpp"
 #include "node/parts.hpp"
 #include "overlay/ring_status.hpp"
 
@@ -50,7 +51,9 @@ Task<Result<void>> Node::load() {
 Node::Node(config::Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment)
     : parts_(std::make_unique<Parts>(
           std::move(config), std::move(key), incarnation, environment,
-          admin::NodeControl::Actions{[this] { return status(); }, [this] { return leave(); }})) {}
+          admin::NodeControl::Actions{[this] { return status(); }, [this] { return leave(); }},
+          [](Parts& parts) { return std::make_unique<NodeWiring>(parts); })),
+      routes_(make_routes()) {}
 
 Node::~Node() = default;
 
@@ -101,46 +104,43 @@ Task<void> Node::leave() {
   co_await parts_->rings.service.leave(Ring::kStorage);
 }
 
-Task<HttpResponse> Node::answer(HttpRequest request) {
-  const std::string path = request.target.substr(0, request.target.find('?'));
-  if (path.starts_with(admin::Gate::kPrefix))
-    co_return co_await parts_->admin.gate.answer(std::move(request));
-  if (path.starts_with("/fasp/")) co_return co_await parts_->fasp.fasp.answer(std::move(request));
-  if (request.method == "POST" && path == overlay::RingService::kPath)
-    co_return co_await parts_->rings.service.answer(std::move(request));
-  if (request.method == "POST" && path == handover::Transfer::kPath)
-    co_return co_await parts_->handover.transfer.answer(std::move(request));
-  if (path == relay::RelayRedundancy::kPath && (request.method == "POST" || request.method == "GET"))
-    co_return co_await parts_->relay.redundancy.answer(std::move(request));
-  if (path == storage::StorageRedundancy::kPath && (request.method == "POST" || request.method == "GET"))
-    co_return co_await parts_->storage.redundancy.answer(std::move(request));
-  if (request.method == "POST" && path == relay::CatchUp::kPath) {
-    co_return co_await parts_->relay.catch_up.answer(std::move(request));
-  }
-  if (mastodon_api::ClientApi::is_path(path))
-    co_return co_await parts_->reading.client_api.answer(std::move(request));
-  const bool is_inbox = activitypub::Inbox::is_path(path);
-  if (request.method == "POST" && is_inbox)
-    co_return co_await parts_->actors.inbox.answer(std::move(request));
-  if (is_inbox || (request.method != "GET" && request.method != "HEAD")) {
-    HttpResponse response = error_response({ErrorCode::kInvalid, "method not allowed here"});
-    response.status = 405;
-    co_return response;
-  }
-  if (relay::PartialCollections::is_path(path))
-    co_return co_await parts_->relay.partials.answer(std::move(request));
-  if (path == storage::HistoryService::kDaysPath)
-    co_return co_await parts_->storage.history.answer_days(std::move(request));
-  if (path == audit::SignedTreeHeads::kPath)
-    co_return co_await parts_->audit.heads.answer(std::move(request));
-  if (path == audit::Receipts::kPath) co_return co_await parts_->audit.receipts.answer(std::move(request));
-  if (path == storage::HistoryService::kPath)
-    co_return co_await parts_->storage.history.answer(std::move(request));
-  if (path == activitypub::Resolver::kPath)
-    co_return co_await parts_->actors.resolver.answer(std::move(request));
-  if (web::Site::is_path(path)) co_return co_await parts_->reading.site.answer(std::move(request));
-  co_return co_await parts_->actors.documents.answer(std::move(request));
+namespace {
+
+// The part answers.
+template <class Part>
+HttpHandler by(Part& part) {
+  return [&part](HttpRequest request) { return part.answer(std::move(request)); };
 }
+
+}  // namespace
+
+Routes Node::make_routes() {
+  using enum Routes::Methods;
+  Parts& p = *parts_;
+  Routes routes;
+  routes.add_below(kAll, admin::Gate::kPrefix, by(p.admin.gate));
+  routes.add_below(kAll, fasp::Fasp::kPrefix, by(p.fasp.fasp));
+  routes.add(kPost, overlay::RingService::kPath, by(p.rings.service));
+  routes.add(kPost, handover::Transfer::kPath, by(p.handover.transfer));
+  routes.add(kGetAndPost, relay::RelayRedundancy::kPath, by(p.relay.redundancy));
+  routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
+  routes.add(kPost, relay::CatchUp::kPath, by(p.relay.catch_up));
+  routes.add_if(kAll, mastodon_api::ClientApi::is_path, by(p.reading.client_api));
+  routes.add_if(kPost, activitypub::Inbox::is_path, by(p.actors.inbox));
+  routes.add_if(kAll, activitypub::Inbox::is_path, Routes::refuse_method);
+  routes.add_if(kReading, relay::PartialCollections::is_path, by(p.relay.partials));
+  routes.add(kReading, storage::HistoryService::kDaysPath,
+             [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });
+  routes.add(kReading, audit::SignedTreeHeads::kPath, by(p.audit.heads));
+  routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
+  routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
+  routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver));
+  routes.add_if(kReading, web::Site::is_path, by(p.reading.site));
+  routes.add_below(kReading, "", by(p.actors.documents));
+  return routes;
+}
+
+Task<HttpResponse> Node::answer(HttpRequest request) { return routes_.answer(std::move(request)); }
 
 Task<HttpResponse> Node::control(HttpRequest request) {
   return parts_->admin.control.answer(std::move(request));

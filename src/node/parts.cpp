@@ -166,17 +166,17 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       gate(parts.config.admin_token, logins, control) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
-             admin::NodeControl::Actions actions)
+             admin::NodeControl::Actions actions, const Wire& wire)
     : config(std::move(node_config)),
       environment(world),
-      wiring(*this),
+      wiring(wire(*this)),
       speech(config, std::move(key), world),
-      rings(config, incarnation, world, wiring, speech),
-      relay(config, world, wiring, speech, rings),
-      storage(config, world, wiring, speech, rings, relay),
-      audit(config, world, wiring, speech, rings, storage),
+      rings(config, incarnation, world, *wiring, speech),
+      relay(config, world, *wiring, speech, rings),
+      storage(config, world, *wiring, speech, rings, relay),
+      audit(config, world, *wiring, speech, rings, storage),
       handover(config, world, speech, rings, relay, storage),
-      instances(config, world, wiring, speech, relay, storage),
+      instances(config, world, *wiring, speech, relay, storage),
       fasp(config, world, speech, relay, storage, instances),
       actors(speech, rings, relay, storage, audit, instances),
       reading(config, world, speech, relay, storage, instances),

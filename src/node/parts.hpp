@@ -1,5 +1,5 @@
 // The parts of a node, by role, and how they are put together. A group uses those above it; what a part has
-// to tell one below it goes through Wiring. Only node.cpp and wiring.cpp use this.
+// to tell one below it goes through Wiring. Only node.cpp and node_wiring.cpp use this.
 #pragma once
 
 #include "activitypub/actor_documents.hpp"
@@ -21,7 +21,7 @@
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
 #include "mastodon_api/client_api.hpp"
-#include "node/node.hpp"
+#include "node/environment.hpp"
 #include "node/wiring.hpp"
 #include "overlay/balancer.hpp"
 #include "relay/catch_up.hpp"
@@ -168,6 +168,8 @@ struct Reading {
   web::Site site;
 };
 
+struct Parts;
+
 // What the administrator asks, of all of the others.
 struct Administration {
   // `parts` has the other groups already.
@@ -189,12 +191,14 @@ struct Administration {
 };
 
 struct Parts {
+  // `wire` makes the wiring of these parts, which are being made: it is not used before they are.
+  using Wire = std::function<std::unique_ptr<Wiring>(Parts& parts)>;
   Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
-        admin::NodeControl::Actions actions);
+        admin::NodeControl::Actions actions, const Wire& wire);
 
   config::Config config;
   Environment environment;
-  Wiring wiring;
+  std::unique_ptr<Wiring> wiring;
   Speech speech;
   Rings rings;
   RelayRole relay;
