@@ -11,12 +11,13 @@
 
 #include "base/time.hpp"
 #include "crypto/hash.hpp"
-#include "signatures/signature.hpp"
+#include "crypto/key.hpp"
+#include "signatures/claim.hpp"
 
 namespace tagring::signatures {
 
 // Bounded: when it is full, the oldest second is forgotten. Who floods a node to that end can then replay
-// what he recorded, but a request is for one host and path and travels in TLS; refusing honest requests
+// what was recorded, but a request is for one host and path and travels in TLS; refusing honest requests
 // instead would let any flood close the inbox.
 class ReplayCache {
  public:
