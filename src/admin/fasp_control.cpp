@@ -31,6 +31,13 @@ json::object to_json(const fasp::FaspBackfill& backfill) {
 
 }  // namespace
 
+void FaspControl::add_routes(Routes& routes) {
+  routes.get("/fasp", [this](const Request&) { return replied(list()); });
+  routes.post("/fasp/register", [this](Request request) { return enroll(std::move(request.body)); });
+  routes.post("/fasp/remove", [this](Request request) { return remove(std::move(request.body)); });
+  routes.post("/fasp/backfill", [this](Request request) { return backfill(std::move(request.body)); });
+}
+
 json::object FaspControl::list() const {
   json::array servers;
   for (const auto& [host, server] : servers_.all()) {
@@ -44,30 +51,27 @@ json::object FaspControl::list() const {
   return {{"servers", std::move(servers)}};
 }
 
-Task<Result<json::object>> FaspControl::change(std::string path, json::object request) {
-  if (path == "/fasp/register") {
-    CO_TRY(const fasp::FaspServer server,
-           co_await servers_.enroll(json::get_string(request, "server").value_or("")));
-    co_return to_json(server);
-  }
-  std::string host = ascii_lower(json::get_string(request, "host").value_or(""));
-  if (path == "/fasp/remove") {
-    const std::string removed = host;
-    co_await sharing_.take_leave(host);
-    CO_TRY_VOID(co_await hashtags_.forget(host));
-    CO_TRY_VOID(co_await servers_.remove(std::move(host)));
-    co_return json::object{{"removed", removed}};
-  }
-  if (path == "/fasp/backfill") {
-    const std::int64_t count = json::get_int(request, "count").value_or(kBackfillCount);
-    CO_TRY(const fasp::FaspBackfill begun,
-           co_await sharing_.backfill(std::move(host),
-                                      static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))));
-    json::object answer = to_json(begun);
-    answer["host"] = begun.server;
-    co_return answer;
-  }
-  co_return fail(ErrorCode::kNotFound, "no such control request");
+Task<Reply> FaspControl::enroll(json::object body) {
+  CO_TRY(const fasp::FaspServer server, co_await servers_.enroll(text_in(body, "server")));
+  co_return to_json(server);
+}
+
+Task<Reply> FaspControl::remove(json::object body) {
+  const std::string host = ascii_lower(text_in(body, "host"));
+  co_await sharing_.take_leave(host);
+  CO_TRY_VOID(co_await hashtags_.forget(host));
+  CO_TRY_VOID(co_await servers_.remove(host));
+  co_return json::object{{"removed", host}};
+}
+
+Task<Reply> FaspControl::backfill(json::object body) {
+  const std::int64_t count = json::get_int(body, "count").value_or(kBackfillCount);
+  CO_TRY(const fasp::FaspBackfill begun,
+         co_await sharing_.backfill(ascii_lower(text_in(body, "host")),
+                                    static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))));
+  json::object answer = to_json(begun);
+  answer["host"] = begun.server;
+  co_return answer;
 }
 
 }  // namespace tagring::admin

@@ -8,21 +8,26 @@
 //   POST /fasp/backfill   {"host", "count"?}: asks for that many old posts, 1000 if it is not said
 #pragma once
 
-#include "base/json.hpp"
+#include "admin/routes.hpp"
 #include "fasp/fasp_hashtags.hpp"
+#include "fasp/fasp_servers.hpp"
 #include "fasp/fasp_sharing.hpp"
 
 namespace tagring::admin {
 
-class FaspControl {
+class FaspControl final : public Subject {
  public:
   FaspControl(fasp::FaspServers& servers, fasp::FaspSharing& sharing, fasp::FaspHashtags& hashtags)
       : servers_(servers), sharing_(sharing), hashtags_(hashtags) {}
 
-  [[nodiscard]] json::object list() const;
-  [[nodiscard]] Task<Result<json::object>> change(std::string path, json::object request);
+  void add_routes(Routes& routes) override;
 
  private:
+  [[nodiscard]] json::object list() const;
+  Task<Reply> enroll(json::object body);
+  Task<Reply> remove(json::object body);
+  Task<Reply> backfill(json::object body);
+
   fasp::FaspServers& servers_;
   fasp::FaspSharing& sharing_;
   fasp::FaspHashtags& hashtags_;

@@ -5,6 +5,9 @@
 
 #include "base/bytes.hpp"
 #include "base/url.hpp"
+#include "federation/blocks.hpp"
+#include "fediverse/blocklist.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::admin {
 namespace {
@@ -14,33 +17,29 @@ using federation::BlockKind;
 constexpr std::array<std::string_view, 3> kKinds = {"domain", "author", "tag"};
 constexpr std::size_t kReasonMax = 1'000;
 
-std::string text_of(const json::object& object, std::string_view key) {
-  return json::get_string(object, key).value_or("");
-}
-
-Result<std::string> host_in(const json::object& request, std::string_view key) {
-  std::string host = ascii_lower(text_of(request, key));
+Result<std::string> host_in(const json::object& body, std::string_view key) {
+  std::string host = ascii_lower(text_in(body, key));
   if (!is_host_name(host)) return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   return host;
 }
 
 // What is named, in its one spelling.
-Result<federation::Block> block_in(const json::object& request) {
+Result<federation::Block> block_in(const json::object& body) {
   federation::Block block;
-  const std::string kind = text_of(request, "kind");
+  const std::string kind = text_in(body, "kind");
   const auto* const known = std::ranges::find(kKinds, kind);
   if (known == kKinds.end()) return fail(ErrorCode::kInvalid, "'kind' must be domain, author or tag");
   block.kind = static_cast<BlockKind>(known - kKinds.begin());
-  block.what = text_of(request, "what");
+  block.what = text_in(body, "what");
   if (block.kind == BlockKind::kDomain) {
-    TRY(block.what, host_in(request, "what"));
+    TRY(block.what, host_in(body, "what"));
   } else if (block.kind == BlockKind::kTag) {
     TRY(const Tag tag, Tag::parse(block.what));
     block.what = tag.canonical();
   } else if (!Url::parse(block.what)) {
     return fail(ErrorCode::kInvalid, "an author is named by the URL of the actor");
   }
-  block.reason = text_of(request, "reason").substr(0, kReasonMax);
+  block.reason = text_in(body, "reason").substr(0, kReasonMax);
   block.source = "admin";
   return block;
 }
@@ -54,6 +53,17 @@ json::object to_json(const instances::Moderation::Effect& effect) {
 }
 
 }  // namespace
+
+void ModerationControl::add_routes(Routes& routes) {
+  routes.get("/blocks", [this](const Request&) { return replied(list()); });
+  routes.post("/blocks/add", [this](Request request) { return add(std::move(request.body)); });
+  routes.post("/blocks/remove", [this](Request request) { return remove(std::move(request.body)); });
+  routes.post("/blocks/import", [this](Request request) { return import(std::move(request.body)); });
+  routes.post("/separations/add",
+              [this](Request request) { return separate(std::move(request.body), true); });
+  routes.post("/separations/remove",
+              [this](Request request) { return separate(std::move(request.body), false); });
+}
 
 json::object ModerationControl::list() const {
   json::array blocks;
@@ -72,13 +82,15 @@ json::object ModerationControl::list() const {
   return {{"blocks", std::move(blocks)}, {"separations", std::move(separations)}};
 }
 
-Task<Result<json::object>> ModerationControl::change(std::string path, json::object request) {
-  if (path == "/blocks/add") co_return co_await add(std::move(request));
-  if (path == "/blocks/import") co_return co_await import(std::move(request));
-  if (path == "/separations/add") co_return co_await separate(std::move(request), true);
-  if (path == "/separations/remove") co_return co_await separate(std::move(request), false);
-  if (path != "/blocks/remove") co_return fail(ErrorCode::kNotFound, "no such control request");
-  CO_TRY(federation::Block block, block_in(request));
+Task<Reply> ModerationControl::add(json::object body) {
+  CO_TRY(federation::Block block, block_in(body));
+  std::vector<federation::Block> blocks = {std::move(block)};
+  CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.block(std::move(blocks)));
+  co_return to_json(effect);
+}
+
+Task<Reply> ModerationControl::remove(json::object body) {
+  CO_TRY(federation::Block block, block_in(body));
   if (moderation_.blocks().find(block.kind, block.what) == nullptr)
     co_return fail(ErrorCode::kNotFound, block.what + " is not blocked");
   const std::string what = block.what;
@@ -86,22 +98,14 @@ Task<Result<json::object>> ModerationControl::change(std::string path, json::obj
   co_return json::object{{"removed", what}};
 }
 
-Task<Result<json::object>> ModerationControl::add(json::object request) {
-  CO_TRY(federation::Block block, block_in(request));
-  std::vector<federation::Block> blocks = {std::move(block)};
-  CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.block(std::move(blocks)));
-  co_return to_json(effect);
-}
-
-Task<Result<json::object>> ModerationControl::import(json::object request) {
-  const std::string source = text_of(request, "source");
+Task<Reply> ModerationControl::import(json::object body) {
+  const std::string source = text_in(body, "source");
   if (source.empty() || source == "admin" || source.size() > 100)
     co_return fail(ErrorCode::kInvalid, "'source' must name the list, in at most 100 letters");
-  CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_of(request, "text")));
+  CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_in(body, "text")));
   const json::array skipped(list.skipped.begin(), list.skipped.end());
-  const json::value* preview = json::find(request, "preview");
   json::object result;
-  if (preview != nullptr && preview->is_bool() && preview->get_bool()) {
+  if (flag_in(body, "preview")) {
     result = to_json(moderation_.preview_import(std::move(list), source));
   } else {
     CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.import(std::move(list), source));
@@ -111,11 +115,11 @@ Task<Result<json::object>> ModerationControl::import(json::object request) {
   co_return result;
 }
 
-Task<Result<json::object>> ModerationControl::separate(json::object request, bool on) {
+Task<Reply> ModerationControl::separate(json::object body, bool on) {
   federation::Separation separation;
-  CO_TRY(separation.host, host_in(request, "host"));
-  CO_TRY(separation.other, host_in(request, "other"));
-  const std::string direction = text_of(request, "direction");
+  CO_TRY(separation.host, host_in(body, "host"));
+  CO_TRY(separation.other, host_in(body, "other"));
+  const std::string direction = text_in(body, "direction");
   if (direction != "receive" && direction != "send")
     co_return fail(ErrorCode::kInvalid, "'direction' must be receive or send");
   separation.receive = direction == "receive";

@@ -12,22 +12,23 @@
 // "instances"}, and of a list "skipped": what was not understood.
 #pragma once
 
-#include "base/json.hpp"
+#include "admin/routes.hpp"
 #include "instances/moderation.hpp"
 
 namespace tagring::admin {
 
-class ModerationControl {
+class ModerationControl final : public Subject {
  public:
   explicit ModerationControl(instances::Moderation& moderation) : moderation_(moderation) {}
 
-  [[nodiscard]] json::object list() const;
-  [[nodiscard]] Task<Result<json::object>> change(std::string path, json::object request);
+  void add_routes(Routes& routes) override;
 
  private:
-  Task<Result<json::object>> add(json::object request);
-  Task<Result<json::object>> import(json::object request);
-  Task<Result<json::object>> separate(json::object request, bool on);
+  [[nodiscard]] json::object list() const;
+  Task<Reply> add(json::object body);
+  Task<Reply> remove(json::object body);
+  Task<Reply> import(json::object body);
+  Task<Reply> separate(json::object body, bool on);
 
   instances::Moderation& moderation_;
 };

@@ -4,6 +4,8 @@
 #include <map>
 #include <string_view>
 
+#include "ring/contact.hpp"
+
 namespace tagring::admin {
 namespace {
 

@@ -1,14 +1,18 @@
 // Receipts of owners for what this node sent them (docs/audit.md): durable, for a time, and at most so many
-// octets. And the last audits of this node, which held them against what the owners have.
+// bytes. And the last audits of this node, which held them against what the owners have.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/task.hpp"
+#include "crypto/hash.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::audit {
+
+// Of a tree that has these items, in order.
+std::vector<crypto::Hash256> leaves_of(const std::vector<storage::TakenItem>& items);
 
 // A batch that was taken. Its items make the tree, so no paths are kept.
 struct KeptReceipt {
@@ -17,7 +21,7 @@ struct KeptReceipt {
   std::string key;                        // PEM: what it was checked with
   std::vector<storage::TakenItem> items;  // sorted; all of the batch
 
-  [[nodiscard]] std::vector<crypto::Hash256> leaves() const;
+  [[nodiscard]] std::vector<crypto::Hash256> leaves() const { return leaves_of(items); }
 };
 
 class ReceiptStore {

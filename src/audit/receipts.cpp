@@ -3,54 +3,33 @@
 #include <algorithm>
 #include <charconv>
 
+#include "audit/receipt_issuer.hpp"
 #include "base/http_error.hpp"
 #include "base/url.hpp"
+#include "crypto/merkle.hpp"
+#include "fediverse/documents.hpp"
 #include "hashtag/tag.hpp"
+#include "redundancy/partition.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::audit {
 namespace {
 
-using Items = std::vector<storage::TakenItem>;
-using Place = std::pair<std::string, std::string>;  // tag, URI
-
 constexpr std::size_t kCheckingMax = 256;  // receipts being checked; more are not kept
 constexpr std::size_t kItemsMax = 10'000;  // of a batch
 constexpr std::size_t kBatchesPerPage = 20;
-constexpr std::size_t kPageOctets = 500'000;  // about
-constexpr std::size_t kHeldMax = 20'000;      // items of one tag that are looked at
-
-storage::TakenItem item_of(const relay::TagEvent& event) {
-  const bool removal = event.op == relay::Op::kRemove;
-  return {event.tag, event.uri, removal, event.published, event.indexable && !removal};
-}
-
-// What was taken, in the order of the tree.
-Items taken(const std::vector<relay::TagEvent>& events, const std::vector<relay::Refusal>& refusals) {
-  std::set<std::pair<std::string_view, std::string_view>> refused;
-  for (const relay::Refusal& refusal : refusals) refused.emplace(refusal.tag, refusal.uri);
-  std::map<Place, storage::TakenItem> items;
-  for (const relay::TagEvent& event : events) {
-    if (!refused.contains({event.tag, event.uri})) items.try_emplace({event.tag, event.uri}, item_of(event));
-  }
-  Items sorted;
-  for (auto& [place, item] : items) sorted.push_back(std::move(item));
-  return sorted;
-}
-
-std::vector<crypto::Hash256> leaves_of(const Items& items) { return KeptReceipt{0, {}, {}, items}.leaves(); }
+constexpr std::size_t kPageBytes = 500'000;  // about
+constexpr std::size_t kHeldMax = 20'000;     // items of one tag that are looked at
 
 }  // namespace
 
-Receipts::Receipts(Options options, ReceiptStore& store, storage::HistoryStore& history,
-                   const storage::KeptPartitions& sets, Notary& notary, federation::RemoteKeys& actors,
-                   const Runtime& runtime)
+Receipts::Receipts(Options options, ReceiptStore& store, const storage::StorageRedundancy& redundancy,
+                   const Notary& notary, federation::RemoteKeys& keys, const Runtime& runtime)
     : options_(options),
       store_(store),
-      history_(history),
-      sets_(sets),
+      redundancy_(redundancy),
       notary_(notary),
-      actors_(actors),
+      keys_(keys),
       clock_(runtime.clock),
       workers_(runtime.workers),
       log_(runtime.log),
@@ -59,77 +38,6 @@ Receipts::Receipts(Options options, ReceiptStore& store, storage::HistoryStore& 
 Task<void> Receipts::stop() {
   tasks_.cancel();
   co_await tasks_.join();
-}
-
-// --- as an owner ---------------------------------------------------------------------------------------
-
-// The shelves on which it may be here, beginning with that on which it would be put now.
-std::vector<unsigned> Receipts::slots_of(const storage::TakenItem& item) const {
-  const redundancy::StorageSet set = sets_.of(item.tag);
-  std::vector<unsigned> slots =
-      redundancy::partitions_of_post(item.uri, sets_.copies(), sets_.at_rest(), set.read_factor);
-  const unsigned now = redundancy::partition_of_post(item.uri, sets_.copies(), set.replicas);
-  std::erase(slots, now);
-  slots.insert(slots.begin(), now);
-  return slots;
-}
-
-// Of a post that was known already the first date counts; one that is too old to be kept is not there.
-Task<Result<Items>> Receipts::as_kept(Items items, json::array* differs) {
-  std::vector<Place> places;
-  for (const storage::TakenItem& item : items) {
-    for (const unsigned slot : slots_of(item))
-      places.emplace_back(redundancy::Partition{item.tag, slot}.name(), item.uri);
-  }
-  CO_TRY(const auto stored, co_await history_.find(places));
-  std::map<Place, storage::HistoryEntry> there;  // by shelf and URI
-  for (const auto& entry : stored) {
-    if (entry) there.emplace(Place(entry->tag, entry->uri), *entry);
-  }
-  Items kept;
-  for (storage::TakenItem& item : items) {
-    const storage::TakenItem sent = item;
-    bool is_there = false;
-    for (const unsigned slot : slots_of(item)) {
-      const auto entry = there.find({redundancy::Partition{item.tag, slot}.name(), item.uri});
-      is_there = entry != there.end();
-      if (!is_there) continue;
-      item.published = entry->second.published;
-      if (!item.removal) item.slot = slot;
-      break;
-    }
-    if (is_there && item == sent) {
-      kept.push_back(std::move(item));
-      continue;
-    }
-    json::object difference = {{"tag", item.tag}, {"uri", item.uri}};
-    if (is_there) difference["published"] = item.published.time_since_epoch().count();
-    if (item.slot != 0) difference["slot"] = item.slot;
-    differs->push_back(std::move(difference));
-    if (is_there) kept.push_back(std::move(item));
-  }
-  co_return kept;
-}
-
-Task<json::object> Receipts::issue(Ring ring, std::vector<relay::TagEvent> events,
-                                   std::vector<relay::Refusal> refusals) {
-  Items items = taken(events, refusals);
-  json::array differs;
-  if (ring == Ring::kStorage && !items.empty()) {
-    Result<Items> kept = co_await as_kept(std::move(items), &differs);
-    if (!kept) co_return json::object();
-    items = std::move(*kept);
-  }
-  if (items.empty()) co_return json::object();
-  const WallTime at = notary_.now();
-  storage::Receipt receipt{notary_.network(), ring, notary_.actor(), at, items.size(), {}, {}};
-  const std::vector<crypto::Hash256> leaves = leaves_of(items);
-  receipt.root = crypto::tree_root(leaves);
-  receipt.signature = co_await notary_.sign(receipt.signed_text());
-  ++counters_.issued;
-  json::object result = storage::to_json(receipt);
-  if (!differs.empty()) result["differs"] = std::move(differs);
-  co_return result;
 }
 
 // --- as a sender ---------------------------------------------------------------------------------------
@@ -152,14 +60,14 @@ void Receipts::correct(Items* items, const json::object& answer) const {
     // A shelf on which the post can be: an owner of another part would never be asked for it.
     const std::int64_t slot = json::get_int(difference, "slot").value_or(0);
     const auto possible =
-        redundancy::partitions_of_post(uri, sets_.copies(), sets_.at_rest(), redundancy::kRelaysMax);
+        redundancy::slots_of_post(uri, redundancy_.copies(), redundancy_.at_rest(), redundancy::kRelaysMax);
     if (std::ranges::find(possible, slot) != possible.end()) item->slot = static_cast<unsigned>(slot);
   });
 }
 
 void Receipts::note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
                     const std::vector<relay::Refusal>& refusals, const std::string& answer) {
-  Items items = taken(events, refusals);
+  Items items = taken_items(events, refusals);
   if (items.empty()) return;
   const Result<json::object> body = json::parse_object(answer);
   const json::object* object = body ? json::get_object(*body, "receipt") : nullptr;
@@ -186,7 +94,7 @@ Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
   const std::string key_id = fediverse::key_id_of(kept.receipt.actor);
   bool genuine = false;
   for (const bool refresh : {false, true}) {
-    const Result<federation::KeyOwner> owner = co_await actors_.owner_of_key(key_id, refresh);
+    const Result<federation::KeyOwner> owner = co_await keys_.owner_of_key(key_id, refresh);
     if (!owner || owner->actor.id != kept.receipt.actor) continue;
     kept.key = owner->key.pem();
     genuine =
@@ -237,10 +145,10 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
   const auto page = co_await store_.receipts(tag->canonical(), after, kBatchesPerPage);
   if (!page) co_return error_response(page.error());
   json::array receipts;
-  std::size_t octets = 0;
+  std::size_t bytes = 0;
   bool more = page->size() == kBatchesPerPage;
   for (const KeptReceipt& kept : *page) {
-    if (octets > kPageOctets) {
+    if (bytes > kPageBytes) {
       more = true;
       break;
     }
@@ -254,10 +162,10 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
       if (kept.items[i].tag != tag->canonical()) continue;
       json::object item = storage::to_json(kept.items[i]);
       item["index"] = i;
-      octets += 250 + kept.items[i].uri.size();
+      bytes += 250 + kept.items[i].uri.size();
       items.push_back(std::move(item));
     }
-    octets += 1000 + leaves.size() * 70;
+    bytes += 1000 + leaves.size() * 70;
     json::object receipt = storage::to_json(kept.receipt);
     receipt["key"] = kept.key;
     receipt["leaves"] = std::move(leaves);

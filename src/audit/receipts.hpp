@@ -1,5 +1,5 @@
-// Receipts (docs/audit.md): as an owner this node signs what it takes; as a sender it checks and keeps what
-// owners sign, and shows it to who audits a hashtag. Nothing that is acknowledged depends on them.
+// Receipts (docs/audit.md): as a sender this node checks and keeps what owners sign, and shows it to who
+// audits a hashtag. Nothing that is acknowledged depends on them.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@
 #include "federation/remote_keys.hpp"
 #include "relay/owner_queue.hpp"
 #include "storage/history.hpp"
-#include "storage/kept_partitions.hpp"
+#include "storage/storage_redundancy.hpp"
 
 namespace tagring::audit {
 
@@ -23,18 +23,13 @@ class Receipts {
     Duration kept = std::chrono::days(90);
     std::uint64_t octets = std::uint64_t{256} << 20U;
   };
-  Receipts(Options options, ReceiptStore& store, storage::HistoryStore& history,
-           const storage::KeptPartitions& sets, Notary& notary, federation::RemoteKeys& actors,
-           const Runtime& runtime);
+  Receipts(Options options, ReceiptStore& store, const storage::StorageRedundancy& redundancy,
+           const Notary& notary, federation::RemoteKeys& keys, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
   static constexpr std::string_view kPath = "/tagring/v1/receipts";
 
-  // As an owner, for the answer to a batch, of which `refusals` were not taken: the receipt for the others,
-  // which are on disk. Empty if there are none.
-  [[nodiscard]] Task<json::object> issue(Ring ring, std::vector<relay::TagEvent> events,
-                                         std::vector<relay::Refusal> refusals);
-  // As a sender: the answer of an owner to a batch. Keeps its receipt in the background.
+  // The answer of an owner to a batch. Keeps its receipt in the background.
   void note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
             const std::vector<relay::Refusal>& refusals, const std::string& answer);
   // Answers GET kPath?tag=…[&after=…]: what storage owners have signed to this node.
@@ -53,7 +48,6 @@ class Receipts {
                                               const std::string& holder, std::uint64_t* after);
 
   struct Counters {
-    std::uint64_t issued = 0;
     std::uint64_t kept = 0;
     std::uint64_t absent = 0;  // owners that gave none
     std::uint64_t bad = 0;     // not what was sent, or not signed by the owner
@@ -63,16 +57,13 @@ class Receipts {
  private:
   using Items = std::vector<storage::TakenItem>;
   Task<void> keep(std::string origin, KeptReceipt receipt);
-  Task<Result<Items>> as_kept(Items items, json::array* differs);
   void correct(Items* items, const json::object& answer) const;
-  [[nodiscard]] std::vector<unsigned> slots_of(const storage::TakenItem& item) const;
 
   Options options_;
   ReceiptStore& store_;
-  storage::HistoryStore& history_;
-  const storage::KeptPartitions& sets_;
-  Notary& notary_;
-  federation::RemoteKeys& actors_;
+  const storage::StorageRedundancy& redundancy_;
+  const Notary& notary_;
+  federation::RemoteKeys& keys_;
   const Clock& clock_;
   Workers& workers_;
   Log& log_;

@@ -12,17 +12,18 @@
 
 #include "audit/notary.hpp"
 #include "storage/history.hpp"
-#include "storage/kept_partitions.hpp"
+#include "storage/storage_redundancy.hpp"
 
 namespace tagring::audit {
 
 class SignedTreeHeads {
  public:
   // `on_taken_down` is called for each post that the administrator has just taken down.
-  SignedTreeHeads(storage::HistoryStore& history, const storage::KeptPartitions& sets, Notary& notary,
-                  Workers& workers, std::function<void(const storage::HistoryEntry&)> on_taken_down)
+  SignedTreeHeads(storage::HistoryStore& history, const storage::StorageRedundancy& redundancy,
+                  Notary& notary, Workers& workers,
+                  std::function<void(const storage::HistoryEntry&)> on_taken_down)
       : history_(history),
-        sets_(sets),
+        redundancy_(redundancy),
         notary_(notary),
         workers_(workers),
         on_taken_down_(std::move(on_taken_down)) {}
@@ -30,9 +31,9 @@ class SignedTreeHeads {
   static constexpr std::string_view kPath = "/tagring/v1/history/proof";
   static constexpr std::size_t kIdsMax = 16;
 
-  // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (redundancy/partition.hpp), a proof for
-  // each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node serves it,
-  // with these notices.
+  // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (redundancy/partition.hpp), a
+  // proof for each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node
+  // serves it, with these notices.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Shows the post under that hashtag to nobody any more, whoever else has it; auditors find the reason here.
   [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
@@ -65,7 +66,7 @@ class SignedTreeHeads {
   Task<HttpResponse> refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids);
 
   storage::HistoryStore& history_;
-  const storage::KeptPartitions& sets_;
+  const storage::StorageRedundancy& redundancy_;
   Notary& notary_;
   Workers& workers_;
   std::function<void(const storage::HistoryEntry&)> on_taken_down_;

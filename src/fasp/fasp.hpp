@@ -14,6 +14,8 @@ namespace tagring::fasp {
 
 class Fasp {
  public:
+  static constexpr std::string_view kPrefix = "/fasp/";
+
   Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& sharing, FaspHashtags& hashtags,
        const federation::Blocks& blocks, Log& log);
 

@@ -1,11 +1,9 @@
 #include "fasp/fasp_hashtags.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/bytes.hpp"
 #include "base/http_error.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::fasp {
 namespace {
@@ -13,8 +11,6 @@ namespace {
 constexpr std::string_view kAnnouncements = "/hashtag_subscription/v0/announcements";
 constexpr std::string_view kHashtags = "hashtags";
 constexpr std::string_view kHistory = "/history";
-constexpr std::size_t kPage = 40;
-constexpr Duration kMinute = std::chrono::minutes(1);
 
 HttpResponse with_json(const json::object& object) {
   HttpResponse response;
@@ -30,13 +26,6 @@ HttpResponse no_content() {
 }
 
 HttpResponse denied(std::string why) { return error_response({ErrorCode::kDenied, std::move(why)}); }
-
-std::size_t limit_in(const std::string& query) {
-  const std::string text = query_value(query, "limit");
-  std::size_t limit = kPage;
-  std::from_chars(text.data(), text.data() + text.size(), limit);
-  return std::clamp<std::size_t>(limit, 1, storage::HistoryService::kLimitMax);
-}
 
 }  // namespace
 
@@ -80,7 +69,12 @@ Task<HttpResponse> FaspHashtags::answer(std::string host, std::string method, st
     response.status = 422;
     co_return response;
   }
-  if (reads) co_return co_await read(std::move(host), std::move(*tag), query);
+  if (reads) {
+    const std::vector<std::string> subscribed = hashtags(host);
+    if (std::ranges::find(subscribed, tag->canonical()) == subscribed.end())
+      co_return error_response({ErrorCode::kNotFound, "this server is not subscribed to the hashtag"});
+    co_return co_await history_.answer(std::move(host), std::move(*tag), query);
+  }
   if (method == "PUT") co_return co_await subscribe(std::move(host), std::move(*tag));
   if (method == "DELETE") co_return co_await unsubscribe(std::move(host), std::move(*tag));
   co_return error_response({ErrorCode::kNotFound, "nothing is there"});
@@ -115,47 +109,9 @@ Task<Result<void>> FaspHashtags::forget(std::string host) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (std::string& tag : hashtags(host)) pairs.emplace_back(std::move(tag), server->base_url);
   tags_.erase(server->base_url);
-  histories_.erase(host);
+  history_.forget(host);
   if (pairs.empty()) co_return Result<void>();
   co_return co_await followers_.unfollow(std::move(pairs));
-}
-
-// --- what was there before ---------------------------------------------------------------------------------
-
-bool FaspHashtags::may_read(const std::string& host) {
-  std::deque<Instant>& asked = histories_[host];
-  while (!asked.empty() && clock_.now() - asked.front() >= kMinute) asked.pop_front();
-  if (asked.size() >= kHistoriesAMinute) return false;
-  asked.push_back(clock_.now());
-  return true;
-}
-
-Task<HttpResponse> FaspHashtags::read(std::string host, Tag tag, std::string query) {
-  const std::vector<std::string> subscribed = hashtags(host);
-  if (std::ranges::find(subscribed, tag.canonical()) == subscribed.end())
-    co_return error_response({ErrorCode::kNotFound, "this server is not subscribed to the hashtag"});
-  if (!may_read(host)) {
-    HttpResponse response = error_response({ErrorCode::kBusy, "too many histories in one minute"});
-    response.status = 429;
-    response.headers.add("Retry-After", "60");
-    co_return response;
-  }
-  std::optional<storage::HistoryCursor> cursor;
-  if (const std::string text = query_value(query, "before"); !text.empty()) {
-    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(text);
-    if (!parsed) co_return error_response(parsed.error());
-    cursor = std::move(*parsed);
-  }
-  const Result<storage::HistoryPage> page = co_await history_.query(tag, std::move(cursor), limit_in(query));
-  if (!page) co_return error_response(page.error());
-  json::array objects;
-  for (const storage::HistoryEntry& entry : page->entries) {
-    if (!blocks_.may_go(host_of(entry.uri), host)) continue;
-    objects.push_back(json::object{{"uri", entry.uri}, {"published", to_rfc3339(entry.published)}});
-  }
-  json::object answer = {{"hashtag", tag.canonical()}, {"objects", std::move(objects)}};
-  if (page->more && page->next) answer["next"] = page->next->text();
-  co_return with_json(answer);
 }
 
 // --- announcements -----------------------------------------------------------------------------------------

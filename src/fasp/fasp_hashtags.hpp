@@ -6,34 +6,33 @@
 // say `indexable`.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/http.hpp"
+#include "fasp/fasp_history.hpp"
 #include "fasp/fasp_servers.hpp"
+#include "federation/blocks.hpp"
+#include "hashtag/tag.hpp"
 #include "instances/instances.hpp"
 #include "relay/hashtag_followers.hpp"
-#include "storage/history_service.hpp"
 
 namespace tagring::fasp {
 
 class FaspHashtags {
  public:
   static constexpr std::string_view kPrefix = "/hashtag_subscription/v0/";
-  static constexpr std::size_t kHistoriesAMinute = 60;  // of one server
 
   FaspHashtags(std::size_t tags_max, FaspServers& servers, relay::HashtagFollowers& followers,
-               storage::HistoryService& history, const instances::Instances& instances,
-               const federation::Blocks& blocks, const Clock& clock)
+               FaspHistory& history, const instances::Instances& instances, const federation::Blocks& blocks)
       : tags_max_(tags_max),
         servers_(servers),
         followers_(followers),
         history_(history),
         instances_(instances),
-        blocks_(blocks),
-        clock_(clock) {}
+        blocks_(blocks) {}
 
   // Shown every follower at start.
   void note(const relay::Follower& follower);
@@ -51,18 +50,14 @@ class FaspHashtags {
  private:
   Task<HttpResponse> subscribe(std::string host, Tag tag);
   Task<HttpResponse> unsubscribe(std::string host, Tag tag);
-  Task<HttpResponse> read(std::string host, Tag tag, std::string query);
-  [[nodiscard]] bool may_read(const std::string& host);
 
   std::size_t tags_max_;
   FaspServers& servers_;
   relay::HashtagFollowers& followers_;
-  storage::HistoryService& history_;
+  FaspHistory& history_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
-  const Clock& clock_;
-  std::map<std::string, std::set<std::string>> tags_;     // by the server's base URL; some may be gone since
-  std::map<std::string, std::deque<Instant>> histories_;  // asked for in the last minute, by host
+  std::map<std::string, std::set<std::string>> tags_;  // by the server's base URL; some may be gone since
 };
 
 }  // namespace tagring::fasp

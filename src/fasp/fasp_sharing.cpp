@@ -40,12 +40,12 @@ Error refused(std::string_view what, const Result<HttpResponse>& response) {
 
 }  // namespace
 
-FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, instances::Publisher& publisher,
+FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
                          const instances::Instances& instances, const federation::Blocks& blocks,
                          const Runtime& runtime)
     : servers_(servers),
       store_(store),
-      publisher_(publisher),
+      posts_(posts),
       instances_(instances),
       blocks_(blocks),
       clock_(runtime.clock),
@@ -192,20 +192,20 @@ Task<Result<void>> FaspSharing::look_at_news(FaspNews news) {
   const bool is_own = fediverse::is_same_origin(news.uri, server->base_url);
   if (news.account) {
     if (news.gone) {
-      CO_TRY(const std::string still_there, co_await publisher_.gone(news.uri));
+      CO_TRY(const std::string still_there, co_await posts_.gone(news.uri));
       if (still_there.empty()) co_return Result<void>();
     }
-    CO_TRY(const std::string unknown, co_await publisher_.look_again(news.uri));
+    CO_TRY(const std::string unknown, co_await posts_.look_again(news.uri));
     co_return Result<void>();
   }
   // Of its own posts a server knows best; what it says of others' is seen there.
   if (news.gone && is_own) {
-    CO_TRY_VOID(co_await publisher_.take_out(news.uri));
+    CO_TRY_VOID(co_await posts_.take_out(news.uri));
     co_return co_await store_.drop_post(news.uri);
   }
   CO_TRY(const std::optional<FaspPost> known, co_await store_.find_post(news.uri));
   if (known && known->checked > news.since) co_return Result<void>();  // several servers told of it
-  CO_TRY(const bool published, co_await publisher_.shared(news.uri, known.has_value()));
+  CO_TRY(const bool published, co_await posts_.shared(news.uri, known.has_value()));
   co_return co_await keep(std::move(news.uri), published);
 }
 
@@ -224,11 +224,11 @@ Task<Result<void>> FaspSharing::check(std::string uri) {
     post->due = clock_.wall_now() + kCheckEvery;
     co_return co_await store_.save_post(*post);
   }
-  const Result<bool> published = co_await publisher_.shared(uri, /*by_sharing=*/true);
+  const Result<bool> published = co_await posts_.shared(uri, /*by_sharing=*/true);
   if (published) co_return co_await keep(std::move(uri), *published);
   const WallTime now = clock_.wall_now();
   if (now - post->checked > kPatience) {
-    CO_TRY_VOID(co_await publisher_.take_out(uri));
+    CO_TRY_VOID(co_await posts_.take_out(uri));
     co_return co_await store_.drop_post(std::move(uri));
   }
   post->due = now + kCheckAgain;

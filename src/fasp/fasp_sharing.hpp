@@ -15,7 +15,7 @@
 #include "base/runtime.hpp"
 #include "fasp/fasp_servers.hpp"
 #include "federation/delivery_queues.hpp"
-#include "instances/publisher.hpp"
+#include "instances/fetched_posts.hpp"
 
 namespace tagring::fasp {
 
@@ -30,7 +30,7 @@ class FaspSharing {
   static constexpr Duration kPatience = std::chrono::days(14);     // then it is taken out
   static constexpr std::size_t kChecksAMinute = 120;
 
-  FaspSharing(FaspServers& servers, FaspStore& store, instances::Publisher& publisher,
+  FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
               const instances::Instances& instances, const federation::Blocks& blocks,
               const Runtime& runtime);
 
@@ -79,7 +79,7 @@ class FaspSharing {
 
   FaspServers& servers_;
   FaspStore& store_;
-  instances::Publisher& publisher_;
+  instances::FetchedPosts& posts_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;

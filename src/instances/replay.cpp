@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "relay/wire.hpp"
+#include "federation/signed_client.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 
-constexpr std::size_t kQueriesPerPage = 25;
 // A page that was read longer ago is read again: posts on it may have been removed.
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
@@ -50,11 +49,6 @@ json::object to_json(const Replay& replay) {
   if (is_set(replay.oldest)) item["oldest"] = to_rfc3339(replay.oldest);
   if (is_set(replay.failing_since)) item["failing_since"] = to_rfc3339(replay.failing_since);
   return item;
-}
-
-// `next` is older than `cursor`: whoever pages on gets to an end.
-bool leads_on(const HistoryCursor& cursor, const HistoryCursor& next) {
-  return next.published < cursor.published || (next.published == cursor.published && next.uri < cursor.uri);
 }
 
 }  // namespace
@@ -127,7 +121,7 @@ Task<Result<Replay>> Replayer::begin(Request request) {
                    fmt::format("a replay sends 1 to {} posts a minute, at least one, and not from the future",
                                kPerMinuteMax));
   }
-  if (!instances_.recipient(request.host, request.tag)) {
+  if (!sender_.is_subscribed(request.host, request.tag)) {
     co_return fail(
         ErrorCode::kNotFound,
         fmt::format("{} is not subscribed to #{}: tagring instance subscribe", request.host, request.tag));
@@ -235,92 +229,25 @@ Task<Result<void>> Replayer::save(Replay replay, std::vector<std::string> sent) 
 // --- reading the history -----------------------------------------------------------------------------------
 
 Task<Result<Duration>> Replayer::read_ahead(Replay replay) {
-  CO_TRY(const Tag tag, Tag::parse(replay.tag));
-  std::vector<ReplayPage> pages;
-  HistoryCursor cursor{replay.started, ""};
-  bool more = true;
-  while (more) {
-    CO_TRY(const storage::HistoryPage page,
-           co_await history_.query(tag, cursor, storage::HistoryService::kLimitMax));
-    more = page.more && page.next;
-    for (const HistoryEntry& entry : page.entries) {
-      if (!cursor.before(entry)) continue;
-      if (entry.published < replay.not_before || replay.found == replay.posts_max) {
-        more = false;
-        break;
-      }
-      if (replay.found % kPageSize == 0) {
-        const std::string after =
-            pages.empty() ? HistoryCursor{replay.started, ""}.text() : pages.back().last;
-        pages.push_back({after, ""});
-      }
-      pages.back().last = HistoryCursor::of(entry).text();
-      ++replay.found;
-    }
-    if (!more) break;
-    if (!leads_on(cursor, *page.next)) co_return fail(ErrorCode::kUnavailable, "the history does not end");
-    cursor = *page.next;
-  }
+  CO_TRY(ReplayPages::Found found, co_await pages_.find(replay));
   Replay* known = active({replay.host, replay.tag});
   if (known == nullptr || known->started != replay.started) co_return Duration::zero();
-  replay.pages = pages.size();
+  replay.found = found.posts;
+  replay.pages = found.pages.size();
   replay.state = ReplayState::kSending;
   replay.failing_since = WallTime();
-  CO_TRY_VOID(co_await store_.plan(replay, std::move(pages)));
+  CO_TRY_VOID(co_await store_.plan(replay, std::move(found.pages)));
   known = active({replay.host, replay.tag});
   if (known != nullptr && known->started == replay.started) *known = replay;
   co_return Duration::zero();
 }
 
-// Newest first. Posts that came late may have made it longer than a page.
-Task<Result<std::vector<HistoryEntry>>> Replayer::read_stretch(Tag tag, HistoryCursor after,
-                                                               HistoryCursor last) {
-  std::vector<HistoryEntry> entries;
-  for (std::size_t queries = 0; queries < kQueriesPerPage; ++queries) {
-    CO_TRY(storage::HistoryPage page, co_await history_.query(tag, after, 2 * kPageSize));
-    for (HistoryEntry& entry : page.entries) {
-      if (last.before(entry)) co_return entries;
-      if (after.before(entry)) entries.push_back(std::move(entry));
-    }
-    if (!page.more || !page.next || !leads_on(after, *page.next)) break;
-    after = *page.next;
-  }
-  co_return entries;
-}
-
 // What is left of the current page.
 Task<Result<void>> Replayer::read_page(Replay replay, Work* work) {
-  CO_TRY(const Tag tag, Tag::parse(replay.tag));
-  const std::uint64_t number = replay.newest_first ? replay.pages_done : replay.pages - 1 - replay.pages_done;
-  CO_TRY(const ReplayPage page, co_await store_.page(replay.host, replay.tag, number));
-  CO_TRY(HistoryCursor after, HistoryCursor::parse(page.after));
-  CO_TRY(HistoryCursor last, HistoryCursor::parse(page.last));
-  CO_TRY(std::vector<HistoryEntry> entries, co_await read_stretch(tag, std::move(after), std::move(last)));
-  if (replay.newest_first) std::ranges::reverse(entries);
-  if (!replay.at.empty()) {
-    CO_TRY(const HistoryCursor at, HistoryCursor::parse(replay.at));
-    std::erase_if(entries, [&](const HistoryEntry& entry) {
-      const bool is_at = entry.published == at.published && entry.uri == at.uri;
-      return is_at || at.before(entry) != replay.newest_first;
-    });
-  }
-  std::vector<std::string> uris;
-  for (const HistoryEntry& entry : entries) uris.push_back(entry.uri);
-  CO_TRY(const std::set<std::string> sent, co_await store_.sent(replay.host, std::move(uris)));
-  work->posts.clear();
-  for (HistoryEntry& entry : entries) {
-    const bool skip = sent.contains(entry.uri);
-    work->posts.push_back({std::move(entry), skip});
-  }
+  CO_TRY(work->posts, co_await pages_.read(replay));
   work->key = {replay.host, replay.tag};
   work->read = clock_.now();
   co_return Result<void>();
-}
-
-// The instance's own, and what is kept apart from it. What is blocked is in no history that is read here.
-bool Replayer::is_kept_away(const HistoryEntry& entry, const std::string& host) const {
-  const std::string origin = host_of(entry.uri);
-  return origin == host || !blocks_.may_go(origin, host);
 }
 
 // --- sending -----------------------------------------------------------------------------------------------
@@ -335,7 +262,7 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await read_page(replay, work));
   }
   while (!work->posts.empty() &&
-         (work->posts.back().skip || is_kept_away(work->posts.back().entry, replay.host))) {
+         (work->posts.back().skip || sender_.is_kept_away(work->posts.back().entry, replay.host))) {
     replay.at = HistoryCursor::of(work->posts.back().entry).text();
     ++replay.skipped;
     work->posts.pop_back();
@@ -353,17 +280,12 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
 Task<Result<Duration>> Replayer::deliver(Replay replay, HistoryEntry entry, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
-  const std::optional<Instances::Recipient> recipient = instances_.recipient(replay.host, replay.tag);
-  if (!recipient || blocks_.of_tag(replay.tag) != nullptr) {
+  const std::optional<Instances::Recipient> recipient = sender_.recipient(replay.host, replay.tag);
+  if (!recipient) {
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
-  const relay::TagEvent event{replay.tag, relay::Op::kAdd, entry.uri, entry.author, entry.published};
-  const std::string id = relay::announce_id(identity_, recipient->relay, event.uri);
-  const Result<HttpResponse> response = co_await courier_.deliver_as(
-      recipient->relay, recipient->inbox,
-      relay::announce_single(id, recipient->relay, event, fediverse::Audience::kFollowers,
-                             clock_.wall_now()));
+  const Result<HttpResponse> response = co_await sender_.send(*recipient, replay.tag, entry);
   const bool taken = federation::was_accepted(response);
   work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);
   if (federation::is_gone(response) || work->refusals >= kRefusalsMax) {

@@ -3,9 +3,10 @@
 // stock Mastodon files such a post under its own date, and shows it to nobody who did not look for it.
 //
 // The replays of one instance run one after the other. First a replay reads the history, newest first, and
-// writes down the ends of every page of kPageSize posts: about 150 octets and, for 5000 posts, 25 queries to
-// the storage owners. Each page is read once more when its turn comes, from whichever end was asked for. So
-// the order costs nothing but the reading ahead, and nothing that was removed meanwhile is sent.
+// writes down the ends of every page of ReplayPages::kSize posts: about 150 bytes and, for 5000 posts, 25
+// queries to the storage owners. Each page is read once more when its turn comes, from whichever end was
+// asked for. So the order costs nothing but the reading ahead, and nothing that was removed meanwhile is
+// sent.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,15 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "federation/backoff.hpp"
-#include "federation/blocks.hpp"
-#include "instances/instances.hpp"
+#include "instances/replay_pages.hpp"
+#include "instances/replay_sender.hpp"
 #include "instances/replay_store.hpp"
-#include "storage/history_service.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::instances {
 
 class Replayer {
  public:
-  static constexpr std::size_t kPageSize = 40;
   static constexpr std::uint32_t kPerMinuteMax = 600;
   static constexpr std::uint32_t kPerMinute = 60;
   // A replay that has sent nothing for that long, although it tried, is given up.
@@ -46,15 +46,12 @@ class Replayer {
     std::uint32_t per_minute = kPerMinute;
   };
 
-  Replayer(Limits limits, ReplayStore& store, const Instances& instances, storage::HistoryService& history,
-           federation::SignedClient& courier, const federation::Blocks& blocks, const Runtime& runtime)
+  Replayer(Limits limits, ReplayStore& store, ReplayPages& pages, ReplaySender& sender,
+           const Runtime& runtime)
       : limits_(limits),
         store_(store),
-        instances_(instances),
-        history_(history),
-        courier_(courier),
-        blocks_(blocks),
-        identity_(courier.identity()),
+        pages_(pages),
+        sender_(sender),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("replay")),
         log_(runtime.log),
@@ -78,20 +75,15 @@ class Replayer {
 
  private:
   using Key = std::pair<std::string, std::string>;  // host, tag
-  struct Post {
-    storage::HistoryEntry entry;
-    bool skip = false;
-  };
   // What one instance's task holds in memory.
   struct Work {
-    std::optional<Key> key;   // of the replay that `posts` are of
-    std::vector<Post> posts;  // the rest of the page, the next one last
+    std::optional<Key> key;                // of the replay that `posts` are of
+    std::vector<ReplayPages::Post> posts;  // the rest of the page, the next one last
     Instant read;
     unsigned failures = 0;  // in a row
     unsigned refusals = 0;  // in a row
   };
 
-  [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
   [[nodiscard]] Replay* active(const Key& key);
   [[nodiscard]] std::optional<Key> next_of(const std::string& host) const;
   void serve_soon(const std::string& host);
@@ -102,19 +94,14 @@ class Replayer {
   Task<Result<Duration>> send_next(Replay replay, Work* work);
   Task<Result<Duration>> deliver(Replay replay, storage::HistoryEntry entry, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
-  Task<Result<std::vector<storage::HistoryEntry>>> read_stretch(Tag tag, storage::HistoryCursor after,
-                                                                storage::HistoryCursor last);
   Task<void> note_failure(Key key, Error error);
   Task<Result<void>> save(Replay replay, std::vector<std::string> sent);
   Task<Result<void>> end(Key key, ReplayState state, std::string reason);
 
   Limits limits_;
   ReplayStore& store_;
-  const Instances& instances_;
-  storage::HistoryService& history_;
-  federation::SignedClient& courier_;
-  const federation::Blocks& blocks_;
-  const federation::Identity& identity_;
+  ReplayPages& pages_;
+  ReplaySender& sender_;
   Clock& clock_;
   Rng rng_;
   Log& log_;

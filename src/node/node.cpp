@@ -1,17 +1,12 @@
 #include "node/node.hpp"
 
 #include "base/http_error.hpp"
-#include "crypto/hash.hpp"
 #include "federation/version.hpp"
+#include "node/node_wiring.hpp"
 #include "node/parts.hpp"
 #include "overlay/ring_status.hpp"
 
 namespace tagring::node {
-namespace {
-
-constexpr std::string_view kAdminPath = "/admin/";
-
-}  // namespace
 
 // A digest that does not fit its followers would have every server ask for the list, again and again.
 Task<Result<void>> Node::check_partials() {
@@ -45,29 +40,10 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.tag_sources.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
   CO_TRY_VOID(co_await parts_->instances.activities.load());
-  CO_TRY_VOID(co_await parts_->storage.kept.load());
+  CO_TRY_VOID(co_await parts_->storage.redundancy.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
   co_return Result<void>();
-}
-
-// The control requests, from who has the token or is logged in.
-Task<HttpResponse> Node::administer(HttpRequest request) {
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string given = request.headers.find("Authorization").value_or("");
-  const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
-  // Hashes, so that the time says nothing about how much of a guess is right.
-  const bool has_token = !parts_->config.admin_token.empty() &&
-                         crypto::sha256(secret) == crypto::sha256(parts_->config.admin_token);
-  if (!has_token && !parts_->logins.knows(secret)) {
-    HttpResponse response = error_response(
-        {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
-    response.status = 401;
-    response.headers.add("WWW-Authenticate", "Bearer");
-    co_return response;
-  }
-  request.target.erase(0, kAdminPath.size() - 1);
-  co_return co_await parts_->control.answer(std::move(request));
 }
 
 // --- Node --------------------------------------------------------------------------------------------------
@@ -75,7 +51,9 @@ Task<HttpResponse> Node::administer(HttpRequest request) {
 Node::Node(config::Config config, crypto::PrivateKey key, std::uint64_t incarnation, Environment environment)
     : parts_(std::make_unique<Parts>(
           std::move(config), std::move(key), incarnation, environment,
-          admin::Control::Actions{[this] { return status(); }, [this] { return leave(); }})) {}
+          admin::NodeControl::Actions{[this] { return status(); }, [this] { return leave(); }},
+          [](Parts& parts) { return std::make_unique<NodeWiring>(parts); })),
+      routes_(make_routes()) {}
 
 Node::~Node() = default;
 
@@ -108,13 +86,12 @@ Task<void> Node::stop() {
   co_await parts_->instances.sync.stop();
   co_await parts_->relay.redundancy.stop();
   co_await parts_->storage.redundancy.stop();
-  co_await parts_->storage.kept.stop();
   co_await parts_->handover.transfer.stop();
   co_await parts_->relay.subscriptions.stop();
   co_await parts_->handover.reassign.stop();
   co_await parts_->relay.owners.stop();
   co_await parts_->audit.receipts.stop();
-  co_await parts_->instances.publisher.stop();
+  co_await parts_->instances.consents.stop();
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
   co_await parts_->relay.checker.stop();
@@ -127,45 +104,47 @@ Task<void> Node::leave() {
   co_await parts_->rings.service.leave(Ring::kStorage);
 }
 
-Task<HttpResponse> Node::answer(HttpRequest request) {
-  const std::string path = request.target.substr(0, request.target.find('?'));
-  if (path.starts_with(kAdminPath)) co_return co_await administer(std::move(request));
-  if (path.starts_with("/fasp/")) co_return co_await parts_->fasp.fasp.answer(std::move(request));
-  if (request.method == "POST" && path == overlay::RingService::kPath)
-    co_return co_await parts_->rings.service.answer(std::move(request));
-  if (request.method == "POST" && path == handover::Transfer::kPath)
-    co_return co_await parts_->handover.answers.answer(std::move(request));
-  if (path == relay::RelayRedundancy::kPath && (request.method == "POST" || request.method == "GET"))
-    co_return co_await parts_->relay.redundancy.answer(std::move(request));
-  if (path == storage::StorageRedundancy::kPath && (request.method == "POST" || request.method == "GET"))
-    co_return co_await parts_->storage.redundancy.answer(std::move(request));
-  if (request.method == "POST" && path == relay::CatchUp::kPath) {
-    co_return co_await parts_->relay.catch_up.answer(std::move(request));
-  }
-  if (mastodon_api::ClientApi::is_path(path))
-    co_return co_await parts_->reading.client_api.answer(std::move(request));
-  const bool is_inbox = path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
-  if (request.method == "POST" && is_inbox) co_return co_await parts_->inbox.answer(std::move(request));
-  if (is_inbox || (request.method != "GET" && request.method != "HEAD")) {
-    HttpResponse response = error_response({ErrorCode::kInvalid, "method not allowed here"});
-    response.status = 405;
-    co_return response;
-  }
-  if (relay::PartialCollections::is_path(path))
-    co_return co_await parts_->relay.partials.answer(std::move(request));
-  if (path == storage::HistoryService::kDaysPath)
-    co_return co_await parts_->storage.history.answer_days(std::move(request));
-  if (path == audit::SignedTreeHeads::kPath)
-    co_return co_await parts_->audit.heads.answer(std::move(request));
-  if (path == audit::Receipts::kPath) co_return co_await parts_->audit.receipts.answer(std::move(request));
-  if (path == storage::HistoryService::kPath)
-    co_return co_await parts_->storage.history.answer(std::move(request));
-  if (path == Resolver::kPath) co_return co_await parts_->reading.resolver.answer(std::move(request));
-  if (web::Site::is_path(path)) co_return co_await parts_->reading.site.answer(std::move(request));
-  co_return co_await parts_->reading.documents.answer(std::move(request));
+namespace {
+
+// The part answers.
+template <class Part>
+HttpHandler by(Part& part) {
+  return [&part](HttpRequest request) { return part.answer(std::move(request)); };
 }
 
-Task<HttpResponse> Node::control(HttpRequest request) { return parts_->control.answer(std::move(request)); }
+}  // namespace
+
+Routes Node::make_routes() {
+  using enum Routes::Methods;
+  Parts& p = *parts_;
+  Routes routes;
+  routes.add_below(kAll, admin::Gate::kPrefix, by(p.admin.gate));
+  routes.add_below(kAll, fasp::Fasp::kPrefix, by(p.fasp.fasp));
+  routes.add(kPost, overlay::RingService::kPath, by(p.rings.service));
+  routes.add(kPost, handover::Transfer::kPath, by(p.handover.transfer));
+  routes.add(kGetAndPost, relay::RelayRedundancy::kPath, by(p.relay.redundancy));
+  routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
+  routes.add(kPost, relay::CatchUp::kPath, by(p.relay.catch_up));
+  routes.add_if(kAll, mastodon_api::ClientApi::is_path, by(p.reading.client_api));
+  routes.add_if(kPost, activitypub::Inbox::is_path, by(p.actors.inbox));
+  routes.add_if(kAll, activitypub::Inbox::is_path, Routes::refuse_method);
+  routes.add_if(kReading, relay::PartialCollections::is_path, by(p.relay.partials));
+  routes.add(kReading, storage::HistoryService::kDaysPath,
+             [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });
+  routes.add(kReading, audit::SignedTreeHeads::kPath, by(p.audit.heads));
+  routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
+  routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
+  routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver));
+  routes.add_if(kReading, web::Site::is_path, by(p.reading.site));
+  routes.add_below(kReading, "", by(p.actors.documents));
+  return routes;
+}
+
+Task<HttpResponse> Node::answer(HttpRequest request) { return routes_.answer(std::move(request)); }
+
+Task<HttpResponse> Node::control(HttpRequest request) {
+  return parts_->admin.control.answer(std::move(request));
+}
 
 overlay::RingService& Node::rings() { return parts_->rings.service; }
 storage::HistoryService& Node::history() { return parts_->storage.history; }
@@ -180,7 +159,7 @@ bool Node::is_idle() const {
 }
 
 json::object Node::status() const {
-  const Inbox::Counters& inbox = parts_->inbox.counters();
+  const activitypub::Inbox::Counters& inbox = parts_->actors.inbox.counters();
   return {
       {"version", federation::kVersion},
       {"origin", parts_->speech.identity.origin()},
@@ -212,7 +191,7 @@ json::object Node::status() const {
                                  {"keep_days", parts_->config.keep_days},
                                  {"let_go", parts_->storage.retention.state().let_go},
                                  {"let_go_early", parts_->storage.retention.state().too_early}}},
-      {"receipts", json::object{{"issued", parts_->audit.receipts.counters().issued},
+      {"receipts", json::object{{"issued", parts_->audit.issuer.issued()},
                                 {"kept", parts_->audit.receipts.counters().kept},
                                 {"absent", parts_->audit.receipts.counters().absent},
                                 {"bad", parts_->audit.receipts.counters().bad}}},

@@ -2,61 +2,23 @@
 // what is handed in differs.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "audit/signed_tree_heads.hpp"
+#include "audit/receipts.hpp"
 #include "base/http.hpp"
-#include "base/log.hpp"
-#include "base/workers.hpp"
+#include "base/json.hpp"
 #include "config/config.hpp"
-#include "fasp/fasp_store.hpp"
-#include "federation/letter_store.hpp"
-#include "handover/transfer.hpp"
-#include "instances/replay.hpp"
-#include "instances/tag_sources.hpp"
-#include "node/inbox.hpp"
+#include "crypto/key.hpp"
+#include "node/environment.hpp"
+#include "node/routes.hpp"
+#include "overlay/ring_service.hpp"
+#include "relay/relay_owner.hpp"
+#include "relay/subscriptions.hpp"
 #include "storage/history_service.hpp"
+#include "storage/storage_owner.hpp"
 
 namespace tagring::node {
-
-// What of a node is on disk.
-struct Stores {
-  relay::Store& relay;
-  federation::LetterStore& letters;
-  instances::InstanceStore& instances;
-  federation::BlockStore& blocks;
-  instances::ReplayStore& replays;
-  fasp::FaspStore& fasp;
-  storage::HistoryStore& history;
-  audit::ReceiptStore& receipts;
-};
-// `all` has them as members of these names, as db::Stores does, and must outlive what is returned.
-template <class All>
-Stores stores_of(All& all) {
-  return {all.relay, all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
-}
-
-// What a node needs of the world. Everything outlives the node.
-struct Environment {
-  Clock& clock;
-  Executor executor;
-  HttpClient& http;
-  Workers& workers;
-  Stores stores;
-  Log& log;
-  std::uint64_t seed = 0;
-  // Where Config does not read itself: secrets, and another program's database.
-  std::vector<instances::TagToken> tag_tokens = {};
-  instances::ReadFollowedTags read_followed_tags = {};
-  ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
-  // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
-  // chooses anew at each start.
-  std::optional<std::string> places = {};
-  std::function<Task<Result<void>>(std::string places)> save_places = {};
-};
 
 struct Parts;
 
@@ -91,9 +53,11 @@ class Node {
  private:
   Task<Result<void>> check_partials();
   Task<Result<void>> load();
-  Task<HttpResponse> administer(HttpRequest request);
+
+  [[nodiscard]] Routes make_routes();
 
   std::unique_ptr<Parts> parts_;
+  Routes routes_;
 };
 
 }  // namespace tagring::node

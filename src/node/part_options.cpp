@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "redundancy/storage_place.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::node {
 namespace {

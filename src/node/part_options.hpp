@@ -8,7 +8,7 @@
 #include "federation/identity.hpp"
 #include "fediverse/fasp.hpp"
 #include "instances/tag_sources.hpp"
-#include "node/node.hpp"
+#include "node/environment.hpp"
 #include "overlay/balancer.hpp"
 #include "overlay/ring_service.hpp"
 #include "signatures/signature.hpp"

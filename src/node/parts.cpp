@@ -66,12 +66,15 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
 Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                    Rings& rings, StorageRole& storage)
     : notary(config.network, speech.identity, speech.runtime),
-      receipts({}, world.stores.receipts, world.stores.history, storage.kept, notary, speech.keys,
-               speech.runtime),
+      issuer(world.stores.history, storage.kept, notary),
+      receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
       heads(world.stores.history, storage.kept, notary, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
-      audit(receipts, storage.history, rings.storage, world.stores.relay, speech.keys, rings.service,
-            world.http, notary, world.stores.receipts, world.clock) {}
+      gatherer(receipts, storage.history, rings.service, notary, world.clock),
+      questions(rings.storage, speech.keys, rings.service, notary, world.clock),
+      judge(rings.storage, world.stores.relay, world.http, world.clock),
+      questioning(questions, judge, storage.history, rings.storage, notary),
+      audit(gatherer, questioning, judge, world.stores.receipts, world.clock) {}
 
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
@@ -96,15 +99,18 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
                 world.stores.instances, relay.followers, activities, speech.identity, speech.runtime),
       moderation({config.hashtags_of_a_post, config.posts_an_hour}, world.stores.blocks, speech.blocks,
                  relay.followers, instances, world.clock),
-      publisher({config.archive_all}, instances, moderation, relay.owners, world.stores.relay, speech.client,
-                speech.runtime),
+      consents({config.archive_all}, relay.owners, world.stores.relay, speech.client, speech.runtime),
+      publisher(instances, moderation, consents, relay.owners, world.stores.relay),
+      fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
       sync({config.followers_sync,
             config.followers_require_coverage,
             std::chrono::minutes(config.followers_grace_minutes),
             {}},
            relay.subscriptions, instances, speech.client, wiring, speech.runtime),
+      replay_pages(storage.history, world.stores.replays),
+      replay_sender(instances, speech.blocks, speech.client, world.clock),
       replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.stores.replays,
-               instances, storage.history, speech.client, speech.blocks, speech.runtime),
+               replay_pages, replay_sender, speech.runtime),
       tag_sources(tag_options(config, world), world.stores.instances, instances, speech.blocks, world.http,
                   speech.runtime) {}
 
@@ -112,13 +118,26 @@ FaspRole::FaspRole(const config::Config& config, const Environment& world, Speec
                    StorageRole& storage, InstanceRole& instances)
     : servers(signature_policy(speech.identity), world.stores.fasp, speech.blocks, speech.identity,
               world.http, speech.runtime),
-      sharing(servers, world.stores.fasp, instances.publisher, instances.instances, speech.blocks,
+      sharing(servers, world.stores.fasp, instances.fetched, instances.instances, speech.blocks,
               speech.runtime),
-      hashtags(config.tags_per_instance, servers, relay.followers, storage.history, instances.instances,
-               speech.blocks, world.clock),
+      history(storage.history, speech.blocks, world.clock),
+      hashtags(config.tags_per_instance, servers, relay.followers, history, instances.instances,
+               speech.blocks),
       fasp(fasp_provider(config), servers, sharing, hashtags, speech.blocks, world.log) {}
 
-Reading::Reading(const Environment& world, Speech& speech, Rings& rings, RelayRole& relay,
+ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage, Auditing& audit,
+                     InstanceRole& instances)
+    : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities,
+                  speech.identity),
+      follows(instances.instances, tag_follows, speech.blocks, speech.identity),
+      posts(instances.publisher, instances.fetched, instances.instances),
+      batches(relay.owner, relay.redundancy, storage.owner, storage.redundancy, audit.issuer),
+      events(batches, relay.subscriber, rings.relays, speech.identity, speech.runtime.clock),
+      inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime.clock),
+      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
+      resolver(speech.identity, storage.history, speech.blocks) {}
+
+Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay,
                  StorageRole& storage, InstanceRole& instances)
     : posts({}, speech.client, mastodon_api::Site{speech.identity.origin()}, speech.runtime),
       timeline(
@@ -133,34 +152,41 @@ Reading::Reading(const Environment& world, Speech& speech, Rings& rings, RelayRo
       site(
           {speech.identity.authority(), speech.identity.origin()},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
-          world.clock),
-      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
-      resolver(speech.identity, storage.history, speech.blocks) {}
+          world.clock) {}
+
+Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
+    : logins(parts.environment.clock),
+      node(std::move(actions), logins, parts.speech.identity),
+      queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
+      follows(parts.relay.subscriptions, parts.speech.followers, parts.instances.sync,
+              parts.environment.stores.relay, parts.environment.clock),
+      instances(parts.instances.instances, parts.instances.tag_sources),
+      replays(parts.instances.replayer),
+      moderation(parts.instances.moderation),
+      fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
+      audit(parts.audit.audit, parts.audit.heads),
+      overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
+      queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
+      control(
+          {&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview, &queues},
+          parts.environment.log),
+      gate(parts.config.admin_token, logins, control) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
-             admin::Control::Actions actions)
+             admin::NodeControl::Actions actions, const Wire& wire)
     : config(std::move(node_config)),
       environment(world),
-      wiring(*this),
+      wiring(wire(*this)),
       speech(config, std::move(key), world),
-      rings(config, incarnation, world, wiring, speech),
-      relay(config, world, wiring, speech, rings),
-      storage(config, world, wiring, speech, rings, relay),
-      audit(config, world, wiring, speech, rings, storage),
+      rings(config, incarnation, world, *wiring, speech),
+      relay(config, world, *wiring, speech, rings),
+      storage(config, world, *wiring, speech, rings, relay),
+      audit(config, world, *wiring, speech, rings, storage),
       handover(config, world, speech, rings, relay, storage),
-      instances(config, world, wiring, speech, relay, storage),
+      instances(config, world, *wiring, speech, relay, storage),
       fasp(config, world, speech, relay, storage, instances),
-      reading(world, speech, rings, relay, storage, instances),
-      inbox(speech.authenticator, instances.publisher, relay.owner, storage.owner, relay.subscriber,
-            relay.followers, instances.instances, speech.blocks, instances.sync, relay.redundancy,
-            rings.relays, storage.kept, instances.activities, audit.receipts, speech.identity, world.clock),
-      fasp_control(fasp.servers, fasp.sharing, fasp.hashtags),
-      overview(config, world.stores.relay, world.stores.history, world.stores.receipts, speech.followers,
-               relay.subscriptions, relay.owners, relay.announcer, instances.activities, fasp.sharing,
-               world.clock),
-      logins(world.clock),
-      control(std::move(actions), rings.service, storage.history, relay.subscriptions, instances.instances,
-              instances.moderation, instances.sync, instances.tag_sources, instances.replayer, fasp_control,
-              audit.audit, audit.heads, overview, logins, world.stores.relay, speech.identity, world.log) {}
+      actors(speech, rings, relay, storage, audit, instances),
+      reading(world, speech, relay, storage, instances),
+      admin(std::move(actions), *this) {}
 
 }  // namespace tagring::node

@@ -1,18 +1,28 @@
 // The parts of a node, by role, and how they are put together. A group uses those above it; what a part has
-// to tell one below it goes through Wiring. Only node.cpp and wiring.cpp use this.
+// to tell one below it goes through Wiring. Only node.cpp and node_wiring.cpp use this.
 #pragma once
 
-#include "admin/control.hpp"
+#include "activitypub/actor_documents.hpp"
+#include "activitypub/inbox.hpp"
+#include "activitypub/resolver.hpp"
+#include "admin/audit_control.hpp"
+#include "admin/fasp_control.hpp"
+#include "admin/follow_control.hpp"
+#include "admin/gate.hpp"
+#include "admin/instance_control.hpp"
+#include "admin/moderation_control.hpp"
+#include "admin/node_control.hpp"
+#include "admin/overview.hpp"
+#include "admin/query_control.hpp"
+#include "admin/queue_control.hpp"
+#include "admin/replay_control.hpp"
 #include "audit/audit.hpp"
 #include "fasp/fasp.hpp"
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
 #include "handover/transfer_answers.hpp"
 #include "mastodon_api/client_api.hpp"
-#include "node/actor_documents.hpp"
-#include "node/inbox.hpp"
-#include "node/node.hpp"
-#include "node/resolver.hpp"
+#include "node/environment.hpp"
 #include "node/wiring.hpp"
 #include "overlay/balancer.hpp"
 #include "relay/catch_up.hpp"
@@ -87,8 +97,13 @@ struct Auditing {
            Rings& rings, StorageRole& storage);
 
   audit::Notary notary;
+  audit::ReceiptIssuer issuer;
   audit::Receipts receipts;
   audit::SignedTreeHeads heads;
+  audit::ReceiptGatherer gatherer;
+  audit::OwnerQuestions questions;
+  audit::Judge judge;
+  audit::Questioning questioning;
   audit::Audit audit;
 };
 
@@ -117,8 +132,12 @@ struct InstanceRole {
   federation::ActivityQueue activities;
   instances::Instances instances;
   instances::Moderation moderation;
+  instances::Consents consents;
   instances::Publisher publisher;
+  instances::FetchedPosts fetched;
   instances::FollowerSync sync;
+  instances::ReplayPages replay_pages;
+  instances::ReplaySender replay_sender;
   instances::Replayer replayer;
   instances::TagSources tag_sources;
 };
@@ -129,14 +148,30 @@ struct FaspRole {
 
   fasp::FaspServers servers;
   fasp::FaspSharing sharing;
+  fasp::FaspHistory history;
   fasp::FaspHashtags hashtags;
   fasp::Fasp fasp;
 };
 
+// The node's actors, as other servers see them.
+struct ActorRole {
+  ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage, Auditing& audit,
+            InstanceRole& instances);
+
+  activitypub::TagFollows tag_follows;
+  activitypub::Follows follows;
+  activitypub::PostActivities posts;
+  activitypub::OwnerBatches batches;
+  activitypub::TagEvents events;
+  activitypub::Inbox inbox;
+  activitypub::ActorDocuments documents;
+  activitypub::Resolver resolver;
+};
+
 // What people and programs read.
 struct Reading {
-  Reading(const Environment& world, Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage,
-          InstanceRole& instances);
+  Reading(const Environment& world, Speech& speech, RelayRole& relay,
+          StorageRole& storage, InstanceRole& instances);
 
   mastodon_api::PostCache posts;
   mastodon_api::Timeline timeline;
@@ -144,17 +179,39 @@ struct Reading {
   mastodon_api::Streams streams;
   mastodon_api::ClientApi client_api;
   web::Site site;
-  ActorDocuments documents;
-  Resolver resolver;
+};
+
+struct Parts;
+
+// What the administrator asks, of all of the others.
+struct Administration {
+  // `parts` has the other groups already.
+  Administration(admin::NodeControl::Actions actions, Parts& parts);
+
+  admin::Logins logins;
+  admin::NodeControl node;
+  admin::QueryControl queries;
+  admin::FollowControl follows;
+  admin::InstanceControl instances;
+  admin::ReplayControl replays;
+  admin::ModerationControl moderation;
+  admin::FaspControl fasp;
+  admin::AuditControl audit;
+  admin::Overview overview;
+  admin::QueueControl queues;
+  admin::Control control;
+  admin::Gate gate;
 };
 
 struct Parts {
+  // `wire` makes the wiring of these parts, which are being made: it is not used before they are.
+  using Wire = std::function<std::unique_ptr<Wiring>(Parts& parts)>;
   Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
-        admin::Control::Actions actions);
+        admin::NodeControl::Actions actions, const Wire& wire);
 
   config::Config config;
   Environment environment;
-  Wiring wiring;
+  std::unique_ptr<Wiring> wiring;
   Speech speech;
   Rings rings;
   RelayRole relay;
@@ -163,12 +220,9 @@ struct Parts {
   Handover handover;
   InstanceRole instances;
   FaspRole fasp;
+  ActorRole actors;
   Reading reading;
-  Inbox inbox;
-  admin::FaspControl fasp_control;
-  admin::Overview overview;
-  admin::Logins logins;
-  admin::Control control;
+  Administration admin;
 };
 
 }  // namespace tagring::node

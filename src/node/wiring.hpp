@@ -2,56 +2,21 @@
 // or ask of them. Everything else that a part uses, it is handed when it is made.
 #pragma once
 
+#include <string>
+
 #include "overlay/observer.hpp"
 #include "relay/observer.hpp"
+#include "storage/history.hpp"
 #include "storage/observer.hpp"
 
 namespace tagring::node {
 
-struct Parts;
-
-class Wiring final : public overlay::Observer, public relay::Observer, public storage::Observer {
+class Wiring : public overlay::Observer, public relay::Observer, public storage::Observer {
  public:
-  // `parts` are being made: nothing is called before they are.
-  explicit Wiring(Parts& parts) : parts_(parts) {}
-
-  // --- overlay::Observer ---
-  void segment_changed(Ring ring, ring::Vserver& vserver) override;
-  void merged(Ring ring) override;
-  void gave_up(Ring ring, const RingId& vserver, const Segment& positions) override;
-  Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request) override;
-  Task<Result<ring::Load>> load_of(Ring ring, Segment segment) override;
-  [[nodiscard]] bool is_blocked(std::string_view host) const override;
-
-  // --- relay::Observer ---
-  Task<Result<std::vector<relay::Refusal>>> take_as_owner(Ring ring,
-                                                          std::vector<relay::TagEvent> events) override;
-  void answered(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
-                const std::vector<relay::Refusal>& refusals, const std::string& answer) override;
-  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& tag) const override;
-  void entered(const relay::FeedEntry& entry) override;
-  void relayed(const std::string& tag, std::size_t bytes) override;
-  void lost_follower(const std::string& tag, const std::string& inbox) override;
-  Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
-  Task<Result<std::vector<relay::Refusal>>> receive_missed(std::vector<relay::TagEvent> events,
-                                                           std::string owner) override;
-  [[nodiscard]] bool is_denied(const std::string& actor) const override;
-  [[nodiscard]] bool is_offered(const std::string& tag) const override;
-
-  // --- storage::Observer ---
-  Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester, redundancy::Partition from,
-                                     redundancy::Partition to, std::uint64_t version) override;
-  [[nodiscard]] bool is_shown(const storage::HistoryEntry& entry) const override;
-
   // A hashtag is known to have more relays than before.
-  void more_relays(const std::string& tag);
+  virtual void more_relays(const std::string& tag) = 0;
   // The administrator has taken a post down: readers who look at it need to hear of it.
-  void taken_down(const storage::HistoryEntry& entry);
-
- private:
-  Task<Result<std::vector<relay::Refusal>>> relay_own(std::vector<relay::TagEvent> events);
-
-  Parts& parts_;
+  virtual void taken_down(const storage::HistoryEntry& entry) = 0;
 };
 
 }  // namespace tagring::node

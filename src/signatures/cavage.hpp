@@ -1,7 +1,11 @@
 // draft-cavage-http-signatures-12. For signature.cpp, which chooses between the schemes.
 #pragma once
 
-#include "signatures/signature.hpp"
+#include "base/http.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "crypto/key.hpp"
+#include "signatures/claim.hpp"
 
 namespace tagring::signatures {
 

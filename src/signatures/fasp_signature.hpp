@@ -3,7 +3,11 @@
 // registered, and a keyid is the name that the other side gave to the signer then.
 #pragma once
 
-#include "signatures/signature.hpp"
+#include "base/http.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "crypto/key.hpp"
+#include "signatures/claim.hpp"
 
 namespace tagring::signatures {
 

@@ -4,7 +4,11 @@
 // understood, and no signature with one of them is.
 #pragma once
 
-#include "signatures/signature.hpp"
+#include "base/http.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "crypto/key.hpp"
+#include "signatures/claim.hpp"
 #include "signatures/structured_fields.hpp"
 
 namespace tagring::signatures {

@@ -11,12 +11,13 @@
 
 #include "base/time.hpp"
 #include "crypto/hash.hpp"
-#include "signatures/signature.hpp"
+#include "crypto/key.hpp"
+#include "signatures/claim.hpp"
 
 namespace tagring::signatures {
 
 // Bounded: when it is full, the oldest second is forgotten. Who floods a node to that end can then replay
-// what they recorded, but a request is for one host and path and travels in TLS; refusing honest requests
+// what was recorded, but a request is for one host and path and travels in TLS; refusing honest requests
 // instead would let any flood close the inbox.
 class ReplayCache {
  public:
@@ -30,15 +31,15 @@ class ReplayCache {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  // A SHA-256 is as good a hash as any; its first bytes do.
-  struct FirstBytes {
+  // A SHA-256 is as good a hash as any; its first octets do.
+  struct FirstOctets {
     std::size_t operator()(const crypto::Hash256& hash) const {
       std::size_t value = 0;
       std::memcpy(&value, hash.data(), sizeof value);
       return value;
     }
   };
-  using Signatures = std::unordered_set<crypto::Hash256, FirstBytes>;
+  using Signatures = std::unordered_set<crypto::Hash256, FirstOctets>;
   void drop_oldest();
 
   Duration lifetime_;

@@ -33,10 +33,6 @@ SignatureHeaders sort_headers(const HttpRequest& request) {
 
 }  // namespace
 
-bool SignatureClaim::covers(std::string_view name) const {
-  return std::ranges::find(covered, name) != covered.end();
-}
-
 Result<std::vector<SignatureClaim>> read_signatures(const HttpRequest& request, WallTime now,
                                                     const SignaturePolicy& policy) {
   const SignatureHeaders headers = sort_headers(request);

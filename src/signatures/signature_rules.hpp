@@ -4,7 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "signatures/signature.hpp"
+#include "base/http.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "signatures/claim.hpp"
 
 namespace tagring::signatures {
 

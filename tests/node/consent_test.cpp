@@ -1,4 +1,5 @@
 // What authors of this node's instances wish, and that it takes effect.
+#include "instances/consents.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -109,7 +110,7 @@ TEST_F(Consenting, OptingInTakesEffectForPostsFromThenOn) {
 TEST_F(Consenting, AProfileThatNobodyToldOfIsLookedAtTwoMinutesAfterTheLastTime) {
   publish(create_text(post));
   profile(false);
-  settle(instances::Publisher::kWishesLifetime);
+  settle(instances::Consents::kLifetime);
   post.uri = "https://home.example/notes/2";
   publish(create_text(post));
   settle(std::chrono::seconds(10));

@@ -5,6 +5,7 @@
 #include "followers/digest.hpp"
 #include "followers/documents.hpp"
 #include "followers/header.hpp"
+#include "instances/follower_sync.hpp"
 #include "node/fixture.hpp"
 #include "signatures/signature.hpp"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "node/fixture.hpp"
-#include "node/resolver.hpp"
+#include "activitypub/resolver.hpp"
 
 namespace tagring::node {
 namespace {
@@ -46,7 +46,7 @@ class Proxying : public NodeTest {
   // `accept` empty: no header.
   HttpResponse resolve(const std::string& uri, const std::string& accept = {}) {
     HttpRequest request{.method = "GET",
-                        .target = fmt::format("{}?uri={}", Resolver::kPath, uri),
+                        .target = fmt::format("{}?uri={}", activitypub::Resolver::kPath, uri),
                         .headers = {{"Host", "tags.home.example"}},
                         .body = {},
                         .peer = {}};

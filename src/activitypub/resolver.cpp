@@ -1,4 +1,4 @@
-#include "node/resolver.hpp"
+#include "activitypub/resolver.hpp"
 
 #include "base/counted.hpp"
 #include "base/http_error.hpp"
@@ -6,7 +6,7 @@
 #include "hashtag/uri.hpp"
 #include "relay/results.hpp"
 
-namespace tagring::node {
+namespace tagring::activitypub {
 namespace {
 
 // The first of the types in Accept that says which of the two is wanted.
@@ -68,4 +68,4 @@ Task<Result<json::object>> Resolver::resolve(Tag tag) {
                          {"storage", actors_at(owners[1], tag)}};
 }
 
-}  // namespace tagring::node
+}  // namespace tagring::activitypub

@@ -1,45 +1,50 @@
-#include "node/wiring.hpp"
+#include "node/node_wiring.hpp"
 
-#include "node/parts.hpp"
+#include <set>
+
+#include "base/url.hpp"
+#include "federation/blocks.hpp"
 
 namespace tagring::node {
 
 // --- overlay::Observer -------------------------------------------------------------------------------------
 
-void Wiring::segment_changed(Ring ring, ring::Vserver& vserver) {
+void NodeWiring::segment_changed(Ring ring, ring::Vserver& vserver) {
   parts_.handover.transfer.segment_changed(ring, vserver);
   if (ring != Ring::kRelay) return;
   parts_.handover.reassign.segment_changed(vserver);
   parts_.relay.subscriptions.renew_soon();
 }
 
-void Wiring::merged(Ring ring) { parts_.handover.reassign.merged(ring); }
+void NodeWiring::merged(Ring ring) { parts_.handover.reassign.merged(ring); }
 
-void Wiring::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
+void NodeWiring::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
   if (ring == Ring::kRelay) parts_.handover.reassign.gave_up(vserver, positions);
 }
 
-Task<Result<void>> Wiring::take_over(Ring ring, ring::Contact asked, ring::TakeOver request) {
+Task<Result<void>> NodeWiring::take_over(Ring ring, ring::Contact asked, ring::TakeOver request) {
   return parts_.handover.transfer.take_over(ring, std::move(asked), std::move(request));
 }
 
-Task<Result<ring::Load>> Wiring::load_of(Ring ring, Segment segment) {
+Task<Result<ring::Load>> NodeWiring::load_of(Ring ring, Segment segment) {
   return parts_.rings.balancer.load_of(ring, segment);
 }
 
-bool Wiring::is_blocked(std::string_view host) const { return parts_.speech.blocks.of_host(host) != nullptr; }
+bool NodeWiring::is_blocked(std::string_view host) const {
+  return parts_.speech.blocks.of_host(host) != nullptr;
+}
 
 // --- relay::Observer ---------------------------------------------------------------------------------------
 
-Task<Result<std::vector<relay::Refusal>>> Wiring::take_as_owner(Ring ring,
-                                                                std::vector<relay::TagEvent> events) {
+Task<Result<std::vector<relay::Refusal>>> NodeWiring::take_as_owner(Ring ring,
+                                                                    std::vector<relay::TagEvent> events) {
   return ring == Ring::kRelay
              ? relay_own(std::move(events))
              : parts_.storage.owner.take(std::move(events), parts_.speech.identity.origin(), {});
 }
 
 // What Inbox does for other publishers, and OwnerQueue with the answer.
-Task<Result<std::vector<relay::Refusal>>> Wiring::relay_own(std::vector<relay::TagEvent> events) {
+Task<Result<std::vector<relay::Refusal>>> NodeWiring::relay_own(std::vector<relay::TagEvent> events) {
   std::set<std::string> tags;
   for (const relay::TagEvent& event : events) tags.insert(event.tag);
   redundancy::RelayHints& relays = parts_.rings.relays;
@@ -49,16 +54,16 @@ Task<Result<std::vector<relay::Refusal>>> Wiring::relay_own(std::vector<relay::T
   co_return refusals;
 }
 
-void Wiring::answered(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
-                      const std::vector<relay::Refusal>& refusals, const std::string& answer) {
+void NodeWiring::answered(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
+                          const std::vector<relay::Refusal>& refusals, const std::string& answer) {
   parts_.audit.receipts.note(origin, ring, events, refusals, answer);
 }
 
-std::optional<redundancy::RelayClaim> Wiring::claim(const std::string& tag) const {
+std::optional<redundancy::RelayClaim> NodeWiring::claim(const std::string& tag) const {
   return parts_.relay.redundancy.claim(tag);
 }
 
-void Wiring::entered(const relay::FeedEntry& entry) {
+void NodeWiring::entered(const relay::FeedEntry& entry) {
   const relay::TagEvent& event = entry.event;
   if (event.op == relay::Op::kRemove) parts_.reading.posts.forget(event.uri);
   if (event.op == relay::Op::kAdd)
@@ -66,38 +71,42 @@ void Wiring::entered(const relay::FeedEntry& entry) {
   parts_.reading.streams.note(event);
 }
 
-void Wiring::relayed(const std::string& tag, std::size_t bytes) { parts_.rings.loads.relayed(tag, bytes); }
+void NodeWiring::relayed(const std::string& tag, std::size_t bytes) {
+  parts_.rings.loads.relayed(tag, bytes);
+}
 
-void Wiring::lost_follower(const std::string& tag, const std::string& inbox) {
+void NodeWiring::lost_follower(const std::string& tag, const std::string& inbox) {
   parts_.relay.followers.lose(tag, inbox);
 }
 
-Task<Result<HttpResponse>> Wiring::deliver_to_fasp_server(std::string inbox, std::string body) {
+Task<Result<HttpResponse>> NodeWiring::deliver_to_fasp_server(std::string inbox, std::string body) {
   return parts_.fasp.hashtags.deliver(std::move(inbox), std::move(body));
 }
 
-Task<Result<std::vector<relay::Refusal>>> Wiring::receive_missed(std::vector<relay::TagEvent> events,
-                                                                 std::string owner) {
+Task<Result<std::vector<relay::Refusal>>> NodeWiring::receive_missed(std::vector<relay::TagEvent> events,
+                                                                     std::string owner) {
   return parts_.relay.subscriber.receive(std::move(events), std::move(owner), {});
 }
 
-bool Wiring::is_denied(const std::string& actor) const {
+bool NodeWiring::is_denied(const std::string& actor) const {
   return parts_.instances.instances.is_denied(host_of(actor)) ||
          parts_.speech.blocks.of_actor(actor) != nullptr;
 }
 
-bool Wiring::is_offered(const std::string& tag) const { return parts_.speech.blocks.of_tag(tag) == nullptr; }
+bool NodeWiring::is_offered(const std::string& tag) const {
+  return parts_.speech.blocks.of_tag(tag) == nullptr;
+}
 
 // --- storage::Observer -------------------------------------------------------------------------------------
 
-Task<Result<void>> Wiring::fetch_partition(std::string origin, ring::Contact requester,
-                                           redundancy::Partition from, redundancy::Partition to,
-                                           std::uint64_t version) {
-  return parts_.handover.transfer.fetch_partition(std::move(origin), std::move(requester), std::move(from),
-                                                  std::move(to), version);
+Task<Result<void>> NodeWiring::fetch_partition(std::string origin, ring::Contact requester,
+                                               redundancy::Partition from, redundancy::Partition to,
+                                               std::uint64_t version) {
+  return parts_.handover.transfer.fetch_shelf(std::move(origin), std::move(requester), std::move(from),
+                                              std::move(to), version);
 }
 
-bool Wiring::is_shown(const storage::HistoryEntry& entry) const {
+bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
   const federation::Blocks& blocks = parts_.speech.blocks;
   return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
          blocks.of_tag(entry.tag) == nullptr && !parts_.audit.heads.is_taken_down(entry.tag, entry.uri);
@@ -105,11 +114,11 @@ bool Wiring::is_shown(const storage::HistoryEntry& entry) const {
 
 // --- the others --------------------------------------------------------------------------------------------
 
-void Wiring::more_relays(const std::string& tag) {
+void NodeWiring::more_relays(const std::string& tag) {
   if (parts_.relay.subscriptions.wants(tag)) parts_.relay.subscriptions.renew_soon();
 }
 
-void Wiring::taken_down(const storage::HistoryEntry& entry) {
+void NodeWiring::taken_down(const storage::HistoryEntry& entry) {
   parts_.reading.streams.note(
       {entry.tag, relay::Op::kRemove, entry.uri, entry.author, entry.published, false});
 }

@@ -1,4 +1,4 @@
-#include "node/actor_documents.hpp"
+#include "activitypub/actor_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "fediverse/vocabulary.hpp"
 #include "relay/results.hpp"
 
-namespace tagring::node {
+namespace tagring::activitypub {
 namespace {
 
 constexpr std::size_t kPageSize = 40;
@@ -142,4 +142,4 @@ Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
       fediverse::make_collection_page(id + "?page=" + percent_encode(page), id, std::move(items), next));
 }
 
-}  // namespace tagring::node
+}  // namespace tagring::activitypub

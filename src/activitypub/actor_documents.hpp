@@ -7,7 +7,7 @@
 #include "relay/followers.hpp"
 #include "storage/history_service.hpp"
 
-namespace tagring::node {
+namespace tagring::activitypub {
 
 class ActorDocuments {
  public:
@@ -31,4 +31,4 @@ class ActorDocuments {
   const federation::Blocks& blocks_;
 };
 
-}  // namespace tagring::node
+}  // namespace tagring::activitypub

@@ -7,7 +7,7 @@
 #include "federation/identity.hpp"
 #include "storage/history_service.hpp"
 
-namespace tagring::node {
+namespace tagring::activitypub {
 
 class Resolver {
  public:
@@ -31,4 +31,4 @@ class Resolver {
   std::size_t under_way_ = 0;
 };
 
-}  // namespace tagring::node
+}  // namespace tagring::activitypub

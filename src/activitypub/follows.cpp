@@ -1,0 +1,99 @@
+#include "activitypub/follows.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "activitypub/answers.hpp"
+#include "base/http_error.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "hashtag/uri.hpp"
+#include "relay/wire.hpp"
+
+namespace tagring::activitypub {
+
+Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                   Envelope envelope) {
+  const auto& follow = std::get<fediverse::Follow>(activity.content);
+  const Result<void> welcome = blocks_.check_actor(sender.id);
+  if (!welcome) co_return error_response(welcome.error());
+  const bool of_public = follow.objects == std::vector<std::string>{std::string(fediverse::kPublic)};
+  if (of_public || follow.objects == std::vector<std::string>{identity_.actor()})
+    co_return co_await follow_relay(std::move(sender), of_public, std::move(envelope));
+  if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.front()))
+    co_return co_await follow_by_uri(std::move(sender), *tag, std::move(envelope.body));
+  co_return co_await follow_tags(std::move(activity), std::move(sender), std::move(envelope.body));
+}
+
+Task<HttpResponse> Follows::follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope) {
+  if (sender.is_node)
+    co_return error_response({ErrorCode::kInvalid, "nodes follow hashtag actors, not a relay"});
+  const Result<void> taken =
+      co_await instances_.follow(std::move(sender), relay_at(envelope.target), of_public, envelope.body);
+  co_return taken ? accepted() : error_response(taken.error());
+}
+
+// Of a server that leaves the rings to this node: as if it had added the hashtag's actor here as a relay.
+Task<HttpResponse> Follows::follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body) {
+  if (sender.is_node) co_return error_response({ErrorCode::kInvalid, "nodes find the owners themselves"});
+  const Result<void> offered = blocks_.check_tag(tag.canonical());
+  if (!offered) co_return error_response(offered.error());
+  const Result<void> taken = co_await instances_.follow(std::move(sender), identity_.tag_actor(tag),
+                                                        /*of_public=*/true, std::move(body));
+  co_return taken ? accepted() : error_response(taken.error());
+}
+
+Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                        std::string body) {
+  const auto& follow = std::get<fediverse::Follow>(activity.content);
+  std::vector<relay::Follower> followers;
+  for (const std::string& object : follow.objects) {
+    const std::optional<Tag> tag = identity_.tag_of_actor(object);
+    if (!tag) co_return error_response({ErrorCode::kInvalid, object + " is no hashtag actor of this node"});
+    const Result<void> offered = sender.is_node ? Result<void>() : blocks_.check_tag(tag->canonical());
+    if (!offered) co_return error_response(offered.error());
+    followers.push_back({tag->canonical(), sender.id, sender.delivery_inbox(), activity.id,
+                         sender.is_node ? relay::Via::kNode : relay::Via::kBoost, 0});
+  }
+  if (sender.is_node) co_return co_await tags_.follow_as_node(std::move(followers));
+  co_return co_await tags_.follow(std::move(followers), follow.objects.front(), std::move(sender),
+                                  std::move(body));
+}
+
+// Which of our actors is used as a relay by who writes to that inbox.
+std::string Follows::relay_at(const std::string& target) const {
+  const std::string url = identity_.origin() + target.substr(0, target.find('?'));
+  constexpr std::string_view kSuffix = "/inbox";
+  const std::optional<Tag> tag = identity_.tag_of_actor(url.substr(0, url.size() - kSuffix.size()));
+  return tag ? identity_.tag_actor(*tag) : identity_.actor();
+}
+
+Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef follow, Envelope envelope) {
+  // By actor and object; an id alone says which of the actor's follows is meant only to whom has kept it.
+  std::vector<std::pair<std::string, std::string>> pairs;
+  bool of_relay = false;
+  if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.empty() ? "" : follow.objects.front())) {
+    const Result<void> done = co_await instances_.unfollow(actor, identity_.tag_actor(*tag));
+    co_return done ? accepted() : error_response(done.error());
+  }
+  for (const std::string& object : follow.objects) {
+    const std::optional<Tag> tag = identity_.tag_of_actor(object);
+    if (tag) pairs.emplace_back(tag->canonical(), actor);
+    of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
+  }
+  if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
+  Result<void> done = co_await tags_.unfollow(std::move(pairs), relay::is_move(envelope.body));
+  if (done && of_relay) done = co_await instances_.unfollow(actor, relay_at(envelope.target));
+  co_return done ? accepted() : error_response(done.error());
+}
+
+Task<HttpResponse> Follows::take_accept(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  for (fediverse::FollowRef& follow : follows) {
+    const Result<void> taken = co_await instances_.take_accept(actor, std::move(follow));
+    if (!taken) co_return error_response(taken.error());
+  }
+  co_return accepted();
+}
+
+}  // namespace tagring::activitypub

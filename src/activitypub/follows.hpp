@@ -1,0 +1,50 @@
+// Who follows this node's actors: instances use the node's own, or the public collection, as a relay; people,
+// servers and nodes follow hashtags (tag_follows.hpp).
+#pragma once
+
+#include <string>
+
+#include "activitypub/tag_follows.hpp"
+#include "base/http.hpp"
+#include "federation/blocks.hpp"
+#include "federation/identity.hpp"
+#include "fediverse/activity.hpp"
+#include "fediverse/actor.hpp"
+#include "hashtag/tag.hpp"
+#include "instances/instances.hpp"
+
+namespace tagring::activitypub {
+
+class Follows {
+ public:
+  Follows(instances::Instances& instances, TagFollows& tags, const federation::Blocks& blocks,
+          const federation::Identity& identity)
+      : instances_(instances), tags_(tags), blocks_(blocks), identity_(identity) {}
+
+  // An activity as it came: at which inbox, and its JSON.
+  struct Envelope {
+    std::string target;
+    std::string body;
+  };
+  // `activity` is a Follow of one or many of this node's actors, or of hashtag:… URIs.
+  [[nodiscard]] Task<HttpResponse> follow(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                          Envelope envelope);
+  [[nodiscard]] Task<HttpResponse> unfollow(std::string actor, fediverse::FollowRef follow,
+                                            Envelope envelope);
+  // `actor` accepts Follows of this node.
+  [[nodiscard]] Task<HttpResponse> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
+
+ private:
+  Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
+  Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
+  Task<HttpResponse> follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                 std::string body);
+  [[nodiscard]] std::string relay_at(const std::string& target) const;
+
+  instances::Instances& instances_;
+  TagFollows& tags_;
+  const federation::Blocks& blocks_;
+  const federation::Identity& identity_;
+};
+
+}  // namespace tagring::activitypub

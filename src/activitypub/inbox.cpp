@@ -1,0 +1,94 @@
+#include "activitypub/inbox.hpp"
+
+#include <fmt/format.h>
+#include <optional>
+
+#include "activitypub/answers.hpp"
+#include "base/http_error.hpp"
+#include "followers/header.hpp"
+
+namespace tagring::activitypub {
+
+bool Inbox::is_path(std::string_view path) {
+  return path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
+}
+
+Task<HttpResponse> Inbox::answer(HttpRequest request) {
+  // Form first: garbage must not make us fetch keys.
+  Result<fediverse::Activity> activity = fediverse::parse_activity(request.body, clock_.wall_now());
+  if (!activity) {
+    ++counters_.refused;
+    co_return error_response(activity.error());
+  }
+  Envelope envelope{request.target, request.body};
+  const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
+  Result<federation::Authentic> sender = co_await authenticator_.authenticate(std::move(request));
+  if (!sender) {
+    const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
+    if (deletion != nullptr && deletion->uri == activity->actor &&
+        sender.error().code == ErrorCode::kNotFound) {
+      // Deleted accounts take their key with them; servers tell everybody about everyone.
+      co_return co_await posts_.gone(activity->actor);
+    }
+    ++counters_.refused;
+    co_return federation::not_authentic(sender.error());
+  }
+  if (sender->actor.id != activity->actor) {
+    ++counters_.refused;
+    co_return error_response({ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}",
+                                                              sender->actor.id, activity->actor)});
+  }
+  HttpResponse response = co_await dispatch(std::move(*activity), sender->actor, std::move(envelope));
+  // Whatever comes of it, the answer is the same.
+  if (synchronization) sync_.take(*synchronization, *sender);
+  if (response.status >= 400) {
+    ++counters_.refused;
+  } else {
+    ++counters_.accepted;
+  }
+  co_return response;
+}
+
+Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                   Envelope envelope) {
+  auto& content = activity.content;
+  if (auto* create = std::get_if<fediverse::Create>(&content))
+    co_return co_await posts_.post(std::move(create->note), std::move(sender), /*is_update=*/false);
+  if (auto* update = std::get_if<fediverse::Update>(&content))
+    co_return co_await posts_.post(std::move(update->note), std::move(sender), /*is_update=*/true);
+  if (std::holds_alternative<fediverse::UpdateActor>(content))
+    co_return co_await posts_.changed(activity.actor);
+  if (auto* deletion = std::get_if<fediverse::Delete>(&content))
+    co_return co_await posts_.deletion(std::move(*deletion), activity.actor, std::move(envelope.body));
+  if (std::holds_alternative<fediverse::Follow>(content))
+    co_return co_await follows_.follow(std::move(activity), std::move(sender), std::move(envelope));
+  if (auto* undo = std::get_if<fediverse::UndoFollow>(&content))
+    co_return co_await follows_.unfollow(activity.actor, std::move(undo->follow), std::move(envelope));
+  if (auto* accept = std::get_if<fediverse::Accept>(&content))
+    co_return co_await follows_.take_accept(activity.actor, std::move(accept->follows));
+  auto* announce = std::get_if<fediverse::Announce>(&content);
+  if (announce != nullptr && posts_.is_announcer(sender.id))
+    co_return co_await posts_.announced(std::move(*announce));
+  co_return co_await between_nodes(std::move(activity), std::move(envelope.body));
+}
+
+Task<HttpResponse> Inbox::between_nodes(fediverse::Activity activity, std::string body) {
+  using relay::Op;
+  const std::string origin = origin_of(activity.actor);
+  auto& content = activity.content;
+  if (auto* add = std::get_if<fediverse::Add>(&content))
+    co_return co_await events_.take(add->target, {Op::kAdd, std::move(add->posts), origin, std::move(body)});
+  if (auto* remove = std::get_if<fediverse::Remove>(&content))
+    co_return co_await events_.take(remove->target,
+                                    {Op::kRemove, std::move(remove->posts), origin, std::move(body)});
+  if (auto* announce = std::get_if<fediverse::Announce>(&content))
+    co_return co_await events_.take_announced(
+        {Op::kAdd, std::move(announce->posts), origin, std::move(body)});
+  if (auto* undo = std::get_if<fediverse::UndoAnnounce>(&content))
+    co_return co_await events_.take_announced({Op::kRemove, std::move(undo->posts), origin, std::move(body)});
+  ++counters_.ignored;
+  if (const auto* other = std::get_if<fediverse::Ignored>(&content)) co_return ignored(other->reason);
+  co_return ignored("nothing that concerns this node");
+}
+
+}  // namespace tagring::activitypub

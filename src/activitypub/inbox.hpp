@@ -1,0 +1,57 @@
+// The inbox: activities of instances and of other nodes, parsed, authenticated and handed to who is
+// responsible (docs/protocol.md).
+//
+// 2xx is given only after what the activity asks for is on disk. Anything else has changed nothing.
+#pragma once
+
+#include <string>
+
+#include "activitypub/follows.hpp"
+#include "activitypub/post_activities.hpp"
+#include "activitypub/tag_events.hpp"
+#include "base/http.hpp"
+#include "base/time.hpp"
+#include "federation/authenticator.hpp"
+#include "fediverse/activity.hpp"
+#include "instances/follower_sync.hpp"
+
+namespace tagring::activitypub {
+
+class Inbox {
+ public:
+  Inbox(federation::Authenticator& authenticator, PostActivities& posts, Follows& follows, TagEvents& events,
+        instances::FollowerSync& sync, const Clock& clock)
+      : authenticator_(authenticator),
+        posts_(posts),
+        follows_(follows),
+        events_(events),
+        sync_(sync),
+        clock_(clock) {}
+
+  // This node's inbox, or that of one of its hashtag actors.
+  [[nodiscard]] static bool is_path(std::string_view path);
+  // Answers POST to it.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+  struct Counters {
+    std::uint64_t accepted = 0;
+    std::uint64_t ignored = 0;
+    std::uint64_t refused = 0;
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  using Envelope = Follows::Envelope;
+  Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, Envelope envelope);
+  Task<HttpResponse> between_nodes(fediverse::Activity activity, std::string body);
+
+  federation::Authenticator& authenticator_;
+  PostActivities& posts_;
+  Follows& follows_;
+  TagEvents& events_;
+  instances::FollowerSync& sync_;
+  const Clock& clock_;
+  Counters counters_;
+};
+
+}  // namespace tagring::activitypub

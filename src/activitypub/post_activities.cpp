@@ -1,0 +1,40 @@
+#include "activitypub/post_activities.hpp"
+
+#include "activitypub/answers.hpp"
+#include "base/http_error.hpp"
+
+namespace tagring::activitypub {
+namespace {
+
+HttpResponse respond(const instances::Publisher::Outcome& outcome) {
+  if (!outcome) return error_response(outcome.error());
+  return outcome->empty() ? accepted() : ignored(*outcome);
+}
+
+}  // namespace
+
+Task<HttpResponse> PostActivities::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update) {
+  co_return respond(co_await publisher_.post(std::move(note), std::move(author), is_update));
+}
+
+Task<HttpResponse> PostActivities::deletion(fediverse::Delete deletion, std::string actor, std::string body) {
+  if (deletion.uri == actor) co_return co_await gone(std::move(actor));
+  std::string signed_body = deletion.is_signed ? std::move(body) : std::string();
+  co_return respond(
+      co_await publisher_.deletion(std::move(deletion.uri), std::move(actor), std::move(signed_body)));
+}
+
+Task<HttpResponse> PostActivities::changed(std::string author) {
+  co_return respond(co_await publisher_.changed(std::move(author)));
+}
+
+Task<HttpResponse> PostActivities::gone(std::string author) {
+  co_return respond(co_await publisher_.gone(std::move(author)));
+}
+
+Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
+  if (announce.posts.size() != 1) co_return ignored("a relay announces one post at a time");
+  co_return respond(co_await fetched_.announced(std::move(announce.posts.front().uri)));
+}
+
+}  // namespace tagring::activitypub

@@ -1,0 +1,39 @@
+// Activities of authors and their servers about posts, and the answer to each: new posts, edits, deletions,
+// changed profiles, deleted accounts, and what LitePub relays announce (instances/publisher.hpp).
+#pragma once
+
+#include <string>
+
+#include "base/http.hpp"
+#include "fediverse/activity.hpp"
+#include "fediverse/actor.hpp"
+#include "instances/fetched_posts.hpp"
+#include "instances/instances.hpp"
+#include "instances/publisher.hpp"
+
+namespace tagring::activitypub {
+
+class PostActivities {
+ public:
+  PostActivities(instances::Publisher& publisher, instances::FetchedPosts& fetched,
+                 const instances::Instances& instances)
+      : publisher_(publisher), fetched_(fetched), instances_(instances) {}
+
+  [[nodiscard]] Task<HttpResponse> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
+  // Of a post, or of the account itself. `body`: the Delete as it came.
+  [[nodiscard]] Task<HttpResponse> deletion(fediverse::Delete deletion, std::string actor, std::string body);
+  [[nodiscard]] Task<HttpResponse> changed(std::string author);
+  [[nodiscard]] Task<HttpResponse> gone(std::string author);
+  // That actor is a LitePub relay, whose Announces name posts of its people.
+  [[nodiscard]] bool is_announcer(const std::string& actor) const {
+    return instances_.is_litepub_relay(actor);
+  }
+  [[nodiscard]] Task<HttpResponse> announced(fediverse::Announce announce);
+
+ private:
+  instances::Publisher& publisher_;
+  instances::FetchedPosts& fetched_;
+  const instances::Instances& instances_;
+};
+
+}  // namespace tagring::activitypub

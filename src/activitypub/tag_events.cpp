@@ -1,0 +1,35 @@
+#include "activitypub/tag_events.hpp"
+
+#include "activitypub/answers.hpp"
+#include "base/http_error.hpp"
+#include "relay/results.hpp"
+#include "relay/wire.hpp"
+
+namespace tagring::activitypub {
+
+Task<HttpResponse> TagEvents::take(std::string target, Batch batch) {
+  std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
+  relay::RelayNews news = relay::news_of(batch.body);
+  if (target == identity_.relay())
+    co_return co_await owner_.take_as_relay(std::move(events), std::move(batch.sender), std::move(news));
+  if (target == identity_.storage())
+    co_return co_await owner_.take_as_storage(std::move(events), std::move(batch.sender),
+                                              std::move(news.claims));
+  co_return error_response({ErrorCode::kInvalid, "`target` is neither this node's relay nor its storage"});
+}
+
+Task<HttpResponse> TagEvents::take_announced(Batch batch) {
+  std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
+  if (events.empty()) co_return ignored("an Announce without hashtags");
+  const std::size_t asked = events.size();
+  redundancy::RelayClaims claims = relay::news_of(batch.body).claims;
+  const auto refusals = co_await subscriber_.receive(std::move(events), std::move(batch.sender), claims);
+  if (!refusals) co_return error_response(refusals.error());
+  for (const relay::Refusal& refusal : *refusals) claims.erase(refusal.tag);
+  for (const auto& [tag, claim] : claims) {
+    if (claim.relays > hints_.of(tag)) hints_.learn(tag, claim.relays);
+  }
+  co_return relay::results_response(asked, *refusals);
+}
+
+}  // namespace tagring::activitypub

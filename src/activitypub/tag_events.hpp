@@ -1,0 +1,42 @@
+// What nodes tell each other of posts under hashtags: an Add or a Remove to this node as an owner, an
+// Announce or its Undo to this node as a subscriber.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "activitypub/owner_batches.hpp"
+#include "base/http.hpp"
+#include "base/time.hpp"
+#include "federation/identity.hpp"
+#include "fediverse/activity.hpp"
+#include "redundancy/relay_hints.hpp"
+#include "relay/subscriber.hpp"
+
+namespace tagring::activitypub {
+
+class TagEvents {
+ public:
+  TagEvents(OwnerBatches& owner, relay::Subscriber& subscriber, redundancy::RelayHints& hints,
+            const federation::Identity& identity, const Clock& clock)
+      : owner_(owner), subscriber_(subscriber), hints_(hints), identity_(identity), clock_(clock) {}
+
+  struct Batch {
+    relay::Op op = relay::Op::kAdd;
+    std::vector<fediverse::PostRef> posts;
+    std::string sender;  // origin
+    std::string body;    // the activity as it came
+  };
+  // `target` is this node's relay or its storage; kInvalid for all else.
+  [[nodiscard]] Task<HttpResponse> take(std::string target, Batch batch);
+  [[nodiscard]] Task<HttpResponse> take_announced(Batch batch);
+
+ private:
+  OwnerBatches& owner_;
+  relay::Subscriber& subscriber_;
+  redundancy::RelayHints& hints_;
+  const federation::Identity& identity_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::activitypub

@@ -1,0 +1,61 @@
+#include "activitypub/tag_follows.hpp"
+
+#include <set>
+
+#include "activitypub/answers.hpp"
+#include "base/http_error.hpp"
+#include "hashtag/tag.hpp"
+#include "relay/results.hpp"
+#include "relay/wire.hpp"
+
+namespace tagring::activitypub {
+
+Task<HttpResponse> TagFollows::follow(std::vector<relay::Follower> followers, std::string actor,
+                                      fediverse::RemoteActor sender, std::string body) {
+  const std::string id = identity_.activity_id("accepts", actor + " " + followers.front().follow_id);
+  const Result<void> followed = co_await followers_.follow(std::move(followers));
+  if (!followed) co_return error_response(followed.error());
+  const Result<void> answered =
+      co_await activities_.send(actor, sender.inbox, relay::accept_activity(id, actor, body));
+  co_return answered ? accepted() : error_response(answered.error());
+}
+
+Task<HttpResponse> TagFollows::follow_as_node(std::vector<relay::Follower> followers) {
+  const std::size_t asked = followers.size();
+  std::set<std::string> tags;
+  for (const relay::Follower& follower : followers) tags.insert(follower.tag);
+  const Result<std::vector<relay::Refusal>> refusals = co_await take_served(std::move(followers));
+  co_return refusals ? relay::results_response(asked, *refusals, redundancy_.news(tags, {}))
+                     : error_response(refusals.error());
+}
+
+// A node follows owners only.
+Task<Result<std::vector<relay::Refusal>>> TagFollows::take_served(std::vector<relay::Follower> followers) {
+  std::vector<relay::Refusal> refusals;
+  std::vector<relay::Follower> taken;
+  for (relay::Follower& follower : followers) {
+    const Result<Tag> tag = Tag::parse(follower.tag);
+    Result<void> serving = owner_.check_serving(*tag);
+    if (serving) serving = blocks_.check_tag(follower.tag);
+    if (serving) {
+      redundancy_.note_request(follower.tag, follower.actor, /*follows=*/true);
+      taken.push_back(std::move(follower));
+    } else if (!redundancy_.is_draining(follower.tag, follower.inbox)) {
+      if (serving.error().code == ErrorCode::kNotOwner) redundancy_.doubt(*tag);
+      refusals.push_back({"", follower.tag, serving.error()});
+    }
+  }
+  if (!taken.empty()) {
+    CO_TRY_VOID(co_await followers_.follow(std::move(taken)));
+  }
+  co_return refusals;
+}
+
+Task<Result<void>> TagFollows::unfollow(std::vector<std::pair<std::string, std::string>> pairs, bool moves) {
+  if (!moves) {
+    for (const auto& [tag, actor] : pairs) redundancy_.note_request(tag, actor, /*follows=*/false);
+  }
+  return followers_.unfollow(std::move(pairs));
+}
+
+}  // namespace tagring::activitypub

@@ -1,0 +1,52 @@
+// Follows of this node's hashtag actors: by people and servers, who get the posts as boosts, and by nodes,
+// which get them from the owner of the hashtag.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/http.hpp"
+#include "federation/activity_queue.hpp"
+#include "federation/blocks.hpp"
+#include "federation/identity.hpp"
+#include "fediverse/actor.hpp"
+#include "relay/hashtag_followers.hpp"
+#include "relay/relay_owner.hpp"
+#include "relay/relay_redundancy.hpp"
+
+namespace tagring::activitypub {
+
+class TagFollows {
+ public:
+  TagFollows(relay::HashtagFollowers& followers, relay::RelayOwner& owner, relay::RelayRedundancy& redundancy,
+             const federation::Blocks& blocks, federation::ActivityQueue& activities,
+             const federation::Identity& identity)
+      : followers_(followers),
+        owner_(owner),
+        redundancy_(redundancy),
+        blocks_(blocks),
+        activities_(activities),
+        identity_(identity) {}
+
+  // Of a person or a server, who is accepted by the hashtag's `actor`. `body`: the Follow as it came.
+  [[nodiscard]] Task<HttpResponse> follow(std::vector<relay::Follower> followers, std::string actor,
+                                          fediverse::RemoteActor sender, std::string body);
+  // Of a node. The answer says at once which hashtags are not this node's.
+  [[nodiscard]] Task<HttpResponse> follow_as_node(std::vector<relay::Follower> followers);
+  // Pairs of hashtag and follower. `moves`: a node that follows the hashtag elsewhere from now on.
+  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> pairs,
+                                            bool moves);
+
+ private:
+  Task<Result<std::vector<relay::Refusal>>> take_served(std::vector<relay::Follower> followers);
+
+  relay::HashtagFollowers& followers_;
+  relay::RelayOwner& owner_;
+  relay::RelayRedundancy& redundancy_;
+  const federation::Blocks& blocks_;
+  federation::ActivityQueue& activities_;
+  const federation::Identity& identity_;
+};
+
+}  // namespace tagring::activitypub

@@ -1,0 +1,100 @@
+#include "admin/follow_control.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace tagring::admin {
+namespace {
+
+constexpr std::size_t kFeedPage = 5'000;
+
+}  // namespace
+
+void FollowControl::add_routes(Routes& routes) {
+  routes.post("/subscribe", [this](Request request) { return subscribe(std::move(request.body), true); });
+  routes.post("/unsubscribe", [this](Request request) { return subscribe(std::move(request.body), false); });
+  routes.get("/subscriptions", [this](const Request&) { return subscriptions(); });
+  routes.get("/followers", [this](const Request&) { return replied(followers()); });
+  routes.post("/followers/check", [this](Request request) { return check(std::move(request.body)); });
+  routes.post("/followers/verify", [this](const Request&) { return verify(); });
+}
+
+Task<Reply> FollowControl::subscribe(json::object body, bool on) {
+  CO_TRY(std::vector<std::string> tags, tags_in(body));
+  json::array canonical(tags.begin(), tags.end());
+  Result<void> done;
+  if (on) {
+    done = co_await subscriptions_.want(std::move(tags), "admin");
+  } else {
+    done = co_await subscriptions_.unwant(std::move(tags), "admin");
+  }
+  if (!done) co_return std::unexpected(done.error());
+  co_return json::object{{on ? "subscribed" : "unsubscribed", std::move(canonical)}};
+}
+
+Task<Reply> FollowControl::subscriptions() {
+  struct Count {
+    std::uint64_t posts = 0;
+    WallTime latest;
+  };
+  std::map<std::string, Count> counts;
+  CO_TRY(std::uint64_t after, co_await store_.feed_start(clock_.wall_now() - kCounted));
+  std::size_t counted = 0;
+  bool complete = false;
+  while (!complete && counted < kCountedMax) {
+    CO_TRY(const std::vector<relay::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    complete = page.size() < kFeedPage;
+    counted += page.size();
+    for (const relay::FeedEntry& entry : page) {
+      after = entry.seq;
+      if (entry.event.op != relay::Op::kAdd || !subscriptions_.wants(entry.event.tag)) continue;
+      Count& count = counts[entry.event.tag];
+      ++count.posts;
+      count.latest = std::max(count.latest, entry.event.published);
+    }
+  }
+  json::array tags;
+  for (const std::string& tag : subscriptions_.wanted()) {
+    const Count& count = counts[tag];
+    const std::vector<std::string> owners = subscriptions_.owners_of(tag);
+    json::object item = {
+        {"tag", tag}, {"posts", count.posts}, {"owners", json::array(owners.begin(), owners.end())}};
+    if (count.posts > 0) item["latest"] = to_rfc3339(count.latest);
+    tags.push_back(std::move(item));
+  }
+  co_return json::object{
+      {"hours", kCounted.count()},
+      {"complete", complete},
+      {"hashtags", head_of(std::move(tags), [](const json::value& i) { return number_at(i, "posts"); })}};
+}
+
+json::object FollowControl::followers() const {
+  json::array tags;
+  followers_.visit_tags([&](const std::string& tag, const std::array<std::size_t, 5>& counts) {
+    const auto of = [&counts](relay::Via via) { return counts.at(static_cast<std::size_t>(via)); };
+    tags.push_back(json::object{{"tag", tag},
+                                {"boosts", of(relay::Via::kBoost)},
+                                {"nodes", of(relay::Via::kNode)},
+                                {"relays", of(relay::Via::kRelay) + of(relay::Via::kTagRelay)},
+                                {"fasps", of(relay::Via::kFasp)}});
+  });
+  const auto all = [](const json::value& i) {
+    return number_at(i, "boosts") + number_at(i, "nodes") + number_at(i, "relays") + number_at(i, "fasps");
+  };
+  return {{"followers", followers_.size()}, {"hashtags", head_of(std::move(tags), all)}};
+}
+
+Task<Reply> FollowControl::check(json::object body) {
+  co_return co_await sync_.check(text_in(body, "actor"), flag_in(body, "apply"));
+}
+
+Task<Reply> FollowControl::verify() {
+  CO_TRY(const relay::Store::PartialsCheck check, co_await store_.check_partials());
+  json::array repaired;
+  for (const relay::PartialKey& key : check.repaired)
+    repaired.push_back(json::object{{"tag", key.collection}, {"server", key.authority}});
+  co_return json::object{{"followers", check.followers}, {"repaired", std::move(repaired)}};
+}
+
+}  // namespace tagring::admin

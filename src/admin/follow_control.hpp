@@ -1,0 +1,48 @@
+// The administrator's requests about what this node is subscribed to, and who follows it (see control.hpp).
+//
+//   POST /subscribe   {"tags": […]}     wants tags: {"subscribed": […]}
+//   POST /unsubscribe {"tags": […]}     {"unsubscribed": […]}
+//   GET  /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
+//   GET  /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
+//   POST /followers/check {"actor", "apply"}  compares with an actor who is followed (FEP-8fcf)
+//   POST /followers/verify              computes the digests of all followers anew
+#pragma once
+
+#include <chrono>
+
+#include "admin/routes.hpp"
+#include "base/time.hpp"
+#include "instances/follower_sync.hpp"
+#include "relay/followers.hpp"
+#include "relay/store.hpp"
+#include "relay/subscriptions.hpp"
+
+namespace tagring::admin {
+
+class FollowControl final : public Subject {
+ public:
+  FollowControl(relay::Subscriptions& subscriptions, const relay::Followers& followers,
+                instances::FollowerSync& sync, relay::Store& store, const Clock& clock)
+      : subscriptions_(subscriptions), followers_(followers), sync_(sync), store_(store), clock_(clock) {}
+
+  // Posts are counted over that long, as far as so many entries of the feed reach.
+  static constexpr std::chrono::hours kCounted{24};
+  static constexpr std::size_t kCountedMax = 50'000;
+
+  void add_routes(Routes& routes) override;
+
+ private:
+  Task<Reply> subscribe(json::object body, bool on);
+  Task<Reply> subscriptions();
+  [[nodiscard]] json::object followers() const;
+  Task<Reply> check(json::object body);
+  Task<Reply> verify();
+
+  relay::Subscriptions& subscriptions_;
+  const relay::Followers& followers_;
+  instances::FollowerSync& sync_;
+  relay::Store& store_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::admin

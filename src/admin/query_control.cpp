@@ -1,0 +1,83 @@
+#include "admin/query_control.hpp"
+
+#include <algorithm>
+
+#include "base/url.hpp"
+#include "relay/results.hpp"
+#include "relay/wire.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::admin {
+namespace {
+
+json::object to_json(const Segment& segment) {
+  return {{"from", segment.from.hex()}, {"to", segment.to.hex()}};
+}
+
+}  // namespace
+
+void QueryControl::add_routes(Routes& routes) {
+  routes.get("/ring", [this](const Request&) { return replied(rings()); });
+  routes.get("/owners", [this](Request request) { return owners(std::move(request.query)); });
+  routes.get("/history", [this](Request request) { return history(std::move(request.query)); });
+  routes.get("/feed", [this](Request request) { return feed(std::move(request.query)); });
+}
+
+json::object QueryControl::rings() const {
+  json::object result;
+  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+    json::array vservers;
+    for (const auto& vserver : rings_.of(which).vservers()) {
+      json::object item = {{"self", ring::to_json(vserver->self())}, {"member", vserver->is_member()}};
+      if (vserver->predecessor()) item["predecessor"] = ring::to_json(*vserver->predecessor());
+      json::array successors;
+      for (const ring::Contact& contact : vserver->successors().contacts())
+        successors.push_back(ring::to_json(contact));
+      item["successors"] = std::move(successors);
+      if (const auto owned = vserver->owned()) item["owned"] = to_json(*owned);
+      if (const auto serving = vserver->serving()) item["serving"] = to_json(*serving);
+      item["estimated_size"] = vserver->estimated_size();
+      vservers.push_back(std::move(item));
+    }
+    result[ring::to_string(which)] = std::move(vservers);
+  }
+  return result;
+}
+
+Task<Reply> QueryControl::owners(std::string query) {
+  CO_TRY(const Tag tag, tag_in(std::string_view(query)));
+  json::object result = {{"tag", tag.canonical()}, {"key", tag.key().hex()}};
+  for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
+    json::array list;
+    const unsigned replicas = history_.replicas(which);
+    for (unsigned i = 0; i < replicas; ++i) {
+      const Result<ring::Owner> owner =
+          co_await rings_.of(which).find_owner(replica_key(tag.key(), i, replicas));
+      if (owner) list.push_back(ring::to_json(owner->contact));
+    }
+    result[ring::to_string(which)] = std::move(list);
+  }
+  co_return result;
+}
+
+Task<Reply> QueryControl::history(std::string query) {
+  CO_TRY(const Tag tag, tag_in(std::string_view(query)));
+  std::optional<storage::HistoryCursor> cursor;
+  if (const std::string text = query_value(query, "before"); !text.empty()) {
+    CO_TRY(cursor, storage::HistoryCursor::parse(text));
+  }
+  CO_TRY(const storage::HistoryPage page,
+         co_await history_.query(tag, std::move(cursor), number_in(query, "limit", 40)));
+  json::object result = {{"tag", tag.canonical()}, {"entries", storage::to_json(page.entries, false)}};
+  if (page.more && page.next) result["before"] = page.next->text();
+  co_return result;
+}
+
+Task<Reply> QueryControl::feed(std::string query) {
+  const std::uint64_t limit = std::min<std::uint64_t>(number_in(query, "limit", 1000), 10'000);
+  CO_TRY(const std::vector<relay::FeedEntry> entries,
+         co_await store_.feed(number_in(query, "after", 0), limit));
+  co_return json::object{{"entries", relay::to_json(entries)}};
+}
+
+}  // namespace tagring::admin

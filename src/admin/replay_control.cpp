@@ -1,0 +1,55 @@
+#include "admin/replay_control.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/bytes.hpp"
+
+namespace tagring::admin {
+namespace {
+
+// Beyond any limit, so that too much is refused and not wrapped around.
+std::optional<std::int64_t> bounded(const json::object& body, std::string_view key) {
+  constexpr std::int64_t kNumberMax = 4'000'000'000;
+  const auto value = json::get_int(body, key);
+  return value ? std::optional(std::clamp<std::int64_t>(*value, 0, kNumberMax)) : std::nullopt;
+}
+
+}  // namespace
+
+void ReplayControl::add_routes(Routes& routes) {
+  routes.get("/instances/replays",
+             [this](const Request&) { return replied(json::object{{"replays", replayer_.list()}}); });
+  routes.post("/instances/replay", [this](Request request) { return begin(std::move(request.body)); });
+  routes.post("/instances/cancel-replay",
+              [this](Request request) { return cancel(std::move(request.body)); });
+}
+
+Task<Reply> ReplayControl::begin(json::object body) {
+  CO_TRY(const Tag tag, tag_in(body));
+  const std::string order = json::get_string(body, "order").value_or("newest_first");
+  if (order != "newest_first" && order != "oldest_first")
+    co_return fail(ErrorCode::kInvalid, "'order' is newest_first or oldest_first");
+  instances::Replayer::Request wish;
+  wish.host = ascii_lower(text_in(body, "host"));
+  wish.tag = tag.canonical();
+  wish.newest_first = order == "newest_first";
+  if (const auto seconds = bounded(body, "max_age_s")) wish.age_max = std::chrono::seconds(*seconds);
+  if (const auto posts = bounded(body, "max_posts")) wish.posts_max = static_cast<std::uint64_t>(*posts);
+  if (const auto rate = bounded(body, "per_minute")) wish.per_minute = static_cast<std::uint32_t>(*rate);
+  CO_TRY(const instances::Replay begun, co_await replayer_.begin(std::move(wish)));
+  co_return json::object{{"host", begun.host},
+                         {"tag", begun.tag},
+                         {"not_before", to_rfc3339(begun.not_before)},
+                         {"max_posts", begun.posts_max},
+                         {"per_minute", begun.per_minute}};
+}
+
+Task<Reply> ReplayControl::cancel(json::object body) {
+  const std::string host = ascii_lower(text_in(body, "host"));
+  CO_TRY(const Tag tag, tag_in(body));
+  CO_TRY_VOID(co_await replayer_.cancel(host, tag.canonical()));
+  co_return json::object{{"host", host}, {"tag", tag.canonical()}, {"cancelled", true}};
+}
+
+}  // namespace tagring::admin

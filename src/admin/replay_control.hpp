@@ -1,0 +1,27 @@
+// The administrator's requests about histories on their way into instances (see control.hpp).
+//
+//   GET  /instances/replays        {"replays": […]}
+//   POST /instances/replay         {"host", "tag", "order"?, "max_age_s"?, "max_posts"?, "per_minute"?}
+//                                  order: "newest_first" (if absent) or "oldest_first"
+//   POST /instances/cancel-replay  {"host", "tag"}
+#pragma once
+
+#include "admin/routes.hpp"
+#include "instances/replay.hpp"
+
+namespace tagring::admin {
+
+class ReplayControl final : public Subject {
+ public:
+  explicit ReplayControl(instances::Replayer& replayer) : replayer_(replayer) {}
+
+  void add_routes(Routes& routes) override;
+
+ private:
+  Task<Reply> begin(json::object body);
+  Task<Reply> cancel(json::object body);
+
+  instances::Replayer& replayer_;
+};
+
+}  // namespace tagring::admin

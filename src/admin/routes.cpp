@@ -1,0 +1,71 @@
+#include "admin/routes.hpp"
+
+#include <charconv>
+
+#include "base/assert.hpp"
+#include "base/url.hpp"
+
+namespace tagring::admin {
+namespace {
+
+constexpr std::size_t kTagsMax = 200'000;
+
+}  // namespace
+
+void Routes::add(std::string method, std::string path, Handler handler) {
+  const bool is_new =
+      handlers_.try_emplace(std::pair(std::move(method), std::move(path)), std::move(handler)).second;
+  TR_ASSERT(is_new);
+}
+
+const Routes::Handler* Routes::find(const std::string& method, const std::string& path) const {
+  const auto found = handlers_.find({method, path});
+  return found == handlers_.end() ? nullptr : &found->second;
+}
+
+Task<Reply> replied(Reply reply) { co_return reply; }
+
+std::uint64_t number_at(const json::value& item, std::string_view key) {
+  return item.get_object().at(key).to_number<std::uint64_t>();
+}
+
+std::uint64_t number_in(std::string_view query, std::string_view name, std::uint64_t otherwise) {
+  const std::string text = query_value(query, name);
+  std::uint64_t value = otherwise;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+bool flag_in(const json::object& body, std::string_view key) {
+  const json::value* value = json::find(body, key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+std::string text_in(const json::object& body, std::string_view key) {
+  return json::get_string(body, key).value_or("");
+}
+
+Result<Tag> tag_in(const json::object& body) { return Tag::parse(text_in(body, "tag")); }
+
+Result<Tag> tag_in(std::string_view query) { return Tag::parse(query_value(query, "tag")); }
+
+Result<std::vector<std::string>> tags_in(const json::object& body) {
+  std::vector<std::string> tags;
+  Result<void> readable;
+  json::for_each(json::find(body, "tags"), [&](const json::value& element) {
+    if (!readable) return;
+    const Result<Tag> tag =
+        Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
+    if (!tag) {
+      readable = std::unexpected(tag.error());
+    } else {
+      tags.push_back(tag->canonical());
+    }
+  });
+  if (!readable) return std::unexpected(readable.error());
+  if (tags.empty() || tags.size() > kTagsMax)
+    return fail(ErrorCode::kInvalid, "'tags' must name 1 to 200000 hashtags");
+  return tags;
+}
+
+}  // namespace tagring::admin

@@ -1,0 +1,81 @@
+// Requests of the administrator, as JSON in and out, and who answers each.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::admin {
+
+struct Request {
+  std::string query;  // of a GET: what stands behind '?'
+  json::object body;  // of a POST
+};
+using Reply = Result<json::object>;
+
+// By method and path, each once.
+class Routes {
+ public:
+  using Handler = std::function<Task<Reply>(Request)>;
+
+  void get(std::string path, Handler handler) { add("GET", std::move(path), std::move(handler)); }
+  void post(std::string path, Handler handler) { add("POST", std::move(path), std::move(handler)); }
+  // Nothing if nobody answers it.
+  [[nodiscard]] const Handler* find(const std::string& method, const std::string& path) const;
+
+ private:
+  void add(std::string method, std::string path, Handler handler);
+
+  std::map<std::pair<std::string, std::string>, Handler> handlers_;
+};
+
+// Whoever answers the requests about one subject. Outlives the routes.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual void add_routes(Routes& routes) = 0;
+};
+
+// A reply that is known at once.
+Task<Reply> replied(Reply reply);
+
+// --- what replies say ----------------------------------------------------------------------------------
+
+// Lists are shown with so many of their items.
+inline constexpr std::size_t kListMax = 500;
+
+std::uint64_t number_at(const json::value& item, std::string_view key);
+
+// The greatest first, by `rank` of each item; only kListMax.
+template <class Rank>
+json::array head_of(json::array items, Rank rank) {
+  std::ranges::sort(items, std::greater<>(), rank);
+  if (items.size() > kListMax) items.resize(kListMax);
+  return items;
+}
+
+// --- what requests say ---------------------------------------------------------------------------------
+
+// `otherwise` if it is missing or no number.
+std::uint64_t number_in(std::string_view query, std::string_view name, std::uint64_t otherwise);
+// True only if it is there, and true.
+bool flag_in(const json::object& body, std::string_view key);
+// Empty if it is missing or no text.
+std::string text_in(const json::object& body, std::string_view key);
+// kInvalid unless it names a hashtag.
+Result<Tag> tag_in(const json::object& body);
+Result<Tag> tag_in(std::string_view query);
+// "tags": 1 to 200000, in canonical form. kInvalid otherwise.
+Result<std::vector<std::string>> tags_in(const json::object& body);
+
+}  // namespace tagring::admin

@@ -1,0 +1,55 @@
+// What follows from what owners promised and what they say: the findings of an audit. What is proved by two
+// signatures of one owner comes with its evidence; the rest is told as what it is, an observation of this
+// node.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "audit/case.hpp"
+#include "base/http.hpp"
+#include "base/time.hpp"
+#include "hashtag/tag.hpp"
+#include "redundancy/storage_hints.hpp"
+#include "relay/store.hpp"
+#include "storage/statements.hpp"
+
+namespace tagring::audit {
+
+class Judge {
+ public:
+  // What a relay took shorter ago may still be on its way to the storage owners.
+  static constexpr Duration kGrace = std::chrono::minutes(10);
+
+  Judge(const redundancy::StorageHints& hints, relay::Store& store, HttpClient& http, const Clock& clock)
+      : hints_(hints), store_(store), http_(http), clock_(clock) {}
+
+  // What one owner says of one post, at `index` of its answer. Owner and answer outlive the task.
+  struct Statement {
+    const AuditedOwner* owner;
+    unsigned slot;
+    Tag tag;
+    std::string uri;
+    const OwnerAnswer* answer;
+    std::size_t index;
+  };
+  // Notes in `post` what bears on judge_all(). Both outlive the task.
+  [[nodiscard]] Task<void> judge(Statement statement, AuditedPost* post, Report* report);
+  // When all owners were asked.
+  [[nodiscard]] Task<void> judge_all(Tag tag, const AuditedPosts* posts, Report* report);
+
+ private:
+  Task<bool> publishes(std::string uri, std::string tag);
+  void judge_absence(const Statement& statement, AuditedPost* post, Report* report) const;
+  void judge_missing(const Tag& tag, const std::string& uri, const AuditedPost& post, Report* report) const;
+  Task<void> judge_handed(Tag tag, std::string uri, const AuditedPost* post, Report* report);
+  Task<std::optional<storage::TakeDown>> explained(const Held* held);
+  void judge_relays(const std::string& uri, const AuditedPost& post, Report* report) const;
+
+  const redundancy::StorageHints& hints_;
+  relay::Store& store_;
+  HttpClient& http_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::audit

@@ -1,0 +1,39 @@
+// Asks a storage owner what it has of a hashtag, and makes sure that its answer is signed and about that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "audit/case.hpp"
+#include "audit/notary.hpp"
+#include "base/time.hpp"
+#include "federation/remote_keys.hpp"
+#include "hashtag/tag.hpp"
+#include "overlay/ring_service.hpp"
+#include "redundancy/storage_hints.hpp"
+
+namespace tagring::audit {
+
+class OwnerQuestions {
+ public:
+  OwnerQuestions(redundancy::StorageHints& hints, federation::RemoteKeys& keys, overlay::RingService& rings,
+                 const Notary& notary, const Clock& clock)
+      : hints_(hints), keys_(keys), rings_(rings), notary_(notary), clock_(clock) {}
+
+  // With the key that it has now.
+  [[nodiscard]] Task<Result<AuditedOwner>> meet(ring::Contact contact);
+  // About posts of one hour, at most SignedTreeHeads::kIdsMax. kInvalid if what it says is not about them,
+  // not signed by it, or proves nothing.
+  [[nodiscard]] Task<Result<OwnerAnswer>> ask(AuditedOwner owner, Tag tag, unsigned slot, std::int64_t hour,
+                                              std::vector<std::string> uris);
+
+ private:
+  redundancy::StorageHints& hints_;
+  federation::RemoteKeys& keys_;
+  overlay::RingService& rings_;
+  const Notary& notary_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::audit

@@ -1,0 +1,86 @@
+#include "audit/questioning.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "audit/signed_tree_heads.hpp"
+#include "base/url.hpp"
+#include "redundancy/partition.hpp"
+
+namespace tagring::audit {
+
+Task<Result<void>> Questioning::question_all(Tag tag, AuditedPosts* posts, Report* report) {
+  co_await question_parts(tag, posts, report);
+  if (!report->lines.empty()) co_return Result<void>();
+  // This node may be the only one.
+  const std::vector<ring::Contact> owners = co_await history_.owners(Ring::kStorage, tag);
+  if (owners.empty()) co_return fail(ErrorCode::kUnavailable, "no storage owner of the hashtag was found");
+  co_return Result<void>();
+}
+
+// The owners of all parts. How many parts there are, those at rest say, who are asked first.
+Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* report) {
+  std::map<std::string, Result<AuditedOwner>> met;
+  std::set<unsigned> done;
+  for (;;) {
+    const std::vector<unsigned> slots =
+        redundancy::slots_of_set(hints_.copies(), hints_.known(tag.canonical()).reach);
+    const auto next = std::ranges::find_if(slots, [&](unsigned slot) { return !done.contains(slot); });
+    if (next == slots.end()) co_return;
+    const unsigned slot = *next;
+    done.insert(slot);
+    std::vector<std::string> uris;
+    for (const auto& [uri, post] : *posts) {
+      if (std::ranges::binary_search(slots_of(hints_, tag.canonical(), uri), slot)) uris.push_back(uri);
+    }
+    const std::vector<ring::Contact> contacts = co_await history_.owners_of_shelf(tag, slot);
+    for (const ring::Contact& contact : contacts) {
+      const std::string origin = contact.origin();
+      if (origin == origin_of(notary_.actor())) continue;  // nobody audits themselves
+      Report::Line& line = report->lines[origin];
+      for (const std::string& uri : uris) ++posts->at(uri).asked;
+      if (!met.contains(origin)) {
+        Result<AuditedOwner> owner = co_await questions_.meet(contact);
+        met.emplace(origin, std::move(owner));
+      }
+      const Result<AuditedOwner>& owner = met.at(origin);
+      Result<void> answered = owner ? Result<void>() : std::unexpected(owner.error());
+      if (owner) answered = co_await question(*owner, tag, slot, uris, posts, report);
+      if (!answered) line.error = answered.error().message;
+    }
+  }
+}
+
+Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned slot,
+                                         std::vector<std::string> uris, AuditedPosts* posts, Report* report) {
+  const Part part(owner.contact.origin(), slot);
+  Report::Line& line = report->lines.at(part.first);
+  std::map<std::int64_t, std::vector<std::string>> hours;
+  for (const std::string& uri : uris) {
+    // Each owner has it under the date that it has signed.
+    const AuditedPost& post = posts->at(uri);
+    const auto receipt = post.of_storage.find(part);
+    const WallTime date =
+        receipt == post.of_storage.end() ? post.published : receipt->second.receipt.item.published;
+    hours[storage::hour_of(date)].push_back(uri);
+  }
+  for (const auto& [hour, of_hour] : hours) {
+    for (std::size_t begin = 0; begin < of_hour.size(); begin += SignedTreeHeads::kIdsMax) {
+      const std::size_t end = std::min(begin + SignedTreeHeads::kIdsMax, of_hour.size());
+      const std::vector<std::string> some(of_hour.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          of_hour.begin() + static_cast<std::ptrdiff_t>(end));
+      CO_TRY(const OwnerAnswer answer, co_await questions_.ask(owner, tag, slot, hour, some));
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        AuditedPost& post = posts->at(some[i]);
+        post.seen[part] = {answer.states[i], answer.head.at};
+        ++line.asked;
+        ++line.counts[std::string(storage::to_string(answer.states[i]))];
+        co_await judge_.judge({&owner, slot, tag, some[i], &answer, i}, &post, report);
+      }
+    }
+  }
+  co_return Result<void>();
+}
+
+}  // namespace tagring::audit

@@ -1,0 +1,44 @@
+// Signs, as an owner, what this node takes from others (docs/audit.md). Nothing that is acknowledged depends
+// on it.
+#pragma once
+
+#include <vector>
+
+#include "audit/notary.hpp"
+#include "audit/receipt_store.hpp"
+#include "base/json.hpp"
+#include "base/ring_id.hpp"
+#include "relay/results.hpp"
+#include "relay/store.hpp"
+#include "storage/history.hpp"
+#include "storage/storage_redundancy.hpp"
+
+namespace tagring::audit {
+
+// What of a batch was taken, in the order of the tree.
+std::vector<storage::TakenItem> taken_items(const std::vector<relay::TagEvent>& events,
+                                            const std::vector<relay::Refusal>& refusals);
+
+class ReceiptIssuer {
+ public:
+  ReceiptIssuer(storage::HistoryStore& history, const storage::StorageRedundancy& redundancy, Notary& notary)
+      : history_(history), redundancy_(redundancy), notary_(notary) {}
+
+  // For the answer to a batch, of which `refusals` were not taken: the receipt for the others, which are on
+  // disk. Empty if there are none.
+  [[nodiscard]] Task<json::object> issue(Ring ring, std::vector<relay::TagEvent> events,
+                                         std::vector<relay::Refusal> refusals);
+  [[nodiscard]] std::uint64_t issued() const { return issued_; }
+
+ private:
+  using Items = std::vector<storage::TakenItem>;
+  Task<Result<Items>> as_kept(Items items, json::array* differs);
+  [[nodiscard]] std::vector<unsigned> slots_of(const storage::TakenItem& item) const;
+
+  storage::HistoryStore& history_;
+  const storage::StorageRedundancy& redundancy_;
+  Notary& notary_;
+  std::uint64_t issued_ = 0;
+};
+
+}  // namespace tagring::audit

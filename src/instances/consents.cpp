@@ -1,0 +1,121 @@
+#include "instances/consents.hpp"
+
+#include "fediverse/consent.hpp"
+
+namespace tagring::instances {
+namespace {
+
+constexpr std::size_t kAuthorsMax = 20'000;  // remembered
+constexpr std::size_t kPage = 500;
+
+}  // namespace
+
+Task<void> Consents::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+relay::Consent Consents::read(const fediverse::RemoteActor& author) const {
+  const fediverse::Wishes wishes = fediverse::wishes_of(author);
+  return {wishes.relay, wishes.relay && (wishes.archive || options_.archive_all)};
+}
+
+Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
+  const auto known = authors_.find(author.id);
+  if (known != authors_.end()) {
+    const relay::Consent consent = known->second.consent;
+    if (clock_.now() - known->second.asked > kLifetime) {
+      known->second.asked = clock_.now();
+      tasks_.spawn("ask_again", ask_again(author.id));
+    }
+    co_return consent;
+  }
+  const std::string id = author.id;
+  CO_TRY(std::optional<relay::Consent> consent, co_await store_.consent(id));
+  if (consent) {
+    remember(id, *consent);
+    tasks_.spawn("ask_again", ask_again(id));
+  } else {
+    consent = read(author);
+    CO_TRY_VOID(co_await learn(id, *consent));
+  }
+  co_return *consent;
+}
+
+Task<Result<std::optional<relay::Consent>>> Consents::known(std::string author) {
+  return store_.consent(std::move(author));
+}
+
+Task<Result<fediverse::RemoteActor>> Consents::fetch(std::string author) {
+  CO_TRY(const std::string body, co_await client_.fetch_body(author));
+  co_return fediverse::parse_actor(body, author);
+}
+
+Task<Result<void>> Consents::ask(std::string author) {
+  CO_TRY(const fediverse::RemoteActor actor, co_await fetch(author));
+  co_return co_await learn(std::move(author), read(actor));
+}
+
+// A profile that cannot be fetched now is asked for again at the next post.
+Task<void> Consents::ask_again(std::string author) { co_await ask(std::move(author)); }
+
+void Consents::remember(const std::string& author, relay::Consent consent) {
+  if (authors_.size() >= kAuthorsMax) authors_.clear();
+  authors_[author] = {consent, clock_.now()};
+}
+
+Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
+  const relay::Consent consent = read(author);
+  return learn(std::move(author.id), consent);
+}
+
+Task<Result<void>> Consents::learn(std::string author, relay::Consent consent) {
+  CO_TRY(const std::optional<relay::Consent> before, co_await store_.consent(author));
+  if (before == consent) {
+    remember(author, consent);
+    co_return Result<void>();
+  }
+  if (before && before->archive && !consent.archive) {
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay));
+  } else if (before && before->relay && !consent.relay) {
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false));
+  }
+  CO_TRY_VOID(co_await store_.save_consent(author, consent));
+  remember(author, consent);
+  co_return Result<void>();
+}
+
+Task<Result<bool>> Consents::is_gone(std::string author) {
+  const Result<std::string> document = co_await client_.fetch_body(std::move(author));
+  if (document) co_return false;
+  if (document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  co_return true;
+}
+
+Task<Result<void>> Consents::forget(std::string author) {
+  return withdraw(std::move(author), /*from_archive_only=*/false);
+}
+
+Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only) {
+  std::string after;
+  for (;;) {
+    CO_TRY(std::vector<relay::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));
+    if (posts.empty()) co_return Result<void>();
+    after = posts.back().uri;
+    std::vector<relay::TagEvent> removals;
+    for (relay::PublishedPost& post : posts) {
+      if (from_archive_only) {
+        for (std::string& tag : post.tags)
+          removals.push_back({std::move(tag), relay::Op::kRemove, post.uri, author, post.published});
+      } else {
+        post.tags.clear();
+        CO_TRY_VOID(co_await owners_.publish(std::move(post)));
+      }
+    }
+    if (!removals.empty()) {
+      CO_TRY_VOID(co_await owners_.hand_out(Ring::kStorage, std::move(removals)));
+    }
+  }
+}
+
+}  // namespace tagring::instances

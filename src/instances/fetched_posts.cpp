@@ -1,0 +1,86 @@
+#include "instances/fetched_posts.hpp"
+
+#include "fediverse/consent.hpp"
+#include "fediverse/note.hpp"
+
+namespace tagring::instances {
+
+Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
+
+Task<Result<bool>> FetchedPosts::shared(std::string uri, bool by_sharing) {
+  const Result<std::string> body = co_await client_.fetch_body(uri);
+  bool is_gone = !body && body.error().code == ErrorCode::kNotFound;
+  if (!body && !is_gone) co_return std::unexpected(body.error());
+  json::object document;
+  if (!is_gone) {
+    CO_TRY(document, json::parse_object(*body));
+    if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+    is_gone = !fediverse::is_post(document);  // a Tombstone
+  }
+  if (is_gone) {
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return false;
+  }
+  const std::string author = json::id_of(document, "attributedTo");
+  CO_TRY(fediverse::Note note,
+         fediverse::parse_note(document, author, clock_.wall_now(), fediverse::ParseLimits{}));
+  if (note.visibility != fediverse::Visibility::kPublic) {
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return false;
+  }
+  co_return co_await take_shared(std::move(note), by_sharing);
+}
+
+Task<Result<bool>> FetchedPosts::take_shared(fediverse::Note note, bool by_sharing) {
+  const std::string uri = note.id;
+  const std::string author_id = note.author;
+  const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+  // Most posts have no hashtags, and nobody need be asked about them.
+  if (!known && note.tags.empty()) co_return false;
+  CO_TRY_VOID(blocks_.check_actor(author_id));
+  Result<fediverse::RemoteActor> author = co_await consents_.fetch(author_id);
+  const bool is_gone = !author && author.error().code == ErrorCode::kNotFound;
+  if (!author && !is_gone) co_return std::unexpected(author.error());
+  const bool agrees = author && fediverse::wishes_of(*author).archive;
+  if (author) {
+    CO_TRY(const std::optional<relay::Consent> before, co_await consents_.known(author_id));
+    if (agrees || before) {
+      CO_TRY_VOID(co_await consents_.learn(*author));
+    }
+  }
+  if (!agrees) {
+    if (is_gone || by_sharing) {
+      CO_TRY_VOID(co_await take_out(uri));
+    }
+    co_return false;
+  }
+  CO_TRY(const std::string passed_over,
+         co_await publisher_.take(std::move(note), std::move(*author), /*is_update=*/known.has_value()));
+  if (!passed_over.empty()) co_return false;
+  const Result<relay::PublishedPost> now = co_await store_.find_post(uri);
+  co_return now && !now->tags.empty();
+}
+
+Task<Publisher::Outcome> FetchedPosts::look_again(std::string author) {
+  CO_TRY(const std::optional<relay::Consent> known, co_await consents_.known(author));
+  if (!known) co_return "nobody whose posts are known here";
+  CO_TRY_VOID(co_await consents_.ask(std::move(author)));
+  co_return "";
+}
+
+Task<Publisher::Outcome> FetchedPosts::gone(std::string author) { return publisher_.gone(std::move(author)); }
+
+Task<Publisher::Outcome> FetchedPosts::announced(std::string uri) {
+  CO_TRY_VOID(publisher_.check_taken(uri));
+  CO_TRY(const std::string body, co_await client_.fetch_body(uri));
+  CO_TRY(const json::object document, json::parse_object(body));
+  if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+  if (!fediverse::is_post(document)) co_return "what was announced is no post";
+  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
+  // Boosts of what is not public happen; they are nobody's fault.
+  if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
+  CO_TRY(fediverse::RemoteActor author, co_await consents_.fetch(note.author));
+  co_return co_await publisher_.post(std::move(note), std::move(author), /*is_update=*/false);
+}
+
+}  // namespace tagring::instances

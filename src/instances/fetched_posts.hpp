@@ -1,0 +1,55 @@
+// Posts that somebody tells of by their URI alone: servers that share data with this node as a FASP, and
+// LitePub relays. Each is fetched from its own server, and published as it is now.
+#pragma once
+
+#include <string>
+
+#include "base/time.hpp"
+#include "federation/blocks.hpp"
+#include "federation/signed_client.hpp"
+#include "instances/consents.hpp"
+#include "instances/publisher.hpp"
+#include "relay/store.hpp"
+
+namespace tagring::instances {
+
+class FetchedPosts {
+ public:
+  FetchedPosts(Publisher& publisher, Consents& consents, relay::Store& store,
+               const federation::Blocks& blocks, federation::SignedClient& client, const Clock& clock)
+      : publisher_(publisher),
+        consents_(consents),
+        store_(store),
+        blocks_(blocks),
+        client_(client),
+        clock_(clock) {}
+
+  using Outcome = Publisher::Outcome;
+
+  // A post that some server has told of by its URI, as the data sharing of a FASP does. It is fetched from
+  // its own server, and published as it is now if it is public and its author says `indexable`, whatever
+  // Consents::Options::archive_all; else it is taken out, if it came this way (`by_sharing`) or is not public
+  // any more. True if it stands under hashtags now. kUnavailable, kTimedOut or kDenied if its server does not
+  // show it; then nothing has changed. Whether posts of that server are taken is for the caller to ask.
+  [[nodiscard]] Task<Result<bool>> shared(std::string uri, bool by_sharing);
+  // Its own server says that it was deleted, or it has not been shown for too long.
+  [[nodiscard]] Task<Result<void>> take_out(std::string uri);
+  // An author whose posts are known here may have changed the profile.
+  [[nodiscard]] Task<Outcome> look_again(std::string author);
+  // Its server says that an account is gone. Believed if it is.
+  [[nodiscard]] Task<Outcome> gone(std::string author);
+  // A LitePub relay announces the posts of its people.
+  [[nodiscard]] Task<Outcome> announced(std::string uri);
+
+ private:
+  Task<Result<bool>> take_shared(fediverse::Note note, bool by_sharing);
+
+  Publisher& publisher_;
+  Consents& consents_;
+  relay::Store& store_;
+  const federation::Blocks& blocks_;
+  federation::SignedClient& client_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::instances

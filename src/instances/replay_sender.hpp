@@ -1,0 +1,41 @@
+// Sends one post of a replay to its instance: the same Announce that it would have got when the post was new.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/http.hpp"
+#include "base/time.hpp"
+#include "federation/blocks.hpp"
+#include "federation/signed_client.hpp"
+#include "instances/instances.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::instances {
+
+class ReplaySender {
+ public:
+  ReplaySender(const Instances& instances, const federation::Blocks& blocks, federation::SignedClient& client,
+               const Clock& clock)
+      : instances_(instances), blocks_(blocks), client_(client), clock_(clock) {}
+
+  [[nodiscard]] bool is_subscribed(const std::string& host, const std::string& tag) const {
+    return instances_.recipient(host, tag).has_value();
+  }
+  // Nothing if the instance is not subscribed to the hashtag any more, or that is blocked.
+  [[nodiscard]] std::optional<Instances::Recipient> recipient(const std::string& host,
+                                                              const std::string& tag) const;
+  // The instance's own posts, and what is kept apart from it. What is blocked is in no history that is read
+  // here.
+  [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
+  [[nodiscard]] Task<Result<HttpResponse>> send(Instances::Recipient recipient, std::string tag,
+                                                storage::HistoryEntry entry);
+
+ private:
+  const Instances& instances_;
+  const federation::Blocks& blocks_;
+  federation::SignedClient& client_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::instances

@@ -1,0 +1,65 @@
+// What a node needs of the world: in production app/ gives it, in the simulator sim/.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "audit/receipt_store.hpp"
+#include "base/http.hpp"
+#include "base/log.hpp"
+#include "base/services.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "base/workers.hpp"
+#include "fasp/fasp_store.hpp"
+#include "federation/blocks.hpp"
+#include "federation/letter_store.hpp"
+#include "instances/instance_store.hpp"
+#include "instances/replay_store.hpp"
+#include "instances/tag_sources.hpp"
+#include "instances/tag_tokens.hpp"
+#include "relay/store.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::node {
+
+// What of a node is on disk.
+struct Stores {
+  relay::Store& relay;
+  federation::LetterStore& letters;
+  instances::InstanceStore& instances;
+  federation::BlockStore& blocks;
+  instances::ReplayStore& replays;
+  fasp::FaspStore& fasp;
+  storage::HistoryStore& history;
+  audit::ReceiptStore& receipts;
+};
+// `all` has them as members of these names, as db::Stores does, and must outlive what is returned.
+template <class All>
+Stores stores_of(All& all) {
+  return {all.relay, all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
+}
+
+// What a node needs of the world. Everything outlives the node.
+struct Environment {
+  Clock& clock;
+  Executor executor;
+  HttpClient& http;
+  Workers& workers;
+  Stores stores;
+  Log& log;
+  std::uint64_t seed = 0;
+  // Where Config does not read itself: secrets, and another program's database.
+  std::vector<instances::TagToken> tag_tokens = {};
+  instances::ReadFollowedTags read_followed_tags = {};
+  ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
+  // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
+  // chooses anew at each start.
+  std::optional<std::string> places = {};
+  std::function<Task<Result<void>>(std::string places)> save_places = {};
+};
+
+}  // namespace tagring::node
