@@ -12,15 +12,15 @@
 #include "relay/relay_owner.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "relay/wire.hpp"
+#include "storage/kept_partitions.hpp"
 #include "storage/storage_owner.hpp"
-#include "storage/storage_redundancy.hpp"
 
 namespace tagring::activitypub {
 
 class OwnerBatches {
  public:
   OwnerBatches(relay::RelayOwner& relay, relay::RelayRedundancy& relays, storage::StorageOwner& storage,
-               const storage::StorageRedundancy& stores, audit::ReceiptIssuer& receipts)
+               const storage::KeptPartitions& stores, audit::ReceiptIssuer& receipts)
       : relay_(relay), relays_(relays), storage_(storage), stores_(stores), receipts_(receipts) {}
 
   // `sender` is an origin. What the answer says was taken is on disk.
@@ -33,7 +33,7 @@ class OwnerBatches {
   relay::RelayOwner& relay_;
   relay::RelayRedundancy& relays_;
   storage::StorageOwner& storage_;
-  const storage::StorageRedundancy& stores_;
+  const storage::KeptPartitions& stores_;
   audit::ReceiptIssuer& receipts_;
 };
 

@@ -27,7 +27,7 @@ void Report::find_taken_down(const std::string& owner, const storage::TakeDown& 
 
 std::vector<unsigned> slots_of(const redundancy::StorageHints& hints, const std::string& tag,
                                const std::string& uri) {
-  return redundancy::slots_of_post(uri, hints.copies(), hints.at_rest(), hints.known(tag).reach);
+  return redundancy::partitions_of_post(uri, hints.copies(), hints.at_rest(), hints.known(tag).read_factor);
 }
 
 }  // namespace tagring::audit

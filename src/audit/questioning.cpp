@@ -25,7 +25,7 @@ Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* rep
   std::set<unsigned> done;
   for (;;) {
     const std::vector<unsigned> slots =
-        redundancy::slots_of_set(hints_.copies(), hints_.known(tag.canonical()).reach);
+        redundancy::partitions_of_set(hints_.copies(), hints_.known(tag.canonical()).read_factor);
     const auto next = std::ranges::find_if(slots, [&](unsigned slot) { return !done.contains(slot); });
     if (next == slots.end()) co_return;
     const unsigned slot = *next;

@@ -40,8 +40,8 @@ std::vector<storage::TakenItem> taken_items(const std::vector<relay::TagEvent>& 
 std::vector<unsigned> ReceiptIssuer::slots_of(const storage::TakenItem& item) const {
   const redundancy::StorageSet set = redundancy_.of(item.tag);
   std::vector<unsigned> slots =
-      redundancy::slots_of_post(item.uri, redundancy_.copies(), redundancy_.at_rest(), set.reach);
-  const unsigned now = redundancy::slot_of_post(item.uri, redundancy_.copies(), set.replicas);
+      redundancy::partitions_of_post(item.uri, redundancy_.copies(), redundancy_.at_rest(), set.read_factor);
+  const unsigned now = redundancy::partition_of_post(item.uri, redundancy_.copies(), set.replicas);
   std::erase(slots, now);
   slots.insert(slots.begin(), now);
   return slots;

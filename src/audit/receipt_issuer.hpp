@@ -11,7 +11,7 @@
 #include "relay/results.hpp"
 #include "relay/store.hpp"
 #include "storage/history.hpp"
-#include "storage/storage_redundancy.hpp"
+#include "storage/kept_partitions.hpp"
 
 namespace tagring::audit {
 
@@ -21,7 +21,7 @@ std::vector<storage::TakenItem> taken_items(const std::vector<relay::TagEvent>& 
 
 class ReceiptIssuer {
  public:
-  ReceiptIssuer(storage::HistoryStore& history, const storage::StorageRedundancy& redundancy, Notary& notary)
+  ReceiptIssuer(storage::HistoryStore& history, const storage::KeptPartitions& redundancy, Notary& notary)
       : history_(history), redundancy_(redundancy), notary_(notary) {}
 
   // For the answer to a batch, of which `refusals` were not taken: the receipt for the others, which are on
@@ -36,7 +36,7 @@ class ReceiptIssuer {
   [[nodiscard]] std::vector<unsigned> slots_of(const storage::TakenItem& item) const;
 
   storage::HistoryStore& history_;
-  const storage::StorageRedundancy& redundancy_;
+  const storage::KeptPartitions& redundancy_;
   Notary& notary_;
   std::uint64_t issued_ = 0;
 };

@@ -23,7 +23,7 @@ constexpr std::size_t kHeldMax = 20'000;     // items of one tag that are looked
 
 }  // namespace
 
-Receipts::Receipts(Options options, ReceiptStore& store, const storage::StorageRedundancy& redundancy,
+Receipts::Receipts(Options options, ReceiptStore& store, const storage::KeptPartitions& redundancy,
                    const Notary& notary, federation::RemoteKeys& keys, const Runtime& runtime)
     : options_(options),
       store_(store),
@@ -59,8 +59,8 @@ void Receipts::correct(Items* items, const json::object& answer) const {
     item->published = WallTime(Duration(*published));
     // A shelf on which the post can be: an owner of another part would never be asked for it.
     const std::int64_t slot = json::get_int(difference, "slot").value_or(0);
-    const auto possible =
-        redundancy::slots_of_post(uri, redundancy_.copies(), redundancy_.at_rest(), redundancy::kRelaysMax);
+    const auto possible = redundancy::partitions_of_post(uri, redundancy_.copies(), redundancy_.at_rest(),
+                                                         redundancy::kRelaysMax);
     if (std::ranges::find(possible, slot) != possible.end()) item->slot = static_cast<unsigned>(slot);
   });
 }

@@ -13,7 +13,7 @@
 #include "federation/remote_keys.hpp"
 #include "relay/owner_queue.hpp"
 #include "storage/history.hpp"
-#include "storage/storage_redundancy.hpp"
+#include "storage/kept_partitions.hpp"
 
 namespace tagring::audit {
 
@@ -23,7 +23,7 @@ class Receipts {
     Duration kept = std::chrono::days(90);
     std::uint64_t octets = std::uint64_t{256} << 20U;
   };
-  Receipts(Options options, ReceiptStore& store, const storage::StorageRedundancy& redundancy,
+  Receipts(Options options, ReceiptStore& store, const storage::KeptPartitions& redundancy,
            const Notary& notary, federation::RemoteKeys& keys, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
@@ -61,7 +61,7 @@ class Receipts {
 
   Options options_;
   ReceiptStore& store_;
-  const storage::StorageRedundancy& redundancy_;
+  const storage::KeptPartitions& redundancy_;
   const Notary& notary_;
   federation::RemoteKeys& keys_;
   const Clock& clock_;

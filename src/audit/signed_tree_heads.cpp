@@ -48,8 +48,8 @@ Task<HttpResponse> SignedTreeHeads::answer(HttpRequest request) {
           {ErrorCode::kInvalid, "'id' must be up to 16 hashes of URIs, with commas between"});
     ids.push_back(*id);
   }
-  Result<redundancy::Partition> shelf = redundancy_.shelf_of(query);
-  if (shelf && !redundancy_.is_in_reach(*shelf))
+  Result<redundancy::Partition> shelf = redundancy_.asked_for(query);
+  if (shelf && !redundancy_.is_read(*shelf))
     shelf = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
   if (!shelf) {
     const std::string tag = query_value(query, "tag");
@@ -86,8 +86,9 @@ Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition shelf, s
                                                   std::vector<crypto::Hash256> ids) {
   const WallTime at = notary_.now();
   CO_TRY(const BucketPtr bucket, co_await this->bucket(shelf, hour));
-  storage::Head head{notary_.network(),     notary_.actor(),     shelf.tag, hour,       bucket->kept_from, at,
-                     bucket->leaves.size(), bucket->tree.root(), {},        shelf.slot, bucket->begun};
+  storage::Head head{
+      notary_.network(),     notary_.actor(),     shelf.tag, hour,         bucket->kept_from, at,
+      bucket->leaves.size(), bucket->tree.root(), {},        shelf.number, bucket->begun};
   head.signature = co_await notary_.sign(head.signed_text());
   const std::vector<storage::HeadProof> found = co_await workers_.run([bucket, ids] {
     std::vector<storage::HeadProof> proofs;
@@ -111,7 +112,7 @@ Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition shelf, s
 Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Partition shelf,
                                                                  std::int64_t hour) {
   CO_TRY(const Tag tag, Tag::parse(shelf.tag));
-  const storage::HourPlace place{redundancy::partition_key(tag.key(), shelf.slot), hour};
+  const storage::HourPlace place{redundancy::partition_key(tag.key(), shelf.number), hour};
   std::vector<storage::HourRange> range{{place, place}};
   CO_TRY(const std::vector<storage::HourDigest> now, co_await history_.digests(std::move(range), hour));
   CO_TRY(const storage::HistoryStore::Bucket first,
@@ -167,7 +168,8 @@ Task<Result<storage::TakeDown>> SignedTreeHeads::take_down(Tag tag, std::string 
   forget_heads();
   taken_down_.emplace(notice.tag, notice.uri);
   std::vector<std::pair<std::string, std::string>> places;
-  for (const unsigned slot : redundancy::slots_of_set(redundancy_.copies(), redundancy_.of(notice.tag).reach))
+  for (const unsigned slot :
+       redundancy::partitions_of_set(redundancy_.copies(), redundancy_.of(notice.tag).read_factor))
     places.emplace_back(redundancy::Partition{notice.tag, slot}.name(), notice.uri);
   CO_TRY(auto found, co_await history_.find(std::move(places)));
   for (auto& entry : found) {

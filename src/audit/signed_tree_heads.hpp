@@ -12,16 +12,15 @@
 
 #include "audit/notary.hpp"
 #include "storage/history.hpp"
-#include "storage/storage_redundancy.hpp"
+#include "storage/kept_partitions.hpp"
 
 namespace tagring::audit {
 
 class SignedTreeHeads {
  public:
   // `on_taken_down` is called for each post that the administrator has just taken down.
-  SignedTreeHeads(storage::HistoryStore& history, const storage::StorageRedundancy& redundancy,
-                  Notary& notary, Workers& workers,
-                  std::function<void(const storage::HistoryEntry&)> on_taken_down)
+  SignedTreeHeads(storage::HistoryStore& history, const storage::KeptPartitions& redundancy, Notary& notary,
+                  Workers& workers, std::function<void(const storage::HistoryEntry&)> on_taken_down)
       : history_(history),
         redundancy_(redundancy),
         notary_(notary),
@@ -66,7 +65,7 @@ class SignedTreeHeads {
   Task<HttpResponse> refuse(Error error, std::string tag, std::vector<crypto::Hash256> ids);
 
   storage::HistoryStore& history_;
-  const storage::StorageRedundancy& redundancy_;
+  const storage::KeptPartitions& redundancy_;
   Notary& notary_;
   Workers& workers_;
   std::function<void(const storage::HistoryEntry&)> on_taken_down_;

@@ -113,7 +113,7 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
       }
     }
     if (!removals.empty()) {
-      CO_TRY_VOID(co_await owners_.hand_out(Ring::kStorage, std::move(removals)));
+      CO_TRY_VOID(co_await owners_.reassign(Ring::kStorage, std::move(removals)));
     }
   }
 }

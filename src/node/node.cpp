@@ -40,7 +40,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.tag_sources.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
   CO_TRY_VOID(co_await parts_->instances.activities.load());
-  CO_TRY_VOID(co_await parts_->storage.redundancy.load());
+  CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
   CO_TRY_VOID(co_await parts_->fasp.sharing.load());
   co_return Result<void>();
@@ -86,6 +86,7 @@ Task<void> Node::stop() {
   co_await parts_->instances.sync.stop();
   co_await parts_->relay.redundancy.stop();
   co_await parts_->storage.redundancy.stop();
+  co_await parts_->storage.kept.stop();
   co_await parts_->handover.transfer.stop();
   co_await parts_->relay.subscriptions.stop();
   co_await parts_->handover.reassign.stop();
@@ -121,7 +122,7 @@ Routes Node::make_routes() {
   routes.add_below(kAll, admin::Gate::kPrefix, by(p.admin.gate));
   routes.add_below(kAll, fasp::Fasp::kPrefix, by(p.fasp.fasp));
   routes.add(kPost, overlay::RingService::kPath, by(p.rings.service));
-  routes.add(kPost, handover::Transfer::kPath, by(p.handover.transfer));
+  routes.add(kPost, handover::Transfer::kPath, by(p.handover.answers));
   routes.add(kGetAndPost, relay::RelayRedundancy::kPath, by(p.relay.redundancy));
   routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
   routes.add(kPost, relay::CatchUp::kPath, by(p.relay.catch_up));

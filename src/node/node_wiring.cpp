@@ -102,8 +102,8 @@ bool NodeWiring::is_offered(const std::string& tag) const {
 Task<Result<void>> NodeWiring::fetch_partition(std::string origin, ring::Contact requester,
                                                redundancy::Partition from, redundancy::Partition to,
                                                std::uint64_t version) {
-  return parts_.handover.transfer.fetch_shelf(std::move(origin), std::move(requester), std::move(from),
-                                              std::move(to), version);
+  return parts_.handover.transfer.fetch_partition(std::move(origin), std::move(requester), std::move(from),
+                                                  std::move(to), version);
 }
 
 bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {

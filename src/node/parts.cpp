@@ -131,14 +131,14 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
                   speech.identity),
       follows(instances.instances, tag_follows, speech.blocks, speech.identity),
       posts(instances.publisher, instances.fetched, instances.instances),
-      batches(relay.owner, relay.redundancy, storage.owner, storage.redundancy, audit.issuer),
+      batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime.clock),
       documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
       resolver(speech.identity, storage.history, speech.blocks) {}
 
-Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay,
-                 StorageRole& storage, InstanceRole& instances)
+Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
+                 InstanceRole& instances)
     : posts({}, speech.client, mastodon_api::Site{speech.identity.origin()}, speech.runtime),
       timeline(
           {.is_local =

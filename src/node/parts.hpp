@@ -170,8 +170,8 @@ struct ActorRole {
 
 // What people and programs read.
 struct Reading {
-  Reading(const Environment& world, Speech& speech, RelayRole& relay,
-          StorageRole& storage, InstanceRole& instances);
+  Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
+          InstanceRole& instances);
 
   mastodon_api::PostCache posts;
   mastodon_api::Timeline timeline;

@@ -1,11 +1,12 @@
 // The receiver's end of FEP-8fcf, towards actors whom this node follows back. In brackets: whose tests or
 // text a case comes from. (Towards other nodes: tests/sim.)
+#include "instances/follower_sync.hpp"
+
 #include <fmt/format.h>
 
 #include "followers/digest.hpp"
 #include "followers/documents.hpp"
 #include "followers/header.hpp"
-#include "instances/follower_sync.hpp"
 #include "node/fixture.hpp"
 #include "signatures/signature.hpp"
 

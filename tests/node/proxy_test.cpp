@@ -1,8 +1,8 @@
 // Servers that leave the rings to a node (docs/protocol.md §9.7): "hashtag:" where actors stand.
 #include <fmt/format.h>
 
-#include "node/fixture.hpp"
 #include "activitypub/resolver.hpp"
+#include "node/fixture.hpp"
 
 namespace tagring::node {
 namespace {
