@@ -20,6 +20,7 @@
 #include "followers/plan.hpp"
 #include "followers/throttle.hpp"
 #include "instances/instances.hpp"
+#include "relay/observer.hpp"
 #include "relay/subscriptions.hpp"
 
 namespace tagring::instances {
