@@ -13,6 +13,8 @@
 #include "base/runtime.hpp"
 #include "handover/comparison.hpp"
 #include "handover/transfer.hpp"
+#include "overlay/ring_service.hpp"
+#include "ring/contact.hpp"
 #include "storage/reconcile.hpp"
 
 namespace tagring::handover {

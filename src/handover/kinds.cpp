@@ -5,6 +5,7 @@
 #include "base/url.hpp"
 #include "handover/comparison.hpp"
 #include "hashtag/tag.hpp"
+#include "redundancy/storage_hints.hpp"
 #include "relay/wire.hpp"
 #include "storage/entries_json.hpp"
 

@@ -10,6 +10,10 @@
 #include "base/runtime.hpp"
 #include "federation/signed_client.hpp"
 #include "handover/kinds.hpp"
+#include "overlay/ring_service.hpp"
+#include "redundancy/partition.hpp"
+#include "ring/vserver.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::handover {
 

@@ -9,6 +9,8 @@
 #include "federation/authenticator.hpp"
 #include "handover/kinds.hpp"
 #include "handover/transfer.hpp"
+#include "overlay/ring_service.hpp"
+#include "ring/messages.hpp"
 
 namespace tagring::handover {
 

@@ -17,6 +17,7 @@
 #include "base/runtime.hpp"
 #include "overlay/loads.hpp"
 #include "overlay/ring_service.hpp"
+#include "ring/vserver.hpp"
 
 namespace tagring::overlay {
 

@@ -1,5 +1,7 @@
 #include "overlay/ring_status.hpp"
 
+#include "ring/vserver.hpp"
+
 namespace tagring::overlay {
 
 json::object rings_status(RingService& rings, const Balancer& balancer) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fediverse/fasp.hpp"
+#include "redundancy/relay_hints.hpp"
 #include "relay/results.hpp"
 #include "relay/wire.hpp"
 

@@ -13,7 +13,8 @@ unsigned OwnerPlaces::copies(Ring ring) const {
 
 std::vector<unsigned> OwnerPlaces::partitions_of(const TagEvent& event) const {
   const redundancy::StorageSet set = storage_.known(event.tag);
-  if (event.op == Op::kAdd) return {redundancy::partition_of_post(event.uri, storage_.copies(), set.replicas)};
+  if (event.op == Op::kAdd)
+    return {redundancy::partition_of_post(event.uri, storage_.copies(), set.replicas)};
   return redundancy::partitions_of_post(event.uri, storage_.copies(), storage_.at_rest(), set.read_factor);
 }
 

@@ -12,6 +12,7 @@
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/store.hpp"
+#include "ring/vserver.hpp"
 
 namespace tagring::relay {
 

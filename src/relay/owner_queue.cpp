@@ -6,7 +6,9 @@
 #include <set>
 
 #include "base/assert.hpp"
+#include "redundancy/relay_hints.hpp"
 #include "relay/results.hpp"
+#include "ring/vserver.hpp"
 
 namespace tagring::relay {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/http_error.hpp"
+#include "fediverse/documents.hpp"
 #include "followers/authority.hpp"
 #include "followers/header.hpp"
 #include "relay/results.hpp"

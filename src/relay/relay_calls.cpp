@@ -5,6 +5,7 @@
 
 #include "base/http_error.hpp"
 #include "base/url.hpp"
+#include "fediverse/documents.hpp"
 
 namespace tagring::relay {
 namespace {

@@ -12,6 +12,7 @@
 #include "federation/signed_client.hpp"
 #include "redundancy/overload_token.hpp"
 #include "relay/relay_places.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::relay {
 

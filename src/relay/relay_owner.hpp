@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "overlay/ring_service.hpp"
 #include "redundancy/overload_token.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/feed.hpp"

@@ -8,6 +8,7 @@
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/relay_hints.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::relay {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "relay/results.hpp"
+#include "ring/vserver.hpp"
 
 namespace tagring::relay {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "base/http_error.hpp"
 #include "base/url.hpp"
+#include "redundancy/overload_token.hpp"
 #include "relay/relay_redundancy.hpp"
 
 namespace tagring::relay {

@@ -14,6 +14,7 @@
 #include "relay/relay_places.hpp"
 #include "relay/results.hpp"
 #include "relay/store.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::relay {
 

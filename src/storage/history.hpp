@@ -21,7 +21,8 @@
 namespace tagring::storage {
 
 struct HistoryEntry {
-  std::string tag;  // canonical; in a store and between owners the name of a shelf (shelf.hpp)
+  std::string
+      tag;  // canonical; in a store and between owners the name of a partition (redundancy/partition.hpp)
   std::string uri;
   std::string author;
   WallTime published;

@@ -8,6 +8,8 @@
 #include "base/http.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
+#include "redundancy/partition.hpp"
+#include "ring/contact.hpp"
 #include "storage/entries_json.hpp"
 #include "storage/history.hpp"
 #include "storage/kept_partitions.hpp"

@@ -16,6 +16,7 @@
 #include "overlay/ring_service.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "redundancy/storage_place.hpp"
+#include "ring/vserver.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::storage {

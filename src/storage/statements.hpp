@@ -26,7 +26,7 @@ struct TakenItem {
   bool removal = false;
   WallTime published;
   bool indexable = false;
-  unsigned slot = 0;  // of the shelf on which the owner has put it (shelf.hpp)
+  unsigned slot = 0;  // of the partition into which the owner has put it
 
   [[nodiscard]] crypto::Hash256 leaf() const;
   friend auto operator<=>(const TakenItem&, const TakenItem&) = default;
@@ -70,7 +70,7 @@ std::string_view to_string(PostState state);
 // Posts stand in a head by the hashes of their URIs, so that a proof about one does not name others.
 crypto::Hash256 post_id(std::string_view uri);
 
-// "On this shelf of a hashtag (shelf.hpp) I have these posts that were published in this hour": the root of
+// "In this partition of a hashtag I have these posts that were published in this hour": the root of
 // the tree of them, sorted by id.
 struct Head {
   std::string network;

@@ -9,6 +9,7 @@
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/storage_policy.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::storage {
 

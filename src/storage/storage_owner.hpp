@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "redundancy/relay_hints.hpp"
 #include "relay/post_checker.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "storage/history.hpp"

@@ -20,6 +20,7 @@
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
 #include "redundancy/storage_policy.hpp"
+#include "ring/contact.hpp"
 #include "storage/kept_partitions.hpp"
 #include "storage/observer.hpp"
 #include "storage/storage_calls.hpp"

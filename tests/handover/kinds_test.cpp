@@ -1,0 +1,170 @@
+// What moves when owners change: a kind at the old owner answers, and the same kind at the new one takes it.
+#include "handover/kinds.hpp"
+
+#include "hashtag/tag.hpp"
+#include "relay/role_fixture.hpp"
+
+namespace tagring::handover {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const RingId kKey = Tag::parse("cats")->key();
+const RingId kOne = RingId::power_of_two(0);
+const Segment kCats{kKey - kOne, kKey};
+
+Request request(const Segment& segment) {
+  Request made;
+  made.segment = segment;
+  made.requester = ring::real_contact(2);
+  return made;
+}
+
+json::array items_of(const json::object& page) { return page.at("items").as_array(); }
+
+class KindsTest : public RoleTest {
+ protected:
+  void keep(const std::string& tag, const std::string& uri) {
+    ASSERT_TRUE(run(stores->history.put({{tag, uri, "https://a.example/u", clock.wall_now()}})));
+  }
+  std::vector<storage::HistoryEntry> kept_of(const std::string& partition) {
+    return run(stores->history.page(partition, {}, 100))->entries;
+  }
+
+  redundancy::StorageHints hints{4, clock};
+  storage::KeptPartitions kept{stores->history, hints, *rings, runtime};
+  relay::Followers followers;
+};
+
+TEST_F(KindsTest, HistoryIsGivenByKey) {
+  keep("cats", "https://a.example/1");
+  keep("dogs", "https://a.example/2");
+  HistoryKind history(stores->history, kept);
+  const auto page = run(history.page(request(kCats)));
+  ASSERT_THAT(items_of(*page), SizeIs(1));
+  EXPECT_EQ(items_of(*page)[0].at("uri"), "https://a.example/1");
+}
+
+TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
+  HistoryKind history(stores->history, kept);
+  Request next = request(kCats);
+  ASSERT_TRUE(run(history.absorb(&next, {json::object{{"tag", "cats"},
+                                                      {"uri", "https://a.example/1"},
+                                                      {"author", "https://a.example/u"},
+                                                      {"published", 1'763'691'840'000}}})));
+  EXPECT_THAT(kept_of("cats"), SizeIs(1));
+  EXPECT_EQ(next.after_tag, "cats");
+  EXPECT_THAT(next.after, HasSubstr("1763691840000~"));
+}
+
+TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
+  HistoryKind history(stores->history, kept);
+  Request next = request(kCats);
+  const auto item = [](const char* tag, const char* uri) {
+    return json::object{{"tag", tag}, {"uri", uri}, {"author", "https://a.example/u"}, {"published", 1}};
+  };
+  const Result<void> done =
+      run(history.absorb(&next, {item("cats", "https://a.example/1"), item("dogs", "https://a.example/2")}));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("not of the segment that was asked for"));
+  EXPECT_THAT(kept_of("cats"), IsEmpty());
+}
+
+TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
+  HistoryKind history(stores->history, kept);
+  const RingId key = redundancy::partition_key(kKey, 32);
+  Request next = request({key - kOne, key});
+  ASSERT_TRUE(run(history.absorb(&next, {json::object{{"tag", "cats/32"},
+                                                      {"uri", "https://a.example/1"},
+                                                      {"author", "https://a.example/u"},
+                                                      {"published", 1}}})));
+  EXPECT_THAT(kept_of("cats/32"), IsEmpty()) << "at rest there is one partition";
+  EXPECT_EQ(next.after_tag, "cats/32") << "and the next page is another all the same";
+}
+
+TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
+  ASSERT_TRUE(run(kept.adopt({"cats", 3, 8, 8, clock.wall_now()})));
+  SetsKind sets(kept);
+  const RingId replica = replica_key(kKey, 5, 8);
+  const auto page = run(sets.page(request({replica - kOne, replica})));
+  ASSERT_THAT(items_of(*page), SizeIs(1));
+
+  db::TemporaryDirectory elsewhere;
+  auto other = db::open_stores({.path = elsewhere.file("db"), .vfs = {}, .mode = db::Mode::kInline}, clock);
+  redundancy::StorageHints other_hints{4, clock};
+  storage::KeptPartitions other_kept((*other)->history, other_hints, *rings, runtime);
+  Request next = request({});
+  ASSERT_TRUE(run(SetsKind(other_kept).absorb(&next, items_of(*page))));
+  EXPECT_EQ(other_kept.of("cats").replicas, 8U);
+  finish(other_kept.stop());
+}
+
+TEST_F(KindsTest, APartitionIsTheBusinessOfAllOwnersOfItsHashtag) {
+  ASSERT_TRUE(run(kept.adopt({"cats", 3, 4, 16, clock.wall_now()})));
+  PartitionKind partitions(stores->history, kept);
+  Request asked = request({});
+  asked.shelf = "cats/16";
+  const Result<Kind::Place> place = partitions.place(asked);
+  EXPECT_EQ(place->key, kKey);
+  EXPECT_EQ(place->replicas, 16U) << "the read factor";
+  asked.shelf = "cats/1600";
+  EXPECT_FALSE(partitions.place(asked));
+}
+
+TEST_F(KindsTest, APageOfAPartitionSaysForWhichVersionItIsComplete) {
+  ASSERT_TRUE(run(kept.adopt({"cats", 3, 4, 16, clock.wall_now()})));
+  keep("cats/16", "https://a.example/1");
+  Request asked = request({});
+  asked.shelf = "cats/16";
+  const auto page = run(PartitionKind(stores->history, kept).page(asked));
+  EXPECT_EQ(page->at("version"), 3);
+  EXPECT_THAT(items_of(*page), SizeIs(1));
+}
+
+TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
+  FollowersKind kind(stores->relay, followers, *rings, 2);
+  const auto item = [](const std::string& host) {
+    return json::object{{"tag", "cats"},
+                        {"actor", "https://" + host + "/actor"},
+                        {"inbox", "https://" + host + "/inbox"},
+                        {"follow_id", "https://" + host + "/follows/1"}};
+  };
+  Request next = request(kCats);
+  ASSERT_TRUE(run(kind.absorb(&next, {item("n2.example"), item("other.example")})));
+  EXPECT_FALSE(followers.follows("cats", "https://n2.example/actor"));
+  EXPECT_TRUE(followers.follows("cats", "https://other.example/actor"));
+  EXPECT_EQ(next.after, "https://other.example/actor");
+}
+
+// --- requests ----------------------------------------------------------------------------------------------
+
+TEST(Requests, AreReadAsTheyWereWritten) {
+  Request asked = request(kCats);
+  asked.ring = Ring::kStorage;
+  asked.kind = "shelf";
+  asked.shelf = "cats/16";
+  asked.after = "7~x";
+  const Result<Request> read = request_from_json(to_json(asked, "tagring"), "tagring");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->ring, Ring::kStorage);
+  EXPECT_EQ(read->requester, asked.requester);
+  EXPECT_EQ(read->segment, kCats);
+  EXPECT_EQ(read->kind, "shelf");
+  EXPECT_EQ(read->shelf, "cats/16");
+  EXPECT_EQ(read->after, "7~x");
+}
+
+TEST(Requests, OfAnotherNetworkAreRefused) {
+  EXPECT_FALSE(request_from_json(to_json(request(kCats), "elsewhere"), "tagring"));
+}
+
+TEST(Items, NameOneServer) {
+  EXPECT_TRUE(check_item(kCats, "cats", "https://a.example/1", "https://a.example/u"));
+  EXPECT_FALSE(check_item(kCats, "cats", "https://a.example/1", "https://b.example/u"));
+  EXPECT_FALSE(check_item(kCats, "Cats", "https://a.example/1", "https://a.example/u")) << "not canonical";
+}
+
+}  // namespace
+}  // namespace tagring::handover

@@ -1,0 +1,89 @@
+// What a balancer says of its node, by itself: on rings on which this node stands alone, all keys are its
+// own.
+#include "overlay/balancer.hpp"
+
+#include "relay/role_fixture.hpp"
+
+namespace tagring::overlay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+
+// Histories that weigh what a test says.
+class Weights final : public StoredLoad {
+ public:
+  Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t /*limit*/) override {
+    if (after) co_return std::vector<Weight>();
+    co_return all;
+  }
+  std::vector<Weight> all;
+};
+
+class BalancerTest : public RoleTest {
+ protected:
+  BalancerTest() {
+    loop.run_for(hours(1));
+    balancer.start();  // decides nothing: it is not enabled
+  }
+  ~BalancerTest() override { finish(balancer.stop()); }
+
+  static Balancer::Options options() {
+    Balancer::Options made;
+    made.enabled = false;
+    made.storage_capacity = 1'000 * StoredLoad::kBytesOfEntry;
+    made.every = minutes(4);
+    made.patience = hours(6);
+    return made;
+  }
+  // Stores so many posts of a hashtag with that key.
+  void store(std::uint64_t entries, const RingId& key = RingId::power_of_two(200)) {
+    weights.all = {{key, entries}};
+  }
+  ring::Load load(Segment of = Segment{}) {
+    Result<ring::Load> said = run(balancer.load_of(Ring::kStorage, of));
+    return *said;
+  }
+
+  Weights weights;
+  Loads loads{{}, weights, clock};
+  Balancer balancer{options(), std::nullopt, {}, *rings, loads, runtime};
+};
+
+TEST_F(BalancerTest, SaysWhatItsKeysCostAndWhatItBears) {
+  store(100);
+  EXPECT_EQ(load().of_node, 4 * 100 * StoredLoad::kBytesOfEntry) << "it has all four replicas";
+  EXPECT_EQ(load().capacity, 1'000 * StoredLoad::kBytesOfEntry);
+}
+
+TEST_F(BalancerTest, APartCostsWhatIsInIt) {
+  store(100);
+  const RingId key = RingId::power_of_two(200);
+  const RingId before = key - RingId::power_of_two(0);
+  EXPECT_EQ(load({before, key}).of_segment, 100 * StoredLoad::kBytesOfEntry);
+  EXPECT_EQ(load({key, key + RingId::power_of_two(9)}).of_segment, 0U);
+}
+
+TEST_F(BalancerTest, CountsAnewAfterAQuarterOfTheInterval) {
+  store(100);
+  load();
+  store(200);
+  EXPECT_EQ(load().of_node, 4 * 100 * StoredLoad::kBytesOfEntry);
+  loop.run_for(minutes(1));
+  EXPECT_EQ(load().of_node, 4 * 200 * StoredLoad::kBytesOfEntry);
+}
+
+TEST_F(BalancerTest, AnOverloadIsAStrainOnlyWhenItLasts) {
+  store(300);  // 1,200 of 1,000
+  load();
+  loop.run_for(hours(5));
+  EXPECT_FALSE(load().strained);
+  loop.run_for(hours(1) + minutes(1));
+  EXPECT_TRUE(load().strained);
+  store(100);
+  loop.run_for(minutes(1));
+  EXPECT_FALSE(load().strained) << "it has passed";
+}
+
+}  // namespace
+}  // namespace tagring::overlay

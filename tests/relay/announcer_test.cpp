@@ -1,0 +1,119 @@
+// Who is told of what, when, and how often.
+#include "relay/announcer.hpp"
+
+#include "relay/role_fixture.hpp"
+
+namespace tagring::relay {
+namespace {
+
+using std::chrono::days;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string kNode = "https://node.example/inbox";
+const std::string kPeople = "https://social.example/inbox";
+
+class Lost final : public SilentObserver {
+ public:
+  void lost_follower(const std::string& /*tag*/, const std::string& inbox) override {
+    inboxes.push_back(inbox);
+  }
+  std::vector<std::string> inboxes;
+};
+
+class AnnouncerTest : public RoleTest {
+ protected:
+  ~AnnouncerTest() override { finish(announcer.stop()); }
+
+  void follow(const std::string& tag, const std::string& inbox, Via via) {
+    followers.add({tag, inbox + "/of-somebody", inbox, "", via, 0});
+  }
+  void enter(const std::string& uri, const std::string& tag = "cats", Op op = Op::kAdd) {
+    announcer.push({++seq, {tag, op, uri, "https://author.example/u", clock.wall_now(), true}});
+    loop.run_for(Duration(1));
+  }
+
+  std::uint64_t seq = 0;
+  Followers followers;
+  federation::Blocks blocks;
+  federation::RemoteKeys keys{client, runtime};
+  federation::Authenticator authenticator{{}, keys, runtime};
+  PartialCollections partials{{false, {}}, followers, identity, authenticator, observer, runtime};
+  Lost lost;
+  AnnouncementSender sender{followers, partials, client, lost, runtime};
+  Announcer announcer{{}, stores->relay, followers, blocks, sender, runtime};
+};
+
+TEST_F(AnnouncerTest, WhatNobodyFollowsIsToldToNobody) {
+  follow("dogs", kNode, Via::kNode);
+  enter("https://author.example/1");
+  EXPECT_THAT(web.calls, IsEmpty());
+  EXPECT_TRUE(announcer.idle());
+}
+
+TEST_F(AnnouncerTest, ANodeIsToldOfAPostUnderEveryTag) {
+  follow("cats", kNode, Via::kNode);
+  follow("dogs", kNode, Via::kNode);
+  enter("https://author.example/1", "cats");
+  enter("https://author.example/1", "dogs");
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(web.posted_to(kNode), SizeIs(2));
+}
+
+TEST_F(AnnouncerTest, PeopleAreToldOfAPostOnce) {
+  follow("cats", kPeople, Via::kBoost);
+  follow("dogs", kPeople, Via::kBoost);
+  enter("https://author.example/1", "cats");
+  enter("https://author.example/1", "dogs");
+  loop.run_for(std::chrono::seconds(1));
+  ASSERT_THAT(web.posted_to(kPeople), SizeIs(1));
+  EXPECT_EQ(web.posted_to(kPeople).front().at("type"), "Announce");
+}
+
+TEST_F(AnnouncerTest, PeopleAreNotToldOfTheirOwnServersPosts) {
+  follow("cats", "https://author.example/inbox", Via::kBoost);
+  enter("https://author.example/1");
+  EXPECT_THAT(web.calls, IsEmpty());
+}
+
+TEST_F(AnnouncerTest, WhoDoesNotAnswerIsToldAgainAndInOrder) {
+  follow("cats", kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  enter("https://author.example/1");
+  EXPECT_EQ(announcer.delivered(), 0U);
+  EXPECT_FALSE(announcer.has_reached(kNode, 1));
+  EXPECT_THAT(announcer.lanes().at(kNode).reason, testing::HasSubstr("503"));
+  web.statuses.clear();
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_EQ(announcer.delivered(), 1U);
+  EXPECT_TRUE(announcer.has_reached(kNode, 1));
+}
+
+TEST_F(AnnouncerTest, WhatAnInboxHasNotTakenForAWeekIsGivenUp) {
+  follow("cats", kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  enter("https://author.example/1");
+  loop.run_for(days(8));
+  EXPECT_TRUE(announcer.idle());
+  EXPECT_EQ(announcer.delivered(), 0U);
+}
+
+TEST_F(AnnouncerTest, AnInboxThatIsGoneIsReported) {
+  follow("cats", kNode, Via::kNode);
+  web.statuses[kNode] = 410;
+  enter("https://author.example/1");
+  EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
+}
+
+TEST_F(AnnouncerTest, APostTakenBackIsUndone) {
+  follow("cats", kPeople, Via::kBoost);
+  enter("https://author.example/1");
+  enter("https://author.example/1", "cats", Op::kRemove);
+  loop.run_for(std::chrono::seconds(1));
+  ASSERT_THAT(web.posted_to(kPeople), SizeIs(2));
+  EXPECT_EQ(web.posted_to(kPeople).back().at("type"), "Undo");
+}
+
+}  // namespace
+}  // namespace tagring::relay
