@@ -21,6 +21,11 @@
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
 #include "mastodon_api/client_api.hpp"
+#include "mastodon_api/instance.hpp"
+#include "mastodon_api/search_api.hpp"
+#include "mastodon_api/streams.hpp"
+#include "mastodon_api/tag_api.hpp"
+#include "mastodon_api/timeline_api.hpp"
 #include "node/environment.hpp"
 #include "node/wiring.hpp"
 #include "overlay/balancer.hpp"
@@ -164,6 +169,10 @@ struct Reading {
   mastodon_api::Trends trends;
   mastodon_api::Streams streams;
   mastodon_api::OAuth oauth;
+  mastodon_api::TimelineApi timeline_api;
+  mastodon_api::TagApi tag_api;
+  mastodon_api::SearchApi search_api;
+  mastodon_api::InstanceApi instance_api;
   mastodon_api::ClientApi client_api;
   web::Site site;
 };
