@@ -72,7 +72,7 @@ class HostPool::Turn {
   }
 
   Task<Result<void>> wait(Time until) {
-    if (pool_->active_ < pool_->options_->connections_per_host_max) {
+    if (pool_->active_ < pool_->options_->connections_max) {
       grant();
       co_return Result<void>();
     }
@@ -97,7 +97,7 @@ class HostPool::Turn {
   bool is_granted_ = false;
 };
 
-HostPool::HostPool(std::shared_ptr<const HttpClientOptions> options, const Executor& io, Resolver& resolver,
+HostPool::HostPool(std::shared_ptr<const HostPoolOptions> options, const Executor& io, Resolver& resolver,
                    TlsContext tls, const Url& url)
     : options_(std::move(options)),
       resolver_(resolver),
@@ -162,7 +162,7 @@ HostPool::SharedConnection HostPool::take_idle(const std::optional<Prefix64>& pr
 
 void HostPool::keep(SharedConnection connection) {
   if (is_shut_down_) return;
-  if (idle_.size() >= options_->connections_per_host_max) idle_.erase(idle_.begin());
+  if (idle_.size() >= options_->connections_max) idle_.erase(idle_.begin());
   connection->idle_since = std::chrono::steady_clock::now();
   connection->lowest().expires_never();
   idle_.push_back(std::move(connection));

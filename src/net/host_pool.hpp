@@ -15,10 +15,19 @@
 
 #include "base/http.hpp"
 #include "net/exchange.hpp"
-#include "net/http_client.hpp"
+#include "net/resolver.hpp"
 #include "net/tls.hpp"
 
 namespace tagring::net {
+
+// As HttpClientOptions.
+struct HostPoolOptions {
+  bool allow_private_addresses;
+  std::size_t connections_max;  // at once; further calls wait their turn
+  Duration idle_timeout;
+  Duration connect_timeout;
+  std::string user_agent;
+};
 
 // A socket with or without TLS, the address it is connected to, and what was read ahead.
 class Connection {
@@ -55,7 +64,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
  public:
   using Time = Connection::Time;
 
-  HostPool(std::shared_ptr<const HttpClientOptions> options, const Executor& io, Resolver& resolver,
+  HostPool(std::shared_ptr<const HostPoolOptions> options, const Executor& io, Resolver& resolver,
            TlsContext tls, const Url& url);
   ~HostPool();
   HostPool(const HostPool&) = delete;
@@ -82,7 +91,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   Task<Result<void>> shake_hands(SharedConnection connection);
   void remember_session(Connection& connection);
 
-  const std::shared_ptr<const HttpClientOptions> options_;
+  const std::shared_ptr<const HostPoolOptions> options_;
   Resolver& resolver_;
   const TlsContext tls_;  // empty for http
   const std::string host_;

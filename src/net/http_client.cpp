@@ -13,21 +13,27 @@ namespace tagring::net {
 namespace {
 // Pools that ended are swept from the map when it has doubled since the last sweep.
 constexpr std::size_t kSweepMin = 256;
+
+HostPoolOptions pool_options(const HttpClientOptions& options) {
+  return {options.allow_private_addresses, options.connections_per_host_max, options.idle_timeout,
+          options.connect_timeout, options.user_agent};
+}
 }  // namespace
 
 struct BeastHttpClient::Impl {
   Impl(HttpClientOptions given, Executor executor, Resolver& names, TlsContext context)
-      : options(std::make_shared<const HttpClientOptions>(std::move(given))),
+      : options(std::move(given)),
+        of_pools(std::make_shared<const HostPoolOptions>(pool_options(options))),
         io(std::move(executor)),
         resolver(names),
         tls(std::move(context)) {}
 
   [[nodiscard]] Result<void> check(const Url& url) const {
-    if (url.scheme != "https" && !options->allow_private_addresses) {
+    if (url.scheme != "https" && !options.allow_private_addresses) {
       return fail(ErrorCode::kDenied, "only https is allowed");
     }
-    const std::vector<std::uint16_t>& ports = options->ports;
-    const bool is_allowed = ports.empty() ? options->allow_private_addresses || url.port == 443
+    const std::vector<std::uint16_t>& ports = options.ports;
+    const bool is_allowed = ports.empty() ? options.allow_private_addresses || url.port == 443
                                           : std::ranges::find(ports, url.port) != ports.end();
     if (!is_allowed) return fail(ErrorCode::kDenied, fmt::format("port {} is not allowed", url.port));
     return {};
@@ -42,7 +48,8 @@ struct BeastHttpClient::Impl {
     }
     std::weak_ptr<HostPool>& entry = pools[key];
     if (auto known = entry.lock()) return known;
-    auto made = std::make_shared<HostPool>(options, io, resolver, url.scheme == "https" ? tls : nullptr, url);
+    auto made =
+        std::make_shared<HostPool>(of_pools, io, resolver, url.scheme == "https" ? tls : nullptr, url);
     entry = made;
     return made;
   }
@@ -54,7 +61,8 @@ struct BeastHttpClient::Impl {
     }
   }
 
-  const std::shared_ptr<const HttpClientOptions> options;
+  const HttpClientOptions options;
+  const std::shared_ptr<const HostPoolOptions> of_pools;
   const Executor io;
   Resolver& resolver;
   const TlsContext tls;

@@ -111,12 +111,18 @@ struct SessionDone {
   }
 };
 
+SessionOptions session_options(const HttpServerOptions& options) {
+  return {options.body_size_max, options.request_timeout, options.idle_timeout, options.stream_timeout,
+          options.message_size_max};
+}
+
 }  // namespace
 
 // All but `tls` belongs to `control`, a strand.
 struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
-  Impl(HttpServerOptions options, Executor executor, Executor node, HttpHandler handler)
-      : service(std::make_shared<Service>(std::move(options), std::move(node), std::move(handler))),
+  Impl(HttpServerOptions given, Executor executor, Executor node, HttpHandler handler)
+      : options(std::move(given)),
+        service(std::make_shared<Service>(session_options(options), std::move(node), std::move(handler))),
         io(std::move(executor)),
         control(asio::make_strand(io)),
         tcp(control),
@@ -138,6 +144,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void abort_all();
   static Task<bool> drain(std::shared_ptr<Impl> self, Duration grace);
 
+  const HttpServerOptions options;
   const std::shared_ptr<Service> service;
   const Executor io;
   const Executor control;
@@ -154,7 +161,6 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 };
 
 Result<void> HttpServer::Impl::open() {
-  const HttpServerOptions& options = service->options;
   if (!options.socket_path.empty()) return open_local(local, options.socket_path);
   TRY_VOID(load_tls());
   TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port)));
@@ -164,7 +170,6 @@ Result<void> HttpServer::Impl::open() {
 }
 
 Result<void> HttpServer::Impl::load_tls() {
-  const HttpServerOptions& options = service->options;
   if (options.certificate_file.empty() && options.key_file.empty()) return {};
   TRY(TlsContext loaded, make_server_tls(options.certificate_file, options.key_file));
   const std::scoped_lock lock(tls_mutex);
@@ -196,7 +201,7 @@ void HttpServer::Impl::admit(TcpSocket socket) {
   error_code error;
   const IpAddress peer = from_asio(socket.remote_endpoint(error).address());
   if (error) return;
-  const std::size_t per_peer_max = service->options.connections_per_peer_max;
+  const std::size_t per_peer_max = options.connections_per_peer_max;
   if (const auto known = per_peer.find(peer.prefix64());
       known != per_peer.end() && per_peer_max != 0 && known->second >= per_peer_max) {
     return;
@@ -206,7 +211,7 @@ void HttpServer::Impl::admit(TcpSocket socket) {
 }
 
 void HttpServer::Impl::begin(SharedSession session) {
-  if (sessions.size() >= service->options.connections_max || service->is_stopping) return;
+  if (sessions.size() >= options.connections_max || service->is_stopping) return;
   sessions.insert(session);
   ++per_peer[session->peer().prefix64()];
   auto on_end = [self = shared_from_this()](SharedSession ended) {
@@ -226,7 +231,7 @@ void HttpServer::Impl::end(const SharedSession& session) {
 
 void HttpServer::Impl::close_acceptors() {
   error_code ignored;
-  if (local.is_open()) ::unlink(service->options.socket_path.c_str());
+  if (local.is_open()) ::unlink(options.socket_path.c_str());
   tcp.close(ignored);
   local.close(ignored);
   pause.cancel();

@@ -20,7 +20,7 @@ struct HttpServerOptions {
   Duration request_timeout{
       30'000};                    // from the first octet of a request to its last; the same for the response
   Duration idle_timeout{60'000};  // between requests
-  Duration stream_timeout{10'000};      // for a reader of a stream to take a piece of it; then he is cut off
+  Duration stream_timeout{10'000};  // for a reader of a stream to take a piece of it; then they are cut off
   std::size_t message_size_max = 4096;  // octets of a message of a WebSocket that comes in
   std::size_t connections_max = 4096;
   std::size_t connections_per_peer_max = 256;  // per IPv4 address or IPv6 /64; 0: no limit

@@ -11,17 +11,28 @@
 #include <memory>
 
 #include "base/http.hpp"
-#include "net/http_server.hpp"
+#include "base/ip.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
 #include "net/tls.hpp"
 
 namespace tagring::net {
 
+// Of each connection; as HttpServerOptions.
+struct SessionOptions {
+  std::size_t body_size_max;
+  Duration request_timeout;
+  Duration idle_timeout;
+  Duration stream_timeout;
+  std::size_t message_size_max;
+};
+
 // What all connections of a server read.
 struct Service {
-  Service(HttpServerOptions given, Executor executor, HttpHandler answer)
-      : options(std::move(given)), node(std::move(executor)), handler(std::move(answer)) {}
+  Service(SessionOptions given, Executor executor, HttpHandler answer)
+      : options(given), node(std::move(executor)), handler(std::move(answer)) {}
 
-  const HttpServerOptions options;
+  const SessionOptions options;
   const Executor node;
   const HttpHandler handler;
   std::atomic<bool> is_stopping = false;   // no request is read any more
