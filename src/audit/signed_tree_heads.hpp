@@ -11,7 +11,13 @@
 #include <vector>
 
 #include "audit/notary.hpp"
+#include "base/http.hpp"
+#include "crypto/hash.hpp"
+#include "crypto/merkle.hpp"
+#include "hashtag/tag.hpp"
+#include "redundancy/partition.hpp"
 #include "storage/history.hpp"
+#include "storage/statements.hpp"
 #include "storage/storage_redundancy.hpp"
 
 namespace tagring::audit {

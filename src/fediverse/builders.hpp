@@ -28,7 +28,7 @@ enum class Audience : std::uint8_t {
   kFollowers,  // for servers that use this node as a relay: they show the post, not the boost
 };
 
-// A boost of one post. Says nothing of its author, whose server would notify him for every tag.
+// A boost of one post. Says nothing of its author, whose server would notify them for every tag.
 // Its `published` is now, but never before the post's: Misskey refuses that.
 json::object make_announce(std::string_view id, std::string_view actor, std::string_view uri,
                            WallTime post_published, Audience audience, WallTime now);

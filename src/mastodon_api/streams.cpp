@@ -58,7 +58,7 @@ class Streams::Reader final : public HttpStream {
   }
 
   const IpAddress peer;
-  std::map<std::string, std::string> tags;  // to: how he spells it
+  std::map<std::string, std::string> tags;  // to: how the reader spells it
 
  private:
   static std::string event_of(const Event& event) {
