@@ -2,8 +2,11 @@
 #pragma once
 
 #include "base/http.hpp"
+#include "base/task.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
+#include "hashtag/tag.hpp"
+#include "overlay/ring_service.hpp"
 #include "relay/followers.hpp"
 #include "storage/history_service.hpp"
 

@@ -6,6 +6,7 @@
 #include "activitypub/answers.hpp"
 #include "base/http_error.hpp"
 #include "followers/header.hpp"
+#include "relay/store.hpp"
 
 namespace tagring::activitypub {
 

@@ -5,6 +5,7 @@
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
 #include "relay/results.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::activitypub {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/url.hpp"
 #include "fediverse/documents.hpp"
+#include "storage/statements.hpp"
 
 namespace tagring::audit {
 namespace {

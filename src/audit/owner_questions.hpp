@@ -12,6 +12,7 @@
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/storage_hints.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::audit {
 

@@ -7,6 +7,7 @@
 #include "audit/signed_tree_heads.hpp"
 #include "base/url.hpp"
 #include "redundancy/partition.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::audit {
 

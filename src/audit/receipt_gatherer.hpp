@@ -8,6 +8,7 @@
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
+#include "ring/contact.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::audit {

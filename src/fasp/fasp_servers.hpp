@@ -30,7 +30,7 @@ class FaspServers {
   [[nodiscard]] Task<Result<void>> load();
 
   // Asks a server, given by its host name or by the base URL of its FASP interface, to take this node as a
-  // FASP. Its administrator decides; nothing is exchanged before he has. Durable when it completes. kConflict
+  // FASP. Its administrator decides; nothing is exchanged before that. Durable when it completes. kConflict
   // if this node is registered there already, kDenied for a blocked host, kNotFound if the server knows no
   // FASPs.
   [[nodiscard]] Task<Result<FaspServer>> enroll(std::string server);

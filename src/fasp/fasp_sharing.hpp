@@ -15,6 +15,7 @@
 #include "base/runtime.hpp"
 #include "fasp/fasp_servers.hpp"
 #include "federation/delivery_queues.hpp"
+#include "fediverse/fasp.hpp"
 #include "instances/fetched_posts.hpp"
 
 namespace tagring::fasp {

@@ -5,11 +5,11 @@ namespace {
 constexpr std::size_t kLoadPage = 1'000;
 }
 
-ActivityQueue::ActivityQueue(LetterStore& store, SignedClient& courier, const Runtime& runtime)
+ActivityQueue::ActivityQueue(LetterStore& store, SignedClient& client, const Runtime& runtime)
     : store_(store),
-      courier_(courier),
+      client_(client),
       clock_(runtime.clock),
-      lanes_(runtime.clock, runtime.executor, runtime.rng.fork("mailbox"), QueueOptions{},
+      lanes_(runtime.clock, runtime.executor, runtime.rng.fork("activities"), QueueOptions{},
              [this](std::string inbox, Letters letters) {
                return deliver(std::move(inbox), std::move(letters));
              }) {}
@@ -40,7 +40,7 @@ Task<Result<void>> ActivityQueue::send(std::string actor, std::string inbox, std
 Task<ActivityQueue::Letters> ActivityQueue::deliver(std::string inbox, Letters letters) {
   for (std::size_t i = 0; i < letters.size(); ++i) {
     const Result<HttpResponse> response =
-        co_await courier_.deliver_as(letters[i].actor, inbox, letters[i].body);
+        co_await client_.deliver_as(letters[i].actor, inbox, letters[i].body);
     const bool given_up = clock_.wall_now() - letters[i].written > kLifetime;
     if (!was_accepted(response) && !was_refused(response) && !given_up) {
       lanes_.blame(inbox, why_not(response));

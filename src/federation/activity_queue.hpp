@@ -16,7 +16,7 @@ class ActivityQueue {
  public:
   static constexpr Duration kLifetime = std::chrono::days(7);
 
-  ActivityQueue(LetterStore& store, SignedClient& courier, const Runtime& runtime);
+  ActivityQueue(LetterStore& store, SignedClient& client, const Runtime& runtime);
 
   // Takes up what waited when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
@@ -34,7 +34,7 @@ class ActivityQueue {
   Task<Letters> deliver(std::string inbox, Letters letters);
 
   LetterStore& store_;
-  SignedClient& courier_;
+  SignedClient& client_;
   Clock& clock_;
   DeliveryQueues<Letter> lanes_;  // by inbox
 };

@@ -1,9 +1,12 @@
 // Who sent a request: the HTTP signature checked, with the sender's key fetched as needed.
 #pragma once
 
+#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
+#include "crypto/key.hpp"
 #include "federation/remote_keys.hpp"
+#include "fediverse/actor.hpp"
 #include "signatures/replay_cache.hpp"
 #include "signatures/signature.hpp"
 

@@ -4,11 +4,11 @@ namespace tagring::federation {
 
 Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id) {
   const std::string document = key_id.substr(0, key_id.find('#'));
-  CO_TRY(std::string body, co_await courier_.fetch_body(document));
+  CO_TRY(std::string body, co_await client_.fetch_body(document));
   CO_TRY(fediverse::KeyDocument key, fediverse::parse_key_document(body, key_id));
   if (key.owner != document) {
     body.clear();
-    CO_TRY(body, co_await courier_.fetch_body(key.owner));
+    CO_TRY(body, co_await client_.fetch_body(key.owner));
   }
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
   if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);

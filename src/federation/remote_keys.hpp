@@ -20,8 +20,8 @@ struct KeyOwner {
 
 class RemoteKeys {
  public:
-  RemoteKeys(SignedClient& courier, const Runtime& runtime)
-      : courier_(courier), clock_(runtime.clock), workers_(runtime.workers) {}
+  RemoteKeys(SignedClient& client, const Runtime& runtime)
+      : client_(client), clock_(runtime.clock), workers_(runtime.workers) {}
 
   // `refresh` fetches again, for rotated keys; at most once a minute. Failures are remembered for a minute
   // too, so that nobody can make us hammer a host.
@@ -38,7 +38,7 @@ class RemoteKeys {
   };
   Task<Result<KeyOwner>> fetch(std::string key_id);
 
-  SignedClient& courier_;
+  SignedClient& client_;
   Clock& clock_;
   Workers& workers_;
   std::map<std::string, Entry> cache_;  // by key id

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "base/bytes.hpp"
 #include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
-#include "base/bytes.hpp"
 #include "ring/codec.hpp"
 #include "signatures/signature.hpp"
 
@@ -20,7 +20,7 @@ constexpr const char* kAccept =
     "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
 }  // namespace
 
-Task<Result<HttpResponse>> SignedClient::knock(HttpCall call, std::string key_id,
+Task<Result<HttpResponse>> SignedClient::send_in(HttpCall call, std::string key_id,
                                                signatures::SignatureForm form) {
   auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
                now = clock_.wall_now(), form]() mutable {
@@ -42,10 +42,10 @@ Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::st
   call.body = std::move(body);
   const std::string origin = call.url.origin();
   std::optional<HttpResponse> first;
-  for (const signatures::SignatureForm form : knocks_.forms(origin, call.url.target.contains('?'))) {
-    CO_TRY(HttpResponse response, co_await knock(call, key_id, form));
+  for (const signatures::SignatureForm form : forms_.forms(origin, call.url.target.contains('?'))) {
+    CO_TRY(HttpResponse response, co_await send_in(call, key_id, form));
     if (!may_dislike_signature(response.status)) {
-      if (response.status < 400) knocks_.accepted(origin, form);
+      if (response.status < 400) forms_.accepted(origin, form);
       co_return response;
     }
     // Not the last: who does not know that form at all may say 400, which would end all further tries.

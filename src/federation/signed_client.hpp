@@ -1,5 +1,5 @@
 // Signed requests of this node to others: documents fetched, activities delivered. What is refused with 400
-// or 401 is sent again in other forms of signature (see Knocks), all within the time for one request; if all
+// or 401 is sent again in other forms of signature (see SignatureFormCache), all within the time for one request; if all
 // are refused, the first answer counts.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "base/workers.hpp"
 #include "federation/identity.hpp"
 #include "federation/signature_form_cache.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::federation {
 
@@ -22,7 +23,7 @@ class SignedClient {
         http_(http),
         clock_(runtime.clock),
         workers_(runtime.workers),
-        knocks_(runtime.clock) {}
+        forms_(runtime.clock) {}
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
@@ -47,13 +48,13 @@ class SignedClient {
  private:
   Task<Result<HttpResponse>> signed_call(std::string method, std::string url, std::string body,
                                          std::string key_id, std::optional<std::string> synchronization);
-  Task<Result<HttpResponse>> knock(HttpCall call, std::string key_id, signatures::SignatureForm form);
+  Task<Result<HttpResponse>> send_in(HttpCall call, std::string key_id, signatures::SignatureForm form);
 
   const Identity& identity_;
   HttpClient& http_;
   Clock& clock_;
   Workers& workers_;
-  SignatureFormCache knocks_;
+  SignatureFormCache forms_;
   std::uint64_t nonce_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
+#include "fediverse/note.hpp"
 #include "instances/consents.hpp"
 #include "instances/publisher.hpp"
 #include "relay/store.hpp"

@@ -38,19 +38,19 @@ json::object FollowerSync::Counters::to_json() const {
 }
 
 FollowerSync::FollowerSync(Options options, relay::Subscriptions& subscriber, Instances& instances,
-                           federation::SignedClient& courier, const relay::Observer& observer,
+                           federation::SignedClient& client, const relay::Observer& observer,
                            const Runtime& runtime)
     : options_(options),
       subscriber_(subscriber),
       instances_(instances),
       observer_(observer),
-      courier_(courier),
-      identity_(courier.identity()),
+      client_(client),
+      identity_(client.identity()),
       clock_(runtime.clock),
       workers_(runtime.workers),
       log_(runtime.log),
       rng_(runtime.rng.fork("followers sync")),
-      own_(followers::Authority::of(courier.identity().origin()).value()),
+      own_(followers::Authority::of(client.identity().origin()).value()),
       throttle_(options.throttle),
       tasks_(runtime.executor) {}
 
@@ -143,7 +143,7 @@ Task<Listing> FollowerSync::fetch(std::string url) {
   ++counters_.lists;
   Listing listing(std::move(url));
   while (const std::string* next = listing.next()) {
-    const Result<std::string> body = co_await courier_.fetch_body(*next);
+    const Result<std::string> body = co_await client_.fetch_body(*next);
     if (body) {
       listing.take(*body);
     } else {
@@ -203,7 +203,7 @@ std::vector<std::string> FollowerSync::tags_of(const std::vector<std::string>& i
 // --- for the administrator ---------------------------------------------------------------------------------
 
 Task<Result<json::object>> FollowerSync::check(std::string actor, bool apply_it) {
-  CO_TRY(const std::string body, co_await courier_.fetch_body(actor));
+  CO_TRY(const std::string body, co_await client_.fetch_body(actor));
   CO_TRY(fediverse::RemoteActor sender, fediverse::parse_actor(body, actor));
   json::object report = {
       {"actor", actor}, {"followers", sender.followers}, {"is_node", is_node_actor(sender)}};

@@ -15,6 +15,7 @@
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "federation/authenticator.hpp"
+#include "fediverse/actor.hpp"
 #include "followers/header.hpp"
 #include "followers/listing.hpp"
 #include "followers/plan.hpp"
@@ -48,7 +49,7 @@ class FollowerSync {
   };
 
   FollowerSync(Options options, relay::Subscriptions& subscriber, Instances& instances,
-               federation::SignedClient& courier, const relay::Observer& observer, const Runtime& runtime);
+               federation::SignedClient& client, const relay::Observer& observer, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
   // A delivery by `sender` had this header. What there is to do follows in the background.
@@ -94,7 +95,7 @@ class FollowerSync {
   relay::Subscriptions& subscriber_;
   Instances& instances_;
   const relay::Observer& observer_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   const federation::Identity& identity_;
   Clock& clock_;
   Workers& workers_;

@@ -14,7 +14,7 @@
 namespace tagring::instances {
 
 // What the administrator has decided about an instance. The two directions are separate: who publishes here
-// gets only the hashtags that he subscribed to.
+// gets only the hashtags that were subscribed for it.
 struct Permission {
   std::string host;
   bool publishes = false;  // its public posts are taken

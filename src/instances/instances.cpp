@@ -113,7 +113,8 @@ std::vector<Instances::Recipient> Instances::recipients_of_signed(
 }
 
 Task<Result<void>> Instances::forward(Recipient recipient, std::string body) {
-  co_return co_await mailbox_.send(std::move(recipient.relay), std::move(recipient.inbox), std::move(body));
+  co_return co_await activities_.send(std::move(recipient.relay), std::move(recipient.inbox),
+                                      std::move(body));
 }
 
 std::vector<std::string> Instances::receivers() const {
@@ -174,7 +175,7 @@ Task<Result<void>> Instances::accept(Link link) {
   }
   const std::string id = identity_.activity_id("accepts", link.relay + " " + link.follow);
   std::string answer = relay::accept_activity(id, link.relay, link.follow);
-  CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
+  CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   link.accepted = true;
   CO_TRY_VOID(co_await store_.save_link(link));
   links_[{link.actor, link.relay}] = link;
@@ -186,7 +187,7 @@ Task<Result<void>> Instances::accept(Link link) {
 Task<Result<void>> Instances::drop(Link link) {
   const std::string id = identity_.activity_id("rejects", link.relay + " " + link.follow);
   std::string answer = relay::reject_activity(id, link.relay, link.follow);
-  CO_TRY_VOID(co_await mailbox_.send(link.relay, link.inbox, std::move(answer)));
+  CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   co_return co_await unfollow(link.actor, link.relay);
 }
 
@@ -200,7 +201,7 @@ Task<Result<void>> Instances::follow_back(Link link) {
   own_follows_[{follow.actor, follow.object}] = follow;
   const std::vector<std::string> objects = {follow.object};
   std::string body = json::serialize(fediverse::make_follow(follow.follow_id, follow.actor, objects));
-  co_return co_await mailbox_.send(follow.actor, follow.inbox, std::move(body));
+  co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
 }
 
 Task<Result<void>> Instances::take_accept(std::string actor, fediverse::FollowRef follow) {
@@ -238,7 +239,7 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     const std::vector<std::string> objects = {follow.object};
     std::string body = json::serialize(
         fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
-    CO_TRY_VOID(co_await mailbox_.send(follow.actor, follow.inbox, std::move(body)));
+    CO_TRY_VOID(co_await activities_.send(follow.actor, follow.inbox, std::move(body)));
   }
   co_return Result<void>();
 }
@@ -283,7 +284,7 @@ Task<Result<void>> Instances::disown_follow(std::string actor, std::string objec
   const std::vector<std::string> objects = {object};
   std::string body = json::serialize(
       fediverse::make_undo_follow(id, actor, identity_.activity_id("follows", about), objects));
-  co_return co_await mailbox_.send(std::move(actor), std::move(inbox), std::move(body));
+  co_return co_await activities_.send(std::move(actor), std::move(inbox), std::move(body));
 }
 
 // --- the administrator -------------------------------------------------------------------------------------

@@ -33,11 +33,12 @@ class Instances {
   };
 
   Instances(Options options, InstanceStore& store, relay::HashtagFollowers& followers,
-            federation::ActivityQueue& mailbox, const federation::Identity& identity, const Runtime& runtime)
+            federation::ActivityQueue& activities, const federation::Identity& identity,
+            const Runtime& runtime)
       : options_(std::move(options)),
         store_(store),
         followers_(followers),
-        mailbox_(mailbox),
+        activities_(activities),
         identity_(identity),
         clock_(runtime.clock),
         log_(runtime.log) {}
@@ -121,7 +122,7 @@ class Instances {
   Options options_;
   InstanceStore& store_;
   relay::HashtagFollowers& followers_;
-  federation::ActivityQueue& mailbox_;
+  federation::ActivityQueue& activities_;
   const federation::Identity& identity_;
   Clock& clock_;
   Log& log_;

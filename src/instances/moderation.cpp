@@ -106,7 +106,7 @@ Moderation::Plan Moderation::plan(fediverse::Blocklist list, const std::string& 
     if (block.source == source && coming.find(block.kind, block.what) == nullptr)
       plan.lifted.push_back(block.what);
   }
-  // What the administrator blocked himself stays his.
+  // What the administrator blocked by hand stays so.
   std::erase_if(plan.blocks, [this](const Block& block) {
     const Block* present = blocks_.find(block.kind, block.what);
     return present != nullptr && present->source == "admin";

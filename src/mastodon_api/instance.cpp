@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "federation/version.hpp"
 #include "mastodon_api/ids.hpp"
 
 namespace tagring::mastodon_api {
@@ -138,6 +139,17 @@ json::object make_tag(const Tag& tag, const Site& site, const std::vector<TagDay
   return {{"id", stable_id(url)},          {"name", tag.canonical()}, {"url", url},
           {"history", std::move(history)}, {"trendable", true},       {"usable", true},
           {"requires_review", false}};
+}
+
+Task<std::optional<HttpResponse>> InstanceApi::answer(ApiRequest request) {
+  const bool v1 = request.path == "/api/v1/instance";
+  if (!v1 && request.path != "/api/v2/instance") co_return std::nullopt;
+  InstanceFacts facts{.site = site_,
+                      .version = std::string(federation::kVersion),
+                      .domains = options_.domains(),
+                      .email = options_.email};
+  if (const auto totals = co_await history_.totals()) facts.posts = totals->entries;
+  co_return api_response(v1 ? make_instance_v1(facts) : make_instance(facts));
 }
 
 }  // namespace tagring::mastodon_api

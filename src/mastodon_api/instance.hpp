@@ -1,7 +1,11 @@
-// Mastodon's entities that are about this node and about hashtags: Instance, V1::Instance, Tag.
+// Mastodon's entities that are about this node and about hashtags: Instance, V1::Instance, Tag; and who
+// answers the first two.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +13,8 @@
 #include "base/json.hpp"
 #include "hashtag/tag.hpp"
 #include "mastodon_api/account.hpp"
+#include "mastodon_api/api.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::mastodon_api {
 
@@ -24,6 +30,25 @@ struct InstanceFacts {
 };
 json::object make_instance(const InstanceFacts& facts);     // GET /api/v2/instance
 json::object make_instance_v1(const InstanceFacts& facts);  // GET /api/v1/instance
+
+// Answers GET /api/v1/instance and /api/v2/instance.
+class InstanceApi final : public ApiPart {
+ public:
+  struct Options {
+    std::string email = {};
+    // How many domains posts come from.
+    std::function<std::uint64_t()> domains = [] { return std::uint64_t{0}; };
+  };
+  InstanceApi(Options options, Site site, storage::HistoryStore& history)
+      : options_(std::move(options)), site_(std::move(site)), history_(history) {}
+
+  [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
+
+ private:
+  Options options_;
+  Site site_;
+  storage::HistoryStore& history_;
+};
 
 struct TagDay {
   std::chrono::sys_days day;

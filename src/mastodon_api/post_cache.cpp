@@ -11,10 +11,10 @@ struct Read {
 
 }  // namespace
 
-PostCache::PostCache(Options options, federation::SignedClient& courier, const Site& site,
+PostCache::PostCache(Options options, federation::SignedClient& client, const Site& site,
                      const Runtime& runtime)
     : options_(options),
-      courier_(courier),
+      client_(client),
       site_(site),
       clock_(runtime.clock),
       workers_(runtime.workers),
@@ -144,7 +144,7 @@ void PostCache::begin_fetches() {
 }
 
 Task<void> PostCache::fetch(std::string uri, bool is_author) {
-  Result<std::string> body = co_await courier_.fetch_body(uri);
+  Result<std::string> body = co_await client_.fetch_body(uri);
   Entry entry;
   if (body) {
     note_failing(host_of(uri), false);

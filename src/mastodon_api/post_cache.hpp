@@ -42,7 +42,7 @@ class PostCache {
     std::shared_ptr<const json::object> account;
   };
 
-  PostCache(Options options, federation::SignedClient& courier, const Site& site, const Runtime& runtime);
+  PostCache(Options options, federation::SignedClient& client, const Site& site, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
   // For each that is wanted what it says, or nothing if it is gone, is not what it should be, or cannot be
@@ -83,7 +83,7 @@ class PostCache {
   void make_room();
 
   Options options_;
-  federation::SignedClient& courier_;
+  federation::SignedClient& client_;
   Site site_;
   Clock& clock_;
   Workers& workers_;

@@ -1,11 +1,15 @@
 #include "mastodon_api/streams.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "base/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
 
+constexpr std::string_view kStreamingPath = "/api/v1/streaming";
 constexpr const char* kReason = "readers";
 constexpr Duration kFetchTime = std::chrono::seconds(30);
 
@@ -54,7 +58,7 @@ class Streams::Reader final : public HttpStream {
   }
 
   const IpAddress peer;
-  std::map<std::string, std::string> tags;  // to: how he spells it
+  std::map<std::string, std::string> tags;  // to: how the reader spells it
 
  private:
   static std::string event_of(const Event& event) {
@@ -222,6 +226,45 @@ void Streams::deliver(const SharedEvent& event) {
   // Pushing may close a reader, which changes the set.
   const auto readers = listeners->second;
   for (Reader* reader : readers) reader->push(*event, options_.waiting_max);
+}
+
+// --- the API -----------------------------------------------------------------------------------------------
+
+Task<std::optional<HttpResponse>> Streams::answer(ApiRequest request) {
+  if (!request.path.starts_with(kStreamingPath)) co_return std::nullopt;
+  co_return open(request);
+}
+
+HttpResponse Streams::open(const ApiRequest& request) {
+  HttpResponse response;
+  if (request.path == "/api/v1/streaming/health") {
+    response.headers.add("Content-Type", "text/plain");
+    response.body = "OK";
+    return response;
+  }
+  const bool is_events = request.path == "/api/v1/streaming/hashtag";
+  const bool is_socket =
+      request.wants_socket && (request.path == kStreamingPath || request.path == "/api/v1/streaming/");
+  if (!is_events && !is_socket) return api_error(404, "Not found");
+  const std::string name = query_value(request.query, "tag");
+  const std::string kind = query_value(request.query, "stream");
+  std::optional<Tag> tag;
+  if (is_events || !kind.empty()) {
+    if (!is_events && kind != "hashtag") return api_error(404, "Unknown stream type");
+    Result<Tag> parsed = offered_tag(blocks_, name);
+    if (!parsed) return api_error(parsed.error());
+    tag = *std::move(parsed);
+  }
+  response.stream =
+      is_events ? open_events(*tag, request.peer) : open_socket(std::move(tag), name, request.peer);
+  if (!response.stream) return api_error(429, "Too many streams");
+  response.status = is_socket ? 101 : 200;
+  if (is_events) {
+    response.headers.add("Content-Type", "text/event-stream");
+    response.headers.add("Cache-Control", "private, no-store");
+    response.headers.add("X-Accel-Buffering", "no");
+  }
+  return response;
 }
 
 }  // namespace tagring::mastodon_api

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,18 +18,19 @@
 #include "base/runtime.hpp"
 #include "federation/alarm.hpp"
 #include "federation/blocks.hpp"
+#include "mastodon_api/api.hpp"
 #include "mastodon_api/post_cache.hpp"
 #include "relay/subscriptions.hpp"
 
 namespace tagring::mastodon_api {
 
-class Streams {
+class Streams final : public ApiPart {
  public:
   struct Options {
     std::size_t streams_max = 1000;
     std::size_t streams_per_peer_max = 32;  // per IPv4 address or IPv6 /64
     std::size_t tags_per_stream_max = 20;   // of a WebSocket
-    std::size_t waiting_max = 200;          // events that a reader has not taken; then he is cut off
+    std::size_t waiting_max = 200;          // events that a reader has not taken; then they are cut off
     // Hashtags that the node is subscribed to for readers only. Beyond that streams get what comes anyway.
     std::size_t tags_max = 200;
     Duration linger = std::chrono::minutes(10);  // a subscription after its last reader
@@ -38,7 +40,7 @@ class Streams {
 
   Streams(Options options, PostCache& posts, relay::Subscriptions& subscriber,
           const federation::Blocks& blocks, const Runtime& runtime);
-  ~Streams();
+  ~Streams() override;
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
 
@@ -46,6 +48,8 @@ class Streams {
   void start();
   [[nodiscard]] Task<void> stop();
 
+  // Below /api/v1/streaming. 429 if there are too many streams.
+  [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
   // Null if there are too many streams.
   [[nodiscard]] std::shared_ptr<HttpStream> open_events(Tag tag, IpAddress peer);
   // A WebSocket; `tag` is where it begins, if its address said so.
@@ -58,6 +62,7 @@ class Streams {
   [[nodiscard]] std::size_t size() const { return readers_.size(); }
 
  private:
+  [[nodiscard]] HttpResponse open(const ApiRequest& request);
   class Reader;
   struct Event {
     Tag tag;

@@ -1,10 +1,23 @@
 #include "node/node.hpp"
 
+#include "activitypub/inbox.hpp"
+#include "activitypub/resolver.hpp"
+#include "admin/gate.hpp"
+#include "admin/node_control.hpp"
+#include "audit/signed_tree_heads.hpp"
 #include "base/http_error.hpp"
+#include "fasp/fasp.hpp"
 #include "federation/version.hpp"
+#include "handover/transfer.hpp"
+#include "mastodon_api/client_api.hpp"
 #include "node/node_wiring.hpp"
 #include "node/parts.hpp"
 #include "overlay/ring_status.hpp"
+#include "relay/catch_up.hpp"
+#include "relay/partial_collections.hpp"
+#include "relay/relay_redundancy.hpp"
+#include "storage/storage_redundancy.hpp"
+#include "web/site.hpp"
 
 namespace tagring::node {
 

@@ -10,7 +10,10 @@
 #include "node/wiring.hpp"
 #include "redundancy/partition.hpp"
 #include "redundancy/relay_hints.hpp"
+#include "relay/results.hpp"
+#include "relay/store.hpp"
 #include "ring/messages.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::node {
 

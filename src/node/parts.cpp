@@ -5,11 +5,7 @@
 namespace tagring::node {
 namespace {
 
-mastodon_api::ClientApi::Options client_api_options(std::function<std::uint64_t()> domains) {
-  mastodon_api::ClientApi::Options options;
-  options.domains = std::move(domains);
-  return options;
-}
+mastodon_api::Site api_site(const federation::Identity& identity) { return {identity.origin()}; }
 
 }  // namespace
 
@@ -139,16 +135,21 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
                  InstanceRole& instances)
-    : posts({}, speech.client, mastodon_api::Site{speech.identity.origin()}, speech.runtime),
+    : posts({}, speech.client, api_site(speech.identity), speech.runtime),
       timeline(
           {.is_local =
                [&instances](const std::string& author) { return instances.instances.may_publish(author); }},
           storage.history, posts, world.clock),
       trends({}, world.clock),
       streams({}, posts, relay.subscriptions, speech.blocks, speech.runtime),
-      client_api(client_api_options([&instances] { return instances.instances.hosts().size(); }),
-                 speech.identity, storage.history, world.stores.history, posts, timeline, trends, streams,
-                 speech.blocks, world.clock),
+      timeline_api(api_site(speech.identity), timeline, speech.blocks, world.clock),
+      tag_api(api_site(speech.identity), storage.history, trends, speech.blocks,
+              world.clock),
+      search_api(mastodon_api::SearchApi::kRate, tag_api, posts, storage.history, speech.blocks, world.clock),
+      instance_api({.domains = [&instances] { return instances.instances.hosts().size(); }},
+                   api_site(speech.identity), world.stores.history),
+      client_api({api_site(speech.identity), {&timeline_api, &tag_api, &search_api, &streams, &instance_api}},
+                 world.clock),
       site(
           {speech.identity.authority(), speech.identity.origin()},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,

@@ -17,18 +17,56 @@
 #include "admin/queue_control.hpp"
 #include "admin/replay_control.hpp"
 #include "audit/audit.hpp"
+#include "audit/receipt_issuer.hpp"
+#include "base/runtime.hpp"
+#include "config/config.hpp"
+#include "crypto/key.hpp"
 #include "fasp/fasp.hpp"
+#include "fasp/fasp_history.hpp"
+#include "federation/activity_queue.hpp"
+#include "federation/authenticator.hpp"
+#include "federation/blocks.hpp"
+#include "federation/identity.hpp"
+#include "federation/remote_keys.hpp"
+#include "federation/signed_client.hpp"
 #include "handover/anti_entropy.hpp"
 #include "handover/reassign_queue.hpp"
+#include "handover/transfer.hpp"
 #include "handover/transfer_answers.hpp"
+#include "instances/consents.hpp"
+#include "instances/fetched_posts.hpp"
+#include "instances/follower_sync.hpp"
+#include "instances/instances.hpp"
+#include "instances/moderation.hpp"
+#include "instances/publisher.hpp"
+#include "instances/replay.hpp"
+#include "instances/tag_sources.hpp"
 #include "mastodon_api/client_api.hpp"
+#include "mastodon_api/instance.hpp"
+#include "mastodon_api/post_cache.hpp"
+#include "mastodon_api/search_api.hpp"
+#include "mastodon_api/streams.hpp"
+#include "mastodon_api/tag_api.hpp"
+#include "mastodon_api/timeline.hpp"
+#include "mastodon_api/timeline_api.hpp"
+#include "mastodon_api/trends.hpp"
 #include "node/environment.hpp"
 #include "node/wiring.hpp"
 #include "overlay/balancer.hpp"
+#include "overlay/loads.hpp"
+#include "overlay/ring_service.hpp"
+#include "redundancy/relay_hints.hpp"
+#include "redundancy/storage_hints.hpp"
+#include "relay/announcer.hpp"
 #include "relay/catch_up.hpp"
+#include "relay/followers.hpp"
+#include "relay/owner_queue.hpp"
+#include "relay/relay_redundancy.hpp"
 #include "relay/subscriber.hpp"
+#include "storage/history_service.hpp"
 #include "storage/retention.hpp"
 #include "storage/storage_owner.hpp"
+#include "storage/storage_redundancy.hpp"
 #include "web/site.hpp"
 
 namespace tagring::node {
@@ -177,6 +215,10 @@ struct Reading {
   mastodon_api::Timeline timeline;
   mastodon_api::Trends trends;
   mastodon_api::Streams streams;
+  mastodon_api::TimelineApi timeline_api;
+  mastodon_api::TagApi tag_api;
+  mastodon_api::SearchApi search_api;
+  mastodon_api::InstanceApi instance_api;
   mastodon_api::ClientApi client_api;
   web::Site site;
 };

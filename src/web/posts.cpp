@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "mastodon_api/html.hpp"
 #include "web/html.hpp"
 
 namespace tagring::web {

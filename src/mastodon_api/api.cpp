@@ -1,0 +1,46 @@
+#include "mastodon_api/api.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <system_error>
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+
+namespace tagring::mastodon_api {
+
+HttpResponse api_response(const json::value& value) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json; charset=utf-8");
+  response.body = json::serialize(value);
+  return response;
+}
+
+HttpResponse api_error(const Error& error) {
+  // What cannot be read is "unprocessable" in Mastodon.
+  return api_error(error.code == ErrorCode::kInvalid ? 422 : http_status(error.code), error.message);
+}
+
+HttpResponse api_error(int status, std::string_view message) {
+  HttpResponse response = api_response(json::object{{"error", message}});
+  response.status = status;
+  return response;
+}
+
+Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name) {
+  TRY(Tag tag, Tag::parse(name));
+  if (const federation::Block* block = blocks.of_tag(tag.canonical()))
+    return fail(ErrorCode::kNotFound, "this hashtag is not offered here: " + block->reason);
+  return tag;
+}
+
+std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise,
+                      std::size_t most) {
+  const std::string text = query_value(query, name);
+  std::size_t value = otherwise;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() ? std::min(value, most) : otherwise;
+}
+
+}  // namespace tagring::mastodon_api

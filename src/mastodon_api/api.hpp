@@ -1,0 +1,46 @@
+// A request of Mastodon's client API, as far as it is about reading, and who may answer it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/http.hpp"
+#include "base/ip.hpp"
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "federation/blocks.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::mastodon_api {
+
+struct ApiRequest {
+  std::string path;
+  std::string query;
+  std::string method;
+  IpAddress peer;
+  bool wants_socket = false;
+};
+
+// A part of the API. Outlives the requests.
+class ApiPart {
+ public:
+  virtual ~ApiPart() = default;
+  // Answers a GET or HEAD; nothing if its path is of no concern here.
+  [[nodiscard]] virtual Task<std::optional<HttpResponse>> answer(ApiRequest request) = 0;
+};
+
+// {"error": "…"} as Mastodon says it.
+HttpResponse api_error(int status, std::string_view message);
+HttpResponse api_error(const Error& error);
+HttpResponse api_response(const json::value& value);
+
+// The hashtag of that name. kInvalid if it is none, kNotFound if it is blocked here.
+Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name);
+
+// A number in the query, at most `most`; `otherwise` if there is none.
+std::size_t number_in(std::string_view query, std::string_view name, std::size_t otherwise, std::size_t most);
+
+}  // namespace tagring::mastodon_api
