@@ -127,7 +127,7 @@ def python(name, *command, **options):
 
 
 def check_suites():
-    yield python("layering", "tests/layering/check.py", single=True)
+    yield python("layering", "tests/layering/check.py")
     yield program("layout", ["tools/lint", "layout"], single=True)
     yield python("protocol vectors", "tools/check_vectors.py", single=True)
 

@@ -12,7 +12,9 @@
 
 #include "base/json.hpp"
 #include "cli/exit.hpp"
+#include "config/config.hpp"
 #include "db/stores.hpp"
+#include "instances/tag_tokens.hpp"
 #include "net/http_client.hpp"
 #include "net/http_server.hpp"
 #include "net/resolver.hpp"

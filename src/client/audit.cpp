@@ -8,6 +8,7 @@
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "base/url.hpp"
+#include "cli/exit.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {

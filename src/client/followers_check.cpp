@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/exit.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {

@@ -8,6 +8,9 @@
 #include "redundancy/partition.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
+#include "storage/entries_json.hpp"
+#include "storage/history.hpp"
+#include "storage/statements.hpp"
 
 namespace tagring::db {
 

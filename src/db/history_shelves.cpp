@@ -1,12 +1,14 @@
-// The part of SqliteHistoryStore that is about what owners divide and compare: what is on which shelf, the sets of
-// owners, and digests of hours (storage/reconcile.hpp).
+// The part of SqliteHistoryStore that is about what owners divide and compare: what is on which shelf, the
+// sets of owners, and digests of hours (storage/reconcile.hpp).
 #include <algorithm>
 #include <span>
 
 #include "db/history_rows.hpp"
 #include "db/history_store.hpp"
+#include "redundancy/storage_hints.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::db {
 

@@ -1,6 +1,7 @@
 // storage::HistoryStore on SQLite: about 60 octets a post, indexes included (bench/ measures it).
 #pragma once
 
+#include "redundancy/storage_hints.hpp"
 #include "sql/database.hpp"
 #include "storage/history.hpp"
 

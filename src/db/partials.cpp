@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "followers/digest.hpp"
 #include "relay/partial.hpp"
 
 namespace tagring::db {

@@ -2,6 +2,9 @@
 
 #include <set>
 
+#include "storage/entries_json.hpp"
+#include "storage/statements.hpp"
+
 namespace tagring::db {
 
 using namespace sql;

@@ -1,6 +1,7 @@
 // The part of SqliteRelayStore that is about followers and subscriptions.
 #include "db/partials.hpp"
 #include "db/relay_store.hpp"
+#include "relay/store.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "balance/kchoices.hpp"
 #include "base/assert.hpp"
 
 namespace tagring::evaluation {
@@ -172,8 +173,8 @@ class Simulation {
     result_.posted_gib += gib * options_.setting.placing.replicas;
   }
 
-  // Partitions double as often as it takes, as the node does it (storage/storage_redundancy.hpp): posts that are there
-  // stay, so each further doubling waits for half as much again.
+  // Partitions double as often as it takes, as the node does it (storage/storage_redundancy.hpp): posts that
+  // are there stay, so each further doubling waits for half as much again.
   void split(GrowingTag* tag, double gib) {
     const Placing& placing = options_.setting.placing;
     if (placing.split_gib <= 0) return;

@@ -1,5 +1,7 @@
 #include "evaluation/settings.hpp"
 
+#include "ring/contact.hpp"
+
 namespace tagring::evaluation {
 
 Setting printed_setting() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/rng.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::evaluation {
 namespace {

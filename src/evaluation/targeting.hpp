@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evaluation/network.hpp"
+#include "ring/contact.hpp"
 
 namespace tagring::evaluation {
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ring/contact.hpp"
+#include "ring/messages.hpp"
+#include "ring/vserver.hpp"
+
 namespace tagring::ring_sim {
 namespace {
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ring/contact.hpp"
+#include "ring/vserver.hpp"
+
 namespace tagring::ring_sim {
 namespace {
 constexpr std::size_t kBuilt = 8;        // hosts of the ring it begins with, at least

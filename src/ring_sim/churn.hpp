@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "ring/vserver.hpp"
 #include "ring_sim/world.hpp"
 
 namespace tagring::ring_sim {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ring/vserver.hpp"
+
 namespace tagring::ring_sim {
 namespace {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ring/messages.hpp"
+#include "ring/vserver.hpp"
 #include "ring_sim/churn.hpp"
 
 namespace tagring::ring_sim {

@@ -6,6 +6,9 @@
 
 #include "db/history_store.hpp"
 #include "db/relay_store.hpp"
+#include "relay/store.hpp"
+#include "sql/database.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::sim {
 

@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 
 #include "base/assert.hpp"
+#include "config/config.hpp"
+#include "relay/store.hpp"
 #include "signatures/signature.hpp"
+#include "sql/database.hpp"
+#include "sql/meta.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::sim {
 namespace {

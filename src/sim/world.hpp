@@ -14,13 +14,16 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "config/config.hpp"
 #include "db/stores.hpp"
 #include "node/node.hpp"
+#include "ring/contact.hpp"
 #include "ring_sim/loop.hpp"
 #include "ring_sim/world.hpp"
 #include "sim/disk.hpp"
 #include "sim/droppers.hpp"
 #include "sim/endpoint.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::sim {
 

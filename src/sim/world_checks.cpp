@@ -3,6 +3,13 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "node/node.hpp"
+#include "ring/codec.hpp"
+#include "ring/membership.hpp"
+#include "ring/vserver.hpp"
+#include "ring_sim/loop.hpp"
+#include "ring_sim/oracle.hpp"
+#include "ring_sim/watch.hpp"
 #include "sim/world.hpp"
 
 namespace tagring::sim {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluation/network.hpp"
 #include "studies/scenario.hpp"
 
 namespace tagring::studies {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ring/contact.hpp"
 #include "studies/scenario.hpp"
 
 namespace tagring::studies {

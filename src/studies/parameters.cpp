@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "evaluation/settings.hpp"
+#include "ring/contact.hpp"
 #include "studies/scenario.hpp"
 
 namespace tagring::studies {

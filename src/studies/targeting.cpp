@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ring/contact.hpp"
 #include "studies/scenario.hpp"
 
 namespace tagring::studies {
