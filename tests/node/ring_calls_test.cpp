@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "handover/comparison.hpp"
+#include "handover/transfer.hpp"
 #include "node/fixture.hpp"
 #include "ring/codec.hpp"
 

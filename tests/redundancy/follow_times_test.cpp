@@ -8,15 +8,9 @@ namespace tagring::redundancy {
 namespace {
 
 TEST(FollowTimes, TheLastRequestWinsAndIsForgottenAfterAnHour) {
-<<<<<<< HEAD:tests/node/follow_times_test.cpp
-  ring_sim::Loop loop(1);
-  ring_sim::LoopClock clock(loop, 0);
-  relay::FollowTimes times(clock);
-=======
   ring_sim::Loop loop(1);
   ring_sim::LoopClock clock(loop, 0);
   FollowTimes times(clock);
->>>>>>> roles:tests/redundancy/follow_times_test.cpp
   times.note("caturday", "a", {clock.wall_now(), true});
   EXPECT_TRUE(times.last("caturday", "a").follows);
   EXPECT_TRUE(times.gone("caturday").empty());

@@ -2,12 +2,7 @@
 
 #include <gtest/gtest.h>
 
-<<<<<<< HEAD:tests/node/relay_counts_test.cpp
-#include "redundancy/relay_hints.hpp"
 #include "ring_sim/loop.hpp"
-=======
-#include "ring_sim/loop.hpp"
->>>>>>> roles:tests/redundancy/relay_hints_test.cpp
 
 namespace tagring::redundancy {
 namespace {

@@ -76,7 +76,7 @@ class RoleTest : public testing::Test {
     loop.run_for(Duration(1));
   }
 
-  static constexpr sim::OwnerId kOwner = 1;
+  static constexpr ring_sim::OwnerId kOwner = 1;
   ring_sim::Loop loop{3};
   ring_sim::LoopClock clock{loop, kOwner};
   Workers workers;

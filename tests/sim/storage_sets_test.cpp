@@ -358,7 +358,7 @@ TEST(StorageSets, HalveWhenThereIsRoomAgainAndMergeWhatWasApart) {
     const Numbers now = numbers(grown.world());
     return now.replicas == 4 && now.reach == 4;
   });
-  EXPECT_TRUE(at_rest) << numbers(grown.world()).replicas << " of " << numbers(grown.world()).read_factor;
+  EXPECT_TRUE(at_rest) << numbers(grown.world()).replicas << " of " << numbers(grown.world()).reach;
   grown.settle();
   grown.publish(10);
   grown.world().loop.run_for(std::chrono::minutes(2));
