@@ -44,7 +44,7 @@ void check_claims(const HttpRequest& request) {
   }
   TR_ASSERT(!claims->empty() && claims->size() <= 5);
   for (const SignatureClaim& claim : *claims) {
-    TR_ASSERT(is_same_origin(claim.key_id, claim.key_id));
+    TR_ASSERT(fediverse::is_same_origin(claim.key_id, claim.key_id));
     TR_ASSERT(!claim.covered.empty() && !claim.signing_strings.empty() && claim.signing_strings.size() <= 2);
     TR_ASSERT(claim.signed_at >= kNow - policy().age_max && claim.signed_at <= kNow + policy().ahead_max);
   }
@@ -72,7 +72,7 @@ void check_signing(const HttpRequest& request, SignatureForm form) {
   if (!url || url->host != "tags.example.org" || request.body.empty()) return;
   HttpCall call("POST", *url, Instant());
   call.body = request.body;
-  call.headers.set("Content-Type", std::string(kActivityJson));
+  call.headers.set("Content-Type", std::string(fediverse::kActivityJson));
   sign_call(call, key(), kKeyId, kNow, form);
   HttpRequest received{
       .method = "POST", .target = call.url.target, .headers = call.headers, .body = call.body, .peer = {}};

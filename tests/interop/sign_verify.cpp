@@ -15,6 +15,7 @@
 #include "base/json.hpp"
 #include "fediverse/actor.hpp"
 #include "signatures/fasp_signature.hpp"
+#include "signatures/signature.hpp"
 
 namespace tagring::fediverse {
 namespace {
