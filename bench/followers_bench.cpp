@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "../tests/relay/silent_observer.hpp"
 #include "db/stores.hpp"
 #include "figures.hpp"
 #include "net/system_clock.hpp"
@@ -95,11 +96,13 @@ void measure(Bench& bench, std::size_t count, const std::string& suffix) {
   Workers workers;
   const federation::Identity identity("https://tags.bench.example",
                                       crypto::PrivateKey::ed25519_from_seed(std::string(32, 'b')));
-  federation::SignedClient courier(identity, http, bench.clock, workers);
-  federation::RemoteKeys actors(courier, bench.clock, workers);
-  federation::Authenticator authenticator({}, actors, bench.clock, workers);
-  const relay::PartialCollections partials({}, bench.followers, identity, authenticator, bench.clock,
-                                           workers);
+  Log log = Log::off();
+  const Runtime runtime{bench.clock, bench.loop.get_executor(), workers, log, Rng(1)};
+  federation::SignedClient client(identity, http, runtime);
+  federation::RemoteKeys keys(client, runtime);
+  federation::Authenticator authenticator({}, keys, runtime);
+  relay::SilentObserver observer;
+  const relay::PartialCollections partials({}, bench.followers, identity, authenticator, observer, runtime);
   std::vector<std::string> inboxes;
   for (std::size_t i = 0; i < bench.servers; ++i) inboxes.push_back(Bench::server(i) + "/inbox");
   constexpr std::size_t kHeaders = 500'000;

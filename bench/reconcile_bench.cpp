@@ -1,6 +1,6 @@
 // Anti-entropy: reconcile_bench <directory> [posts]
 //
-// Two stores with the same posts but for ten. What one says to the other, in octets of JSON and round trips,
+// Two stores with the same posts but for ten. What one says to the other, in bytes of JSON and round trips,
 // until it has the ten, against sending it everything.
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -13,7 +13,8 @@
 #include "db/stores.hpp"
 #include "figures.hpp"
 #include "handover/anti_entropy.hpp"
-#include "storage/history_service.hpp"
+#include "handover/comparison.hpp"
+#include "storage/entries_json.hpp"
 
 namespace tagring::bench {
 namespace {
@@ -68,12 +69,12 @@ void fill(storage::HistoryStore& store, std::span<const storage::HistoryEntry> p
 
 struct Talk {
   storage::HistoryStore& replica;
-  std::size_t octets = 0;
+  std::size_t bytes = 0;
 
   Task<Result<std::vector<storage::Difference>>> ask(std::vector<storage::Comparison> asked) {
-    const json::object question = node::to_json(asked, 0);
-    CO_TRY(const json::object answer, co_await node::answer_comparison(replica, question));
-    octets += json::serialize(question).size() + json::serialize(answer).size();
+    const json::object question = handover::to_json(asked, 0);
+    CO_TRY(const json::object answer, co_await handover::answer_comparison(replica, question));
+    bytes += json::serialize(question).size() + json::serialize(answer).size();
     co_return handover::differences_from_json(answer, asked);
   }
 };
@@ -99,7 +100,7 @@ void measure(const std::filesystem::path& directory, std::uint64_t count) {
   const auto here = open(directory / "here.db", clock);
   const auto there = open(directory / "there.db", clock);
   fill(there->history, std::span(posts).last(kMissing));
-  const auto everything = static_cast<double>(json::serialize(node::to_json(posts, true)).size());
+  const auto everything = static_cast<double>(json::serialize(storage::to_json(posts, true)).size());
   Talk talk{there->history};
   const Stopwatch watch;
   storage::Reconciled done;
@@ -113,7 +114,7 @@ void measure(const std::filesystem::path& directory, std::uint64_t count) {
   const double seconds = watch.seconds();
   const std::uint64_t now_here = must(here->history.totals()).entries;
   const std::uint64_t missing = must(there->history.totals()).entries - now_here;
-  print({"antientropy_bytes", static_cast<double>(talk.octets), "bytes", everything, "all posts, sent"});
+  print({"antientropy_bytes", static_cast<double>(talk.bytes), "bytes", everything, "all posts, sent"});
   print({"antientropy_round_trips", static_cast<double>(done.questions), "requests", 0, ""});
   print({"antientropy_posts_sent", static_cast<double>(done.entries), "posts", kMissing, "missing"});
   print({"antientropy_still_missing", static_cast<double>(missing), "posts", 0, "goal"});
