@@ -29,10 +29,13 @@ def processes(mark):
 
 
 def wait_until(condition, seconds):
+    """Whether it came to be so. It need not stay so."""
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
+    while not condition():
+        if time.monotonic() > end:
+            return False
         time.sleep(0.1)
-    return condition()
+    return True
 
 
 def ends_all(how, enough, options):
