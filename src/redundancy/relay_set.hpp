@@ -2,21 +2,20 @@
 // docs/protocol.md, "Relay sets"). A state machine without clock, ring or network: the caller says what has
 // happened, and when, and asks what is to be done.
 //
-//   state     its data                       leaves it by                             to
-//   --------  -----------------------------  ---------------------------------------
-//   ------------------------- at rest   -                              become_spare: a relay is strained
-//   spare
-//                                            grow: one is overloaded, or has told     raised
-//   spare     until when, for how large a    grow: this node is a relay now           raised
-//             set: a hot spare holds the     a minute without another warning         at rest
-//             followers' list
-//   raised    how many relays; who would     grow                                     raised
-//             do with half as many; since    shrink to more than at rest              raised
-//             when others contradict         shrink to as many as at rest             at rest
-//                                            retire: its place is another's now       draining
-//   draining  since when, and up to where    return_to_set: its place is its own      the state below it
-//             in the feed it still delivers  again
-//                                            finish_draining: all have got that       the state below it
+//   state     its data                     leaves it by                                    to
+//   --------  ---------------------------  ----------------------------------------------  ---------------
+//   at rest   -                            become_spare: a relay is strained               spare
+//                                          grow: one is overloaded, or has told            raised
+//   spare     until when, for how large    grow: this node is a relay now                  raised
+//             a set: a hot spare holds     a minute without another warning                at rest
+//             the followers' list
+//   raised    how many relays; who would   grow                                            raised
+//             do with half as many; since  shrink to more than at rest                     raised
+//             when others contradict       shrink to as many as at rest                    at rest
+//                                          retire: its place is another's now              draining
+//   draining  since when, and up to where  return_to_set: its place is its own again       the state below
+//             in the feed it still         finish_draining: all have got that              the state below
+//             delivers
 //
 // Draining lies above the others, and so, of a relay with a second place in the next larger set, does being
 // its spare: the number that was heard is believed meanwhile.
