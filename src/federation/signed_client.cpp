@@ -21,7 +21,7 @@ constexpr const char* kAccept =
 }  // namespace
 
 Task<Result<HttpResponse>> SignedClient::send_in(HttpCall call, std::string key_id,
-                                               signatures::SignatureForm form) {
+                                                 signatures::SignatureForm form) {
   auto sign = [call = std::move(call), key = identity_.key, key_id = std::move(key_id),
                now = clock_.wall_now(), form]() mutable {
     signatures::sign_call(call, key, key_id, now, form);

@@ -1,6 +1,6 @@
 // Signed requests of this node to others: documents fetched, activities delivered. What is refused with 400
-// or 401 is sent again in other forms of signature (see SignatureFormCache), all within the time for one request; if all
-// are refused, the first answer counts.
+// or 401 is sent again in other forms of signature (see SignatureFormCache), all within the time for one
+// request; if all are refused, the first answer counts.
 #pragma once
 
 #include <optional>

@@ -155,7 +155,8 @@ void NodeTest::start(config::Config config) {
   loop.drop(kOwner);
   node.reset();
   stores.reset();
-  auto opened = db::open_stores({.path = directory / "node.db", .vfs = {}, .mode = sql::Mode::kInline}, clock);
+  auto opened =
+      db::open_stores({.path = directory / "node.db", .vfs = {}, .mode = sql::Mode::kInline}, clock);
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();
