@@ -152,7 +152,7 @@ def process_suites():
 
 def computing_suites():
     yield program("ring, 10 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "10000000"], needs="release", single=True)
-    yield python("mutants of the ring", "tests/mutants/check.py", needs="release")
+    yield python("mutants of the ring", "tests/mutants/check.py", needs="release", limit=2400)
 
 
 class Runner:
