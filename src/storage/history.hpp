@@ -185,7 +185,7 @@ class HistoryStore : public overlay::StoredLoad {
   // Drops up to that many of the oldest entries of a shelf, tombstones included, and from that time on says
   // that it was begun at `at`. How many there were.
   virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) = 0;
-  // Keeps a set in place of one that it redundancy::supersedes; otherwise nothing changes.
+  // Keeps a set in place of one that it supersedes; otherwise nothing changes.
   virtual Task<Result<void>> save_set(redundancy::StorageSet set) = 0;
   virtual Task<Result<std::vector<redundancy::StorageSet>>> sets() = 0;
   struct Totals {

@@ -41,7 +41,7 @@ class KeptPartitions {
   [[nodiscard]] Duration age(const std::string& tag) const;
   // Tags of which something is kept.
   [[nodiscard]] std::vector<Tag> tags() const;
-  // Keeps the set, if it redundancy::supersedes what was kept. Durable when it completes. kTooLarge if there
+  // Keeps the set, if it supersedes what was kept. Durable when it completes. kTooLarge if there
   // are too many.
   [[nodiscard]] Task<Result<void>> adopt(redundancy::StorageSet set);
   // Those that have a replica at one of the positions, by tag, after that one.
