@@ -119,7 +119,7 @@ TEST(Srv, RefusesMessagesThatAreCutOffOrRunInCircles) {
 // --- a name server -----------------------------------------------------------------------------------------
 
 std::uint16_t free_port() {
-  const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);  // held by TCP far more often than by UDP
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -130,10 +130,29 @@ std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-// dnsmasq on a port of its own; what it is not told, it does not know.
+// dnsmasq on a port of its own; what it is not told, it does not know. Another process may take the port
+// before it does: then it is started on another.
 class NameServerProcess {
  public:
-  explicit NameServerProcess(const std::vector<std::string>& options) : port_(free_port()) {
+  explicit NameServerProcess(const std::vector<std::string>& options) {
+    std::string said;
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      said = start(options);
+      if (said.contains("started,") || !said.contains("Address already in use")) break;
+      stop();
+    }
+    EXPECT_THAT(said, HasSubstr("started,")) << "dnsmasq (tools/setup installs it) does not run";
+  }
+  ~NameServerProcess() { stop(); }
+  NameServerProcess(const NameServerProcess&) = delete;
+  NameServerProcess& operator=(const NameServerProcess&) = delete;
+
+  [[nodiscard]] NameServer address() const { return {*IpAddress::parse("127.0.0.1"), port_}; }
+
+ private:
+  // What it said until it had started, or ended.
+  std::string start(const std::vector<std::string>& options) {
+    port_ = free_port();
     std::vector<std::string> words = {"/usr/sbin/dnsmasq",
                                       "--keep-in-foreground",
                                       "--log-facility=-",
@@ -169,20 +188,15 @@ class NameServerProcess {
       if (size <= 0) break;
       said.append(bytes, static_cast<std::size_t>(size));
     }
-    EXPECT_THAT(said, HasSubstr("started,")) << "dnsmasq (tools/setup installs it) does not run";
+    return said;
   }
-  ~NameServerProcess() {
+  void stop() const {
     ::kill(pid_, SIGTERM);
     ::waitpid(pid_, nullptr, 0);
     ::close(log_);
   }
-  NameServerProcess(const NameServerProcess&) = delete;
-  NameServerProcess& operator=(const NameServerProcess&) = delete;
 
-  [[nodiscard]] NameServer address() const { return {*IpAddress::parse("127.0.0.1"), port_}; }
-
- private:
-  std::uint16_t port_;
+  std::uint16_t port_ = 0;
   pid_t pid_ = -1;
   int log_ = -1;
 };
