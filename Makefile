@@ -22,6 +22,10 @@ fuzz: setup ## look for inputs that break a parser (SECONDS=60 for each target, 
 	@tools/build.py fuzz fuzz_targets
 	@tools/fuzz.py --seconds $(or $(SECONDS),60) $(TARGET)
 
+soak: setup-build ## look for seeds on which the network does not keep its word (HOURS=8, SEED=1)
+	@tools/build.py release tagring
+	@tools/soak.py --hours $(or $(HOURS),1) $(if $(SEED),--seed $(SEED))
+
 build: setup-build ## the release binary: build/release/tagring
 	@tools/build.py release tagring tagring-followers
 
@@ -60,4 +64,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast fuzz build bench lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast fuzz soak build bench lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -97,9 +97,10 @@ class Network:
     def config_file(self, i):
         return self.node_directory(i) / "tagring.toml"
 
-    def write_config(self, i, extra="", people=False, ring=""):
+    def write_config(self, i, extra="", people=False, ring="", bootstrap=None):
+        """`bootstrap`: origins of nodes; without it the first three are."""
         certs = self.directory / "certs"
-        others = [f'"https://{node_host(o)}:{self.port}"' for o in range(min(3, self.count)) if o != i]
+        others = [f"https://{node_host(o)}:{self.port}" for o in range(min(3, self.count)) if o != i] if bootstrap is None else bootstrap
         instances = [origin_host(i)] + (["fedify.example"] if i == 1 else [])
         hosts = "\n".join(f'"{name}" = "{address}"' for name, address in self.hosts.items())
         self.node_directory(i).mkdir(exist_ok=True)
@@ -118,7 +119,7 @@ key = "{certs}/{node_host(i)}.key"
 network = "demo"
 vservers = {self.vservers}
 create = {"true" if i == 0 else "false"}
-bootstrap = [{", ".join(others)}]
+bootstrap = {json.dumps(others)}
 stabilise_ms = {self.stabilise_ms}
 {ring}
 

@@ -8,6 +8,7 @@ Suites that mostly wait for processes and browsers run beside those that compute
 printed is shown when it has ended, if something failed; lines that begin with "skipped: " are always shown.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -27,6 +28,7 @@ COMPUTING = os.cpu_count() or 2  # at the same time
 WAITING = 2  # at the same time, besides
 SHARDS = {"node": 4, "sim": 6, "ring_sim": 2, "evaluation": 2}  # for what takes long
 HEARTBEAT = 30  # seconds
+WORLD_SUITES, WORLDS = 4, 15
 
 
 @dataclass
@@ -150,6 +152,23 @@ def process_suites():
         yield python(f"peers/{test.name.removesuffix('.test.mjs')}", "tools/node_test.py", NODE, test, **options)
 
 
+def fresh_seed():
+    """New with each commit and each day; TAGRING_SEED repeats one."""
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    return int(os.environ.get("TAGRING_SEED") or int(hashlib.sha256(f"{commit} {day}".encode()).hexdigest()[:7], 16))
+
+
+def world_suites():
+    """Worlds that nobody has seen."""
+    seed = fresh_seed()
+    print(f"worlds from seed {seed}; to repeat them: TAGRING_SEED={seed}")
+    for part in range(WORLD_SUITES):
+        first = seed + part * WORLDS
+        yield program(f"worlds {first} to {first + WORLDS - 1}",
+                      [TAGRING, "sim", "world", "--seed", str(first), "--seeds", str(WORLDS)], needs="release", single=True)
+
+
 def computing_suites():
     yield program("ring, 10 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "10000000"], needs="release", single=True)
     yield python("mutants of the ring", "tests/mutants/check.py", needs="release", limit=2400)
@@ -237,7 +256,7 @@ def main():
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
         builds = [("release", ["all_tests"], lambda: list(unit_suites("release", ""))),
                   ("debug", ["all_tests", "fuzz_targets"], lambda: [*unit_suites("debug", " (sanitized)"), fuzz])]
-        runner.add([*process_suites(), *computing_suites()])
+        runner.add([*process_suites(), *world_suites(), *computing_suites()])
     try:
         runner.run(builds)
     finally:

@@ -100,7 +100,6 @@ Task<Result<void>> Daemon::open() {
   };
   CO_TRY(stores, db::open_stores(std::move(database), clock));
   CO_TRY(std::optional<crypto::PrivateKey> key, co_await load_key());
-  const bool is_first_start = !key;
   if (!key) {
     CO_TRY(key, co_await make_key());
   }
@@ -126,17 +125,19 @@ Task<Result<void>> Daemon::open() {
   environment.save_places = [this](std::string places) {
     return stores->meta.set("places", std::move(places));
   };
+  CO_TRY(environment.address_book, co_await stores->meta.get("address_book"));
+  environment.save_address_book = [this](std::string book) {
+    return stores->meta.set("address_book", std::move(book));
+  };
   if (!config.followed_tags_tokens.empty()) {
     CO_TRY(environment.tag_tokens, instances::load_tag_tokens(config.followed_tags_tokens));
   }
-  // Only the very first start may begin a network; a restart finds its way back.
   config::Config node_config = config;
   if (config.storage_capacity == 0) {
     const std::filesystem::space_info disk = std::filesystem::space(config.data, error);
     const std::uintmax_t used = std::filesystem::file_size(config.data / "tagring.db", error);
     node_config.storage_capacity = error ? 0 : used + disk.available / 2;
   }
-  if (!is_first_start && config.has_bootstrap()) node_config.create = false;
   node = std::make_unique<node::Node>(std::move(node_config), *std::move(key), incarnation, environment);
   co_return Result<void>();
 }

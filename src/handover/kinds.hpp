@@ -102,14 +102,18 @@ class SetsKind final : public FetchedKind {
 // Posts and tombstones.
 class HistoryKind final : public FetchedKind {
  public:
-  HistoryKind(storage::HistoryStore& history, storage::KeptPartitions& kept)
-      : FetchedKind("history", Ring::kStorage, kept.copies()), history_(history), kept_(kept) {}
+  HistoryKind(storage::HistoryStore& history, storage::KeptPartitions& kept, ReassignQueue& reassign)
+      : FetchedKind("history", Ring::kStorage, kept.copies()),
+        history_(history),
+        kept_(kept),
+        reassign_(reassign) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
 
  private:
   storage::HistoryStore& history_;
   storage::KeptPartitions& kept_;
+  ReassignQueue& reassign_;
 };
 
 // One partition of a hashtag: the business of all its owners. A page says for which version of the set it is

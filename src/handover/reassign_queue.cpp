@@ -21,11 +21,11 @@ bool covers(const Segment& whole, const Segment& part) {
 }  // namespace
 
 ReassignQueue::ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                             unsigned relay_replicas, const Runtime& runtime)
+                             Replicas replicas, const Runtime& runtime)
     : store_(store),
       history_(history),
       outbox_(outbox),
-      relay_replicas_(relay_replicas),
+      replicas_(std::move(replicas)),
       clock_(runtime.clock),
       tasks_(runtime.executor) {}
 
@@ -34,41 +34,34 @@ Task<void> ReassignQueue::stop() {
   co_await tasks_.join();
 }
 
-void ReassignQueue::merged(Ring ring) {
-  if (ring == Ring::kRelay) {
-    tasks_.spawn("reassign_feed", feed(Segment{}));
-  } else {
-    tasks_.spawn("reassign_history", history());
-  }
-}
-
-void ReassignQueue::segment_changed(const ring::Vserver& vserver) {
+void ReassignQueue::segment_changed(Ring ring, const ring::Vserver& vserver) {
   const std::optional<Segment> now = vserver.owned();
   if (!now) return;  // known again soon, and compared with what it was
-  const auto [entry, is_new] = owned_.try_emplace(vserver.self().id, *now);
+  const auto [entry, is_new] = owned_.try_emplace({ring, vserver.self().id}, *now);
   const Segment before = std::exchange(entry->second, *now);
   const bool smaller = !is_new && now->from != before.from && now->from != now->to && covers(before, *now);
-  if (smaller) tasks_.spawn("reassign_lost", lost({before.from, now->from}));
+  if (smaller) tasks_.spawn("reassign_lost", lost(ring, {before.from, now->from}));
 }
 
-void ReassignQueue::gave_up(const RingId& vserver, const Segment& positions) {
-  owned_.erase(vserver);
-  tasks_.spawn("reassign_lost", lost(positions));
+void ReassignQueue::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
+  owned_.erase({ring, vserver});
+  tasks_.spawn("reassign_lost", lost(ring, positions));
 }
 
-void ReassignQueue::fetched(const Segment& keys) {
+void ReassignQueue::fetched(Ring ring, const Segment& keys) {
   while (!fetched_.empty() && clock_.now() - fetched_.front().at > kPatience) fetched_.pop_front();
-  fetched_.push_back({keys, clock_.now()});
+  fetched_.push_back({ring, keys, clock_.now()});
 }
 
-Task<void> ReassignQueue::lost(Segment positions) {
+Task<void> ReassignQueue::lost(Ring ring, Segment positions) {
   const Instant since = clock_.now();
   const Instant later = since + kPatience;
   co_await clock_.sleep_until(later);
-  for (const Segment& keys : key_segments(positions, relay_replicas_)) {
-    const bool known = std::ranges::any_of(
-        fetched_, [&](const Fetched& other) { return other.at >= since && covers(other.keys, keys); });
-    if (!known) co_await feed(keys);
+  for (const Segment& keys : key_segments(positions, replicas_.at(ring))) {
+    const bool known = std::ranges::any_of(fetched_, [&](const Fetched& other) {
+      return other.ring == ring && other.at >= since && covers(other.keys, keys);
+    });
+    if (!known) co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
   }
 }
 
@@ -86,13 +79,12 @@ Task<void> ReassignQueue::feed(Segment keys) {
   }
 }
 
-Task<void> ReassignQueue::history() {
+Task<void> ReassignQueue::history(Segment keys) {
   std::string after_tag;
   std::optional<storage::HistoryCursor> after;
-  const Segment everything{};
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await history_.segment(everything, after_tag, after, kPage);
+        co_await history_.segment(keys, after_tag, after, kPage);
     if (!page || page->empty()) co_return;
     after_tag = page->back().tag;
     after = storage::HistoryCursor::of(page->back());

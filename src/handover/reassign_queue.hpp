@@ -18,36 +18,39 @@ namespace tagring::handover {
 
 class ReassignQueue {
  public:
-  ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                unsigned relay_replicas, const Runtime& runtime);
+  // Owners of each key, by ring.
+  using Replicas = std::map<Ring, unsigned>;
 
-  // After a merge of rings: all that this node took in the smaller one.
-  void merged(Ring ring);
-  // After each change of a relay vserver's segment: the feed of what was lost, unless that is fetched.
-  void segment_changed(const ring::Vserver& vserver);
-  // After the node has given up a relay vserver that owned these positions.
-  void gave_up(const RingId& vserver, const Segment& positions);
-  // A new owner has read the feed of that segment of keys to its end.
-  void fetched(const Segment& keys);
+  ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
+                Replicas replicas, const Runtime& runtime);
+
+  // After each change of a vserver's segment: the feed or the history of what was lost, unless that is
+  // fetched.
+  void segment_changed(Ring ring, const ring::Vserver& vserver);
+  // After the node has given up a vserver that owned these positions.
+  void gave_up(Ring ring, const RingId& vserver, const Segment& positions);
+  // A new owner has read the feed or the history of that segment of keys to its end.
+  void fetched(Ring ring, const Segment& keys);
   [[nodiscard]] Task<void> stop();
 
  private:
   struct Fetched {
+    Ring ring;
     Segment keys;
     Instant at;
   };
   Task<void> feed(Segment keys);
-  Task<void> history();
-  Task<void> lost(Segment positions);
+  Task<void> history(Segment keys);
+  Task<void> lost(Ring ring, Segment positions);
   Task<void> wait_for_outbox();
 
   relay::Store& store_;
   storage::HistoryStore& history_;
   relay::OwnerQueue& outbox_;
-  unsigned relay_replicas_;
+  Replicas replicas_;
   Clock& clock_;
-  std::map<RingId, Segment> owned_;  // by vserver, as last known
-  std::deque<Fetched> fetched_;      // lately, oldest first
+  std::map<std::pair<Ring, RingId>, Segment> owned_;  // by vserver, as last known
+  std::deque<Fetched> fetched_;                       // lately, oldest first
   TaskGroup tasks_;
 };
 

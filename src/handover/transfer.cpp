@@ -41,6 +41,7 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   ring::Vserver& vserver = *rings_.of(ring).find(id);  // lives as long as the node
   unsigned attempts = 0;
   while (const std::optional<Segment> gap = vserver.missing()) {
+    const std::uint64_t rivals_met = vserver.rivals_met();
     const std::vector<std::string> origins = co_await sources(ring, id, *gap);
     bool complete = true;
     for (const std::string& origin : origins) {
@@ -48,7 +49,7 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
       complete = complete && fetched.has_value();
     }
     if (complete || ++attempts >= options_.attempts_max) {
-      vserver.fetched(*gap);
+      vserver.fetched(*gap, rivals_met);
       attempts = 0;
       continue;
     }
@@ -58,13 +59,14 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
   filling_.erase({ring, id});
 }
 
-// Who may hold data of the positions: the successor, who owned them before, and the owners of the other
-// replicas.
+// Who may hold data of the positions: the successor, who owned them before, whoever answered for them without
+// knowing of us, and the owners of the other replicas.
 Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment positions) {
   ring::Membership& membership = rings_.of(ring);
   const ring::Vserver& vserver = *membership.find(id);
   std::set<std::string> origins;
   if (!vserver.successors().empty()) origins.insert(vserver.successors().front().origin());
+  for (const ring::Contact& rival : vserver.rivals()) origins.insert(rival.origin());
   const unsigned count = replicas(ring);
   for (unsigned i = 1; i < count; ++i) {
     const Segment shifted{replica_key(positions.from, i, count), replica_key(positions.to, i, count)};

@@ -60,6 +60,10 @@ struct Environment {
   // chooses anew at each start.
   std::optional<std::string> places = {};
   std::function<Task<Result<void>>(std::string places)> save_places = {};
+  // The nodes that it has met, likewise: without them a node that restarts finds the rings only through those
+  // that are configured.
+  std::optional<std::string> address_book = {};
+  std::function<Task<Result<void>>(std::string address_book)> save_address_book = {};
 };
 
 }  // namespace tagring::node

@@ -11,15 +11,12 @@ namespace tagring::node {
 
 void NodeWiring::segment_changed(Ring ring, ring::Vserver& vserver) {
   parts_.handover.transfer.segment_changed(ring, vserver);
-  if (ring != Ring::kRelay) return;
-  parts_.handover.reassign.segment_changed(vserver);
-  parts_.relay.subscriptions.renew_soon();
+  parts_.handover.reassign.segment_changed(ring, vserver);
+  if (ring == Ring::kRelay) parts_.relay.subscriptions.renew_soon();
 }
 
-void NodeWiring::merged(Ring ring) { parts_.handover.reassign.merged(ring); }
-
 void NodeWiring::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
-  if (ring == Ring::kRelay) parts_.handover.reassign.gave_up(vserver, positions);
+  parts_.handover.reassign.gave_up(ring, vserver, positions);
 }
 
 Task<Result<void>> NodeWiring::take_over(Ring ring, ring::Contact asked, ring::TakeOver request) {

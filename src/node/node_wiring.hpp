@@ -24,7 +24,6 @@ class NodeWiring final : public Wiring {
 
   // --- overlay::Observer ---
   void segment_changed(Ring ring, ring::Vserver& vserver) override;
-  void merged(Ring ring) override;
   void gave_up(Ring ring, const RingId& vserver, const Segment& positions) override;
   Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request) override;
   Task<Result<ring::Load>> load_of(Ring ring, Segment segment) override;

@@ -91,6 +91,8 @@ overlay::RingService::Options ring_options(const config::Config& config, std::ui
   options.bootstrap_srv = config.bootstrap_srv;
   options.services = world.services;
   options.may_create = config.create;
+  options.address_book = world.address_book.value_or("");
+  options.save_address_book = world.save_address_book;
   return options;
 }
 

@@ -74,11 +74,13 @@ Auditing::Auditing(const config::Config& config, const Environment& world, Wirin
 
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
-    : reassign(world.stores.relay, world.stores.history, relay.owners, config.relay_replicas, speech.runtime),
+    : reassign(world.stores.relay, world.stores.history, relay.owners,
+               {{Ring::kRelay, config.relay_replicas}, {Ring::kStorage, config.storage_replicas}},
+               speech.runtime),
       followers(world.stores.relay, speech.followers, rings.service, config.relay_replicas),
       feed(world.stores.relay, relay.feed, reassign, config.relay_replicas),
       sets(storage.kept),
-      history(world.stores.history, storage.kept),
+      history(world.stores.history, storage.kept, reassign),
       partitions(world.stores.history, storage.kept),
       hours(world.stores.history, storage.kept.copies()),
       transfer({config.network, config.relay_replicas, storage.kept.copies()}, rings.service,

@@ -15,8 +15,6 @@ class Observer {
   virtual ~Observer() = default;
   // A vserver of this node owns other keys than before.
   virtual void segment_changed(Ring ring, ring::Vserver& vserver) = 0;
-  // The node has left a smaller ring for a larger one: what it stored belongs to others now.
-  virtual void merged(Ring ring) = 0;
   // The node has given up a vserver that owned these positions.
   virtual void gave_up(Ring ring, const RingId& vserver, const Segment& positions) = 0;
   // Fetches what a leaver owns, on behalf of the vserver that was asked.

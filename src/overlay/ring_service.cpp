@@ -8,7 +8,12 @@
 namespace tagring::overlay {
 namespace {
 constexpr Duration kDnsTimeout = std::chrono::seconds(10);
-constexpr std::size_t kSchemeMax = 20;  // octets of what another says, in a message
+constexpr std::size_t kSchemeMax = 20;  // bytes of what another says, in a message
+constexpr Duration kSaveEvery = std::chrono::seconds(5);
+// Nodes met before that are asked where they stand now: by who looks for the ring, and by a member that makes
+// sure there is but one.
+constexpr std::size_t kAskedBySeeker = 16;
+constexpr std::size_t kAskedByMember = 2;
 }  // namespace
 
 // Carries calls to vservers over HTTPS; those of this node are called directly.
@@ -35,15 +40,12 @@ class RingService::HttpPeers final : public ring::Peers {
     Result<HttpResponse> response = co_await service_.http_.send(std::move(call));
     if (!response) co_return std::unexpected(std::move(response).error());
     if (response->status != 200) co_return std::unexpected(decode_error(response->status, response->body));
-    const std::string origin = fmt::format("{} {}", ring::to_string(ring), to.origin());
-    if (service_.met_.size() < kMetMax || service_.met_.contains(origin)) {
-      service_.met_.insert_or_assign(origin, std::move(to));
-    }
-    co_return ring::decode_reply(response->body);
+    Result<ring::Reply> reply = ring::decode_reply(response->body);
+    if (reply) service_.address_book_.note(ring, to, service_.clock_.wall_now());
+    co_return reply;
   }
 
  private:
-  static constexpr std::size_t kMetMax = 1024;
   RingService& service_;
 };
 
@@ -53,12 +55,14 @@ RingService::RingService(Options options, HttpClient& http, Observer& observer, 
       observer_(observer),
       clock_(runtime.clock),
       log_(runtime.log),
-      peers_(std::make_unique<HttpPeers>(*this)) {
+      peers_(std::make_unique<HttpPeers>(*this)),
+      rng_(runtime.rng.fork("address book")),
+      address_book_(options_.address_book, clock_.wall_now()),
+      tasks_(runtime.executor) {
   const auto make = [&](Ring ring) {
     ring::Membership::Options membership = options_.membership;
     membership.places = ring == Ring::kRelay ? options_.relay_places : options_.storage_places;
     ring::Vserver::Environment environment{clock_, *peers_, runtime.executor, options_.tuning};
-    membership.on_merged = [this, ring] { observer_.merged(ring); };
     environment.on_segment_change = [this, ring](ring::Vserver& vserver) {
       observer_.segment_changed(ring, vserver);
     };
@@ -75,11 +79,27 @@ RingService::RingService(Options options, HttpClient& http, Observer& observer, 
 RingService::~RingService() = default;
 
 void RingService::start() {
-  relay_->start(options_.may_create);
-  storage_->start(options_.may_create);
+  using Founding = ring::Membership::Founding;
+  const Founding first = options_.may_create ? Founding::kAtOnce : Founding::kNever;
+  const Founding again = options_.may_create ? Founding::kInTheEnd : Founding::kTogether;
+  const Founding founding = address_book_.empty() ? first : again;
+  relay_->start(founding);
+  storage_->start(founding);
+  if (options_.save_address_book) tasks_.spawn("keep_address_book", keep_address_book());
+}
+
+// What is not written down before the power goes is met again.
+Task<void> RingService::keep_address_book() {
+  for (;;) {
+    const Instant next = clock_.now() + kSaveEvery;
+    co_await clock_.sleep_until(next);
+    if (address_book_.take_changed()) co_await options_.save_address_book(address_book_.text());
+  }
 }
 
 Task<void> RingService::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
   co_await relay_->stop();
   co_await storage_->stop();
 }
@@ -222,16 +242,19 @@ Task<std::vector<std::string>> RingService::ask_domain(std::string domain) {
   co_return origins;
 }
 
-// Everybody who may lead into the ring: what the configured origins announce, and those that configured
-// domains name in the DNS; then vservers met before.
-Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
-  std::vector<ring::Contact> contacts;
-  const std::string prefix = fmt::format("{} ", ring::to_string(ring));
+// Everybody who may lead into the ring: what the configured origins announce, those that configured domains
+// name in the DNS, and some of those met before; then vservers met since the start.
+Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
+  ring::Membership::Found all;
+  std::vector<ring::Contact>& contacts = all.members;
   std::vector<std::string> origins = options_.bootstrap;
   for (const std::string& domain : options_.bootstrap_srv) {
     const std::vector<std::string> found = co_await ask_domain(domain);
     origins.insert(origins.end(), found.begin(), found.end());
   }
+  const std::size_t remembered = of(ring).is_member() ? kAskedByMember : kAskedBySeeker;
+  const std::set<std::string> configured(origins.begin(), origins.end());
+  std::ranges::copy(address_book_.origins(remembered, rng_), std::back_inserter(origins));
   std::set<std::string> asked;
   if (!options_.contacts.empty()) asked.insert(options_.contacts.front().origin());
   std::vector<std::string> to_ask;
@@ -247,14 +270,13 @@ Task<std::vector<ring::Contact>> RingService::find_bootstrap(Ring ring) {
     if (!asked.contains(std::string(origin))) dead_ends_.erase(origin);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Result<std::vector<ring::Contact>>& found = answers[i];
-    note_outcome(to_ask[i], found);
+    if (configured.contains(to_ask[i])) note_outcome(to_ask[i], found);
+    if (found && found->empty()) all.seekers.push_back(to_ask[i]);
     if (found) contacts.insert(contacts.end(), found->begin(), found->end());
   }
-  for (const auto& [origin, contact] : met_) {
-    if (origin.starts_with(prefix) && contacts.size() < ring::kContactsMax) contacts.push_back(contact);
-  }
+  std::ranges::copy(address_book_.contacts(ring, ring::kContactsMax, rng_), std::back_inserter(contacts));
   std::erase_if(contacts, [this](const ring::Contact& contact) { return is_blocked(contact.host); });
-  co_return contacts;
+  co_return all;
 }
 
 // --- leaving -----------------------------------------------------------------------------------------------

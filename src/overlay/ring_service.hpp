@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/services.hpp"
+#include "overlay/address_book.hpp"
 #include "overlay/observer.hpp"
 #include "ring/codec.hpp"
 #include "ring/membership.hpp"
@@ -34,7 +35,11 @@ class RingService {
     // Domains that say in the DNS where their nodes are.
     std::vector<std::string> bootstrap_srv;
     ServiceFinder* services = nullptr;  // null: they are not asked
-    bool may_create = false;
+    bool may_create = false;            // told to create a network where there is none
+    // The address book as last saved (AddressBook::text), and how it is saved. A node that has met others was
+    // a member.
+    std::string address_book;
+    std::function<Task<Result<void>>(std::string)> save_address_book;
   };
   static constexpr std::string_view kService = "_tagring._tcp.";
   static constexpr std::string_view kPath = "/tagring/v1/ring";
@@ -74,7 +79,8 @@ class RingService {
 
  private:
   class HttpPeers;
-  Task<std::vector<ring::Contact>> find_bootstrap(Ring ring);
+  Task<ring::Membership::Found> find_bootstrap(Ring ring);
+  Task<void> keep_address_book();
   Task<Result<json::object>> get_json(std::string url);
   Task<std::vector<std::string>> ask_domain(std::string domain);
   Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
@@ -91,8 +97,9 @@ class RingService {
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;
-  std::map<std::string, ring::Contact>
-      met_;  // vservers of other nodes that answered us lately, by ring and origin: a way back
+  Rng rng_;
+  AddressBook address_book_;
+  TaskGroup tasks_;
 };
 
 }  // namespace tagring::overlay

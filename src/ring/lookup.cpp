@@ -8,10 +8,6 @@
 #include <set>
 
 namespace tagring::ring {
-namespace {
-constexpr double kClearlyLarger = 2;
-}  // namespace
-
 Segment clip(Segment claimed, const RingId& key, const std::set<RingId>& members) {
   for (const RingId& member : members) {
     if (in_open(claimed.from, member, key)) claimed.from = member;
@@ -92,27 +88,6 @@ Task<Result<Owner>> Vserver::find_finger(RingId target, std::optional<Contact> k
   Result<Owner> sure = co_await secure_lookup(target);
   if (!sure || (found && is_as_close(*found, *sure, target))) co_return found;
   co_return sure;
-}
-
-// Sizes are guesses that lag behind the moves, so among rings of about one size something must decide that
-// all see alike and that moves only confirm: the ring with the owner of key 0 that is closer to it stays.
-// That unwinds a ring that goes round twice as well, whose two turns look like two rings of one size.
-Task<bool> Vserver::should_move_to(Owner other) {
-  // Not by an ordinary look-up: two liars of this ring could make anybody leave it.
-  const bool secure = environment_.tuning.secure_lookups;
-  const Result<Owner> here = co_await (secure ? secure_lookup(other.contact.id) : lookup(other.contact.id));
-  if (here && here->contact == other.contact) co_return false;
-  const Result<Neighbours> theirs = co_await call<Neighbours>(other.contact, GetNeighbours{});
-  if (!theirs) co_return false;
-  SuccessorList list(other.contact.id);
-  list.assign(theirs->successors, environment_.tuning.successors);
-  const double their_size = estimate_size(list, environment_.tuning.successors);
-  const double our_size = estimated_size();
-  if (our_size >= kClearlyLarger * their_size) co_return false;
-  if (their_size >= kClearlyLarger * our_size) co_return true;
-  const Result<Owner> our_first = co_await lookup(RingId());
-  const Result<Owner> their_first = co_await lookup(RingId(), {other.contact});
-  co_return our_first&& their_first && their_first->contact.id < our_first->contact.id;
 }
 
 // --- upkeep ------------------------------------------------------------------------------------------------

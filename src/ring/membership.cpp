@@ -33,6 +33,7 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
       rng_(rng),
       routes_(options.route_lifetime),
       secured_(options.secure_lifetime),
+      origin_(contacts.empty() ? std::string() : contacts.front().origin()),
       tasks_(environment.executor) {
   for (Contact& contact : contacts) {
     const auto& places = options_.places;
@@ -44,7 +45,7 @@ Membership::Membership(Vserver::Environment environment, Options options, Ring r
   }
 }
 
-void Membership::start(bool may_create) { tasks_.spawn("bring_up", bring_up(may_create)); }
+void Membership::start(Founding founding) { tasks_.spawn("bring_up", bring_up(founding)); }
 
 Task<void> Membership::stop() {
   tasks_.cancel();
@@ -60,14 +61,15 @@ std::vector<Vserver*> Membership::snapshot() const {
 
 // --- joining -----------------------------------------------------------------------------------------------
 
-Task<void> Membership::bring_up(bool may_create) {
+Task<void> Membership::bring_up(Founding founding) {
+  const Instant began = environment_.clock.now();
   for (;;) {
-    std::vector<Contact> known = co_await find_others();
-    if (known.empty() && may_create && !vservers_.empty()) {
+    Found found = co_await find_others();
+    std::vector<Contact> known = std::move(found.members);
+    if (known.empty() && any_member() == nullptr && !vservers_.empty() &&
+        may_found(founding, found.seekers, environment_.clock.now() - began)) {
       vservers_.front()->create();
       vservers_.front()->start();
-      co_await join_all({vservers_.front()->self()});
-      break;
     }
     const bool joined = co_await join_all(std::move(known));
     if (joined) break;
@@ -75,6 +77,17 @@ Task<void> Membership::bring_up(bool may_create) {
     co_await environment_.clock.sleep_until(next);
   }
   co_await watch_for_splits();
+}
+
+bool Membership::may_found(Founding founding, const std::vector<std::string>& seekers,
+                           Duration waited) const {
+  if (founding == Founding::kNever) return false;
+  if (founding == Founding::kAtOnce) return true;
+  if (founding == Founding::kInTheEnd && waited >= 4 * options_.search) return true;
+  if (seekers.empty()) return false;
+  const bool is_first =
+      std::ranges::all_of(seekers, [this](const std::string& other) { return origin_ < other; });
+  return waited >= (is_first ? 1 : 2) * options_.search;
 }
 
 // True once every vserver is a member.
@@ -127,7 +140,8 @@ Task<Result<Owner>> Membership::find_owner(RingId key) {
   if (nearest == nullptr && vservers_.empty() && !idle_.empty()) {
     // A node without a vserver asks through others.
     nearest = idle_.front().get();
-    via = co_await find_others();
+    Found found = co_await find_others();
+    via = std::move(found.members);
   }
   if (nearest == nullptr || (!nearest->is_member() && via.empty()))
     co_return fail(ErrorCode::kUnavailable, "this node has not joined the ring yet");
@@ -206,7 +220,8 @@ std::unique_ptr<Vserver> Membership::remove(std::vector<std::unique_ptr<Vserver>
 Task<Result<void>> Membership::take_place(std::uint8_t number) {
   if (changing_) co_return fail(ErrorCode::kBusy, "this node's places are changing");
   const Changing changing(changing_);
-  std::vector<Contact> via = co_await find_others();
+  Found found = co_await find_others();
+  std::vector<Contact> via = std::move(found.members);
   if (const Vserver* member = any_member()) via.insert(via.begin(), member->self());
   std::unique_ptr<Vserver> place = remove(&idle_, number);
   if (!place) co_return fail(ErrorCode::kConflict, "that place is not free");
@@ -257,7 +272,8 @@ Task<void> Membership::watch_for_splits() {
 Task<void> Membership::check_split() {
   if (changing_) co_return;
   const Changing changing(changing_);
-  std::vector<Contact> known = co_await find_others();
+  Found found = co_await find_others();
+  std::vector<Contact> known = std::move(found.members);
   // Several, because each may have died since it was known.
   for (std::size_t i = 0; i < std::min(kSplitContacts, known.size()); ++i)
     std::swap(known[i], known[i + rng_.below(known.size() - i)]);
@@ -265,53 +281,38 @@ Task<void> Membership::check_split() {
   // If a liar is on the ordinary way, it is there every time. One vserver that finds out will do: the others
   // follow it.
   bool secure = environment_.tuning.secure_lookups && rng_.below(kSecureSplitCheck) == 0;
-  bool moved = false;
+  bool met = false;
   for (Vserver* vserver : snapshot()) {
-    bool went = co_await move_if_split(vserver, known, std::exchange(secure, false));
+    bool meets = co_await meet_others(vserver, known, std::exchange(secure, false));
     const Vserver& own = *vservers_[rng_.below(vservers_.size())];
-    if (!went && &own != vserver && own.is_member()) {
-      went = co_await move_if_split(vserver, {own.self()}, false);
+    if (!meets && &own != vserver && own.is_member()) {
+      meets = co_await meet_others(vserver, {own.self()}, false);
     }
-    moved = moved || went;
+    met = met || meets;
   }
-  if (!moved) co_return;
+  if (!met) co_return;
   ++counters_.merges;
   routes_.clear();
   secured_.clear();
-  options_.on_merged();
 }
 
-// Looks up the vserver's own ID through `via`. Anyone but itself for an owner means that it is on another
-// ring. The smaller ring's vservers then move over one by one.
-Task<bool> Membership::move_if_split(Vserver* vserver, std::vector<Contact> via, bool secure) {
-  if (via.empty() || !vserver->is_member() || vserver->is_pending()) co_return false;
+// Looks up the vserver's own ID through `via`. If anyone but itself says that it owns it, that one does not
+// know of it: it is on another ring, or on another turn of this one.
+Task<bool> Membership::meet_others(Vserver* vserver, std::vector<Contact> via, bool secure) {
+  if (via.empty() || !vserver->is_member()) co_return false;
   const RingId& id = vserver->self().id;
-  const Result<Owner> owner =
+  Result<Owner> owner =
       co_await (secure ? vserver->secure_lookup(id, std::move(via)) : vserver->lookup(id, std::move(via)));
   if (!owner) co_return false;
-  const bool go = co_await vserver->should_move_to(*owner);
-  if (!go) co_return false;
-  co_await vserver->stop();
-  vserver->leave();
-  std::vector<Contact> ways = {owner->contact};
-  for (;;) {
-    const Result<void> joined = co_await vserver->join(std::move(ways));
-    if (joined) break;
-    const Instant next = environment_.clock.now() + options_.join_retry;
-    co_await environment_.clock.sleep_until(next);
-    // Whom we wanted to move to may have died meanwhile.
-    ways = co_await find_others();
-    ways.insert(ways.begin(), owner->contact);
-  }
-  vserver->start();
-  co_return true;
+  co_return co_await vserver->meet(std::move(owner->contact));
 }
 
-// Members known from elsewhere, without those of this node.
-Task<std::vector<Contact>> Membership::find_others() {
-  std::vector<Contact> known = co_await bootstrap_();
-  std::erase_if(known, [this](const Contact& contact) { return find(contact.id) != nullptr; });
-  co_return known;
+// Of the members, those of other nodes.
+Task<Membership::Found> Membership::find_others() {
+  Found found = co_await bootstrap_();
+  std::erase_if(found.members, [this](const Contact& contact) { return find(contact.id) != nullptr; });
+  std::erase(found.seekers, origin_);
+  co_return found;
 }
 
 }  // namespace tagring::ring

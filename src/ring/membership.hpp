@@ -23,19 +23,34 @@ class Membership {
     Duration join_retry = std::chrono::seconds(2);
     // Numbers of the vservers that join at the start; nothing: all.
     std::optional<std::vector<std::uint8_t>> places = std::nullopt;
-    // Called after this node has left a smaller ring for a larger one: what it stored belongs to others now.
-    std::function<void()> on_merged = [] {};
+    Duration search = std::chrono::seconds(15);  // for members, by whom there was a ring with before
   };
-  // Where to find members: contacts of configured nodes and of known instances. Asked anew for every try.
-  using Bootstrap = std::function<Task<std::vector<Contact>>()>;
+  // Others of this network: who stands on the ring, and the origins of nodes that look for it as we do.
+  struct Found {
+    std::vector<Contact> members;
+    std::vector<std::string> seekers;
+  };
+  // Where to find them: configured nodes, instances, and nodes met before. Asked anew for every try.
+  using Bootstrap = std::function<Task<Found>()>;
+
+  // Whether a node that finds no member creates a ring.
+  enum class Founding : std::uint8_t {
+    kNever,     // a newcomer waits for somebody
+    kAtOnce,    // it was told to create one, and has never met anybody
+    kTogether,  // it was a member before: not alone, but after a while with others that look for the ring
+                // too, as after a power cut. First the one of the least origin, for which the others wait;
+                // who waits in vain does it
+    kInTheEnd,  // the same, and it was told to create one: after four times that while also if nobody answers
+  };
 
   // `contacts`: one per possible vserver of this node, with one incarnation.
   Membership(Vserver::Environment environment, Options options, Ring ring, std::vector<Contact> contacts,
              Bootstrap bootstrap, Rng rng);
 
-  // Joins every vserver, retrying until each is a member, and keeps watch for splits. If `may_create` and
-  // bootstrap knows nobody, the first vserver creates a ring. Returns at once.
-  void start(bool may_create);
+  // Joins every vserver, retrying until each is a member, and keeps watch for splits. Where there is nobody
+  // to join and `founding` allows it, the first vserver creates a ring. Should others do the same elsewhere,
+  // the rings meet later. Returns at once.
+  void start(Founding founding);
   // Ends the upkeep. The vservers stay as they are, silent.
   [[nodiscard]] Task<void> stop();
 
@@ -72,17 +87,19 @@ class Membership {
     std::uint64_t secure = 0;   // of them, secure ones
     std::uint64_t lookup_calls = 0;
     std::uint64_t cached = 0;  // answered from the cache or by ourselves
-    std::uint64_t merges = 0;
+    std::uint64_t merges = 0;  // members met that did not know of ours
   };
   [[nodiscard]] const Counters& counters() const { return counters_; }
 
  private:
-  Task<void> bring_up(bool may_create);
+  Task<void> bring_up(Founding founding);
+  [[nodiscard]] bool may_found(Founding founding, const std::vector<std::string>& seekers,
+                               Duration waited) const;
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
   Task<void> check_split();
-  Task<bool> move_if_split(Vserver* vserver, std::vector<Contact> via, bool secure);
-  Task<std::vector<Contact>> find_others();
+  Task<bool> meet_others(Vserver* vserver, std::vector<Contact> via, bool secure);
+  Task<Found> find_others();
   Vserver* any_member();
   Task<Result<Owner>> look_up(Vserver* from, RingId key, std::vector<Contact> via);
   [[nodiscard]] bool is_believed(const Owner& owner, const RingId& key) const;
@@ -98,8 +115,9 @@ class Membership {
   RouteCache secured_;  // what secure look-ups found
   std::vector<std::unique_ptr<Vserver>> vservers_;
   std::vector<std::unique_ptr<Vserver>> idle_;  // free places
-  bool changing_ = false;                       // places, or rings after a split
-  const Vserver* closing_ = nullptr;            // takes nothing more
+  std::string origin_;
+  bool changing_ = false;             // places, or rings after a split
+  const Vserver* closing_ = nullptr;  // takes nothing more
   Counters counters_;
   TaskGroup tasks_;
 };

@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::size_t kVerifiedMax = 4096;
 constexpr int kJoinStepsMax = 32;
+constexpr std::size_t kRivalsMax = 16;
+// Data of a rival is fetched once in that time: one that never hears of us must not keep us from serving.
+constexpr Duration kRivalMemory = std::chrono::minutes(1);
 
 // Keeps an operation marked as pending while it runs.
 class Pending {
@@ -145,6 +148,8 @@ Task<Result<void>> Vserver::join(std::vector<Contact> known) {
   successors_.assign(list, environment_.tuning.successors);
   if (successors_.empty()) co_return fail(ErrorCode::kUnavailable, "no successor answered");
   standing_ = Standing::kMember;
+  // It has owned our keys, and is asked for them in any case.
+  rival_since_[successors_.front().id] = environment_.clock.now();
   set_predecessor(m);
   check_invariants();
   co_return Result<void>();
@@ -156,6 +161,8 @@ void Vserver::leave() {
   successors_.assign({}, 0);
   fingers_.clear();
   candidate_.reset();
+  rivals_.clear();
+  rival_since_.clear();
   set_predecessor(std::nullopt);
 }
 
@@ -179,6 +186,7 @@ Task<bool> Vserver::adopt(Contact head) {
     co_return true;
   }
   if (!reply) co_return false;
+  if (is_rival(head, *reply)) note_rival(head);
   std::vector<Contact> list = co_await verified(std::move(reply->successors));
   list.insert(list.begin(), head);
   successors_.assign(list, environment_.tuning.successors);
@@ -188,6 +196,7 @@ Task<bool> Vserver::adopt(Contact head) {
     // Possibly a better successor: adopted only if it answers, in a second step of its own.
     const Result<Neighbours> better = co_await call<Neighbours>(*between, GetNeighbours{});
     if (better && !successors_.empty() && successors_.front().id == head.id) {
+      if (is_rival(*between, *better)) note_rival(*between);
       std::vector<Contact> better_list = co_await verified(better->successors);
       better_list.insert(better_list.begin(), *between);
       successors_.assign(better_list, environment_.tuning.successors);
@@ -230,6 +239,50 @@ void Vserver::forget(const Contact& contact) {
   verified_.erase(contact.id);
 }
 
+// --- rings that meet
+// ----------------------------------------------------------------------------------------
+
+// Does `other` answer for this vserver's ID? It does not know us then.
+bool Vserver::is_rival(const Contact& other, const Neighbours& theirs) const {
+  if (!theirs.predecessor) return theirs.successors.empty();  // it is alone, and owns everything
+  return in_open(theirs.predecessor->id, self_.id, other.id);
+}
+
+void Vserver::note_rival(const Contact& other) {
+  const Instant now = environment_.clock.now();
+  std::erase_if(rival_since_, [now](const auto& known) { return now - known.second >= kRivalMemory; });
+  if (rival_since_.size() >= kRivalsMax || !rival_since_.try_emplace(other.id, now).second) return;
+  rivals_.push_back(other);
+  ++rivals_met_;
+  ready_from_.reset();
+  environment_.on_segment_change(*this);
+}
+
+Task<bool> Vserver::meet(Contact other) {
+  if (!is_member() || other.id == self_.id) co_return false;
+  Result<Neighbours> theirs = co_await call<Neighbours>(other, GetNeighbours{});
+  if (!theirs || !is_member() || pending_ || !is_rival(other, *theirs)) co_return false;
+  {
+    Pending pending(pending_);
+    theirs->successors.insert(theirs->successors.begin(), other);
+    const std::vector<Contact> called = co_await verified(std::move(theirs->successors));
+    std::map<RingId, Contact> clockwise;  // of two incarnations the one that has been called lately
+    for (const Contact& contact : called) clockwise.try_emplace(contact.id - self_.id, contact);
+    for (const Contact& contact : successors_.contacts())
+      clockwise.try_emplace(contact.id - self_.id, contact);
+    std::vector<Contact> both;
+    for (const auto& [distance, contact] : clockwise) {
+      if (contact.id != self_.id) both.push_back(contact);
+    }
+    successors_.assign(both, environment_.tuning.successors);
+  }
+  check_invariants();
+  note_rival(other);
+  co_await call<Done>(std::move(other), Notify{self_});
+  nudge();
+  co_return true;
+}
+
 // --- rectify -----------------------------------------------------------------------------------------------
 
 Task<void> Vserver::rectify(Contact candidate) {
@@ -237,7 +290,10 @@ Task<void> Vserver::rectify(Contact candidate) {
   const bool closer = !predecessor_ || in_open(predecessor_->id, candidate.id, self_.id);
   if (closer) {
     const bool real = co_await answers(candidate);
-    if (real) set_predecessor(candidate);
+    if (!real) co_return;
+    // Whose successor the candidate is now had better know: until then look-ups go past the candidate.
+    if (predecessor_) tasks_.spawn("nudge", send_nudge(*predecessor_));
+    set_predecessor(candidate);
     co_return;
   }
   if (*predecessor_ == candidate) co_return;
@@ -247,6 +303,8 @@ Task<void> Vserver::rectify(Contact candidate) {
   const bool real = co_await answers(candidate);
   if (real) set_predecessor(candidate);
 }
+
+Task<void> Vserver::send_nudge(Contact to) { co_await call<Done>(std::move(to), Nudge{}); }
 
 Task<void> Vserver::rectify_pending() {
   while (is_member() && !pending_ && candidate_) {
@@ -368,13 +426,15 @@ std::optional<Segment> Vserver::missing() const {
   return Segment{segment->from, *ready_from_};
 }
 
-void Vserver::fetched(const Segment& fetched) {
+void Vserver::fetched(const Segment& fetched, std::uint64_t rivals_met) {
   const std::optional<Segment> gap = missing();
-  if (!gap) return;
+  if (!gap || rivals_met != rivals_met_) return;
   // The gap may have shrunk while the data came; a gap that grew is fetched again.
   const bool covers =
       *gap == fetched || (gap->to == fetched.to && in_half_open(fetched.from, gap->from, fetched.to));
-  if (covers) ready_from_ = gap->from;
+  if (!covers) return;
+  ready_from_ = gap->from;
+  rivals_.clear();
 }
 
 double Vserver::estimated_size() const { return estimate_size(successors_, environment_.tuning.successors); }

@@ -8,6 +8,10 @@
 //   - while an operation is pending, state queries are answered "busy", because the pointers are about to
 //   change;
 //   - nobody writes another vserver's pointers: who leaves hands its data over and stops answering;
+//   - rings that a fault of the network has made of one become one again, and so does a ring that goes round
+//     more than once: two members that both say they own a key meet (meet()), each list takes in the other,
+//     and stabilising does the rest. Every such step brings somebody's successor or predecessor closer, none
+//     takes one farther away, so it ends, and it ends in the one order that nobody can improve;
 //   - a restarted node is a new member, told by its incarnation.
 //
 // Its states:
@@ -24,6 +28,7 @@
 //             by others
 //   serving   member; has all that it owns             more keys are its own: a predecessor     fetching
 //                                                      has gone
+//                                                      somebody else has answered for its keys  fetching
 //                                                      leave                                    outside
 //
 // Not thread-safe; everything runs on the node's loop. After join() or create(): start(); before it is
@@ -127,9 +132,10 @@ class Vserver {
   // it is the owner, as long as one path was honest.
   [[nodiscard]] Task<Result<Owner>> secure_lookup(RingId key, std::vector<Contact> via = {},
                                                   LookupCost* cost = nullptr);
-  // For a look-up of self().id through another ring that ended at `other`: true if that is indeed another
-  // ring and the one to keep, so that this vserver should move there.
-  [[nodiscard]] Task<bool> should_move_to(Owner other);
+  // `other` says that it owns this vserver's ID, so the two do not know each other: they stand on different
+  // rings, or on different turns of one. Takes it and its successors into the list and lets it know; what it
+  // took for keys of this vserver is missing() then. False if it knows better by now, or did not answer.
+  [[nodiscard]] Task<bool> meet(Contact other);
   // Known vservers in (self, key), closest to `key` first, at most `count`.
   [[nodiscard]] std::vector<Contact> closest_preceding(const RingId& key, std::size_t count) const;
 
@@ -141,8 +147,13 @@ class Vserver {
   [[nodiscard]] std::optional<Segment> serving() const;
   // The part of owned() that is not served yet.
   [[nodiscard]] std::optional<Segment> missing() const;
-  // The data of `fetched`, as returned by missing(), is here. Ignored if ownership has changed meanwhile.
-  void fetched(const Segment& fetched);
+  // Who has answered for keys of missing(), beside those who own them elsewhere on the ring: to be asked too.
+  [[nodiscard]] const std::vector<Contact>& rivals() const { return rivals_; }
+  // How many rivals there ever were.
+  [[nodiscard]] std::uint64_t rivals_met() const { return rivals_met_; }
+  // The data of `fetched`, as returned by missing() when there had been so many rivals, is here. Ignored if
+  // ownership has changed meanwhile.
+  void fetched(const Segment& fetched, std::uint64_t rivals_met);
 
   [[nodiscard]] const Contact& self() const { return self_; }
   [[nodiscard]] bool is_member() const { return standing_ == Standing::kMember; }
@@ -166,6 +177,9 @@ class Vserver {
   Task<std::vector<Contact>> verified(std::vector<Contact> contacts);
   Task<Result<Neighbours>> find_place(std::vector<Contact> known, Contact* predecessor);
   Task<bool> adopt(Contact head);
+  [[nodiscard]] bool is_rival(const Contact& other, const Neighbours& theirs) const;
+  void note_rival(const Contact& other);
+  Task<void> send_nudge(Contact to);
   Task<void> stabilise_pending();
   Task<void> rectify_pending();
   Task<void> rectify(Contact candidate);
@@ -201,8 +215,11 @@ class Vserver {
   std::map<unsigned, Contact>
       fingers_;  // i -> first vserver at distance >= 2^i; only where that is beyond the successor
   unsigned next_finger_ = RingId::kBits;
-  std::optional<Contact> candidate_;                    // the best Notify that came while busy
-  std::optional<RingId> ready_from_;                    // data of (ready_from_, self] is here
+  std::optional<Contact> candidate_;       // the best Notify that came while busy
+  std::optional<RingId> ready_from_;       // data of (ready_from_, self] is here
+  std::vector<Contact> rivals_;            // whose data is not here
+  std::map<RingId, Instant> rival_since_;  // lately, also those whose data is here
+  std::uint64_t rivals_met_ = 0;
   std::unordered_map<RingId, std::uint64_t> verified_;  // id -> incarnation that has answered a call
   TaskGroup tasks_;
 };

@@ -125,7 +125,7 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
   ring::Vserver::Environment environment{*clock, *peers, loop.executor(owner), tuning_};
   // A test of the ring alone has no data to fetch.
   environment.on_segment_change = [](ring::Vserver& vserver) {
-    if (const auto gap = vserver.missing()) vserver.fetched(*gap);
+    if (const auto gap = vserver.missing()) vserver.fetched(*gap, vserver.rivals_met());
   };
   auto member = std::make_unique<Member>(
       std::move(clock), std::move(peers), std::move(environment), options_, make_contacts(host),
@@ -136,11 +136,11 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
   return *members_.emplace(host, std::move(member)).first->second;
 }
 
-void RingWorld::start(std::size_t host) { add(host).membership.start(true); }
+void RingWorld::start(std::size_t host) { add(host).membership.start(ring::Membership::Founding::kAtOnce); }
 
 // Some that are members, at random; in a large ring nobody knows everybody.
-Task<std::vector<ring::Contact>> RingWorld::find_bootstrap() {
-  if (bootstrap) co_return bootstrap();
+Task<ring::Membership::Found> RingWorld::find_bootstrap() {
+  if (bootstrap) co_return ring::Membership::Found{bootstrap(), {}};
   std::vector<ring::Contact> known;
   // The first of a shuffled list, which is not copied: there may be many hosts, and each asks often.
   std::map<std::size_t, std::size_t> moved;
@@ -153,7 +153,7 @@ Task<std::vector<ring::Contact>> RingWorld::find_bootstrap() {
     const auto& vserver = vservers[rng_.below(vservers.size())];
     if (vserver->is_member()) known.push_back(vserver->self());
   }
-  co_return known;
+  co_return ring::Membership::Found{std::move(known), {}};
 }
 
 void RingWorld::crash(std::size_t host) {
@@ -199,7 +199,7 @@ void RingWorld::build(std::size_t hosts) {
 void RingWorld::run() {
   for (const auto& [host, member] : members_) {
     for (const auto& vserver : member->membership.vservers()) vserver->start();
-    member->membership.start(false);
+    member->membership.start(ring::Membership::Founding::kNever);
   }
 }
 

@@ -24,7 +24,8 @@ struct NetworkFaults {
   Duration delay_min = Duration(1);
   Duration delay_max = Duration(50);
   double loss = 0;
-  bool refused = true;  // are calls to hosts that are down, at once; else they time out
+  double duplicates = 0;  // requests that arrive twice: whole nodes only (sim/world.hpp)
+  bool refused = true;    // are calls to hosts that are down, at once; else they time out
 };
 
 struct RingOptions {
@@ -105,7 +106,7 @@ class RingWorld {
   class SimPeers;
   Member& add(std::size_t host);
   std::vector<ring::Contact> make_contacts(std::size_t host);
-  Task<std::vector<ring::Contact>> find_bootstrap();
+  Task<ring::Membership::Found> find_bootstrap();
   [[nodiscard]] ring::Vserver* find(const RingId& id, Member** member);
   void check_after_event();
   Duration delay();

@@ -48,6 +48,7 @@ struct World::Origin {
   std::unique_ptr<ring_sim::LoopClock> clock;
   std::set<std::string> deleted;
   std::map<std::string, std::string> notes;
+  bool down = false;
 };
 
 // --- the network -------------------------------------------------------------------------------------------
@@ -70,6 +71,7 @@ class World::SimHttp final : public HttpClient {
     auto box = std::make_shared<ring_sim::Box<Result<HttpResponse>>>();
     box->token = world_.loop.new_token();
     const Instant deadline = call.deadline;
+    const bool twice = world_.faults.duplicates > 0 && world_.rng_.chance(world_.faults.duplicates);
     if (world_.passes(number_, target)) {
       HttpRequest request;
       request.method = call.method;
@@ -78,6 +80,12 @@ class World::SimHttp final : public HttpClient {
       request.headers.set("Host", call.url.authority());
       request.body = std::move(call.body);
       request.peer = world_.address_of(number_, kind_);
+      if (twice) {
+        auto unheard = std::make_shared<ring_sim::Box<Result<HttpResponse>>>();
+        world_.loop.at(world_.loop.now() + world_.delay(), ring_sim::kWorld,
+                       [world = &world_, from = number_, target, kind = target_kind, request,
+                        unheard]() mutable { arrive(*world, from, target, kind, request, unheard); });
+      }
       world_.loop.at(
           world_.loop.now() + world_.delay(), ring_sim::kWorld,
           [world = &world_, from = number_, target, kind = target_kind, request = std::move(request),
@@ -153,6 +161,7 @@ Duration World::delay() {
 
 bool World::passes(std::optional<std::size_t> from, std::optional<std::size_t> to) {
   if (from != to && !parts_.empty() && from && to && parts_[*from] != parts_[*to]) return false;
+  if (from && to && cut_.first.contains(*from) && cut_.second.contains(*to)) return false;
   return faults.loss == 0 || !rng_.chance(faults.loss);
 }
 
@@ -194,7 +203,8 @@ config::Config World::config_of(std::size_t i) const {
   config.create = i == first;
   config.instances = {origin_host(i)};
   // Everybody knows a few others from the start.
-  std::set<std::size_t> known = {first, first + 1, first + 2, 0};
+  std::set<std::size_t> known = {0};
+  for (unsigned n = 0; n < options_.configured_nodes; ++n) known.insert(first + n);
   if (options_.first_of_second_network != SIZE_MAX) known.insert(options_.first_of_second_network);
   for (const std::size_t other : known) {
     if (other != i) config.bootstrap.push_back("https://" + node_host(other));
@@ -228,6 +238,13 @@ Task<void> World::boot(std::size_t i) {
   database.path = "node.db";
   database.vfs = host.disk.vfs();
   database.mode = sql::Mode::kInline;
+  if (options_.database_pause > Duration::zero()) {
+    database.pause = [clock = run.clock.get(),
+                      most = static_cast<std::uint64_t>(options_.database_pause.count()),
+                      rng = std::make_shared<Rng>(rng_.next())] {
+      return clock->sleep_until(clock->now() + Duration(static_cast<Duration::rep>(rng->below(most + 1))));
+    };
+  }
   auto stores = db::open_stores(std::move(database), *run.clock);
   if (!stores) std::fprintf(stderr, "simulation: %s\n", stores.error().message.c_str());
   TR_ASSERT(stores);
@@ -238,9 +255,8 @@ Task<void> World::boot(std::size_t i) {
   if (options_.drops_relayed)
     run.relay = std::make_unique<DroppingRelayStore>(*run.stores->database, *run.clock,
                                                      drops_of(options_.drops_relayed, i));
-  const Result<std::uint64_t> starts = co_await run.stores->meta.next_counter("starts");
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_incarnation(*run.clock);
-  TR_ASSERT(starts && incarnation);
+  TR_ASSERT(incarnation);
   node::Environment environment{
       *run.clock,
       loop.executor(run.owner),
@@ -256,10 +272,13 @@ Task<void> World::boot(std::size_t i) {
   TR_ASSERT(places);
   environment.places = *places;
   environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
-  config::Config config = config_of(i);
-  // Who restarts finds others; only the very first start may create a network.
-  if (*starts > 1) config.create = false;
-  run.node = std::make_unique<node::Node>(std::move(config), host.key, *incarnation, environment);
+  const auto address_book = co_await meta->get("address_book");
+  TR_ASSERT(address_book);
+  environment.address_book = *address_book;
+  environment.save_address_book = [meta](std::string text) {
+    return meta->set("address_book", std::move(text));
+  };
+  run.node = std::make_unique<node::Node>(config_of(i), host.key, *incarnation, environment);
   const Result<void> started = co_await run.node->start();
   TR_ASSERT(started);
 }
@@ -311,6 +330,8 @@ std::vector<std::size_t> World::up() const {
 
 // --- instances ---------------------------------------------------------------------------------------------
 
+void World::set_instance_down(std::size_t i, bool down) { origin(i).down = down; }
+
 World::Origin& World::origin(std::size_t i) {
   auto& slot = origins_[i];
   if (!slot) {
@@ -320,7 +341,8 @@ World::Origin& World::origin(std::size_t i) {
                std::make_unique<SimHttp>(*this, i, HostKind::kInstance, ring_sim::kWorld),
                std::make_unique<ring_sim::LoopClock>(loop, ring_sim::kWorld),
                {},
-               {}});
+               {},
+               false});
   }
   return *slot;
 }
@@ -331,6 +353,10 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
   const std::string base = "https://" + origin_host(i);
   Origin& server = origin(i);
   if (request.method == "GET") on_fetch(i);
+  if (server.down) {
+    response.status = 503;
+    co_return response;
+  }
   if (request.target == "/users/alice") {
     const std::string id = base + "/users/alice";
     response.body = json::serialize(json::object{
@@ -398,7 +424,7 @@ Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string bo
   Origin& server = origin(i);
   for (;;) {
     const bool too_early = deletion && !posts_[number].acknowledged;
-    if (!too_early) {
+    if (!too_early && !server.down) {
       HttpCall call("POST", *Url::parse("https://" + node_host(i) + "/inbox"),
                     loop.now() + std::chrono::seconds(5));
       call.headers.add("Content-Type", "application/activity+json");

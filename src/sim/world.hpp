@@ -55,7 +55,9 @@ struct WorldOptions {
   Drops drops_relayed = nullptr;
   // What a node answers in place of the program, to a request that it lies about: its node, and the request.
   std::function<std::optional<HttpResponse>(std::size_t node, const HttpRequest& request)> lie = nullptr;
-  bool log = false;  // to stderr
+  unsigned configured_nodes = 3;               // that each knows from the start: the first ones
+  Duration database_pause = Duration::zero();  // at most, that a caller waits for the database
+  bool log = false;                            // to stderr
 };
 
 // What runs on a machine: a node, the instance whose posts it takes, or an Endpoint.
@@ -79,6 +81,11 @@ class World {
   [[nodiscard]] std::vector<std::size_t> up() const;
   // Groups that cannot talk to each other; node and instance i are in parts[i]. Empty heals.
   void partition(std::map<std::size_t, int> parts) { parts_ = std::move(parts); }
+  // What machines of the first set send to those of the second is lost, but not the other way round. Empty
+  // heals.
+  void cut(std::set<std::size_t> from, std::set<std::size_t> to) { cut_ = {std::move(from), std::move(to)}; }
+  // The instance of node i is down: it answers 503 and publishes when it is up again.
+  void set_instance_down(std::size_t i, bool down);
   // Checks both rings after every event, from now on; see RingWatch for what a run must keep to.
   void watch();
   // The first broken invariant that watch() has seen, with the ring's name.
@@ -185,6 +192,7 @@ class World {
   std::map<std::string, std::pair<std::size_t, HostKind>> names_;  // by host name
   std::vector<Post> posts_;
   std::map<std::size_t, int> parts_;
+  std::pair<std::set<std::size_t>, std::set<std::size_t>> cut_;
   std::map<ring_sim::OwnerId, std::size_t> host_of_owner_;
   std::map<Ring, ring_sim::RingWatch> watches_;
 };

@@ -31,8 +31,8 @@ struct Database::Queue {
   std::thread thread;
 };
 
-Database::Database(Connection connection, std::function<void(const Error*)> on_trouble)
-    : connection_(std::move(connection)), on_trouble_(std::move(on_trouble)) {}
+Database::Database(Connection connection, DatabaseOptions options)
+    : connection_(std::move(connection)), options_(std::move(options)) {}
 
 Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
                                                  Result<void> (*migrate)(Connection&)) {
@@ -40,8 +40,8 @@ Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
   if (auto migrated = migrate(connection); !migrated) {
     return fail(migrated.error().code, options.path + ": " + migrated.error().message);
   }
-  std::unique_ptr<Database> database(new Database(std::move(connection), std::move(options.on_trouble)));
-  if (options.mode == Mode::kThread) {
+  std::unique_ptr<Database> database(new Database(std::move(connection), std::move(options)));
+  if (database->options_.mode == Mode::kThread) {
     database->queue_ = std::make_unique<Queue>();
     database->queue_->thread = std::thread([self = database.get()] { self->serve(); });
   }
@@ -63,6 +63,7 @@ Task<Result<void>> Database::perform(Kind kind, Work work) {
     std::vector<Job> batch;
     batch.push_back(Job{kind, std::move(work), nullptr, {}});
     run_batch(batch);
+    if (options_.pause) co_await options_.pause();
     co_return std::move(batch.front().outcome);
   }
   // Tracked, so that an event loop with nothing else to do waits for the answer.
@@ -137,7 +138,7 @@ void Database::tell_of_trouble(const std::vector<Job*>& writes, bool changed) {
   const bool trouble = failed != writes.end();
   if (!trouble && !changed) return;
   if (trouble != std::exchange(in_trouble_, trouble))
-    on_trouble_(trouble ? &(*failed)->outcome.error() : nullptr);
+    options_.on_trouble(trouble ? &(*failed)->outcome.error() : nullptr);
 }
 
 // An error is one of the whole transaction; those of single jobs are in their outcomes.

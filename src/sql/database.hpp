@@ -28,6 +28,8 @@ struct DatabaseOptions {
   std::string path;
   std::string vfs;  // empty: the system's
   Mode mode = Mode::kThread;
+  // Mode::kInline: what a caller waits for after its job, as it waits for the other thread in Mode::kThread.
+  std::function<Task<void>()> pause = nullptr;
   // Told when nothing can be written any more, with the reason (a full disk, say), and with null when it can
   // be again; not of every write. On the thread of the jobs.
   std::function<void(const Error*)> on_trouble = [](const Error*) {};
@@ -71,7 +73,7 @@ class Database {
   };
   struct Queue;
 
-  Database(Connection connection, std::function<void(const Error*)> on_trouble);
+  Database(Connection connection, DatabaseOptions options);
 
   template <class F>
   Task<std::invoke_result_t<F&, Connection&>> submit(Kind kind, F job) {
@@ -94,7 +96,7 @@ class Database {
   void tell_of_trouble(const std::vector<Job*>& writes, bool changed);
 
   Connection connection_;
-  std::function<void(const Error*)> on_trouble_;
+  DatabaseOptions options_;
   bool in_trouble_ = false;
   bool dead_ = false;             // a transaction could be neither committed nor rolled back
   std::unique_ptr<Queue> queue_;  // none in Mode::kInline

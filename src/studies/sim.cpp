@@ -71,7 +71,8 @@ int list_scenarios(bool as_json) {
                                                                     {"churn", kChurnSummary},
                                                                     {"scale", kScaleSummary},
                                                                     {"attack", kAttackSummary},
-                                                                    {"flash-crowd", kFlashCrowdSummary}};
+                                                                    {"flash-crowd", kFlashCrowdSummary},
+                                                                    {"world", kWorldSummary}};
   for (const Scenario& scenario : scenarios()) all.emplace_back(scenario.name, scenario.summary);
   json::array list;
   for (const auto& [name, summary] : all) {
@@ -110,6 +111,7 @@ void add_sim(CLI::App& app, int& status) {
   add_sim_scale(*sim, status);
   add_sim_attack(*sim, status);
   add_sim_flash_crowd(*sim, status);
+  add_sim_world(*sim, status);
   for (const Scenario& scenario : scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));

@@ -59,5 +59,9 @@ void add_sim_attack(CLI::App& sim, int& status);
 inline constexpr std::string_view kFlashCrowdSummary =
     "a burst of posts under one hashtag with 1,000 subscribers: relays come to help and go again";
 void add_sim_flash_crowd(CLI::App& sim, int& status);
+inline constexpr std::string_view kWorldSummary =
+    "whole networks drawn by their seeds, with faults: is nothing lost, and does every owner hold what it "
+    "should?";
+void add_sim_world(CLI::App& sim, int& status);
 
 }  // namespace tagring::studies

@@ -8,7 +8,6 @@ namespace tagring::overlay {
 class SilentObserver : public Observer {
  public:
   void segment_changed(Ring /*ring*/, ring::Vserver& /*vserver*/) override {}
-  void merged(Ring /*ring*/) override {}
   void gave_up(Ring /*ring*/, const RingId& /*vserver*/, const Segment& /*positions*/) override {}
   Task<Result<void>> take_over(Ring /*ring*/, ring::Contact /*asked*/, ring::TakeOver /*request*/) override {
     co_return fail(ErrorCode::kUnavailable, "this node takes nothing over");

@@ -72,7 +72,7 @@ class NodeAmongScripts : public Peers {
   explicit NodeAmongScripts(std::vector<Contact> contacts, Membership::Options options = {},
                             Tuning tuning = {})
       : membership(
-            environment(tuning), watched(std::move(options)), Ring::kRelay, std::move(contacts),
+            environment(tuning), std::move(options), Ring::kRelay, std::move(contacts),
             [this] { return bootstrap(); }, Rng(1)) {}
   ~NodeAmongScripts() override { loop.drop(kOwner); }
   NodeAmongScripts(const NodeAmongScripts&) = delete;
@@ -127,10 +127,10 @@ class NodeAmongScripts : public Peers {
   std::map<RingId, ScriptedPeer> peers;
   std::vector<RingId> asked;   // who was called, in order
   std::vector<Contact> known;  // what bootstrap gives
-  unsigned bootstraps = 0;     // how often it was asked
+  std::vector<std::string> seekers;
+  unsigned bootstraps = 0;  // how often it was asked
   std::function<void(const Contact&, const Request&)> on_answered = [](const Contact&, const Request&) {};
   std::function<void(Vserver&)> on_segment_change = [](Vserver&) {};
-  std::function<void()> on_merged = [] {};
   Membership membership;
 
  private:
@@ -139,13 +139,9 @@ class NodeAmongScripts : public Peers {
     made.on_segment_change = [this](Vserver& vserver) { on_segment_change(vserver); };
     return made;
   }
-  Membership::Options watched(Membership::Options options) {
-    options.on_merged = [this] { on_merged(); };
-    return options;
-  }
-  Task<std::vector<Contact>> bootstrap() {
+  Task<Membership::Found> bootstrap() {
     ++bootstraps;
-    co_return known;
+    co_return Membership::Found{known, seekers};
   }
 };
 

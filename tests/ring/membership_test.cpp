@@ -11,6 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+using Founding = Membership::Founding;
+
 const Membership::Options kOptions;
 
 RingId just_after(const RingId& id) { return id + RingId::power_of_two(0); }
@@ -24,7 +26,7 @@ std::optional<Contact> successor(const Vserver& vserver) {
 
 TEST(Bootstrap, WhoKnowsNobodyMayFoundARing) {
   NodeAmongScripts node({real_contact(0)});
-  node.membership.start(true);
+  node.membership.start(Founding::kAtOnce);
   node.loop.run_for(Duration(1));
   EXPECT_TRUE(node.membership.is_member());
   EXPECT_TRUE(node.membership.vservers()[0]->is_alone());
@@ -34,7 +36,7 @@ TEST(Bootstrap, WhoKnowsNobodyMayFoundARing) {
 
 TEST(Bootstrap, WhoMayNotFoundARingAsksAgainUntilSomebodyIsKnown) {
   NodeAmongScripts node({real_contact(0)});
-  node.membership.start(false);
+  node.membership.start(Founding::kNever);
   node.loop.run_for(10 * kOptions.join_retry - Duration(1));
   EXPECT_FALSE(node.membership.is_member());
   EXPECT_EQ(node.bootstraps, 10U);
@@ -50,7 +52,7 @@ TEST(Bootstrap, WhoMayNotFoundARingAsksAgainUntilSomebodyIsKnown) {
 TEST(Bootstrap, WhoKnowsSomebodyFoundsNoRingEvenIfNobodyAnswers) {
   NodeAmongScripts node({real_contact(0)});
   node.known = {real_contact(1)};
-  node.membership.start(true);
+  node.membership.start(Founding::kAtOnce);
   node.loop.run_for(std::chrono::minutes(1));
   EXPECT_FALSE(node.membership.is_member());
   EXPECT_THAT(node.asked, testing::Contains(real_contact(1).id));
@@ -61,7 +63,7 @@ TEST(Bootstrap, AFormerSelfIsNobody) {
   NodeAmongScripts node({real_contact(0, 0), real_contact(0, 1)});
   node.known = {real_contact(0, 0), real_contact(0, 1)};
   --node.known[0].incarnation;
-  node.membership.start(true);
+  node.membership.start(Founding::kAtOnce);
   node.loop.run_for(std::chrono::minutes(1));
   EXPECT_TRUE(node.membership.is_member());
   node.stop();
@@ -70,7 +72,7 @@ TEST(Bootstrap, AFormerSelfIsNobody) {
 TEST(Bootstrap, EveryVserverJoins) {
   const std::vector<Contact> own = {real_contact(0, 0), real_contact(0, 1), real_contact(0, 2)};
   NodeAmongScripts node(own);
-  node.membership.start(true);
+  node.membership.start(Founding::kAtOnce);
   node.loop.run_for(std::chrono::minutes(1));
   ASSERT_TRUE(node.membership.is_member());
   for (const auto& vserver : node.membership.vservers()) {
@@ -84,7 +86,7 @@ TEST(Bootstrap, AVserverThatIsAMemberIsAWayInForTheOthers) {
   NodeAmongScripts node({real_contact(0, 0), real_contact(0, 1)});
   node.membership.vservers()[0]->create();
   node.known = {real_contact(1)};  // who is dead
-  node.membership.start(false);
+  node.membership.start(Founding::kNever);
   node.loop.run_for(Duration(1));
   EXPECT_TRUE(node.membership.is_member());
   EXPECT_EQ(successor(*node.membership.vservers()[1]), real_contact(0, 0));
@@ -99,9 +101,54 @@ TEST(Bootstrap, ANodeWithAVserverLeftToJoinIsNoMember) {
   EXPECT_TRUE(node.membership.is_member());
 }
 
+// --- the ring is gone --------------------------------------------------------------------------------------
+
+TEST(AfterAPowerCut, TheFirstOfThoseThatSeekARingTogetherFoundsIt) {
+  NodeAmongScripts node({real_contact(0)});
+  node.seekers = {"https://z.example", real_contact(0).origin()};
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(kOptions.search - Duration(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.loop.run_for(kOptions.join_retry);
+  EXPECT_TRUE(node.membership.is_member());
+  node.stop();
+}
+
+TEST(AfterAPowerCut, TheOthersWaitForTheFirstButNotForEver) {
+  NodeAmongScripts node({real_contact(0)});
+  node.seekers = {"https://a.example"};
+  node.membership.start(Founding::kTogether);
+  node.loop.run_for(2 * kOptions.search - Duration(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.loop.run_for(kOptions.join_retry);
+  EXPECT_TRUE(node.membership.is_member());
+  node.stop();
+}
+
+TEST(AfterAPowerCut, WhoSeeksAloneFoundsNothingUnlessItWasToldTo) {
+  for (const Founding founding : {Founding::kTogether, Founding::kInTheEnd}) {
+    NodeAmongScripts node({real_contact(0)});
+    node.membership.start(founding);
+    node.loop.run_for(4 * kOptions.search - Duration(1));
+    EXPECT_FALSE(node.membership.is_member());
+    node.loop.run_for(std::chrono::hours(1));
+    EXPECT_EQ(node.membership.is_member(), founding == Founding::kInTheEnd);
+    node.stop();
+  }
+}
+
+TEST(AfterAPowerCut, ANewcomerLeavesItToTheOthers) {
+  NodeAmongScripts node({real_contact(0)});
+  node.seekers = {"https://z.example"};
+  node.membership.start(Founding::kNever);
+  node.loop.run_for(std::chrono::hours(1));
+  EXPECT_FALSE(node.membership.is_member());
+  node.stop();
+}
+
 TEST(Bootstrap, StopEndsTheUpkeep) {
   NodeAmongScripts node({real_contact(0)});
-  node.membership.start(true);
+  node.membership.start(Founding::kAtOnce);
   node.loop.run_for(Duration(1));
   node.stop();
   const unsigned bootstraps = node.bootstraps;
@@ -277,14 +324,14 @@ TEST(OwnVservers, ServeWhatTheyOwnOnlyOnceItIsHere) {
     EXPECT_EQ(&vserver, node.membership.vservers()[0].get());
     ++changes;
   };
-  node.membership.start(false);
+  node.membership.start(Founding::kNever);
   node.loop.run_for(Duration(1));
   Vserver* vserver = node.membership.vservers()[0].get();
   const RingId key = vserver->self().id;
   EXPECT_EQ(node.membership.owning(key), vserver);
   EXPECT_EQ(node.membership.serving(key), nullptr);
   EXPECT_EQ(changes, 1U);
-  vserver->fetched(vserver->missing().value());
+  vserver->fetched(vserver->missing().value(), vserver->rivals_met());
   EXPECT_EQ(node.membership.serving(key), vserver);
   EXPECT_EQ(node.membership.owning(just_after(key)), nullptr);
   EXPECT_EQ(node.membership.serving(just_after(key)), nullptr);
@@ -316,140 +363,121 @@ struct SplitRings {
     }
     vserver.restore(before, clockwise, {});
     node.known = {other_ring.front()};
-    node.on_merged = [this] { ++merged; };
   }
   // Until the first check for a split has been made.
   void check() {
-    node.membership.start(false);
+    node.membership.start(Founding::kNever);
     node.loop.run_for(kOptions.split_check_every * 3 / 2 + std::chrono::seconds(5));
   }
-  // A vserver that leaves comes back as a new incarnation.
-  [[nodiscard]] bool moved() const { return vserver.self().incarnation == 2; }
+  [[nodiscard]] bool told_owner() const { return std::ranges::find(notified, owner.id) != notified.end(); }
 
   NodeAmongScripts node;
   Vserver& vserver;
   Contact owner;  // on the other ring, of this node's place
-  unsigned merged = 0;
+  std::vector<RingId> notified;
 };
 
-TEST(SplitRings, TheSmallerRingMovesToTheLarger) {
+TEST(SplitRings, MembersThatBothOwnAKeyTakeEachOthersNeighboursIn) {
   SplitRings split(real_contact(0), {real_contact(1)}, real_contacts(10, 4));
+  split.node.on_answered = [&](const Contact& peer, const Request& request) {
+    if (std::holds_alternative<Notify>(request.body)) split.notified.push_back(peer.id);
+  };
+  std::vector<RingId> list;
+  split.node.on_segment_change = [&](Vserver& vserver) {
+    if (!list.empty()) return;
+    for (const Contact& contact : vserver.successors().contacts()) list.push_back(contact.id);
+  };
   split.check();
-  EXPECT_TRUE(split.moved());
-  EXPECT_TRUE(split.node.membership.is_member());
-  EXPECT_EQ(successor(split.vserver), split.owner);
-  EXPECT_EQ(split.vserver.successors().contacts().size(), 4U);
-  EXPECT_EQ(split.merged, 1U);
+  EXPECT_EQ(list.size(), 5U) << "of both rings";
+  EXPECT_TRUE(std::ranges::is_sorted(list, {}, [](const RingId& id) { return id - real_contact(0).id; }));
+  EXPECT_TRUE(split.told_owner());
+  EXPECT_EQ(split.vserver.self().incarnation, real_contact(0).incarnation) << "it stays where it is";
   EXPECT_EQ(split.node.membership.counters().merges, 1U);
   split.node.stop();
 }
 
-TEST(SplitRings, TheLargerRingStays) {
-  SplitRings split(real_contact(0), real_contacts(1, 7), real_contacts(10, 4));
+TEST(SplitRings, WhatARivalTookForOurKeysIsFetchedBeforeWeServeThem) {
+  SplitRings split(real_contact(0), {real_contact(1)}, real_contacts(10, 4));
+  EXPECT_FALSE(split.vserver.missing());
   split.check();
-  EXPECT_FALSE(split.moved());
-  EXPECT_FALSE(split.node.asked.empty()) << "it did look";
-  EXPECT_EQ(split.merged, 0U);
+  ASSERT_TRUE(split.vserver.missing());
+  EXPECT_EQ(split.vserver.state(), Vserver::State::kFetching);
+  EXPECT_THAT(split.vserver.rivals(), testing::Contains(split.owner));
+  // Too old: it was asked for before the rival was known.
+  split.vserver.fetched(*split.vserver.missing(), 0);
+  EXPECT_TRUE(split.vserver.missing());
+  split.vserver.fetched(*split.vserver.missing(), split.vserver.rivals_met());
+  EXPECT_EQ(split.vserver.state(), Vserver::State::kServing);
+  EXPECT_THAT(split.vserver.rivals(), IsEmpty());
+  split.node.stop();
+}
+
+TEST(SplitRings, ASuccessorThatTookOurKeysWhileWeWereAwayIsARival) {
+  NodeAmongScripts node({real_contact(0)});
+  const std::vector<Contact> others = real_contacts(1, 2);
+  node.add_ring(others);  // they do not know of us any more
+  std::vector<Contact> clockwise = others;
+  std::ranges::sort(clockwise, {}, [](const Contact& c) { return c.id - real_contact(0).id; });
+  Vserver& vserver = *node.membership.vservers()[0];
+  vserver.restore(clockwise.back(), clockwise, {});
+  EXPECT_FALSE(vserver.missing());
+  node.membership.start(Founding::kNever);
+  vserver.start();
+  node.loop.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(vserver.missing());
+  EXPECT_THAT(vserver.rivals(), ElementsAre(clockwise.front()));
+  // It is a liar, or cannot hear us, and goes on: that does not keep us from serving.
+  vserver.fetched(*vserver.missing(), vserver.rivals_met());
+  node.loop.run_for(std::chrono::seconds(30));
+  EXPECT_FALSE(vserver.missing());
+  node.stop();
+}
+
+TEST(SplitRings, AMemberThatKnowsOfUsByNowIsNoRival) {
+  SplitRings split(real_contact(0), {real_contact(1)}, real_contacts(10, 4));
+  split.node.peers[split.owner.id].neighbours.predecessor = real_contact(0);
+  split.check();
+  EXPECT_FALSE(split.vserver.missing());
   EXPECT_EQ(split.node.membership.counters().merges, 0U);
   split.node.stop();
 }
 
-// Where sizes decide nothing: ids ascend from 0, so the one that comes first after it.
-TEST(SplitRings, OfEqualRingsTheOneWithTheFirstIdStays) {
-  const std::vector<Contact> two = real_contacts(0, 2);
-  for (const std::size_t self : {0U, 1U}) {
-    SplitRings split(two[self], {}, {two[1 - self]});
-    split.check();
-    EXPECT_EQ(split.moved(), two[1 - self].id < two[self].id);
-    split.node.stop();
-  }
-}
-
-TEST(SplitRings, AMemberThatHasNotHeardOfUsYetIsNoOtherRing) {
-  SplitRings split(real_contact(0), {real_contact(1)}, real_contacts(10, 4));
-  // The successor still claims our place, and knows many.
-  ScriptedPeer& successor = split.node.peers[real_contact(1).id];
-  successor.find.owned = Segment{real_contact(1).id, real_contact(1).id};
-  successor.neighbours.successors = real_contacts(10, 4);
-  split.node.known = {real_contact(1)};
-  split.check();
-  EXPECT_FALSE(split.moved());
-  EXPECT_THAT(split.node.asked, testing::Each(real_contact(1).id));
-  EXPECT_GE(split.node.asked.size(), 2U) << "through bootstrap, and by its own table";
-  split.node.stop();
-}
-
-TEST(SplitRings, WhoCannotBeAskedHowLargeItsRingIsMovesNobody) {
+TEST(SplitRings, WhoCannotBeAskedForItsNeighboursIsMetLater) {
   SplitRings split(real_contact(0), {}, real_contacts(10, 4));
   split.node.peers[split.owner.id].busy = true;
   split.check();
-  EXPECT_FALSE(split.moved());
+  EXPECT_TRUE(split.vserver.is_alone());
+  split.node.peers[split.owner.id].busy = false;
+  split.node.loop.run_for(2 * kOptions.split_check_every);
+  EXPECT_EQ(successor(split.vserver), split.owner);
   split.node.stop();
 }
 
-TEST(SplitRings, ANodeThatIsNotOnTheOldRingAnyMoreForgetsItsRoutes) {
+TEST(SplitRings, ANodeThatHasMetOthersForgetsItsRoutes) {
   SplitRings split(real_contact(0), {real_contact(1)}, real_contacts(10, 4));
   const RingId key = just_after(real_contact(0).id);
   ASSERT_EQ(split.node.await(split.node.membership.find_owner(key))->contact, real_contact(1));
+  const auto looked_up = split.node.membership.counters().lookups;
   split.check();
-  ASSERT_TRUE(split.moved());
-  split.node.peers[split.owner.id].find.owned = Segment{real_contact(0).id, split.owner.id};
-  const Result<Owner> owner = split.node.await(split.node.membership.find_owner(key));
-  ASSERT_TRUE(owner);
-  EXPECT_EQ(owner->contact, split.owner);
+  ASSERT_EQ(split.node.membership.counters().merges, 1U);
+  (void)split.node.await(split.node.membership.find_owner(key));
+  EXPECT_EQ(split.node.membership.counters().lookups, looked_up + 1) << "asked anew";
   split.node.stop();
-}
-
-TEST(SplitRings, WhoLosesItsWayIntoTheNewRingFindsAnother) {
-  SplitRings split(real_contact(0), {}, real_contacts(10, 4));
-  // Once it has said how large its ring is, the contact dies; bootstrap then knows a lone vserver.
-  split.node.on_answered = [&](const Contact& peer, const Request& request) {
-    if (peer != split.owner || !std::holds_alternative<GetNeighbours>(request.body)) return;
-    split.node.peers[split.owner.id].dead = true;
-    split.node.add_ring({real_contact(20)});
-    split.node.known = {real_contact(20)};
-  };
-  split.check();
-  EXPECT_TRUE(split.moved());
-  EXPECT_TRUE(split.node.membership.is_member());
-  EXPECT_EQ(successor(split.vserver), real_contact(20));
-  split.node.stop();
-}
-
-TEST(SplitRings, AllVserversMoveAndItCountsOnce) {
-  NodeAmongScripts node({real_contact(0, 0), real_contact(0, 1)});
-  const auto& own = node.membership.vservers();
-  own[0]->restore(own[1]->self(), {own[1]->self()}, {});
-  own[1]->restore(own[0]->self(), {own[0]->self()}, {});
-  const std::vector<Contact> others = real_contacts(10, 6);
-  node.add_ring(others);
-  for (const Contact& other : others) {
-    for (const auto& vserver : own) {
-      if (node.peers[other.id].find.owned->contains(vserver->self().id)) node.known.push_back(other);
-    }
-  }
-  unsigned merged = 0;
-  node.on_merged = [&] { ++merged; };
-  node.membership.start(false);
-  node.loop.run_for(kOptions.split_check_every * 3 / 2 + std::chrono::seconds(5));
-  EXPECT_EQ(own[0]->self().incarnation, 2U);
-  EXPECT_EQ(own[1]->self().incarnation, 2U);
-  EXPECT_EQ(merged, 1U);
-  EXPECT_EQ(node.membership.counters().merges, 1U);
-  node.stop();
 }
 
 TEST(SplitRings, VserversOfOneNodeFindEachOtherWithoutHelp) {
   NodeAmongScripts node({real_contact(0, 0), real_contact(0, 1)});
   const auto& own = node.membership.vservers();
-  own[0]->create();
-  own[1]->create();
-  node.membership.start(false);
-  node.loop.run_for(20 * kOptions.split_check_every);
-  const std::size_t moved = own[0]->self().id < own[1]->self().id ? 1 : 0;
-  EXPECT_EQ(successor(*own[moved]), own[1 - moved]->self());
-  EXPECT_EQ(own[moved]->self().incarnation, 2U);
-  EXPECT_EQ(own[1 - moved]->self().incarnation, 1U);
+  for (const auto& vserver : own) {
+    vserver->create();
+    vserver->start();
+  }
+  node.membership.start(Founding::kNever);
+  node.loop.run_for(5 * kOptions.split_check_every);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(successor(*own[i]), own[1 - i]->self());
+    EXPECT_EQ(own[i]->predecessor(), own[1 - i]->self());
+  }
   node.stop();
 }
 

@@ -1,0 +1,58 @@
+// The nodes of this network that have answered this one, and when: the way back when every configured node is
+// gone, and into another part of the network after it has split (paper §5.3). Kept on disk by its owner, as
+// text.
+//
+// It takes only whom this node called on the ring itself, so nobody can write into it; and of one
+// neighbourhood, a /48 or a registrable domain, only a few, so that nobody can fill it. Pure state, bounded:
+// kNodesMax.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ip.hpp"
+#include "base/ring_id.hpp"
+#include "base/rng.hpp"
+#include "base/time.hpp"
+#include "ring/contact.hpp"
+
+namespace tagring::overlay {
+
+class AddressBook {
+ public:
+  static constexpr std::size_t kNodesMax = 512;
+  static constexpr std::size_t kNeighboursMax = 8;
+  static constexpr std::chrono::days kRemembered{365};  // without an answer
+
+  // `saved`: what text() gave at a former start; what cannot be read of it is left out.
+  AddressBook(std::string_view saved, WallTime now);
+
+  // A vserver of another node has answered a call.
+  void note(Ring ring, const ring::Contact& contact, WallTime now);
+  [[nodiscard]] bool empty() const { return nodes_.empty(); }
+  // Up to `count` vservers that have answered since the start, by chance.
+  [[nodiscard]] std::vector<ring::Contact> contacts(Ring ring, std::size_t count, Rng& rng) const;
+  // Origins of up to `count` nodes, by chance.
+  [[nodiscard]] std::vector<std::string> origins(std::size_t count, Rng& rng) const;
+  // [{"origin", "address", "answered": seconds since 1970}] as JSON.
+  [[nodiscard]] std::string text() const;
+  // Text() differs in more than an hour's age from what it was when this was last called.
+  [[nodiscard]] bool take_changed();
+
+ private:
+  struct Node {
+    std::string host;
+    IpAddress address;
+    WallTime answered{};
+    std::map<Ring, ring::Contact> contacts;
+  };
+  using Nodes = std::map<std::string, Node, std::less<>>;  // by origin
+  void make_room(const Node& for_whom);
+
+  Nodes nodes_;
+  bool changed_ = false;
+};
+
+}  // namespace tagring::overlay

@@ -1,0 +1,64 @@
+// tagring sim world: whole networks that their seeds draw, with everything that breaks in them.
+#include <fmt/core.h>
+
+#include "base/json.hpp"
+#include "sim/swarm.hpp"
+#include "studies/sim.hpp"
+
+namespace tagring::studies {
+namespace {
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 10;
+  bool log = false;
+  std::string json = "-";
+};
+
+int run_worlds(const Options& options) {
+  const Progress progress;
+  json::array failures;
+  double hours = 0;
+  std::uint64_t steps = 0;
+  for (std::uint64_t n = 0; n < options.seeds; ++n) {
+    const std::uint64_t seed = options.seed + n;
+    progress.show(fmt::format("seed {}", seed), static_cast<double>(n) / static_cast<double>(options.seeds));
+    const sim::SwarmRun run = sim::run_swarm(seed, options.log);
+    hours += std::chrono::duration<double, std::ratio<3600>>(run.simulated).count();
+    steps += run.steps;
+    if (run.what.empty()) continue;
+    fmt::print("{}\n",
+               json::serialize(json::object{{"seed", seed}, {"what", run.what}, {"world", run.world}}));
+    std::fflush(stdout);
+    failures.push_back(json::object{{"seed", seed}, {"what", run.what}});
+  }
+  progress.show("done", 1);
+  const bool failed = !failures.empty();
+  const int written = finish(options.json, json::object{{"scenario", "world"},
+                                                        {"seeds", options.seeds},
+                                                        {"failed", failures.size()},
+                                                        {"failures", std::move(failures)},
+                                                        {"sim_hours", hours},
+                                                        {"steps", steps}});
+  return failed ? kExitFailed : written;
+}
+
+}  // namespace
+
+void add_sim_world(CLI::App& sim, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = sim.add_subcommand("world", std::string(kWorldSummary));
+  command->add_option("--seeds", options->seeds, "How many worlds: of this seed and those that follow it")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->capture_default_str();
+  command->add_flag("--log", options->log, "What the nodes say, on standard error");
+  add_common_options(*command, options->seed, options->json);
+  command->footer(
+      "Prints a line of JSON for each world that did not keep its word, and the figures at the end. Exits "
+      "with 1 if\n"
+      "there was one.\n\nExamples:\n  tagring sim world --seed 1 --seeds 100\n  tagring sim world --seed "
+      "4711 --seeds 1 --log");
+  command->callback([options, &status] { status = run_worlds(*options); });
+}
+
+}  // namespace tagring::studies

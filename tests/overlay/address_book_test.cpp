@@ -1,0 +1,116 @@
+#include "overlay/address_book.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tagring::overlay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+constexpr WallTime kNow{std::chrono::days(20'000)};
+
+// Each on a /48 and a domain of its own.
+ring::Contact node(std::size_t i) {
+  ring::Contact contact;
+  contact.host = fmt::format("tags.n{}.example", i);
+  contact.address = *IpAddress::parse(fmt::format("2001:db8:{:x}::1", i));
+  return contact;
+}
+
+std::vector<std::string> all_of(const AddressBook& book) {
+  Rng rng(1);
+  return book.origins(AddressBook::kNodesMax, rng);
+}
+
+TEST(AddressBook, KnowsAfterARestartWhomItMetBefore) {
+  AddressBook before("", kNow);
+  EXPECT_TRUE(before.empty());
+  before.note(Ring::kRelay, node(1), kNow);
+  before.note(Ring::kStorage, node(2), kNow);
+  const AddressBook after(before.text(), kNow + std::chrono::days(300));
+  EXPECT_THAT(all_of(after), UnorderedElementsAre("https://tags.n1.example", "https://tags.n2.example"));
+  Rng rng(1);
+  EXPECT_THAT(after.contacts(Ring::kRelay, 10, rng), IsEmpty()) << "who has not answered since the start";
+}
+
+TEST(AddressBook, GivesContactsOfTheRingThatTheyAnsweredOn) {
+  AddressBook book("", kNow);
+  book.note(Ring::kRelay, node(1), kNow);
+  book.note(Ring::kStorage, node(2), kNow);
+  Rng rng(1);
+  EXPECT_THAT(book.contacts(Ring::kStorage, 10, rng), ElementsAre(node(2)));
+}
+
+TEST(AddressBook, GivesEveryoneATurn) {
+  AddressBook book("", kNow);
+  for (std::size_t i = 0; i < 40; ++i) book.note(Ring::kRelay, node(i), kNow);
+  std::set<std::string> seen;
+  Rng rng(7);
+  for (int n = 0; n < 400; ++n) seen.merge(std::set<std::string>{book.origins(1, rng).at(0)});
+  EXPECT_THAT(seen, SizeIs(40));
+}
+
+TEST(AddressBook, ForgetsWhoHasNotAnsweredForAYear) {
+  AddressBook book("", kNow);
+  book.note(Ring::kRelay, node(1), kNow);
+  EXPECT_THAT(all_of(AddressBook(book.text(), kNow + std::chrono::days(366))), IsEmpty());
+}
+
+TEST(AddressBook, IsWrittenDownWhenSomebodyIsNewAndOnceAnHour) {
+  AddressBook book("", kNow);
+  EXPECT_FALSE(book.take_changed());
+  book.note(Ring::kRelay, node(1), kNow);
+  EXPECT_TRUE(book.take_changed());
+  book.note(Ring::kRelay, node(1), kNow + std::chrono::minutes(59));
+  EXPECT_FALSE(book.take_changed());
+  book.note(Ring::kRelay, node(1), kNow + std::chrono::minutes(61));
+  EXPECT_TRUE(book.take_changed());
+}
+
+TEST(AddressBook, TakesFewOfOnePrefixOrDomainAndForgetsTheOldestOfThese) {
+  for (const bool one_prefix : {true, false}) {
+    AddressBook book("", kNow);
+    book.note(Ring::kRelay, node(1), kNow - std::chrono::days(30));  // of no such neighbourhood
+    for (std::size_t i = 10; i < 30; ++i) {
+      ring::Contact neighbour = node(i);
+      if (one_prefix) neighbour.address = *IpAddress::parse(fmt::format("2001:db8:ffff:{:x}::1", i));
+      if (!one_prefix) neighbour.host = fmt::format("n{}.hoster.example", i);
+      book.note(Ring::kRelay, neighbour, kNow + std::chrono::hours(i));
+    }
+    const std::vector<std::string> origins = all_of(book);
+    EXPECT_THAT(origins, SizeIs(1 + AddressBook::kNeighboursMax));
+    EXPECT_THAT(origins, Contains("https://tags.n1.example"));
+    EXPECT_THAT(origins,
+                Not(Contains(one_prefix ? "https://tags.n10.example" : "https://n10.hoster.example")));
+    EXPECT_THAT(origins, Contains(one_prefix ? "https://tags.n29.example" : "https://n29.hoster.example"));
+  }
+}
+
+TEST(AddressBook, IsBounded) {
+  AddressBook book("", kNow);
+  for (std::size_t i = 0; i < 2 * AddressBook::kNodesMax; ++i)
+    book.note(Ring::kRelay, node(i), kNow + std::chrono::seconds(i));
+  EXPECT_THAT(all_of(book), SizeIs(AddressBook::kNodesMax));
+  EXPECT_THAT(all_of(book), Not(Contains("https://tags.n0.example")));
+}
+
+TEST(AddressBook, LeavesOutWhatItCannotRead) {
+  EXPECT_TRUE(AddressBook("no JSON", kNow).empty());
+  EXPECT_TRUE(AddressBook("{\"origin\": 1}", kNow).empty());
+  const AddressBook book(
+      R"([{"origin": "nonsense", "address": "::1", "answered": 1727990000}, 7,
+          {"origin": "https://a.example", "address": "nowhere", "answered": 1727990000},
+          {"origin": "https://b.example", "address": "2001:db8::1", "answered": 1727990000}])",
+      kNow);
+  EXPECT_THAT(all_of(book), ElementsAre("https://b.example"));
+}
+
+}  // namespace
+}  // namespace tagring::overlay
