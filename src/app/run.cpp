@@ -125,6 +125,8 @@ Task<Result<void>> Daemon::open() {
   environment.save_places = [this](std::string places) {
     return stores->meta.set("places", std::move(places));
   };
+  CO_TRY(environment.owed, co_await stores->meta.get("owed"));
+  environment.save_owed = [this](std::string owed) { return stores->meta.set("owed", std::move(owed)); };
   CO_TRY(environment.address_book, co_await stores->meta.get("address_book"));
   environment.save_address_book = [this](std::string book) {
     return stores->meta.set("address_book", std::move(book));

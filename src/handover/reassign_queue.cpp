@@ -21,13 +21,27 @@ bool covers(const Segment& whole, const Segment& part) {
 }  // namespace
 
 ReassignQueue::ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                             Replicas replicas, const Runtime& runtime)
+                             Options options, const Runtime& runtime)
     : store_(store),
       history_(history),
       outbox_(outbox),
-      replicas_(std::move(replicas)),
+      options_(std::move(options)),
       clock_(runtime.clock),
-      tasks_(runtime.executor) {}
+      tasks_(runtime.executor) {
+  read(options_.saved);
+}
+
+void ReassignQueue::start(overlay::RingService& rings) {
+  for (const auto& [ring, positions] : owed_) tasks_.spawn("reassign_owed", pay(ring, positions));
+  std::vector<std::pair<Ring, RingId>> given_up;
+  for (const auto& [place, positions] : owned_) {
+    const bool stands = std::ranges::any_of(rings.of(place.first).vservers(), [&](const auto& vserver) {
+      return vserver->self().id == place.second;
+    });
+    if (!stands) given_up.push_back(place);
+  }
+  for (const auto& place : given_up) gave_up(place.first, place.second, Segment(owned_.at(place)));
+}
 
 Task<void> ReassignQueue::stop() {
   tasks_.cancel();
@@ -40,12 +54,19 @@ void ReassignQueue::segment_changed(Ring ring, const ring::Vserver& vserver) {
   const auto [entry, is_new] = owned_.try_emplace({ring, vserver.self().id}, *now);
   const Segment before = std::exchange(entry->second, *now);
   const bool smaller = !is_new && now->from != before.from && now->from != now->to && covers(before, *now);
-  if (smaller) tasks_.spawn("reassign_lost", lost(ring, {before.from, now->from}));
+  if (smaller) owe(ring, {before.from, now->from});
+  if (is_new || before != *now) save();
 }
 
 void ReassignQueue::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {
   owned_.erase({ring, vserver});
-  tasks_.spawn("reassign_lost", lost(ring, positions));
+  owe(ring, positions);
+  save();
+}
+
+void ReassignQueue::owe(Ring ring, const Segment& positions) {
+  owed_.emplace_back(ring, positions);
+  tasks_.spawn("reassign_owed", pay(ring, positions));
 }
 
 void ReassignQueue::fetched(Ring ring, const Segment& keys) {
@@ -53,17 +74,58 @@ void ReassignQueue::fetched(Ring ring, const Segment& keys) {
   fetched_.push_back({ring, keys, clock_.now()});
 }
 
-Task<void> ReassignQueue::lost(Ring ring, Segment positions) {
+Task<void> ReassignQueue::pay(Ring ring, Segment positions) {
   const Instant since = clock_.now();
   const Instant later = since + kPatience;
   co_await clock_.sleep_until(later);
-  for (const Segment& keys : key_segments(positions, replicas_.at(ring))) {
+  for (const Segment& keys : key_segments(positions, options_.replicas.at(ring))) {
     const bool known = std::ranges::any_of(fetched_, [&](const Fetched& other) {
       return other.ring == ring && other.at >= since && covers(other.keys, keys);
     });
     if (!known) co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
   }
+  const auto paid = std::ranges::find(owed_, std::pair(ring, positions));
+  if (paid != owed_.end()) owed_.erase(paid);
+  save();
 }
+
+// {"owned": [[ring, vserver, from]], "owed": [[ring, from, to]]}: places in hexadecimal, rings by number.
+void ReassignQueue::read(std::string_view saved) {
+  const auto body = json::parse_object(saved);
+  if (!body) return;
+  const auto each = [&](const char* name, auto take) {
+    json::for_each(json::find(*body, name), [&](const json::value& element) {
+      if (!element.is_array() || element.get_array().size() != 3) return;
+      const json::array& row = element.get_array();
+      if (!row[0].is_int64() || !row[1].is_string() || !row[2].is_string()) return;
+      const auto first = RingId::from_hex(std::string_view(row[1].get_string()));
+      const auto second = RingId::from_hex(std::string_view(row[2].get_string()));
+      if (first && second) take(row[0].as_int64() == 0 ? Ring::kRelay : Ring::kStorage, *first, *second);
+    });
+  };
+  each("owned",
+       [this](Ring ring, const RingId& id, const RingId& from) { owned_[{ring, id}] = Segment{from, id}; });
+  each("owed", [this](Ring ring, const RingId& from, const RingId& to) {
+    owed_.emplace_back(ring, Segment{from, to});
+  });
+}
+
+std::string ReassignQueue::text() const {
+  json::array owned;
+  json::array owed;
+  for (const auto& [place, positions] : owned_)
+    owned.push_back(json::array{std::to_underlying(place.first), place.second.hex(), positions.from.hex()});
+  for (const auto& [ring, positions] : owed_)
+    owed.push_back(json::array{std::to_underlying(ring), positions.from.hex(), positions.to.hex()});
+  return json::serialize(json::object{{"owned", std::move(owned)}, {"owed", std::move(owed)}});
+}
+
+void ReassignQueue::save() {
+  if (options_.save) tasks_.spawn("save_owed", write());
+}
+
+// It is on the disk before whatever is asked for after it.
+Task<void> ReassignQueue::write() { co_await options_.save(text()); }
 
 Task<void> ReassignQueue::feed(Segment keys) {
   std::uint64_t after = 0;

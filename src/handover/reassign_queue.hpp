@@ -1,15 +1,18 @@
 // Sees to it that what this node took as an owner reaches whoever owns it now (paper §5.3, §5.6), when the
 // new owner did not fetch it. A new owner asks those whom it sees before and beside it, for a while only;
 // where rings merge, the vserver that owned a key a moment ago need not be among them. So the old owner, who
-// is the only one to know, owes it.
+// is the only one to know, owes it. What it owned and what it owes is written down before it takes a post
+// there, so that a node that dies and comes back to a smaller place still knows.
 #pragma once
 
 #include <deque>
 #include <map>
 
+#include "base/json.hpp"
 #include "base/ring_id.hpp"
 #include "base/runtime.hpp"
 #include "base/task.hpp"
+#include "overlay/ring_service.hpp"
 #include "relay/owner_queue.hpp"
 #include "ring/vserver.hpp"
 #include "storage/history.hpp"
@@ -18,14 +21,21 @@ namespace tagring::handover {
 
 class ReassignQueue {
  public:
-  // Owners of each key, by ring.
-  using Replicas = std::map<Ring, unsigned>;
+  struct Options {
+    std::map<Ring, unsigned> replicas;                    // owners of each key
+    std::string saved;                                    // what `save` was given last, or empty
+    std::function<Task<Result<void>>(std::string)> save;  // none: nothing outlives the process
+  };
 
   ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                Replicas replicas, const Runtime& runtime);
+                Options options, const Runtime& runtime);
 
-  // After each change of a vserver's segment: the feed or the history of what was lost, unless that is
-  // fetched.
+  // Goes on with what was owed, and owes what the node owned at places that it has given up. Before the rings
+  // start.
+  void start(overlay::RingService& rings);
+
+  // After each change of a vserver's segment, before the node serves what it has gained: the feed or the
+  // history of what was lost, unless that is fetched.
   void segment_changed(Ring ring, const ring::Vserver& vserver);
   // After the node has given up a vserver that owned these positions.
   void gave_up(Ring ring, const RingId& vserver, const Segment& positions);
@@ -41,15 +51,21 @@ class ReassignQueue {
   };
   Task<void> feed(Segment keys);
   Task<void> history(Segment keys);
-  Task<void> lost(Ring ring, Segment positions);
+  void owe(Ring ring, const Segment& positions);
+  Task<void> pay(Ring ring, Segment positions);
+  void read(std::string_view saved);
+  void save();
+  [[nodiscard]] std::string text() const;
+  Task<void> write();
   Task<void> wait_for_outbox();
 
   relay::Store& store_;
   storage::HistoryStore& history_;
   relay::OwnerQueue& outbox_;
-  Replicas replicas_;
+  Options options_;
   Clock& clock_;
   std::map<std::pair<Ring, RingId>, Segment> owned_;  // by vserver, as last known
+  std::vector<std::pair<Ring, Segment>> owed_;        // positions
   std::deque<Fetched> fetched_;                       // lately, oldest first
   TaskGroup tasks_;
 };

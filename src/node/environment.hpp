@@ -60,6 +60,10 @@ struct Environment {
   // chooses anew at each start.
   std::optional<std::string> places = {};
   std::function<Task<Result<void>>(std::string places)> save_places = {};
+  // What it owned on the rings and owes to those who own it now, likewise: without them that is not known
+  // after a crash.
+  std::optional<std::string> owed = {};
+  std::function<Task<Result<void>>(std::string owed)> save_owed = {};
   // The nodes that it has met, likewise: without them a node that restarts finds the rings only through those
   // that are configured.
   std::optional<std::string> address_book = {};

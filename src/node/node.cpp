@@ -72,6 +72,7 @@ Node::~Node() = default;
 
 Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await load());
+  parts_->handover.reassign.start(parts_->rings.service);
   parts_->rings.service.start();
   parts_->rings.balancer.start();
   parts_->relay.announcer.start();

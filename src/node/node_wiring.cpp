@@ -10,8 +10,8 @@ namespace tagring::node {
 // --- overlay::Observer -------------------------------------------------------------------------------------
 
 void NodeWiring::segment_changed(Ring ring, ring::Vserver& vserver) {
-  parts_.handover.transfer.segment_changed(ring, vserver);
   parts_.handover.reassign.segment_changed(ring, vserver);
+  parts_.handover.transfer.segment_changed(ring, vserver);
   if (ring == Ring::kRelay) parts_.relay.subscriptions.renew_soon();
 }
 

@@ -75,7 +75,9 @@ Auditing::Auditing(const config::Config& config, const Environment& world, Wirin
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
     : reassign(world.stores.relay, world.stores.history, relay.owners,
-               {{Ring::kRelay, config.relay_replicas}, {Ring::kStorage, config.storage_replicas}},
+               {{{Ring::kRelay, config.relay_replicas}, {Ring::kStorage, config.storage_replicas}},
+                world.owed.value_or(""),
+                world.save_owed},
                speech.runtime),
       followers(world.stores.relay, speech.followers, rings.service, config.relay_replicas),
       feed(world.stores.relay, relay.feed, reassign, config.relay_replicas),

@@ -227,7 +227,8 @@ class Swarm {
   std::string check() {
     for (const auto& [node, tag] : followed_) {
       const std::string wrong = difference(living(tag), world_.feed(node, tag));
-      if (!wrong.empty()) return fmt::format("the feed of node {} under #{} {}", node, tag, wrong);
+      if (!wrong.empty())
+        return fmt::format("the feed of node {} under #{} {}; {}", node, tag, wrong, whereabouts(node, tag));
     }
     for (const std::string& tag : kTags) {
       const std::size_t reader = rng_.below(plan_.nodes);
@@ -241,6 +242,19 @@ class Swarm {
     std::string wrong;
     world_.run_until(3 * kReconcile, [&] { return (wrong = wrong_owner()).empty(); });
     return wrong;
+  }
+
+  // Who relays a hashtag, and who has posts of it that are missing in the feed of a node.
+  std::string whereabouts(std::size_t node, const std::string& tag) {
+    const std::multiset<std::string> feed = world_.feed(node, tag);
+    std::string text;
+    for (const std::size_t other : world_.up()) {
+      if (world_.node(other).rings().of(Ring::kRelay).serving(Tag::parse(tag)->key()) != nullptr)
+        text += fmt::format("node {} relays it, ", other);
+      const std::multiset<std::string> theirs = world_.feed(other, tag);
+      if (!std::ranges::includes(feed, theirs)) text += fmt::format("node {} has more, ", other);
+    }
+    return text;
   }
 
   // An owner on the storage ring that does not hold what it should; empty if there is none.

@@ -272,6 +272,10 @@ Task<void> World::boot(std::size_t i) {
   TR_ASSERT(places);
   environment.places = *places;
   environment.save_places = [meta](std::string text) { return meta->set("places", std::move(text)); };
+  const auto owed = co_await meta->get("owed");
+  TR_ASSERT(owed);
+  environment.owed = *owed;
+  environment.save_owed = [meta](std::string text) { return meta->set("owed", std::move(text)); };
   const auto address_book = co_await meta->get("address_book");
   TR_ASSERT(address_book);
   environment.address_book = *address_book;
