@@ -32,6 +32,14 @@ def main():
     other = json.loads(run("ring", "--nodes", "16", "--events", "30000", "--seed", "6").stdout)
     check("another seed gives another", other["trace"] != figures["trace"])
 
+    # What once lost posts: an owner that crashed before it had handed on what it owned no more.
+    for seed in [100, 124, 126]:
+        world = run("world", "--seed", str(seed), "--seeds", "1", "--json", "-")
+        check(f"world {seed} keeps its word", world.returncode == 0 and json.loads(world.stdout)["failed"] == 0, world.stdout)
+    again = run("world", "--seed", "126", "--seeds", "1")
+    check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)
+    check("no world is bad input", run("world", "--seeds", "0").returncode == 2)
+
     scale = json.loads(run("scale", "--nodes", "100", "--vservers", "1", "--lookups", "100").stdout)["sizes"][0]
     check("look-ups find the owner in few calls", scale["lookups_failed"] == 0 and 1 <= scale["calls_mean"] < scale["calls_bound"], scale)
     check("the ring heals", "healed_s" in scale, scale)
