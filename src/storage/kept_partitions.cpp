@@ -28,7 +28,7 @@ Task<Result<void>> KeptPartitions::load() {
   for (redundancy::StorageSet& set : sets) {
     hints_.keep(set);
     std::string tag = set.tag;
-    kept_[std::move(tag)] = {std::move(set), clock_.now()};
+    kept_[std::move(tag)] = {std::move(set), clock_.now(), true};
   }
   co_return Result<void>();
 }
@@ -63,8 +63,9 @@ Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
   const auto it = kept_.find(set.tag);
   if (it == kept_.end() && kept_.size() >= kSetsMax)
     co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");
-  if (it != kept_.end() && !redundancy::supersedes(set, it->second.set)) co_return Result<void>();
   const std::string tag = set.tag;
+  // Who brings what is known again is told that it is on disk, so it has to be: it may have failed before.
+  if (it != kept_.end() && !redundancy::supersedes(set, it->second.set)) co_return co_await write_down(tag);
   log_.info("storage_set", {{"tag", tag},
                             {"version", std::to_string(set.version)},
                             {"replicas", std::to_string(set.replicas)},
@@ -78,9 +79,18 @@ Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
     });
   // From here on posts are taken by it; whoever asks is told only when it is on disk.
   hints_.keep(set);
-  kept_[tag] = {set, clock_.now()};
-  CO_TRY_VOID(co_await history_.save_set(std::move(set)));
+  kept_[tag] = {std::move(set), clock_.now(), false};
+  CO_TRY_VOID(co_await write_down(tag));
   if (has_merged) tasks_.spawn("drop_handed", drop_handed(tag));
+  co_return Result<void>();
+}
+
+Task<Result<void>> KeptPartitions::write_down(std::string tag) {
+  if (kept_.at(tag).on_disk) co_return Result<void>();
+  const redundancy::StorageSet set = kept_.at(tag).set;
+  CO_TRY_VOID(co_await history_.save_set(set));
+  Kept& kept = kept_.at(tag);
+  kept.on_disk = kept.on_disk || kept.set == set;
   co_return Result<void>();
 }
 

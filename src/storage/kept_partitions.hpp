@@ -85,7 +85,9 @@ class KeptPartitions {
   struct Kept {
     redundancy::StorageSet set;
     Instant since{};  // when this node heard of it
+    bool on_disk = false;
   };
+  Task<Result<void>> write_down(std::string tag);
   Task<void> drop_handed(std::string tag);
   Task<void> drop(redundancy::Partition partition);
 

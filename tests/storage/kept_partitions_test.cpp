@@ -1,0 +1,58 @@
+#include "storage/kept_partitions.hpp"
+
+#include "db/history_store.hpp"
+#include "relay/role_fixture.hpp"
+
+namespace tagring::storage {
+namespace {
+
+// A disk that is full for a while.
+class FullHistory final : public db::SqliteHistoryStore {
+ public:
+  using SqliteHistoryStore::SqliteHistoryStore;
+  Task<Result<void>> save_set(redundancy::StorageSet set) override {
+    if (full) co_return fail(ErrorCode::kUnavailable, "the disk is full");
+    co_return co_await SqliteHistoryStore::save_set(std::move(set));
+  }
+  bool full = false;
+};
+
+class KeptPartitionsTest : public RoleTest {
+ protected:
+  KeptPartitionsTest() : history(*stores->database), hints(4, clock), kept(history, hints, *rings, runtime) {}
+
+  redundancy::StorageSet set(std::uint64_t version, unsigned replicas) {
+    return {"cats", version, replicas, replicas, clock.wall_now()};
+  }
+  // Of how many owners a node is that starts now.
+  unsigned after_a_restart() {
+    redundancy::StorageHints others(4, clock);
+    KeptPartitions again(history, others, *rings, runtime);
+    EXPECT_TRUE(run(again.load()));
+    return again.of("cats").replicas;
+  }
+
+  FullHistory history;
+  redundancy::StorageHints hints;
+  KeptPartitions kept;
+};
+
+TEST_F(KeptPartitionsTest, KeepsTheSetThatSupersedesAcrossARestart) {
+  EXPECT_TRUE(run(kept.adopt(set(2, 16))));
+  EXPECT_TRUE(run(kept.adopt(set(1, 8))));
+  EXPECT_EQ(kept.of("cats").replicas, 16U);
+  EXPECT_EQ(after_a_restart(), 16U);
+}
+
+TEST_F(KeptPartitionsTest, WhatCouldNotBeWrittenIsNotAcknowledgedWhenItComesAgain) {
+  history.full = true;
+  EXPECT_FALSE(run(kept.adopt(set(1, 8))));
+  EXPECT_FALSE(run(kept.adopt(set(1, 8)))) << "it is known, but not on disk";
+  EXPECT_EQ(after_a_restart(), 4U);
+  history.full = false;
+  EXPECT_TRUE(run(kept.adopt(set(1, 8))));
+  EXPECT_EQ(after_a_restart(), 8U);
+}
+
+}  // namespace
+}  // namespace tagring::storage
