@@ -13,14 +13,14 @@ class Gate {
  public:
   static constexpr std::string_view kPrefix = "/admin/";
 
-  // `token` empty: nobody has one.
-  Gate(std::string token, const Logins& logins, Control& control)
-      : token_(std::move(token)), logins_(logins), control_(control) {}
+  // `token` empty: nobody has one. It may change, and outlives the gate.
+  Gate(const std::string& token, const Logins& logins, Control& control)
+      : token_(token), logins_(logins), control_(control) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
-  std::string token_;
+  const std::string& token_;
   const Logins& logins_;
   Control& control_;
 };

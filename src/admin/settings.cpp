@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::admin {
@@ -17,6 +18,12 @@ constexpr char kDocument[] = {
 #pragma clang diagnostic pop
 
 json::value list(const std::vector<std::string>& texts) { return json::array(texts.begin(), texts.end()); }
+
+json::value texts_of(const proxies::Networks& networks) {
+  json::array texts;
+  for (const proxies::Network& network : networks) texts.emplace_back(network.text());
+  return texts;
+}
 
 json::object addresses(const std::map<std::string, std::vector<IpAddress>>& hosts) {
   json::object result;
@@ -51,12 +58,18 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"node.port", config.port},
       {"node.address", config.address.text().c_str()},
       {"node.data", config.data.c_str()},
-      {"node.log_level", config.log_level.c_str()},
+      {"node.log_level", name_of(config.log_level)},
+      {"node.log_format", name_of(config.log_format)},
       {"node.admin_token_file", config.admin_token_file.c_str()},
       {"listen.address", config.listen_address.value_or(config.address).text().c_str()},
       {"listen.port", config.listen_port},
       {"listen.certificate", config.certificate.c_str()},
       {"listen.key", config.key.c_str()},
+      {"listen.socket", config.listen_socket.c_str()},
+      {"listen.trusted_proxies", texts_of(config.trusted_proxies)},
+      {"listen.proxy_protocol", config.proxy_protocol},
+      {"metrics.address", config.metrics_address.text().c_str()},
+      {"metrics.port", config.metrics_port},
       {"ring.network", config.network.c_str()},
       {"ring.id_scheme", json::value(ring::name_of(config.ids.scheme))},
       {"ring.kappa", config.ids.kappa},
@@ -117,6 +130,14 @@ std::array<std::string_view, 4> cells_of(std::string_view row) {
 }
 
 }  // namespace
+
+std::vector<std::string> changed_settings(const config::Config& before, const config::Config& after) {
+  std::vector<std::string> changed;
+  const auto former = values(before);
+  for (const auto& [key, value] : values(after))
+    if (former.at(key) != value) changed.push_back(key);
+  return changed;
+}
 
 json::array describe_settings(const config::Config& config) {
   const auto known = values(config);

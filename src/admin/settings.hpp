@@ -10,4 +10,7 @@ namespace tagring::admin {
 // the values.
 json::array describe_settings(const config::Config& config);
 
+// Keys whose values differ.
+std::vector<std::string> changed_settings(const config::Config& before, const config::Config& after);
+
 }  // namespace tagring::admin

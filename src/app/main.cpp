@@ -1,11 +1,16 @@
 #include <array>
 #include <exception>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string>
+#include <vector>
 
 #include "app/run.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/suggest.hpp"
 #include "client/commands.hpp"
+#include "operation/commands.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::app {
@@ -13,6 +18,11 @@ namespace {
 
 // In the order of --help.
 constexpr std::array kCommands = {add_run,
+                                  operation::add_setup,
+                                  operation::add_doctor,
+                                  operation::add_reload,
+                                  operation::add_backup,
+                                  operation::add_restore,
                                   client::add_status,
                                   client::add_show,
                                   client::add_login,
@@ -35,6 +45,26 @@ constexpr std::array kCommands = {add_run,
                                   client::add_followers_verify,
                                   studies::add_sim};
 
+// Commands come first, and those that have commands of their own need one of them. What is wrong with that;
+// empty if nothing is.
+std::string wrong_command(CLI::App& app, int argc, char** argv) {
+  CLI::App* at = &app;
+  for (int i = 1;; ++i) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : at->get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(command->get_name());
+    if (names.empty() || (i < argc && argv[i][0] == '-')) return {};
+    const std::string path = at == &app ? "tagring" : fmt::format("tagring {}", at->get_name());
+    if (i >= argc) return fmt::format("{} needs a command: {}", path, fmt::join(names, ", "));
+    const std::string word = argv[i];
+    const auto named =
+        at->get_subcommands([&word](const CLI::App* command) { return command->check_name(word); });
+    if (named.empty())
+      return fmt::format("no command \"{}\"{}; see {} --help", word, cli::did_you_mean(word, names), path);
+    at = named.front();
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Hashtags that reach the whole fediverse: a node of the tagring network and its tools.",
                "tagring");
@@ -43,11 +73,8 @@ int run(int argc, char** argv) {
   app.footer("\"tagring COMMAND --help\" explains a command, with an example.");
   int status = cli::kExitOk;
   for (const auto add : kCommands) add(app, status);
-  const auto is_named = [argv](const CLI::App* command) { return command->check_name(argv[1]); };
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    const std::string message = std::string("no command \"") + argv[1] + "\"; see tagring --help";
-    return cli::report(Error(ErrorCode::kInvalid, message));
-  }
+  if (const std::string wrong = wrong_command(app, argc, argv); argc > 1 && !wrong.empty())
+    return cli::report(Error(ErrorCode::kInvalid, wrong));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

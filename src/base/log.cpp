@@ -1,7 +1,10 @@
 #include "base/log.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+
+#include "base/json.hpp"
 
 namespace tagring {
 namespace {
@@ -22,15 +25,45 @@ std::string quoted(std::string_view value) {
 
 }  // namespace
 
-Log Log::to_stderr(LogLevel least) {
-  return Log([](LogLevel, const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }, least);
+const char* name_of(LogLevel level) { return kNames[static_cast<std::size_t>(level)]; }
+const char* name_of(LogFormat format) { return format == LogFormat::kJson ? "json" : "logfmt"; }
+
+std::optional<LogLevel> log_level_from(std::string_view name) {
+  const auto* const found = std::ranges::find(kNames, name);
+  if (found == kNames.end() || name == "off") return std::nullopt;
+  return static_cast<LogLevel>(found - kNames.begin());
+}
+
+std::optional<LogFormat> log_format_from(std::string_view name) {
+  if (name == "logfmt") return LogFormat::kLogfmt;
+  if (name == "json") return LogFormat::kJson;
+  return std::nullopt;
+}
+
+Log Log::to_stderr(LogLevel least, LogFormat format, const Clock* clock) {
+  return Log([](LogLevel, const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }, least,
+             format, clock);
 }
 
 void Log::write(LogLevel level, std::string_view event, Fields fields) {
   if (level < least_) return;
-  std::string line = fmt::format("level={} event={}", kNames[static_cast<std::size_t>(level)], event);
+  sink_(level, format_ == LogFormat::kJson ? as_json(level, event, fields) : as_logfmt(level, event, fields));
+}
+
+std::string Log::as_logfmt(LogLevel level, std::string_view event, Fields fields) const {
+  std::string line = clock_ == nullptr ? "" : fmt::format("time={} ", to_rfc3339(clock_->wall_now()));
+  line += fmt::format("level={} event={}", name_of(level), event);
   for (const Field& field : fields) line += fmt::format(" {}={}", field.name, quoted(field.value));
-  sink_(level, line);
+  return line;
+}
+
+std::string Log::as_json(LogLevel level, std::string_view event, Fields fields) const {
+  json::object line;
+  if (clock_ != nullptr) line["time"] = to_rfc3339(clock_->wall_now());
+  line["level"] = name_of(level);
+  line["event"] = event;
+  for (const Field& field : fields) line[field.name] = field.value;
+  return json::serialize(line);
 }
 
 }  // namespace tagring

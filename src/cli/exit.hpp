@@ -1,5 +1,7 @@
-// How every command of tagring ends.
+// How every command of tagring begins and ends.
 #pragma once
+
+#include <string>
 
 #include "base/result.hpp"
 
@@ -12,5 +14,9 @@ inline constexpr int kExitBadInput = 2;  // Options or arguments are wrong; noth
 // Prints "tagring: <message>" to standard error. Returns the exit code: kExitBadInput for kInvalid, else
 // kExitFailed.
 int report(const Error& error);
+
+// What --config is if it is not given: tagring.toml in this folder, if there is one, else
+// /etc/tagring/tagring.toml.
+std::string default_config();
 
 }  // namespace tagring::cli

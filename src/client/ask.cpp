@@ -1,6 +1,9 @@
 #include "client/ask.hpp"
 
+#include <cerrno>
+#include <filesystem>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "base/http_error.hpp"
 #include "config/config.hpp"
@@ -9,7 +12,14 @@
 namespace tagring::client {
 namespace {
 constexpr Duration kTimeout = std::chrono::minutes(10);  // leaving takes as long as handing over
+
+// It may well be there.
+bool may_not_use(const std::filesystem::path& folder, const std::string& socket) {
+  if (::access(folder.c_str(), X_OK) != 0) return errno == EACCES;
+  return ::access(socket.c_str(), W_OK) != 0 && errno == EACCES;
 }
+
+}  // namespace
 
 void add_control_options(CLI::App& command, ControlOptions& options) {
   command.add_option("--config", options.config, "Configuration file of the node")->capture_default_str();
@@ -25,6 +35,10 @@ Result<json::object> ask_node(const ControlOptions& options, std::string method,
   if (!body.empty()) request.body = json::serialize(body);
   const std::string socket = config.data / "control.sock";
   const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), kTimeout);
+  if (!response && may_not_use(config.data, socket)) {
+    return fail(ErrorCode::kDenied,
+                fmt::format("only the node's own user and root may use {}: sudo tagring …", socket));
+  }
   if (!response) {
     return fail(response.error().code,
                 fmt::format("no node answers at {}: start it with \"tagring run --config {}\"", socket,

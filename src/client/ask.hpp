@@ -16,7 +16,7 @@ using cli::report;
 
 // Options that all of them have.
 struct ControlOptions {
-  std::string config = "tagring.toml";
+  std::string config = cli::default_config();
   bool json = false;
 };
 // Adds --config and --json.

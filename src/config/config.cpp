@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstring>
 #include <fmt/format.h>
 #include <fstream>
 #include <functional>
@@ -110,6 +112,30 @@ Reader texts(std::vector<std::string>& out) {
   };
 }
 
+Reader networks(proxies::Networks& out) {
+  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
+    std::vector<std::string> all;
+    TRY_VOID(texts(all)(value, key));
+    for (const std::string& one : all) {
+      const std::optional<proxies::Network> network = proxies::Network::parse(one);
+      if (!network) return bad(key, fmt::format("'{}' is no address, nor a block like 192.0.2.0/24", one));
+      out.push_back(*network);
+    }
+    return {};
+  };
+}
+
+// A word that `parse` makes something of; `shape` names those that there are.
+template <class T>
+Reader word(T& out, std::optional<T> (*parse)(std::string_view), std::string_view shape) {
+  return [&out, parse, shape](const toml::node& value, std::string_view key) -> Result<void> {
+    const std::optional<T> parsed = value.is_string() ? parse(value.as_string()->get()) : std::nullopt;
+    if (!parsed) return bad(key, shape);
+    out = *parsed;
+    return {};
+  };
+}
+
 Reader host_table(std::map<std::string, std::vector<IpAddress>>& out) {
   return [&out](const toml::node& value, std::string_view key) -> Result<void> {
     if (!value.is_table()) return bad(key, "must be a table: \"name\" = \"address\"");
@@ -132,16 +158,6 @@ Reader database(std::string& host, std::string& dsn) {
       out = element.as_string()->get();
     }
     if (!is_host_name(host)) return bad(key, kShape);
-    return {};
-  };
-}
-
-Reader id_scheme(ring::IdScheme& out) {
-  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
-    const auto scheme =
-        value.is_string() ? ring::id_scheme_from(value.as_string()->get()) : std::optional<ring::IdScheme>();
-    if (!scheme) return bad(key, "must be \"spread\" or \"paper\", as in the rest of the network");
-    out = *scheme;
     return {};
   };
 }
@@ -169,14 +185,21 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"node.port", number(config.port, 1, 65535)},
       {"node.address", address(config.address)},
       {"node.data", path(config.data, directory)},
-      {"node.log_level", text(config.log_level)},
+      {"node.log_level", word(config.log_level, log_level_from, "must be debug, info, warn or error")},
+      {"node.log_format", word(config.log_format, log_format_from, "must be logfmt or json")},
       {"node.admin_token_file", path(config.admin_token_file, directory)},
       {"listen.address", address(config.listen_address)},
       {"listen.port", number(config.listen_port, 1, 65535)},
       {"listen.certificate", path(config.certificate, directory)},
       {"listen.key", path(config.key, directory)},
+      {"listen.socket", path(config.listen_socket, directory)},
+      {"listen.trusted_proxies", networks(config.trusted_proxies)},
+      {"listen.proxy_protocol", flag(config.proxy_protocol)},
+      {"metrics.address", address(config.metrics_address)},
+      {"metrics.port", number(config.metrics_port, 1, 65535)},
       {"ring.network", text(config.network)},
-      {"ring.id_scheme", id_scheme(config.ids.scheme)},
+      {"ring.id_scheme", word(config.ids.scheme, ring::id_scheme_from,
+                              "must be \"spread\" or \"paper\", as in the rest of the network")},
       {"ring.kappa", number(config.ids.kappa, 1, 256)},
       {"ring.vservers", number(config.vservers, 1, 64)},
       {"ring.bootstrap", texts(config.bootstrap)},
@@ -229,6 +252,18 @@ Result<void> read_tables(const toml::table& root, const std::map<std::string, Re
   return {};
 }
 
+Result<void> check_listening(const Config& config) {
+  if (config.certificate.empty() != config.key.empty() ||
+      (config.is_plain() && config.listen_socket.empty() && config.trusted_proxies.empty())) {
+    return bad("listen.certificate",
+               "certificate and key are both needed: the PEM files of this node's host name; or neither, "
+               "if listen.socket or listen.trusted_proxies says which proxy speaks TLS for the node");
+  }
+  if (config.proxy_protocol && config.trusted_proxies.empty())
+    return bad("listen.proxy_protocol", "is for those in listen.trusted_proxies, and there are none");
+  return {};
+}
+
 Result<void> check(Config& config) {
   if (config.host.empty()) return bad("node.host", "is missing: the public host name of this node");
   const Result<std::string> domain = ring::registrable_domain(config.host);
@@ -239,10 +274,7 @@ Result<void> check(Config& config) {
     return bad("node.host", "cannot stand in a URL");
   if (config.address == IpAddress{})
     return bad("node.address", "is missing: the public address of this node");
-  if (config.certificate.empty() || config.key.empty()) {
-    return bad("listen.certificate",
-               "certificate and key are both needed: the PEM files of this node's host name");
-  }
+  TRY_VOID(check_listening(config));
   if (!config.listen_address) config.listen_address = config.address;
   if (config.listen_port == 0) config.listen_port = config.port;
   if (!config.has_bootstrap() && !config.create) {
@@ -261,10 +293,6 @@ Result<void> check(Config& config) {
     return bad("ring.kappa", "is less than ring.vservers, which are among these");
   if (config.balance_lower > config.balance_upper)
     return bad("balance.lower_percent", "is more than upper_percent");
-  static const std::vector<std::string> kLevels = {"debug", "info", "warn", "error"};
-  if (std::ranges::find(kLevels, config.log_level) == kLevels.end()) {
-    return bad("node.log_level", "must be debug, info, warn or error");
-  }
   if (!config.hosts.empty() && !config.allow_private_addresses) {
     return bad("network.hosts", "only with allow_private_addresses = true: production names come from DNS");
   }
@@ -332,7 +360,12 @@ Result<Config> Config::parse(std::string_view toml, const std::filesystem::path&
 
 Result<Config> Config::load(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  if (!stream) return fail(ErrorCode::kNotFound, fmt::format("cannot read {}", file.string()));
+  if (!stream) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("cannot read {}: {}; name the node's file with --config, or "
+                            "write one with tagring setup",
+                            file.string(), std::strerror(errno)));
+  }
   std::ostringstream content;
   content << stream.rdbuf();
   Result<Config> config = parse(content.str(), file.parent_path());

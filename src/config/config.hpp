@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/ip.hpp"
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::config {
@@ -22,7 +24,8 @@ struct Config {
   std::uint16_t port = 443;             // public port
   IpAddress address;                    // public address: its /64 is part of the node's IDs
   std::filesystem::path data = "data";  // directory for the database and the control socket
-  std::string log_level = "info";
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kLogfmt;
   std::filesystem::path admin_token_file;  // empty: the control socket is the only way in
   std::string admin_token;                 // what the file holds; load() fills it in
 
@@ -31,6 +34,13 @@ struct Config {
   std::uint16_t listen_port = 0;            // default: `port`
   std::filesystem::path certificate;
   std::filesystem::path key;
+  std::filesystem::path listen_socket;  // a Unix socket for a proxy on this machine; empty: none
+  proxies::Networks trusted_proxies;    // believed whom they bring requests of
+  bool proxy_protocol = false;          // connections of theirs begin with a PROXY header
+
+  // [metrics]
+  IpAddress metrics_address = IpAddress::from_v4({127, 0, 0, 1});
+  std::uint16_t metrics_port = 0;  // 0: /metrics is not served by itself
 
   // [ring]
   std::string network = "tagring";         // nodes of other networks are strangers
@@ -52,10 +62,10 @@ struct Config {
   std::uint32_t cooldown_seconds = 60;  // of a set of relays, before it is halved
 
   // [balance]
-  bool balance = true;                     // choose and change places on the rings (paper §6.2)
-  std::uint64_t relay_capacity = 1 << 20;  // bytes a second to subscribers
-  std::uint64_t storage_capacity = 0;  // bytes of history; 0: half of what is free on the disk at the start
-  unsigned hashtag_share = 10;         // percent of storage_capacity that one hashtag may take
+  bool balance = true;                              // choose and change places on the rings (paper §6.2)
+  std::uint64_t relay_capacity = 1 << 20;           // bytes a second to subscribers
+  std::uint64_t storage_capacity = 5'000'000'000;   // bytes of history
+  unsigned hashtag_share = 10;                      // percent of storage_capacity that one hashtag may take
   std::uint32_t storage_cooldown_seconds = 86'400;  // of a set of storage owners, before it is halved
   unsigned balance_upper = 99;                      // percent of a capacity above which a node is overloaded
   unsigned balance_lower = 90;                      // below which it takes more
@@ -106,6 +116,8 @@ struct Config {
     return history_octets == 0 ? 2 * storage_capacity : history_octets;
   }
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
+  // A proxy speaks TLS with the world, and plain HTTP with the node.
+  [[nodiscard]] bool is_plain() const { return certificate.empty(); }
   // Others are named to find the network through.
   [[nodiscard]] bool has_bootstrap() const { return !bootstrap.empty() || !bootstrap_srv.empty(); }
 

@@ -433,7 +433,11 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
     TRY(const std::int64_t octets,
         only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
     TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
-    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go};
+    TRY(const std::int64_t unused,
+        only_integer(
+            db.query("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")));
+    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go,
+                  static_cast<std::uint64_t>(unused)};
   });
 }
 

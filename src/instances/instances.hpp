@@ -44,6 +44,8 @@ class Instances {
         log_(runtime.log) {}
 
   [[nodiscard]] Task<Result<void>> load();
+  // From now on these count; who has been accepted before stays.
+  void use(Options options) { options_ = std::move(options); }
   // Shown every follower at start.
   void note(const relay::Follower& follower);
 

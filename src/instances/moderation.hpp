@@ -33,6 +33,7 @@ class Moderation {
         clock_(clock) {}
 
   [[nodiscard]] Task<Result<void>> load();
+  void use(Options options) { options_ = options; }
   [[nodiscard]] const federation::Blocks& blocks() const { return blocks_; }
 
   // The hashtags of a post that are within the limits, and counts them. Empty for too many.

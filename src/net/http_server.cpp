@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <cerrno>
@@ -17,10 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/counted.hpp"
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
 #include "net/session.hpp"
 #include "net/tls.hpp"
+#include "proxies/proxy_header.hpp"
 
 namespace tagring::net {
 namespace asio = boost::asio;
@@ -34,6 +38,7 @@ using Acceptor = asio::basic_socket_acceptor<Protocol, Executor>;
 
 constexpr std::size_t kPathSizeMax = 107;
 constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::seconds kProxyHeaderTimeout{5};
 using SharedSession = std::shared_ptr<Session>;
 
 IpAddress from_asio(const asio::ip::address& address) {
@@ -66,6 +71,20 @@ Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint) {
   return {};
 }
 
+// That others hold it too is the point: connections that come while no node runs wait in it for the next one.
+Result<void> adopt_tcp(Acceptor<Tcp>& acceptor, int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
+      (address.ss_family != AF_INET && address.ss_family != AF_INET6)) {
+    return fail(ErrorCode::kInvalid, "the socket that was handed over is not of TCP");
+  }
+  error_code error;
+  acceptor.assign(address.ss_family == AF_INET ? Tcp::v4() : Tcp::v6(), socket, error);
+  if (error) return cannot_listen("the socket that was handed over", error);
+  return {};
+}
+
 // Removes the socket that a process left behind when it ended; anything else at that path stays.
 Result<void> remove_stale(const std::string& path) {
   struct stat status{};
@@ -80,7 +99,7 @@ Result<void> remove_stale(const std::string& path) {
   return {};
 }
 
-Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path) {
+Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path, unsigned mode) {
   if (path.size() > kPathSizeMax) return fail(ErrorCode::kInvalid, "socket path longer than 107 bytes");
   TRY_VOID(remove_stale(path));
   error_code error;
@@ -89,7 +108,7 @@ Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path) {
   acceptor.bind(Local::endpoint(path), error);
   if (error) return cannot_listen(path, error);
   // Nobody can connect between bind and listen, so nobody gets in before the mode is set.
-  if (::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0) {
+  if (::chmod(path.c_str(), mode) != 0) {
     return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", path, std::strerror(errno)));
   }
   acceptor.listen(asio::socket_base::max_listen_connections, error);
@@ -125,12 +144,15 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
         drained(control) {}
 
   Result<void> open();
-  Result<void> load_tls();
+  Result<void> load_tls(const std::string& certificate_file, const std::string& key_file);
   [[nodiscard]] TlsContext current_tls();
 
   template <class Protocol>
   static Task<void> accept_all(std::shared_ptr<Impl> self, Acceptor<Protocol>* acceptor);
   void admit(TcpSocket socket);
+  void admit(TcpSocket socket, const IpAddress& peer, bool is_proxy);
+  static Task<void> admit_forwarded(std::shared_ptr<Impl> self, std::shared_ptr<TcpSocket> socket,
+                                    IpAddress proxy);
   void admit(LocalSocket socket) { begin(make_session(std::move(socket), service)); }
   void begin(SharedSession session);
   void end(const SharedSession& session);
@@ -148,6 +170,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   asio::steady_timer drained;
   std::set<SharedSession> sessions;
   std::map<Prefix64, std::size_t> per_peer;
+  std::size_t forwarded = 0;  // connections whose PROXY header has not come yet
 
   std::mutex tls_mutex;
   TlsContext tls;
@@ -155,18 +178,22 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 
 Result<void> HttpServer::Impl::open() {
   const HttpServerOptions& options = service->options;
-  if (!options.socket_path.empty()) return open_local(local, options.socket_path);
-  TRY_VOID(load_tls());
-  TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port)));
+  if (!options.socket_path.empty()) return open_local(local, options.socket_path, options.socket_mode);
+  if (!options.certificate_file.empty() || !options.key_file.empty()) {
+    TRY_VOID(load_tls(options.certificate_file, options.key_file));
+  }
+  if (options.inherited >= 0) {
+    TRY_VOID(adopt_tcp(tcp, options.inherited));
+  } else {
+    TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port)));
+  }
   error_code error;
   port = tcp.local_endpoint(error).port();
   return {};
 }
 
-Result<void> HttpServer::Impl::load_tls() {
-  const HttpServerOptions& options = service->options;
-  if (options.certificate_file.empty() && options.key_file.empty()) return {};
-  TRY(TlsContext loaded, make_server_tls(options.certificate_file, options.key_file));
+Result<void> HttpServer::Impl::load_tls(const std::string& certificate_file, const std::string& key_file) {
+  TRY(TlsContext loaded, make_server_tls(certificate_file, key_file));
   const std::scoped_lock lock(tls_mutex);
   tls = std::move(loaded);
   return {};
@@ -196,13 +223,49 @@ void HttpServer::Impl::admit(TcpSocket socket) {
   error_code error;
   const IpAddress peer = from_asio(socket.remote_endpoint(error).address());
   if (error) return;
-  const std::size_t per_peer_max = service->options.connections_per_peer_max;
+  const bool is_proxy = proxies::is_in(*service->trusted(), peer);
+  if (!is_proxy || !service->options.proxy_protocol) {
+    admit(std::move(socket), peer, is_proxy);
+  } else if (forwarded < service->options.connections_max) {
+    auto shared = std::make_shared<TcpSocket>(std::move(socket));
+    asio::co_spawn(control, admit_forwarded(shared_from_this(), std::move(shared), peer), asio::detached);
+  }
+}
+
+void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_proxy) {
+  const std::size_t per_peer_max = is_proxy ? 0 : service->options.connections_per_peer_max;
   if (const auto known = per_peer.find(peer.prefix64());
       known != per_peer.end() && per_peer_max != 0 && known->second >= per_peer_max) {
     return;
   }
-  socket.set_option(Tcp::no_delay(true), error);
+  error_code ignored;
+  socket.set_option(Tcp::no_delay(true), ignored);
   begin(make_session(std::move(socket), current_tls(), service, peer));
+}
+
+// Reads the PROXY header and not a byte more: what follows is TLS.
+Task<void> HttpServer::Impl::admit_forwarded(std::shared_ptr<Impl> self, std::shared_ptr<TcpSocket> socket,
+                                             IpAddress proxy) {
+  const Counted here(self->forwarded);
+  asio::steady_timer timeout(self->control, kProxyHeaderTimeout);
+  timeout.async_wait([socket](const error_code& error) {
+    error_code ignored;
+    if (!error) socket->close(ignored);
+  });
+  std::string bytes;
+  proxies::ProxyHeader header = proxies::parse_proxy_header(bytes);
+  while (header.state == proxies::ProxyHeader::State::kIncomplete) {
+    const std::size_t had = bytes.size();
+    bytes.resize(header.wanted);
+    const auto [error, size] =
+        co_await asio::async_read(*socket, asio::buffer(bytes.data() + had, bytes.size() - had), kTuple);
+    if (error) co_return;
+    header = proxies::parse_proxy_header(bytes);
+  }
+  timeout.cancel();
+  if (header.state != proxies::ProxyHeader::State::kWhole || !socket->is_open()) co_return;
+  // What the forwarder asks by itself (health checks) is its own.
+  self->admit(std::move(*socket), header.client.value_or(proxy), !header.client);
 }
 
 void HttpServer::Impl::begin(SharedSession session) {
@@ -281,7 +344,12 @@ HttpServer::~HttpServer() {
 
 std::uint16_t HttpServer::port() const { return impl_->port; }
 
-Result<void> HttpServer::reload_certificate() { return impl_->load_tls(); }
+Result<void> HttpServer::take_certificate(const std::string& certificate_file, const std::string& key_file) {
+  if (!impl_->current_tls()) return {};
+  return impl_->load_tls(certificate_file, key_file);
+}
+
+void HttpServer::trust(proxies::Networks trusted) { impl_->service->trust(std::move(trusted)); }
 
 Task<void> HttpServer::stop(Duration grace) {
   // At once, not on the strand of control: whatever is answered from here on tells its client to go.

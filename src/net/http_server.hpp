@@ -7,13 +7,16 @@
 
 #include "base/http.hpp"
 #include "base/task.hpp"
+#include "proxies/networks.hpp"
 
 namespace tagring::net {
 
 struct HttpServerOptions {
-  IpAddress bind_address;        // "::" takes IPv4 too
-  std::uint16_t port = 0;        // 0: any free one
-  std::string socket_path;       // not empty: a Unix socket of mode 0600 instead of TCP
+  IpAddress bind_address;   // "::" takes IPv4 too
+  std::uint16_t port = 0;   // 0: any free one
+  std::string socket_path;  // not empty: a Unix socket instead of TCP
+  unsigned socket_mode = 0600;
+  int inherited = -1;            // a listening TCP socket that somebody else has bound (systemd), else -1
   std::string certificate_file;  // PEM chain; both empty: no TLS
   std::string key_file;
   std::size_t body_size_max = 1U << 20U;  // answered by 413
@@ -24,11 +27,16 @@ struct HttpServerOptions {
   std::size_t message_size_max = 4096;  // bytes of a message of a WebSocket that comes in
   std::size_t connections_max = 4096;
   std::size_t connections_per_peer_max = 256;  // per IPv4 address or IPv6 /64; 0: no limit
+  // Proxies that are believed whose request they bring, and exempt from the limit of connections per peer.
+  proxies::Networks trusted_proxies = {};
+  // Connections of theirs begin with a PROXY header (proxies/proxy_header.hpp), or are closed.
+  bool proxy_protocol = false;
 };
 
 // Reads requests on the threads of `io`, one connection at a time in order, and has each answered by the
 // handler on the executor `node`. What is not HTTP gets 400, too large 413 or 431, without asking the
-// handler; a handler that throws answers 500. HttpRequest::peer is the TCP peer (all zero on a Unix socket).
+// handler; a handler that throws answers 500. HttpRequest::peer is the TCP peer (all zero on a Unix socket),
+// or whom a trusted proxy names.
 class HttpServer {
  public:
   // Listens from now on. kUnavailable: address in use or not ours. kInvalid, kNotFound: certificate, key or
@@ -41,8 +49,11 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   [[nodiscard]] std::uint16_t port() const;
-  // Reads certificate and key again; connections that stand keep the old ones. On error nothing changes.
-  Result<void> reload_certificate();
+  // Uses that certificate and key, if it speaks TLS; connections that stand keep the old ones. On error
+  // nothing changes.
+  Result<void> take_certificate(const std::string& certificate_file, const std::string& key_file);
+  // From now on these are trusted.
+  void trust(proxies::Networks trusted);
   // Accepts no more, lets running requests finish for `grace`, then cancels them. Completes when all
   // connections are closed. Called on `node`.
   [[nodiscard]] Task<void> stop(Duration grace);

@@ -13,6 +13,7 @@
 #include "net/hop.hpp"
 #include "net/stream_writer.hpp"
 #include "net/transport.hpp"
+#include "proxies/client_address.hpp"
 
 namespace tagring::net {
 namespace asio = boost::asio;
@@ -120,6 +121,7 @@ Task<Incoming> HttpSession::read_request() {
                       .headers = to_headers(parser.get()),
                       .body = {},
                       .peer = peer_};
+  request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
   if (const std::size_t hosts = request.headers.count("Host");
       hosts > 1 || (hosts == 0 && incoming.version == Version::kHttp11)) {
     incoming.refusal = 400;

@@ -7,23 +7,43 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <memory>
+#include <mutex>
 
 #include "base/http.hpp"
 #include "net/http_server.hpp"
 #include "net/tls.hpp"
+#include "proxies/networks.hpp"
 
 namespace tagring::net {
 
 // Shared by all connections of a server.
 struct Service {
   Service(HttpServerOptions given, Executor executor, HttpHandler answer)
-      : options(std::move(given)), node(std::move(executor)), handler(std::move(answer)) {}
+      : options(std::move(given)),
+        node(std::move(executor)),
+        handler(std::move(answer)),
+        trusted_(std::make_shared<const proxies::Networks>(options.trusted_proxies)) {}
 
   const HttpServerOptions options;
   const Executor node;
   const HttpHandler handler;
   std::atomic<bool> is_stopping = false;   // no request is read any more
   std::atomic<bool> is_abandoned = false;  // the handler's owner is gone
+
+  // From any thread.
+  [[nodiscard]] std::shared_ptr<const proxies::Networks> trusted() const {
+    const std::scoped_lock lock(mutex_);
+    return trusted_;
+  }
+  void trust(proxies::Networks networks) {
+    auto trusted = std::make_shared<const proxies::Networks>(std::move(networks));
+    const std::scoped_lock lock(mutex_);
+    trusted_ = std::move(trusted);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const proxies::Networks> trusted_;
 };
 
 // Belongs to its own strand; the server only posts to it.

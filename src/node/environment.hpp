@@ -17,6 +17,7 @@
 #include "fasp/fasp_store.hpp"
 #include "federation/blocks.hpp"
 #include "federation/letter_store.hpp"
+#include "health/machine.hpp"
 #include "instances/instance_store.hpp"
 #include "instances/replay_store.hpp"
 #include "instances/tag_sources.hpp"
@@ -68,6 +69,7 @@ struct Environment {
   // that are configured.
   std::optional<std::string> address_book = {};
   std::function<Task<Result<void>>(std::string address_book)> save_address_book = {};
+  health::Machine* machine = nullptr;  // none in the simulator
 };
 
 }  // namespace tagring::node

@@ -1,16 +1,23 @@
 #include "node/node.hpp"
 
+#include <set>
+
 #include "activitypub/inbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/gate.hpp"
 #include "admin/node_control.hpp"
+#include "admin/settings.hpp"
 #include "audit/signed_tree_heads.hpp"
 #include "base/http_error.hpp"
 #include "fasp/fasp.hpp"
 #include "federation/version.hpp"
 #include "handover/transfer.hpp"
+#include "health/check.hpp"
+#include "health/probes.hpp"
+#include "health/reach.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "node/node_wiring.hpp"
+#include "node/part_options.hpp"
 #include "node/parts.hpp"
 #include "overlay/ring_status.hpp"
 #include "relay/catch_up.hpp"
@@ -84,10 +91,12 @@ Task<Result<void>> Node::start() {
   parts_->handover.anti_entropy.start();
   parts_->storage.redundancy.start();
   parts_->storage.retention.start();
+  parts_->health.doctor.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
+  co_await parts_->health.doctor.stop();
   co_await parts_->reading.streams.stop();
   co_await parts_->handover.anti_entropy.stop();
   co_await parts_->storage.retention.stop();
@@ -150,12 +159,58 @@ Routes Node::make_routes() {
   routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
   routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
   routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver));
+  routes.add(kGetAndPost, health::Reach::kPath, by(p.health.reach));
+  routes.add_if(kReading, health::Probes::is_path, by(p.admin.probes));
   routes.add_if(kReading, web::Site::is_path, by(p.reading.site));
   routes.add_below(kReading, "", by(p.actors.documents));
   return routes;
 }
 
-Task<HttpResponse> Node::answer(HttpRequest request) { return routes_.answer(std::move(request)); }
+Task<HttpResponse> Node::answer(HttpRequest request) {
+  parts_->health.doctor.note_request(request);
+  return routes_.answer(std::move(request));
+}
+
+Task<HttpResponse> Node::probe(HttpRequest request) {
+  return parts_->admin.probes.answer_inside(std::move(request));
+}
+
+json::object Node::adopt(const config::Config& fresh) {
+  // The first two are the program's to carry out, since it has the log and the server.
+  static const std::set<std::string, std::less<>> kLive = {"node.log_level",
+                                                           "listen.trusted_proxies",
+                                                           "listen.certificate",
+                                                           "listen.key",
+                                                           "node.admin_token_file",
+                                                           "publish.instances",
+                                                           "publish.open",
+                                                           "publish.people",
+                                                           "publish.tags_per_instance",
+                                                           "publish.hashtags_of_a_post",
+                                                           "publish.posts_an_hour"};
+  config::Config& now = parts_->config;
+  json::array changed;
+  json::array restart;
+  for (const std::string& key : admin::changed_settings(now, fresh))
+    (kLive.contains(key) ? changed : restart).emplace_back(key);
+  if (now.admin_token != fresh.admin_token && now.admin_token_file == fresh.admin_token_file)
+    changed.emplace_back("node.admin_token_file");
+  now.log_level = fresh.log_level;
+  now.trusted_proxies = fresh.trusted_proxies;
+  now.certificate = fresh.certificate;
+  now.key = fresh.key;
+  now.admin_token_file = fresh.admin_token_file;
+  now.admin_token = fresh.admin_token;
+  now.instances = fresh.instances;
+  now.open = fresh.open;
+  now.people = fresh.people;
+  now.tags_per_instance = fresh.tags_per_instance;
+  now.hashtags_of_a_post = fresh.hashtags_of_a_post;
+  now.posts_an_hour = fresh.posts_an_hour;
+  parts_->instances.instances.use(instance_options(now));
+  parts_->instances.moderation.use(moderation_options(now));
+  return {{"changed", std::move(changed)}, {"restart", std::move(restart)}};
+}
 
 Task<HttpResponse> Node::control(HttpRequest request) {
   return parts_->admin.control.answer(std::move(request));
@@ -175,7 +230,7 @@ bool Node::is_idle() const {
 
 json::object Node::status() const {
   const activitypub::Inbox::Counters& inbox = parts_->actors.inbox.counters();
-  return {
+  json::object status = {
       {"version", federation::kVersion},
       {"origin", parts_->speech.identity.origin()},
       {"rings", overlay::rings_status(parts_->rings.service, parts_->rings.balancer)},
@@ -215,6 +270,22 @@ json::object Node::status() const {
                                   {"questions", parts_->handover.anti_entropy.counters().questions},
                                   {"posts", parts_->handover.anti_entropy.counters().entries}}},
       {"idle", is_idle()}};
+  add_health(status);
+  return status;
+}
+
+void Node::add_health(json::object& status) const {
+  const Health& health = parts_->health;
+  const json::object readiness = health.doctor.readiness();
+  status.insert(readiness.begin(), readiness.end());
+  status["problems"] = health::to_json(health.doctor.problems()).at("checks");
+  status["uptime_seconds"] =
+      std::chrono::floor<std::chrono::seconds>(parts_->environment.clock.now() - health.started).count();
+  if (parts_->environment.machine == nullptr) return;
+  if (const std::optional<WallTime> until = parts_->environment.machine->certificate_until())
+    status["certificate_until"] = std::chrono::floor<std::chrono::seconds>(*until).time_since_epoch().count();
+  if (const std::optional<health::Disk> disk = parts_->environment.machine->disk())
+    status["disk"] = json::object{{"size", disk->size}, {"free", disk->free}, {"used", disk->used}};
 }
 
 }  // namespace tagring::node

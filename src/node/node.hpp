@@ -40,6 +40,12 @@ class Node {
   // Answers a request of the administrator (control socket).
   [[nodiscard]] Task<HttpResponse> control(HttpRequest request);
 
+  // Answers what is asked of the listener of metrics.port.
+  [[nodiscard]] Task<HttpResponse> probe(HttpRequest request);
+  // Takes from a configuration what may change while the node runs. {"changed": [keys], "restart": [keys]}:
+  // what counts from now on, and what will after a restart.
+  json::object adopt(const config::Config& fresh);
+
   [[nodiscard]] overlay::RingService& rings();
   [[nodiscard]] storage::HistoryService& history();
   [[nodiscard]] relay::Subscriptions& subscriber();
@@ -55,6 +61,7 @@ class Node {
   Task<Result<void>> load();
 
   [[nodiscard]] Routes make_routes();
+  void add_health(json::object& status) const;
 
   std::unique_ptr<Parts> parts_;
   Routes routes_;

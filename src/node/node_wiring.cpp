@@ -44,6 +44,7 @@ Task<Result<std::vector<relay::Refusal>>> NodeWiring::take_as_owner(Ring ring,
 Task<Result<std::vector<relay::Refusal>>> NodeWiring::relay_own(std::vector<relay::TagEvent> events) {
   std::set<std::string> tags;
   for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  parts_.health.doctor.note_taken(events);
   redundancy::RelayHints& relays = parts_.rings.relays;
   auto refusals = co_await parts_.relay.owner.take(std::move(events), parts_.speech.identity.origin(),
                                                    relays.tokens(tags));
@@ -54,6 +55,7 @@ Task<Result<std::vector<relay::Refusal>>> NodeWiring::relay_own(std::vector<rela
 void NodeWiring::answered(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
                           const std::vector<relay::Refusal>& refusals, const std::string& answer) {
   parts_.audit.receipts.note(origin, ring, events, refusals, answer);
+  parts_.health.doctor.note_taken(events);
 }
 
 std::optional<redundancy::RelayClaim> NodeWiring::claim(const std::string& tag) const {

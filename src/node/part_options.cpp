@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "health/machine.hpp"
 #include "redundancy/storage_place.hpp"
 #include "ring/contact.hpp"
 
@@ -108,10 +109,19 @@ federation::QueueOptions queue_options() {
   return options;
 }
 
-storage::Retention::Options retention_options(const config::Config& config) {
+instances::Instances::Options instance_options(const config::Config& config) {
+  return {config.instances, config.open, config.people, config.tags_per_instance};
+}
+
+instances::Moderation::Options moderation_options(const config::Config& config) {
+  return {config.hashtags_of_a_post, config.posts_an_hour};
+}
+
+storage::Retention::Options retention_options(const config::Config& config, const Environment& world) {
   storage::Retention::Options options;
   options.octets_max = config.room_for_history();
   options.keep = std::chrono::days(config.keep_days);
+  if (health::Machine* machine = world.machine) options.room = [machine] { return machine->room(); };
   return options;
 }
 

@@ -7,6 +7,8 @@
 #include "federation/delivery_queues.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/fasp.hpp"
+#include "instances/instances.hpp"
+#include "instances/moderation.hpp"
 #include "instances/tag_sources.hpp"
 #include "node/environment.hpp"
 #include "overlay/balancer.hpp"
@@ -25,7 +27,9 @@ overlay::RingService::Options ring_options(const config::Config& config, std::ui
                                            const Environment& world);
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
 federation::QueueOptions queue_options();
-storage::Retention::Options retention_options(const config::Config& config);
+instances::Instances::Options instance_options(const config::Config& config);
+instances::Moderation::Options moderation_options(const config::Config& config);
+storage::Retention::Options retention_options(const config::Config& config, const Environment& world);
 fediverse::FaspProvider fasp_provider(const config::Config& config);
 instances::TagSources::Options tag_options(const config::Config& config, const Environment& world);
 

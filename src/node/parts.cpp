@@ -56,7 +56,7 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
       calls(rings.storage, rings.service, speech.client, world.clock),
       redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
       owner(world.stores.history, kept, redundancy, relay.redundancy, relay.checker),
-      retention(retention_options(config), world.stores.history, speech.runtime),
+      retention(retention_options(config, world), world.stores.history, speech.runtime),
       history(config.relay_replicas, world.stores.history, rings.service, kept, wiring, world.clock) {}
 
 Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
@@ -95,10 +95,10 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
 InstanceRole::InstanceRole(const config::Config& config, const Environment& world, Wiring& wiring,
                            Speech& speech, RelayRole& relay, StorageRole& storage)
     : activities(world.stores.letters, speech.client, speech.runtime),
-      instances({config.instances, config.open, config.people, config.tags_per_instance},
-                world.stores.instances, relay.followers, activities, speech.identity, speech.runtime),
-      moderation({config.hashtags_of_a_post, config.posts_an_hour}, world.stores.blocks, speech.blocks,
-                 relay.followers, instances, world.clock),
+      instances(instance_options(config), world.stores.instances, relay.followers, activities,
+                speech.identity, speech.runtime),
+      moderation(moderation_options(config), world.stores.blocks, speech.blocks, relay.followers, instances,
+                 world.clock),
       consents({config.archive_all}, relay.owners, world.stores.relay, speech.client, speech.runtime),
       publisher(instances, moderation, consents, relay.owners, world.stores.relay),
       fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
@@ -158,9 +158,17 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
           world.clock) {}
 
+Health::Health(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
+               RelayRole& relay, InstanceRole& instances)
+    : started(world.clock.now()),
+      reach(config.address, speech.client, speech.authenticator, world.http, speech.runtime),
+      doctor({config, rings.service, instances.instances, relay.owners}, world.machine, reach,
+             speech.runtime),
+      control(doctor, world.machine) {}
+
 Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
     : logins(parts.environment.clock),
-      node(std::move(actions), logins, parts.speech.identity),
+      node(actions, logins, parts.speech.identity),
       queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
       follows(parts.relay.subscriptions, parts.speech.followers, parts.instances.sync,
               parts.environment.stores.relay, parts.environment.clock),
@@ -171,10 +179,11 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       audit(parts.audit.audit, parts.audit.heads),
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
       queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
-      control(
-          {&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview, &queues},
-          parts.environment.log),
-      gate(parts.config.admin_token, logins, control) {}
+      control({&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview,
+               &queues, &parts.health.control},
+              parts.environment.log),
+      gate(parts.config.admin_token, logins, control),
+      probes(parts.config, parts.health.doctor, std::move(actions.status)) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
              admin::NodeControl::Actions actions, const Wire& wire)
@@ -191,6 +200,7 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       fasp(config, world, speech, relay, storage, instances),
       actors(speech, rings, relay, storage, audit, instances),
       reading(world, speech, relay, storage, instances),
+      health(config, world, speech, rings, relay, instances),
       admin(std::move(actions), *this) {}
 
 }  // namespace tagring::node

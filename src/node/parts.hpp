@@ -33,6 +33,10 @@
 #include "handover/reassign_queue.hpp"
 #include "handover/transfer.hpp"
 #include "handover/transfer_answers.hpp"
+#include "health/doctor.hpp"
+#include "health/health_control.hpp"
+#include "health/probes.hpp"
+#include "health/reach.hpp"
 #include "instances/consents.hpp"
 #include "instances/fetched_posts.hpp"
 #include "instances/follower_sync.hpp"
@@ -223,6 +227,17 @@ struct Reading {
   web::Site site;
 };
 
+// How the node is, for administrators and for machines.
+struct Health {
+  Health(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
+         RelayRole& relay, InstanceRole& instances);
+
+  Instant started;
+  health::Reach reach;
+  health::Doctor doctor;
+  health::HealthControl control;
+};
+
 struct Parts;
 
 // What the administrator asks, of all of the others.
@@ -243,6 +258,7 @@ struct Administration {
   admin::QueueControl queues;
   admin::Control control;
   admin::Gate gate;
+  health::Probes probes;
 };
 
 struct Parts {
@@ -264,6 +280,7 @@ struct Parts {
   FaspRole fasp;
   ActorRole actors;
   Reading reading;
+  Health health;
   Administration admin;
 };
 

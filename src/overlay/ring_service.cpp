@@ -1,5 +1,6 @@
 #include "overlay/ring_service.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <set>
 
@@ -14,6 +15,8 @@ constexpr Duration kSaveEvery = std::chrono::seconds(5);
 // sure there is but one.
 constexpr std::size_t kAskedBySeeker = 16;
 constexpr std::size_t kAskedByMember = 2;
+// Neighbours call at every stabilisation, of which there are many in that time.
+constexpr Duration kReachedLately = std::chrono::minutes(10);
 }  // namespace
 
 // Carries calls to vservers over HTTPS; those of this node are called directly.
@@ -120,6 +123,7 @@ Task<HttpResponse> RingService::answer(HttpRequest request) {
     reply = std::unexpected(std::move(envelope).error());
   }
   if (reply) {
+    reached_ = clock_.now();
     response.body = ring::encode(*reply);
   } else {
     response.status = http_status(reply.error().code);
@@ -152,6 +156,18 @@ Task<Result<ring::Reply>> RingService::dispatch(ring::Envelope envelope) {
     co_return load;
   }
   co_return co_await vserver->answer(std::move(envelope.request));
+}
+
+bool RingService::is_reached() const {
+  if (reached_ && clock_.now() - *reached_ < kReachedLately) return true;
+  const auto knows_others = [](const ring::Membership& membership) {
+    return std::ranges::any_of(membership.vservers(), [](const auto& vserver) {
+      return std::ranges::any_of(vserver->successors().contacts(), [&](const ring::Contact& contact) {
+        return contact.host != vserver->self().host;
+      });
+    });
+  };
+  return !knows_others(*relay_) && !knows_others(*storage_);
 }
 
 // --- finding the ring --------------------------------------------------------------------------------------

@@ -54,11 +54,16 @@ class RingService {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
   [[nodiscard]] ring::Membership& of(Ring ring) { return *(ring == Ring::kRelay ? relay_ : storage_); }
+  [[nodiscard]] const ring::Membership& of(Ring ring) const {
+    return *(ring == Ring::kRelay ? relay_ : storage_);
+  }
   // {"network", "ids", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others
   // find us (docs/protocol.md, 4.3).
   [[nodiscard]] json::object announcement() const;
   // The origins of Options that did not lead into the ring when they were asked last: {origin: why}.
   [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
+  // Another node has called one of this node's vservers in the last minutes, or there is none that could.
+  [[nodiscard]] bool is_reached() const;
   [[nodiscard]] Observer& observer() { return observer_; }
   // The administrator has blocked that host, or a domain above it (Observer::is_blocked).
   [[nodiscard]] bool is_blocked(std::string_view host) const { return observer_.is_blocked(host); }
@@ -94,6 +99,7 @@ class RingService {
   Clock& clock_;
   Log& log_;
   json::object dead_ends_;
+  std::optional<Instant> reached_;  // when another node called last
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;

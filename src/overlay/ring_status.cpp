@@ -9,7 +9,7 @@ json::object rings_status(RingService& rings, const Balancer& balancer) {
   for (const Ring which : {Ring::kRelay, Ring::kStorage}) {
     const ring::Membership& membership = rings.of(which);
     double share = 0;
-    bool serving = true;
+    bool serving = rings.is_reached();
     for (const auto& vserver : membership.vservers()) {
       const std::optional<Segment> owned = vserver->owned();
       if (owned)

@@ -114,6 +114,10 @@ Result<Connection> Connection::open(const std::string& path, const std::string& 
   Connection connection(handle);
   if (code != SQLITE_OK) return failure(handle, code, path);
   if (auto set = connection.execute(kSettings); !set) {
+    if ((sqlite3_errcode(handle) & 0xFF) == SQLITE_BUSY) {
+      return fail(ErrorCode::kUnavailable,
+                  path + " is in use by another process: does the node run already?");
+    }
     return fail(set.error().code, fmt::format("{}: {}", path, set.error().message));
   }
   Statement mode = connection.query("PRAGMA journal_mode");

@@ -112,6 +112,8 @@ class Connection {
   // Rows inserted, updated and deleted since it was opened.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] bool in_transaction() const;
+  // For what SQLite offers beyond statements.
+  [[nodiscard]] sqlite3* native() const { return handle_; }
   // While set, preparing a statement that writes is a programming error.
   void set_read_only(bool on) { read_only_ = on; }
 

@@ -12,6 +12,8 @@ using Span = HistoryStore::Span;
 constexpr std::size_t kPage = 1'000;
 constexpr std::uint64_t kTurn = 16;     // posts of one hashtag, before it is the next one's turn
 constexpr std::uint64_t kJobMax = 500;  // posts of one write
+// Posts that are not let go because the disk is full, of whatever: about 1 GB.
+constexpr std::uint64_t kKeptOnFullDisk = 1'000'000'000 / HistoryStore::kBytesOfEntry;
 
 struct Younger {
   bool operator()(const Span& a, const Span& b) const { return a.oldest > b.oldest; }
@@ -65,11 +67,23 @@ Task<Result<std::vector<Span>>> Retention::all_spans() {
   }
 }
 
+std::uint64_t Retention::most_of(const HistoryStore::Totals& totals) const {
+  constexpr auto kEach = static_cast<std::int64_t>(HistoryStore::kBytesOfEntry);
+  const std::uint64_t most = options_.octets_max / HistoryStore::kBytesOfEntry;
+  const std::optional<std::int64_t> room = options_.room();
+  if (!room) return most;
+  // What was let go leaves its place in the file to what comes, not to the disk.
+  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.octets_unused)) / kEach;
+  const std::int64_t here = static_cast<std::int64_t>(totals.entries);
+  return std::min(
+      most, std::max(kKeptOnFullDisk, static_cast<std::uint64_t>(std::max<std::int64_t>(0, here + more))));
+}
+
 Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
   state_.let_go = totals.let_go;
-  const std::uint64_t most = options_.octets_max / HistoryStore::kBytesOfEntry;
+  const std::uint64_t most = most_of(totals);
   if (options_.octets_max == 0 || totals.entries <= most) co_return 0;
   const std::uint64_t excess = totals.entries - most + most / 100;
   CO_TRY(std::vector<Span> spans, co_await all_spans());

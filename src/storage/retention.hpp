@@ -4,6 +4,10 @@
 // they all have as much. Nothing goes while there is room.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <utility>
+
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/task.hpp"
@@ -17,9 +21,11 @@ class Retention {
     std::uint64_t octets_max = 0;  // of history, as HistoryStore::kBytesOfEntry counts; 0: no limit
     Duration keep = std::chrono::days(365);
     Duration every = std::chrono::minutes(1);  // between two looks
+    // Bytes that all data may still grow by on the disk; less than 0 if it should take less. None: not known.
+    std::function<std::optional<std::int64_t>()> room = [] { return std::nullopt; };
   };
   Retention(Options options, HistoryStore& history, const Runtime& runtime)
-      : options_(options),
+      : options_(std::move(options)),
         history_(history),
         clock_(runtime.clock),
         log_(runtime.log),
@@ -43,6 +49,8 @@ class Retention {
  private:
   using Span = HistoryStore::Span;
   Task<void> look_for_ever();
+  // Posts that may be here.
+  [[nodiscard]] std::uint64_t most_of(const HistoryStore::Totals& totals) const;
   Task<Result<std::vector<Span>>> all_spans();
   Task<Result<std::uint64_t>> let_go_oldest(std::vector<Span> spans, std::uint64_t excess, WallTime before);
   Task<Result<std::uint64_t>> let_go_of_largest(std::vector<Span> spans, std::uint64_t excess);

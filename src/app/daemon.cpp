@@ -1,0 +1,312 @@
+#include "app/daemon.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <thread>
+
+#include "base/json.hpp"
+#include "instances/tag_tokens.hpp"
+#include "machine/checks.hpp"
+#include "machine/systemd.hpp"
+#include "sql/backup.hpp"
+#include "sql/mastodon_tags.hpp"
+
+namespace tagring::app {
+namespace asio = boost::asio;
+namespace {
+
+constexpr Duration kGrace = std::chrono::seconds(5);
+constexpr Duration kCertificateEvery = std::chrono::seconds(20);
+constexpr unsigned kForProxies = 0660;  // the mode of listen.socket
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  const std::string bytes = crypto::random_bytes(sizeof seed);
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(&seed));
+  return seed;
+}
+
+}  // namespace
+
+Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool json)
+    : config_(std::move(config)),
+      config_file_(std::move(config_file)),
+      json_(json),
+      pool_(std::max(2U, std::thread::hardware_concurrency())),
+      workers_(pool_.get_executor()),
+      clock_(loop_.get_executor()),
+      log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
+      resolver_(net::ResolverOptions{config_.hosts, config_.allow_private_addresses}) {}
+
+Result<void> Daemon::run() {
+  // What it makes is its own: keys and data. The sockets that others use have modes of their own.
+  ::umask(S_IRWXG | S_IRWXO);
+  // Until wait_for_the_end() takes it: who asks for a reload must not end a node that has just been started.
+  static_cast<void>(std::signal(SIGHUP, SIG_IGN));
+  Result<void> result;
+  asio::co_spawn(loop_, serve_into(this, &result), [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+  const auto keep_running = asio::make_work_guard(loop_);
+  loop_.run();
+  pool_.stop();
+  pool_.join();
+  return result;
+}
+
+Task<void> Daemon::serve_into(Daemon* daemon, Result<void>* result) {
+  *result = co_await daemon->serve();
+  daemon->loop_.stop();
+}
+
+Task<Result<void>> Daemon::serve() {
+  // Before anything is touched: with a wrong certificate no other node would ever speak to this one.
+  CO_TRY_VOID(check_certificate(config_));
+  CO_TRY_VOID(co_await open());
+  CO_TRY_VOID(listen());
+  CO_TRY_VOID(co_await node_->start());
+  say_ready();
+  tasks_.spawn("certificate", watch_certificate());
+  tasks_.spawn("watchdog", please_watchdog());
+  co_await wait_for_the_end();
+  co_await stop();
+  co_return Result<void>();
+}
+
+// --- start -------------------------------------------------------------------------------------------------
+
+Result<void> Daemon::check_certificate(const config::Config& config) {
+  if (config.is_plain()) return {};
+  const Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
+  if (!facts) {
+    const ErrorCode code =
+        facts.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kInvalid;
+    return fail(code, fmt::format("{}: {}", config_file_.string(), facts.error().message));
+  }
+  certificate_until_ = facts->until;
+  return {};
+}
+
+// The node's own, made at the very first start.
+Task<Result<crypto::PrivateKey>> Daemon::key() {
+  CO_TRY(const std::optional<std::string> pem, co_await stores_->meta.get("key"));
+  if (pem) co_return crypto::PrivateKey::from_pem(*pem);
+  crypto::PrivateKey made = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
+  CO_TRY_VOID(co_await stores_->meta.set("key", made.pem()));
+  co_return made;
+}
+
+Task<Result<void>> Daemon::open() {
+  std::error_code error;
+  std::filesystem::create_directories(config_.data, error);
+  if (error)
+    co_return fail(ErrorCode::kUnavailable,
+                   fmt::format("cannot create {}: {}", config_.data.string(), error.message()));
+  sql::DatabaseOptions database;
+  database.path = config_.data / "tagring.db";
+  database.on_trouble = [this](const Error* trouble) {
+    can_write_ = trouble == nullptr;
+    if (trouble != nullptr) {
+      log_.error("cannot_write", {{"because", trouble->message}, {"until_then", "nothing is acknowledged"}});
+    } else {
+      log_.warn("can_write_again");
+    }
+  };
+  CO_TRY(stores_, db::open_stores(std::move(database), clock_));
+  CO_TRY(crypto::PrivateKey own_key, co_await key());
+  CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
+  net::HttpClientOptions client;
+  client.ca_file = config_.ca_file;
+  client.allow_private_addresses = config_.allow_private_addresses;
+  client.user_agent = fmt::format("tagring/{} (+{})", TAGRING_VERSION, config_.origin());
+  CO_TRY(http_, net::BeastHttpClient::make(std::move(client), pool_.get_executor(), resolver_));
+  node::Environment environment{.clock = clock_,
+                                .executor = loop_.get_executor(),
+                                .http = *http_,
+                                .workers = workers_,
+                                .stores = node::stores_of(*stores_),
+                                .log = log_,
+                                .seed = random_seed(),
+                                .read_followed_tags = sql::read_mastodon_tags,
+                                .services = &resolver_,
+                                .machine = this};
+  CO_TRY(environment.places, co_await stores_->meta.get("places"));
+  environment.save_places = [this](std::string places) {
+    return stores_->meta.set("places", std::move(places));
+  };
+  CO_TRY(environment.owed, co_await stores_->meta.get("owed"));
+  environment.save_owed = [this](std::string owed) { return stores_->meta.set("owed", std::move(owed)); };
+  CO_TRY(environment.address_book, co_await stores_->meta.get("address_book"));
+  environment.save_address_book = [this](std::string book) {
+    return stores_->meta.set("address_book", std::move(book));
+  };
+  if (!config_.followed_tags_tokens.empty()) {
+    CO_TRY(environment.tag_tokens, instances::load_tag_tokens(config_.followed_tags_tokens));
+  }
+  node_ = std::make_unique<node::Node>(config_, std::move(own_key), incarnation, environment);
+  co_return Result<void>();
+}
+
+Result<void> Daemon::listen_at(net::HttpServerOptions options, Answer answer) {
+  TRY(auto server, net::HttpServer::start(
+                       std::move(options), pool_.get_executor(), loop_.get_executor(),
+                       [this, answer](HttpRequest request) { return (*node_.*answer)(std::move(request)); }));
+  servers_.push_back(std::move(server));
+  return {};
+}
+
+Result<void> Daemon::listen() {
+  net::HttpServerOptions outside;
+  outside.trusted_proxies = config_.trusted_proxies;
+  if (!config_.listen_socket.empty()) {
+    net::HttpServerOptions socket = outside;
+    socket.socket_path = config_.listen_socket;
+    socket.socket_mode = kForProxies;
+    TRY_VOID(listen_at(std::move(socket), &node::Node::answer));
+  }
+  if (!config_.is_plain() || config_.listen_socket.empty()) {
+    outside.bind_address = *config_.listen_address;  // Config has filled it in
+    outside.port = config_.listen_port;
+    outside.inherited = machine::inherited_socket();
+    outside.certificate_file = config_.certificate;
+    outside.key_file = config_.key;
+    outside.proxy_protocol = config_.proxy_protocol;
+    TRY_VOID(listen_at(std::move(outside), &node::Node::answer));
+  }
+  if (config_.metrics_port != 0) {
+    net::HttpServerOptions metrics;
+    metrics.bind_address = config_.metrics_address;
+    metrics.port = config_.metrics_port;
+    TRY_VOID(listen_at(std::move(metrics), &node::Node::probe));
+  }
+  net::HttpServerOptions inside;
+  inside.socket_path = config_.data / "control.sock";
+  return listen_at(std::move(inside), &node::Node::control);
+}
+
+void Daemon::say_ready() {
+  if (json_) {
+    fmt::print("{}\n", json::serialize(json::object{{"ready", true}, {"origin", config_.origin()}}));
+  } else {
+    fmt::print("tagring {} serves {}; stop with Ctrl-C\n", TAGRING_VERSION, config_.origin());
+  }
+  std::fflush(stdout);
+  log_.info("started", {{"version", TAGRING_VERSION}, {"origin", config_.origin()}});
+  machine::notify_systemd("READY=1");
+}
+
+// --- while it runs -----------------------------------------------------------------------------------------
+
+Task<void> Daemon::wait_for_the_end() {
+  asio::signal_set signals(loop_, SIGINT, SIGTERM, SIGHUP);
+  for (;;) {
+    const int signal = co_await signals.async_wait(asio::use_awaitable);
+    if (signal != SIGHUP) co_return;
+    const Result<json::object> done = co_await reload();
+    if (!done) log_.error("reload_failed", {{"because", done.error().message}});
+  }
+}
+
+Task<Result<json::object>> Daemon::reload() {
+  CO_TRY(const config::Config fresh, config::Config::load(config_file_));
+  if (fresh.is_plain() != config_.is_plain())
+    co_return fail(ErrorCode::kInvalid,
+                   "listen.certificate: whether there is one changes with a restart only");
+  CO_TRY_VOID(check_certificate(fresh));
+  CO_TRY_VOID(take_certificate(fresh));
+  for (const auto& server : servers_) server->trust(fresh.trusted_proxies);
+  log_.set_least(fresh.log_level);
+  config_.certificate = fresh.certificate;
+  config_.key = fresh.key;
+  config_.trusted_proxies = fresh.trusted_proxies;
+  json::object done = node_->adopt(fresh);
+  log_.info("reloaded", {{"changed", json::serialize(done.at("changed"))},
+                         {"restart", json::serialize(done.at("restart"))}});
+  co_return done;
+}
+
+Result<void> Daemon::take_certificate(const config::Config& config) {
+  for (const auto& server : servers_) {
+    TRY_VOID(server->take_certificate(config.certificate, config.key));
+  }
+  return {};
+}
+
+Daemon::Times Daemon::certificate_times() const {
+  Times times;
+  for (const std::filesystem::path& file : {config_.certificate, config_.key}) {
+    std::error_code error;
+    times.push_back(std::filesystem::last_write_time(file, error));
+  }
+  return times;
+}
+
+// Whoever renews it writes two files, one after the other: what does not fit together yet is tried again.
+Task<void> Daemon::watch_certificate() {
+  Times taken = certificate_times();
+  std::string reason;
+  while (!config_.is_plain()) {
+    const Instant next = clock_.now() + kCertificateEvery;
+    co_await clock_.sleep_until(next);
+    Times now = certificate_times();
+    if (now == taken) continue;
+    Result<void> done = check_certificate(config_);
+    if (done) done = take_certificate(config_);
+    if (done) {
+      taken = std::move(now);
+      reason.clear();
+      log_.info("certificate_renewed", {{"until", to_rfc3339(*certificate_until_)}});
+    } else if (reason != done.error().message) {
+      reason = done.error().message;
+      log_.error("certificate_refused", {{"because", reason}, {"until_then", "the one before is used"}});
+    }
+  }
+}
+
+Task<void> Daemon::please_watchdog() {
+  const std::optional<Duration> interval = machine::watchdog_interval();
+  while (interval) {
+    machine::notify_systemd("WATCHDOG=1");
+    const Instant next = clock_.now() + *interval / 3;
+    co_await clock_.sleep_until(next);
+  }
+}
+
+Task<void> Daemon::stop() {
+  machine::notify_systemd("STOPPING=1");
+  log_.info("stopping");
+  tasks_.cancel();
+  co_await tasks_.join();
+  for (const auto& server : servers_) co_await server->stop(kGrace);
+  co_await node_->stop();
+}
+
+// --- health::Machine ---------------------------------------------------------------------------------------
+
+Task<health::Checks> Daemon::look() {
+  return machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
+}
+
+Task<Result<void>> Daemon::try_to_write() {
+  return stores_->meta.set("last_look", to_rfc3339(clock_.wall_now()));
+}
+
+std::optional<health::Disk> Daemon::disk() const { return machine::disk_of(config_.data); }
+
+std::optional<std::int64_t> Daemon::room() const {
+  const std::optional<health::Disk> found = disk();
+  if (!found) return std::nullopt;
+  return machine::room_on(*found);
+}
+
+Task<Result<json::object>> Daemon::back_up(std::string file) {
+  CO_TRY(const std::uint64_t size, co_await sql::back_up(*stores_->database, file));
+  co_return json::object{{"file", file}, {"octets", size}};
+}
+
+}  // namespace tagring::app

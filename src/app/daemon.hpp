@@ -1,0 +1,81 @@
+// The node as a program: everything that it stands on, its listeners, and what comes from the system: signals
+// and the supervisor.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "crypto/key.hpp"
+#include "db/stores.hpp"
+#include "health/machine.hpp"
+#include "net/http_client.hpp"
+#include "net/http_server.hpp"
+#include "net/resolver.hpp"
+#include "net/system_clock.hpp"
+#include "node/node.hpp"
+
+namespace tagring::app {
+
+// Members die in reverse order.
+class Daemon final : public health::Machine {
+ public:
+  Daemon(config::Config config, std::filesystem::path config_file, bool json);
+
+  // Serves until a signal ends it. Blocks.
+  Result<void> run();
+
+  // --- health::Machine ---
+  [[nodiscard]] Task<health::Checks> look() override;
+  [[nodiscard]] Task<Result<void>> try_to_write() override;
+  [[nodiscard]] bool can_write() const override { return can_write_; }
+  [[nodiscard]] std::optional<health::Disk> disk() const override;
+  [[nodiscard]] std::optional<std::int64_t> room() const override;
+  [[nodiscard]] std::optional<WallTime> certificate_until() const override { return certificate_until_; }
+  [[nodiscard]] Task<Result<json::object>> reload() override;
+  [[nodiscard]] Task<Result<json::object>> back_up(std::string file) override;
+
+ private:
+  // When a file was changed last; a link counts as what it leads to.
+  using Times = std::vector<std::filesystem::file_time_type>;
+
+  static Task<void> serve_into(Daemon* daemon, Result<void>* result);
+  Task<Result<void>> serve();
+  Task<Result<void>> open();
+  Task<Result<crypto::PrivateKey>> key();
+  Result<void> listen();
+  using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
+  Result<void> listen_at(net::HttpServerOptions options, Answer answer);
+  Result<void> check_certificate(const config::Config& config);
+  Result<void> take_certificate(const config::Config& config);
+  [[nodiscard]] Times certificate_times() const;
+  Task<void> wait_for_the_end();
+  Task<void> watch_certificate();
+  Task<void> please_watchdog();
+  Task<void> stop();
+  void say_ready();
+
+  config::Config config_;
+  const std::filesystem::path config_file_;
+  const bool json_;
+  boost::asio::io_context loop_{1};
+  boost::asio::thread_pool pool_;
+  Workers workers_;
+  net::SystemClock clock_;
+  Log log_;
+  net::Resolver resolver_;
+  std::atomic<bool> can_write_ = true;
+  std::optional<WallTime> certificate_until_;
+  std::unique_ptr<db::Stores> stores_;
+  std::unique_ptr<net::BeastHttpClient> http_;
+  std::unique_ptr<node::Node> node_;
+  std::vector<std::unique_ptr<net::HttpServer>> servers_;
+  TaskGroup tasks_{loop_.get_executor()};
+};
+
+}  // namespace tagring::app

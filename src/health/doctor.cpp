@@ -1,0 +1,216 @@
+#include "health/doctor.hpp"
+
+#include <fmt/ranges.h>
+#include <set>
+
+#include "base/url.hpp"
+#include "proxies/networks.hpp"
+#include "ring/codec.hpp"
+
+namespace tagring::health {
+namespace {
+
+constexpr Duration kSettling = std::chrono::seconds(30);  // after the start
+constexpr Duration kEvery = std::chrono::days(1);
+constexpr Duration kClockMost = std::chrono::minutes(1);
+constexpr Duration kSlowWrite = std::chrono::seconds(5);
+constexpr std::size_t kAskedMax = 3;
+constexpr std::size_t kHostsMax = 10'000;
+
+}  // namespace
+
+Task<void> Doctor::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<void> Doctor::look_for_ever() {
+  for (Duration wait = kSettling;; wait = kEvery) {
+    const Instant next = clock_.now() + wait;
+    co_await clock_.sleep_until(next);
+    const Checks checks = co_await look();
+    for (const Check& check : checks) {
+      if (!check.ok)
+        log_.warn("doctor",
+                  {{"check", check.name}, {"found", check.detail}, {"what_to_do", check.what_to_do}});
+    }
+    log_.info("doctor", {{"checks", checks.size()}, {"problems", problems_.size()}});
+  }
+}
+
+Task<Checks> Doctor::look() {
+  Checks checks;
+  if (machine_ != nullptr) checks = co_await machine_->look();
+  checks.push_back(look_at_rings());
+  const OtherNodes known = others();
+  checks.push_back(co_await look_from_outside(known));
+  checks.push_back(co_await look_at_clock(known));
+  checks.push_back(look_at_proxy());
+  if (machine_ != nullptr) checks.push_back(co_await look_at_database());
+  const Checks of_instances = look_at_instances();
+  checks.insert(checks.end(), of_instances.begin(), of_instances.end());
+  problems_.clear();
+  for (const Check& check : checks)
+    if (!check.ok) problems_.push_back(check);
+  co_return checks;
+}
+
+// Neighbours on the rings; before there are any, those that the configuration names.
+Doctor::OtherNodes Doctor::others() const {
+  std::set<std::string> origins;
+  const std::string own = patient_.config.origin();
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    for (const auto& vserver : patient_.rings.of(ring).vservers()) {
+      for (const ring::Contact& contact : vserver->successors().copy())
+        if (contact.origin() != own) origins.insert(contact.origin());
+    }
+  }
+  OtherNodes others{{origins.begin(), origins.end()}, !origins.empty()};
+  if (!others.are_known) others.origins = patient_.config.bootstrap;
+  std::erase(others.origins, own);
+  if (others.origins.size() > kAskedMax) others.origins.resize(kAskedMax);
+  return others;
+}
+
+Check Doctor::look_at_rings() const {
+  std::string missing;
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage})
+    if (!patient_.rings.of(ring).is_member())
+      missing += fmt::format("{}{}", missing.empty() ? "" : " and ", ring::to_string(ring));
+  if (missing.empty()) return well("rings", "member of the relay ring and of the storage ring");
+  std::string reasons;
+  for (const auto& [origin, reason] : patient_.rings.dead_ends())
+    reasons += fmt::format("; {}: {}", std::string_view(origin), json::serialize(reason));
+  return bad("rings", fmt::format("not on the {} ring yet{}", missing, reasons),
+             "wait a minute; then see that ring.bootstrap names nodes that run, and that this machine may "
+             "connect to their port 443");
+}
+
+Task<Check> Doctor::look_from_outside(OtherNodes others) {
+  if (others.origins.empty())
+    co_return well("reachable", "there is no other node in this network yet that could try");
+  std::string failures;
+  for (const std::string& origin : others.origins) {
+    const Result<IpAddress> seen = co_await reach_.ask(origin);
+    if (seen) {
+      seen_calling_ = *seen;
+      co_return well("reachable", fmt::format("{} reached {} at {}", origin, patient_.config.origin(),
+                                              patient_.config.address.text()));
+    }
+    failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ", origin, seen.error().message);
+  }
+  co_return bad(
+      "reachable", failures,
+      fmt::format("let port {} of {} in through the firewall and any forwarder in front, and see that "
+                  "the DNS has that address for {}",
+                  patient_.config.port, patient_.config.address.text(), patient_.config.host));
+}
+
+Task<Check> Doctor::look_at_clock(OtherNodes others) {
+  std::vector<Duration> ahead;
+  for (const std::string& origin : others.origins) {
+    const Result<Duration> there = co_await reach_.clock_of(origin);
+    if (there) ahead.push_back(*there);
+  }
+  if (ahead.empty()) co_return well("clock", "there was no other node to compare with");
+  std::ranges::sort(ahead);
+  const Duration difference = ahead[ahead.size() / 2];
+  const double seconds = static_cast<double>(std::abs(difference.count())) / 1000;
+  const std::string detail = fmt::format("{:.1f} s {} those of {} other node(s)", seconds,
+                                         difference.count() > 0 ? "behind" : "ahead of", ahead.size());
+  if (std::abs(difference.count()) <= kClockMost.count()) co_return well("clock", detail);
+  co_return bad("clock", detail,
+                "set it (timedatectl set-ntp true): others refuse what is signed with a wrong time");
+}
+
+// A forwarder that is not known hides who comes: then all visitors share the limits of one.
+Check Doctor::look_at_proxy() const {
+  constexpr const char* kAdvice =
+      "name it in listen.trusted_proxies, so that the limits count visitors and not the proxy "
+      "(docs/proxy.md)";
+  if (!unknown_proxy_.empty())
+    return bad("proxy", fmt::format("a proxy at {} brings requests, and is not trusted", unknown_proxy_),
+               kAdvice);
+  const bool hides = seen_calling_ != IpAddress{} && proxies::is_private(seen_calling_) &&
+                     !proxies::is_private(patient_.config.address);
+  if (hides)
+    return bad("proxy", fmt::format("connections from outside seem to come from {}", seen_calling_.text()),
+               std::string(kAdvice) + ", with listen.proxy_protocol if it forwards TCP");
+  if (patient_.config.trusted_proxies.empty() && patient_.config.listen_socket.empty())
+    return well("proxy", "none in front");
+  return well("proxy", "those in front say who comes");
+}
+
+Task<Check> Doctor::look_at_database() {
+  const Instant before = clock_.now();
+  const Result<void> written = co_await machine_->try_to_write();
+  const Duration took = clock_.now() - before;
+  if (!written)
+    co_return bad("database", written.error().message,
+                  "make room on the disk, or see what the system says of it (dmesg)");
+  if (took > kSlowWrite)
+    co_return bad("database", fmt::format("a write took {} ms", took.count()),
+                  "the disk is too slow or overloaded: posts wait for it");
+  co_return well("database", fmt::format("a write took {} ms", took.count()));
+}
+
+Checks Doctor::look_at_instances() const {
+  Checks checks;
+  for (const json::value& element : patient_.instances.list()) {
+    const json::object& instance = element.get_object();
+    const std::string host = json::get_string(instance, "host").value_or("");
+    const std::string name = "instance " + host;
+    std::size_t links = 0;
+    bool is_accepted = false;
+    json::for_each(json::find(instance, "links"), [&](const json::value& link) {
+      ++links;
+      is_accepted = is_accepted || link.get_object().at("accepted").get_bool();
+    });
+    const std::string add = fmt::format(
+        "its administrator adds the relay {0}/inbox (Mastodon, Misskey), or follows "
+        "{0}/actor (Pleroma, Akkoma)",
+        patient_.config.origin());
+    const auto taken = taken_.find(host);
+    if (links == 0 && taken == taken_.end()) {
+      checks.push_back({name, true, "may use this node as a relay, and does not yet", add});
+    } else if (links > 0 && !is_accepted) {
+      checks.push_back(bad(name, "waits to be allowed", "tagring instance allow " + host));
+    } else if (taken == taken_.end()) {
+      checks.push_back(well(name,
+                            "is connected; since the start no post of it came. One with a hashtag, written "
+                            "there now, should show here"));
+    } else {
+      checks.push_back(well(name, "is connected; owners took a post of it at " + to_rfc3339(taken->second)));
+    }
+  }
+  if (patient_.owners.size() > 0 && patient_.owners.delivered() == 0)
+    checks.push_back(bad(
+        "owners", fmt::format("{} posts wait, and none was taken since the start", patient_.owners.size()),
+        "tagring show queues says by whom they are not taken"));
+  return checks;
+}
+
+void Doctor::note_taken(const std::vector<relay::TagEvent>& events) {
+  for (const relay::TagEvent& event : events) {
+    if (taken_.size() >= kHostsMax) taken_.clear();
+    taken_[host_of(event.author)] = clock_.wall_now();
+  }
+}
+
+void Doctor::note_request(const HttpRequest& request) {
+  if (!proxies::is_private(request.peer) || proxies::is_in(patient_.config.trusted_proxies, request.peer))
+    return;
+  if (request.headers.find("X-Forwarded-For")) unknown_proxy_ = request.peer.text();
+}
+
+json::object Doctor::readiness() const {
+  json::array because;
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage})
+    if (!patient_.rings.of(ring).is_member())
+      because.emplace_back(fmt::format("not on the {} ring", ring::to_string(ring)));
+  if (!patient_.rings.is_reached()) because.emplace_back("no other node has reached this one lately");
+  if (machine_ != nullptr && !machine_->can_write()) because.emplace_back("cannot write to the disk");
+  return {{"ready", because.empty()}, {"because", std::move(because)}};
+}
+
+}  // namespace tagring::health

@@ -1,0 +1,82 @@
+// Is all well with this node? Looks at the machine, the rings, the way in from outside, the clock, the
+// database and the instances, when it is asked, after the start, and once a day; and says of what is not well
+// what to do.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "config/config.hpp"
+#include "health/check.hpp"
+#include "health/machine.hpp"
+#include "health/reach.hpp"
+#include "instances/instances.hpp"
+#include "overlay/ring_service.hpp"
+#include "relay/owner_queue.hpp"
+#include "relay/results.hpp"
+
+namespace tagring::health {
+
+class Doctor {
+ public:
+  // What of the node is looked at.
+  struct Patient {
+    const config::Config& config;
+    overlay::RingService& rings;
+    const instances::Instances& instances;
+    const relay::OwnerQueue& owners;
+  };
+  // `machine` null: only the network is looked at.
+  Doctor(Patient patient, Machine* machine, Reach& reach, const Runtime& runtime)
+      : patient_(patient),
+        machine_(machine),
+        reach_(reach),
+        clock_(runtime.clock),
+        log_(runtime.log),
+        tasks_(runtime.executor) {}
+
+  // Looks by itself from now on, if there is a machine. What is not well goes to the log.
+  void start() {
+    if (machine_ != nullptr) tasks_.spawn("doctor", look_for_ever());
+  }
+  [[nodiscard]] Task<void> stop();
+
+  [[nodiscard]] Task<Checks> look();
+  // What was not well when it was looked last.
+  [[nodiscard]] const Checks& problems() const { return problems_; }
+  // Owners took these posts.
+  void note_taken(const std::vector<relay::TagEvent>& events);
+  // A request came over a proxy that is not trusted, as the header says that only proxies write.
+  void note_request(const HttpRequest& request);
+  // Member of both rings, others reach it, and it can write. {"ready", and what is not: "because"}
+  [[nodiscard]] json::object readiness() const;
+
+ private:
+  struct OtherNodes {
+    std::vector<std::string> origins;
+    bool are_known = false;  // members of the ring; else those of the configuration
+  };
+  Task<void> look_for_ever();
+  [[nodiscard]] OtherNodes others() const;
+  [[nodiscard]] Check look_at_rings() const;
+  Task<Check> look_from_outside(OtherNodes others);
+  Task<Check> look_at_clock(OtherNodes others);
+  [[nodiscard]] Check look_at_proxy() const;
+  Task<Check> look_at_database();
+  [[nodiscard]] Checks look_at_instances() const;
+
+  const Patient patient_;
+  Machine* machine_;
+  Reach& reach_;
+  Clock& clock_;
+  Log& log_;
+  Checks problems_;
+  IpAddress seen_calling_;                 // who the last node that called back came from, as seen here
+  std::string unknown_proxy_;              // who brought a request and is not trusted
+  std::map<std::string, WallTime> taken_;  // when owners took a post last, by the host of its author
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::health

@@ -1,0 +1,44 @@
+// The machine under a node, as far as the administrator's questions need it. A port: the program implements
+// it (app/), and in the simulator there is none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "health/check.hpp"
+
+namespace tagring::health {
+
+struct Disk {
+  std::uint64_t size = 0;  // bytes, of the file system that the node's data is on
+  std::uint64_t free = 0;  // that the node may write
+  std::uint64_t used = 0;  // by the node's data
+};
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  // Certificate, names, clock, disk, permissions.
+  [[nodiscard]] virtual Task<Checks> look() = 0;
+  // Writes something to the database, and waits until it is on the disk.
+  [[nodiscard]] virtual Task<Result<void>> try_to_write() = 0;
+  // The last write succeeded.
+  [[nodiscard]] virtual bool can_write() const = 0;
+  [[nodiscard]] virtual std::optional<Disk> disk() const = 0;
+  // Bytes that the node's data may still grow by, with a part of the disk kept off; less than 0 beyond that.
+  [[nodiscard]] virtual std::optional<std::int64_t> room() const = 0;
+  // None if a proxy has it.
+  [[nodiscard]] virtual std::optional<WallTime> certificate_until() const = 0;
+  // Reads the configuration and the certificate again. On error nothing changes. {"changed": [keys],
+  // "restart": [keys]}: what holds from now on, and what will after a restart.
+  [[nodiscard]] virtual Task<Result<json::object>> reload() = 0;
+  // Writes a copy of the database, while it is in use, to a file that does not exist yet. {"file", "octets"}.
+  [[nodiscard]] virtual Task<Result<json::object>> back_up(std::string file) = 0;
+};
+
+}  // namespace tagring::health

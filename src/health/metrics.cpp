@@ -1,0 +1,109 @@
+#include "health/metrics.hpp"
+
+#include <array>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace tagring::health {
+namespace {
+
+// One figure, or one of each ring. `path` is where it stands in the status, or below "rings".<ring>.
+struct Metric {
+  std::string_view name;
+  std::string_view type;
+  std::string_view path;
+  std::string_view help;
+};
+
+constexpr std::array kOfNode = {
+    Metric{"ready", "gauge", "ready", "1 if the node is on both rings, reached by others, and can write"},
+    Metric{"problems", "gauge", "problems", "What tagring doctor found to be wrong when it looked last"},
+    Metric{"uptime_seconds", "gauge", "uptime_seconds", "Since the start of the node"},
+    Metric{"certificate_expiry_seconds", "gauge", "certificate_until",
+           "When the certificate expires, in seconds since 1970"},
+    Metric{"disk_size_bytes", "gauge", "disk.size", "Size of the file system with the node's data"},
+    Metric{"disk_free_bytes", "gauge", "disk.free", "What is free there"},
+    Metric{"data_bytes", "gauge", "disk.used", "What the node's data takes"},
+    Metric{"posts_published_total", "counter", "published", "Posts of this node's instances"},
+    Metric{"posts_relayed_total", "counter", "relayed", "Posts taken as a relay owner"},
+    Metric{"posts_archived_total", "counter", "archived", "Posts taken as a storage owner"},
+    Metric{"posts_received_total", "counter", "received", "Posts received as a subscriber"},
+    Metric{"posts_checked_total", "counter", "checked",
+           "Posts fetched from their servers to see whether they are genuine"},
+    Metric{"inbox_accepted_total", "counter", "inbox.accepted", "Activities that were taken"},
+    Metric{"inbox_ignored_total", "counter", "inbox.ignored", "Activities of no concern"},
+    Metric{"inbox_refused_total", "counter", "inbox.refused", "Activities that were refused"},
+    Metric{"followers", "gauge", "followers", "Actors that follow hashtags or the node"},
+    Metric{"hashtags_wanted", "gauge", "wanted", "Hashtags that the node is subscribed to"},
+    Metric{"subscriptions", "gauge", "subscriptions", "Owners that the node is subscribed at"},
+    Metric{"subscriptions_settled", "gauge", "subscriptions_settled", "1 if all of these have accepted"},
+    Metric{"posts_owed", "gauge", "owed", "Posts that wait for an owner to take them"},
+    Metric{"announcements_waiting", "gauge", "announcing", "Announcements that wait to be delivered"},
+    Metric{"announcements_delivered_total", "counter", "announced", "Announcements that were delivered"},
+    Metric{"replays_active", "gauge", "replaying", "Histories on their way into instances"},
+    Metric{"history_posts", "gauge", "retention.posts", "Posts in the history"},
+    Metric{"history_limit_bytes", "gauge", "retention.octets_max", "Beyond this old posts are let go"},
+    Metric{"history_let_go_total", "counter", "retention.let_go", "Old posts that made room"},
+    Metric{"history_let_go_early_total", "counter", "retention.let_go_early",
+           "Of these, younger than storage.keep_days"},
+    Metric{"receipts_bad_total", "counter", "receipts.bad", "Receipts of owners that were not in order"},
+    Metric{"entries_transferred_total", "counter", "transferred", "Entries fetched because owners changed"},
+    Metric{"entries_reconciled_total", "counter", "reconciled.posts",
+           "Entries that comparisons with other owners brought back"},
+};
+constexpr std::array kOfRing = {
+    Metric{"ring_member", "gauge", "member", "1 if all of the node's places on the ring are taken"},
+    Metric{"ring_serving", "gauge", "serving", "1 if these have what they own, and others reach them"},
+    Metric{"ring_share", "gauge", "share", "Of the ring that the node owns, 0 to 1"},
+    Metric{"ring_vservers", "gauge", "vservers", "Places that the node has"},
+    Metric{"ring_size", "gauge", "estimated_vservers", "Places of all nodes, estimated"},
+    Metric{"ring_load", "gauge", "load", "What the node bears: bytes a second (relay), bytes (storage)"},
+    Metric{"ring_capacity", "gauge", "capacity", "What it can bear"},
+    Metric{"ring_moves_total", "counter", "moves", "Times that balancing moved a place"},
+    Metric{"ring_lookups_total", "counter", "lookups", "Look-ups that needed calls"},
+    Metric{"ring_lookup_calls_total", "counter", "lookup_calls", "Calls that these made"},
+    Metric{"ring_merges_total", "counter", "merges", "Times that the node found itself on a ring split off"},
+};
+
+// A number, a truth as 1 or 0, or how many there are in a list; empty for all else.
+std::string figure(const json::object& status, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const json::value* found = json::find(status, path.substr(0, dot));
+  if (found == nullptr) return {};
+  if (dot != std::string_view::npos)
+    return found->is_object() ? figure(found->get_object(), path.substr(dot + 1)) : std::string();
+  if (found->is_bool()) return found->get_bool() ? "1" : "0";
+  if (found->is_array()) return fmt::to_string(found->get_array().size());
+  return found->is_number() ? json::serialize(*found) : std::string();
+}
+
+std::string head(const Metric& metric) {
+  return fmt::format("# HELP tagring_{0} {1}\n# TYPE tagring_{0} {2}\n", metric.name, metric.help,
+                     metric.type);
+}
+
+}  // namespace
+
+std::string to_metrics(const json::object& status) {
+  std::string text = fmt::format(
+      "# HELP tagring_info The program that runs\n# TYPE tagring_info gauge\ntagring_info{{version=\"{}\"}} "
+      "1\n",
+      json::get_string(status, "version").value_or(""));
+  for (const Metric& metric : kOfNode) {
+    const std::string value = figure(status, metric.path);
+    if (!value.empty()) text += fmt::format("{}tagring_{} {}\n", head(metric), metric.name, value);
+  }
+  const json::object* rings = json::get_object(status, "rings");
+  if (rings == nullptr) return text;
+  for (const Metric& metric : kOfRing) {
+    text += head(metric);
+    for (const auto& [ring, value] : *rings) {
+      if (value.is_object())
+        text += fmt::format("tagring_{}{{ring=\"{}\"}} {}\n", metric.name, std::string_view(ring),
+                            figure(value.get_object(), metric.path));
+    }
+  }
+  return text;
+}
+
+}  // namespace tagring::health

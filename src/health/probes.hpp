@@ -1,0 +1,36 @@
+// What machines ask of a node to see how it is.
+//
+//   GET /livez     200 as long as the node answers at all
+//   GET /readyz    200, or 503: {"ready", "because": [texts]}
+//   GET /metrics   health/metrics.hpp; with the administrator's token, or on a listener of its own
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/http.hpp"
+#include "config/config.hpp"
+#include "health/doctor.hpp"
+
+namespace tagring::health {
+
+class Probes {
+ public:
+  using Status = std::function<json::object()>;
+  // `token` empty: nobody has it. `config` may change (Node::reload).
+  Probes(const config::Config& config, const Doctor& doctor, Status status)
+      : config_(config), doctor_(doctor), status_(std::move(status)) {}
+
+  [[nodiscard]] static bool is_path(std::string_view path);
+  // To the world.
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // To the listener of metrics.port: no token is needed.
+  [[nodiscard]] Task<HttpResponse> answer_inside(HttpRequest request);
+
+ private:
+  const config::Config& config_;
+  const Doctor& doctor_;
+  Status status_;
+};
+
+}  // namespace tagring::health

@@ -1,0 +1,76 @@
+#include "health/reach.hpp"
+
+#include "base/http_error.hpp"
+#include "base/url.hpp"
+
+namespace tagring::health {
+namespace {
+constexpr std::size_t kAnswerMax = 4096;  // bytes
+}
+
+Task<HttpResponse> Reach::answer(HttpRequest request) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  if (request.method != "POST") {
+    const json::object here = {{"now", clock_.wall_now().time_since_epoch().count()},
+                               {"you", request.peer.text()}};
+    response.body = json::serialize(here);
+    co_return response;
+  }
+  if (!limit_.count(request.peer).allowed) {
+    response.status = 429;
+    response.body =
+        encode_error({ErrorCode::kBusy, "too many questions from that address; ask again in five minutes"});
+    co_return response;
+  }
+  const Result<json::object> reached = co_await call_back(std::move(request));
+  if (!reached) co_return error_response(reached.error());
+  response.body = json::serialize(*reached);
+  co_return response;
+}
+
+// Only who has asked is called: the signature says so. The address can only narrow where the call goes.
+Task<Result<json::object>> Reach::call_back(HttpRequest request) {
+  const Result<federation::Authentic> sender = co_await authenticator_.authenticate(request);
+  if (!sender) co_return std::unexpected(sender.error());
+  CO_TRY(const json::object question, json::parse_object(request.body));
+  const auto address = IpAddress::parse(json::get_string(question, "address").value_or(""));
+  if (!address) co_return fail(ErrorCode::kInvalid, "'address' must be an address");
+  const std::string origin = origin_of(sender->actor.id);
+  const Result<json::object> seen = co_await get(origin, address->prefix64());
+  if (!seen) co_return json::object{{"reached", false}, {"because", seen.error().message}};
+  co_return json::object{{"reached", true}, {"saw", json::get_string(*seen, "you").value_or("")}};
+}
+
+Task<Result<json::object>> Reach::get(std::string origin, std::optional<Prefix64> prefix) {
+  CO_TRY(Url url, Url::parse(origin + std::string(kPath)));
+  HttpCall call("GET", std::move(url), clock_.now() + kTimeout);
+  call.response_size_max = kAnswerMax;
+  call.required_prefix = prefix;
+  const Result<HttpResponse> response = co_await http_.send(std::move(call));
+  if (!response) co_return std::unexpected(response.error());
+  if (response->status != 200) co_return std::unexpected(decode_error(response->status, response->body));
+  co_return json::parse_object(response->body);
+}
+
+Task<Result<Duration>> Reach::clock_of(std::string origin) {
+  const Instant before = clock_.now();
+  CO_TRY(const json::object there, co_await get(std::move(origin), std::nullopt));
+  const Duration travelled = clock_.now() - before;
+  const auto now = json::get_int(there, "now");
+  if (!now) co_return fail(ErrorCode::kInvalid, "the answer has no time");
+  co_return WallTime(Duration(*now)) - (clock_.wall_now() - travelled / 2);
+}
+
+Task<Result<IpAddress>> Reach::ask(std::string origin) {
+  CO_TRY(const json::object answer,
+         co_await client_.ask(origin + std::string(kPath), {{"address", own_address_.text()}}));
+  const json::value* reached = json::find(answer, "reached");
+  if (reached == nullptr || !reached->is_bool() || !reached->get_bool()) {
+    const std::string because = json::get_string(answer, "because").value_or("it does not say why");
+    co_return fail(ErrorCode::kUnavailable, federation::why_not({ErrorCode::kUnavailable, because}));
+  }
+  co_return IpAddress::parse(json::get_string(answer, "saw").value_or("")).value_or(IpAddress{});
+}
+
+}  // namespace tagring::health

@@ -1,0 +1,53 @@
+// Whether others reach this node: asks another one to call back, and does the same for those who ask
+// (docs/protocol.md, 12.1).
+//
+//   GET  /tagring/v1/reach                  {"now": milliseconds since 1970, "you": the caller's address}
+//   POST /tagring/v1/reach {"address"}      signed. The node calls the sender at that address and at its
+//                                           origin: {"reached": true, "saw": whom the sender saw calling}
+#pragma once
+
+#include <string>
+
+#include "base/http.hpp"
+#include "base/runtime.hpp"
+#include "federation/authenticator.hpp"
+#include "federation/rate_limit.hpp"
+#include "federation/signed_client.hpp"
+
+namespace tagring::health {
+
+class Reach {
+ public:
+  static constexpr std::string_view kPath = "/tagring/v1/reach";
+  static constexpr Duration kTimeout = std::chrono::seconds(10);
+
+  Reach(IpAddress own_address, federation::SignedClient& client, federation::Authenticator& authenticator,
+        HttpClient& http, const Runtime& runtime)
+      : own_address_(own_address),
+        client_(client),
+        authenticator_(authenticator),
+        http_(http),
+        clock_(runtime.clock),
+        limit_({.requests = 60, .window = std::chrono::minutes(5)}, runtime.clock) {}
+
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+
+  // How far the clock of the node at `origin` is ahead of this one's.
+  [[nodiscard]] Task<Result<Duration>> clock_of(std::string origin);
+  // Asks it to call back. The address from which this node saw the call come; the error says what was in the
+  // way, there or here.
+  [[nodiscard]] Task<Result<IpAddress>> ask(std::string origin);
+
+ private:
+  Task<Result<json::object>> get(std::string origin, std::optional<Prefix64> prefix);
+  Task<Result<json::object>> call_back(HttpRequest request);
+
+  const IpAddress own_address_;
+  federation::SignedClient& client_;
+  federation::Authenticator& authenticator_;
+  HttpClient& http_;
+  Clock& clock_;
+  federation::RateLimit limit_;
+};
+
+}  // namespace tagring::health

@@ -1,0 +1,136 @@
+#include "machine/checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tagring::machine {
+namespace {
+
+using health::bad;
+using health::Check;
+using health::Checks;
+using health::well;
+
+constexpr Duration kDnsTimeout = std::chrono::seconds(10);
+constexpr std::uint64_t kFreeLeast = 1'000'000'000;
+// Of a certificate's lifetime: certbot and Caddy have renewed it long before so little is left.
+constexpr int kLateShare = 6;
+
+std::string gigabytes(std::uint64_t bytes) {
+  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
+}
+
+Check look_at_certificate(const config::Config& config, WallTime now) {
+  if (config.is_plain()) return well("certificate", "the proxy in front has it");
+  const Result<crypto::CertificateFacts> facts = certificate_of(config, now);
+  if (!facts) {
+    const std::string& message = facts.error().message;
+    const std::size_t colon = message.rfind(": ");
+    const bool has_advice = facts.error().code == ErrorCode::kDenied && colon != std::string::npos;
+    return bad("certificate", message,
+               has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
+  }
+  const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
+  const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
+  if (facts->until - now < (facts->until - facts->from) / kLateShare) {
+    return bad("certificate", fmt::format("{}: {} days are left", until, days),
+               "see why it was not renewed (certbot renew); the node takes a new one by itself");
+  }
+  return well("certificate", until);
+}
+
+Task<Check> look_at_names(const config::Config& config, net::Resolver& resolver, const Clock& clock) {
+  const Instant deadline = clock.now() + kDnsTimeout;
+  const Result<std::vector<IpAddress>> found = co_await resolver.resolve(config.host, deadline);
+  const std::string record =
+      fmt::format("set its {} record to {}", config.address.is_v4() ? "A" : "AAAA", config.address.text());
+  if (!found) co_return bad("dns", fmt::format("{}: {}", config.host, found.error().message), record);
+  std::string all;
+  bool is_there = false;
+  for (const IpAddress& address : *found) {
+    all += (all.empty() ? "" : ", ") + address.text();
+    is_there = is_there || address.prefix64() == config.address.prefix64();
+  }
+  const std::string detail = fmt::format("{} is {}", config.host, all);
+  if (is_there) co_return well("dns", detail);
+  co_return bad("dns", detail, record + ", or correct node.address: others connect to that only");
+}
+
+Check look_at_disk(const config::Config& config) {
+  const std::optional<health::Disk> disk = disk_of(config.data);
+  if (!disk)
+    return bad("disk", fmt::format("{} cannot be asked", config.data.string()),
+               "see that the folder is there");
+  const std::string detail =
+      fmt::format("{} of {} free; the node's data takes {}, and may take {}", gigabytes(disk->free),
+                  gigabytes(disk->size), gigabytes(disk->used), gigabytes(config.room_for_history()));
+  if (room_on(*disk) <= 0 || disk->free < kFreeLeast) {
+    return bad(
+        "disk", detail,
+        fmt::format("make room: the node keeps off the last {} %, lets old posts go for that, and below "
+                    "{} it may have to refuse new ones",
+                    kReservePercent, gigabytes(kFreeLeast)));
+  }
+  return well("disk", detail);
+}
+
+// Notes that others have rights to it that they should not have, and what takes these away.
+void note_mode(const std::filesystem::path& path, unsigned forbidden, std::string_view mend,
+               std::string& found, std::string& what_to_do) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || (status.st_mode & forbidden) == 0) return;
+  found +=
+      fmt::format("{}{} has mode {:o}", found.empty() ? "" : "; ", path.string(), status.st_mode & 07777U);
+  what_to_do += fmt::format("{}chmod {} {}", what_to_do.empty() ? "" : "; ", mend, path.string());
+}
+
+Check look_at_permissions(const config::Config& config, const std::filesystem::path& config_file) {
+  constexpr unsigned kOthers = S_IRWXG | S_IRWXO;
+  std::string found;
+  std::string what_to_do;
+  note_mode(config.data, kOthers, "700", found, what_to_do);
+  for (const char* name : {"tagring.db", "tagring.db-wal", "tagring.db-shm"})
+    note_mode(config.data / name, kOthers, "600", found, what_to_do);
+  if (!config.is_plain()) note_mode(config.key, S_IRWXO | S_IWGRP, "640", found, what_to_do);
+  note_mode(config_file, S_IWGRP | S_IWOTH | (config.mastodon_database_dsn.empty() ? 0U : S_IROTH), "640",
+            found, what_to_do);
+  if (found.empty()) return well("permissions", "nobody else can read keys and data");
+  return bad("permissions", found, what_to_do);
+}
+
+}  // namespace
+
+Result<crypto::CertificateFacts> certificate_of(const config::Config& config, WallTime now) {
+  return crypto::check_certificate(config.certificate, config.ca_file, config.host, now);
+}
+
+std::optional<health::Disk> disk_of(const std::filesystem::path& data) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(data, error);
+  if (error) return std::nullopt;
+  health::Disk disk{space.capacity, space.available, 0};
+  for (const auto& entry : std::filesystem::directory_iterator(data, error)) {
+    std::error_code ignored;
+    if (const std::uintmax_t size = entry.file_size(ignored); !ignored) disk.used += size;
+  }
+  return disk;
+}
+
+std::int64_t room_on(const health::Disk& disk) {
+  return static_cast<std::int64_t>(disk.free) - static_cast<std::int64_t>(disk.size / 100 * kReservePercent);
+}
+
+Task<Checks> look_at_machine(config::Config config, std::filesystem::path config_file,
+                             net::Resolver* resolver, const Clock* clock) {
+  Checks checks;
+  checks.push_back(look_at_certificate(config, clock->wall_now()));
+  checks.push_back(co_await look_at_names(config, *resolver, *clock));
+  checks.push_back(look_at_disk(config));
+  checks.push_back(look_at_permissions(config, config_file));
+  co_return checks;
+}
+
+}  // namespace tagring::machine

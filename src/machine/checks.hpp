@@ -1,0 +1,31 @@
+// What can be seen of a node's health from its configuration and the machine, whether or not it runs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "config/config.hpp"
+#include "crypto/certificate.hpp"
+#include "health/check.hpp"
+#include "health/machine.hpp"
+#include "net/resolver.hpp"
+
+namespace tagring::machine {
+
+// Of this much of the disk the node keeps off: others need it too, and SQLite needs room to make room.
+inline constexpr unsigned kReservePercent = 10;
+
+// What others will say of listen.certificate (crypto/certificate.hpp).
+[[nodiscard]] Result<crypto::CertificateFacts> certificate_of(const config::Config& config, WallTime now);
+// None if it cannot be asked.
+[[nodiscard]] std::optional<health::Disk> disk_of(const std::filesystem::path& data);
+// Bytes that the data may still grow by before it gets at the reserve; less than 0 beyond that.
+[[nodiscard]] std::int64_t room_on(const health::Disk& disk);
+
+// All of it: certificate, dns, disk, permissions. Nothing outlives the task.
+[[nodiscard]] Task<health::Checks> look_at_machine(config::Config config, std::filesystem::path config_file,
+                                                   net::Resolver* resolver, const Clock* clock);
+
+}  // namespace tagring::machine

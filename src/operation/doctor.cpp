@@ -1,0 +1,120 @@
+// tagring doctor: is all well with a node, and if not, what to do.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <fmt/core.h>
+#include <memory>
+#include <unistd.h>
+
+#include "cli/exit.hpp"
+#include "client/ask.hpp"
+#include "config/config.hpp"
+#include "health/check.hpp"
+#include "machine/checks.hpp"
+#include "net/resolver.hpp"
+#include "net/system_clock.hpp"
+#include "operation/commands.hpp"
+
+namespace tagring::operation {
+namespace {
+
+namespace asio = boost::asio;
+using health::Checks;
+
+// What can be seen without the node.
+Checks look_without_node(const config::Config& config, const std::string& file) {
+  asio::io_context loop(1);
+  net::SystemClock clock(loop.get_executor());
+  net::Resolver resolver(net::ResolverOptions{config.hosts, config.allow_private_addresses});
+  Checks checks;
+  asio::co_spawn(loop, machine::look_at_machine(config, file, &resolver, &clock),
+                 [&checks](std::exception_ptr error, Checks found) {
+                   if (error) std::rethrow_exception(error);
+                   checks = std::move(found);
+                 });
+  loop.run();
+  return checks;
+}
+
+json::object examine(const client::ControlOptions& options) {
+  const Result<config::Config> config = config::Config::load(options.config);
+  if (!config) {
+    return health::to_json(
+        {health::bad("configuration", config.error().message,
+                     "correct it; docs/config.md has every key, tagring setup writes a file")});
+  }
+  Checks checks = {health::well("configuration", options.config)};
+  const Result<json::object> answer = client::ask_node(options, "GET", "/doctor");
+  if (!answer) {
+    const Checks found = look_without_node(*config, options.config);
+    checks.insert(checks.end(), found.begin(), found.end());
+    checks.push_back(health::bad("node", "it could not be asked", answer.error().message));
+    return health::to_json(checks);
+  }
+  json::object all = health::to_json(checks);
+  json::array& list = all["checks"].get_array();
+  json::for_each(json::find(*answer, "checks"), [&](const json::value& check) { list.push_back(check); });
+  all["ok"] = json::find(*answer, "ok") != nullptr && *json::find(*answer, "ok") == json::value(true);
+  return all;
+}
+
+void print(const json::object& all) {
+  const bool colours = ::isatty(STDOUT_FILENO) == 1;
+  json::for_each(json::find(all, "checks"), [&](const json::value& element) {
+    const json::object& check = element.get_object();
+    const bool ok = check.at("ok").get_bool();
+    const std::string what_to_do = client::text_of(check, "what_to_do");
+    const std::string_view colour = !colours ? "" : ok ? "\033[32m" : "\033[31m";
+    fmt::print("{}{}{}  {:<14} {}\n", colour, ok ? "ok " : "BAD", colours ? "\033[0m" : "",
+               client::text_of(check, "name"), client::text_of(check, "detail"));
+    if (!what_to_do.empty()) fmt::print("     {:<14} → {}\n", "", what_to_do);
+  });
+}
+
+int doctor(const client::ControlOptions& options) {
+  const json::object all = examine(options);
+  if (options.json) {
+    fmt::print("{}\n", json::serialize(all));
+  } else {
+    print(all);
+  }
+  return all.at("ok").get_bool() ? cli::kExitOk : cli::kExitFailed;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& status) {
+  auto options = std::make_shared<client::ControlOptions>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "See whether all is well with a node, and what to do if not");
+  client::add_control_options(*command, *options);
+  command->footer(
+      "Looks at the configuration, certificate, DNS, disk and permissions; if the node runs, also at the "
+      "rings,\n"
+      "the way in from outside, the clock, proxies, the database and the instances.\n"
+      "Exit code 0: all is well.\n"
+      "Example:\n  tagring doctor --config /etc/tagring/tagring.toml");
+  command->callback([options, &status] { status = doctor(*options); });
+}
+
+void add_reload(CLI::App& app, int& status) {
+  auto options = std::make_shared<client::ControlOptions>();
+  CLI::App* command =
+      app.add_subcommand("reload", "Have a running node read its configuration and certificate again");
+  client::add_control_options(*command, *options);
+  command->footer(
+      "Says what has changed, and what needs a restart. SIGHUP does the same.\nExample:\n  tagring reload");
+  command->callback([options, &status] {
+    status =
+        client::tell(*options, client::ask_node(*options, "POST", "/reload"), [](const json::object& answer) {
+          json::for_each(json::find(answer, "changed"), [](const json::value& key) {
+            fmt::print("changed          {}\n", std::string_view(key.get_string()));
+          });
+          json::for_each(json::find(answer, "restart"), [](const json::value& key) {
+            fmt::print("needs a restart  {}\n", std::string_view(key.get_string()));
+          });
+          fmt::print("the configuration and the certificate were read again\n");
+        });
+  });
+}
+
+}  // namespace tagring::operation

@@ -1,0 +1,254 @@
+// tagring setup: from nothing to a configuration with comments, and what to type into the instance.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <grp.h>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/url.hpp"
+#include "cli/exit.hpp"
+#include "config/config.hpp"
+#include "net/resolver.hpp"
+#include "net/system_clock.hpp"
+#include "operation/commands.hpp"
+
+namespace tagring::operation {
+namespace {
+
+namespace asio = boost::asio;
+
+struct Options {
+  std::string config = "/etc/tagring/tagring.toml";
+  std::string host;
+  std::string address;
+  std::string instance;
+  std::string network = "tagring";
+  std::vector<std::string> join;
+  std::string certificate;
+  std::string key;
+  std::string data = "/var/lib/tagring";
+  std::string socket;
+  bool create = false;
+  bool force = false;
+  bool json = false;
+};
+
+// What the administrator types, or `proposal` for an empty line. Nothing where nobody can be asked.
+std::optional<std::string> ask(const std::string& question, const std::string& proposal = {}) {
+  if (::isatty(STDIN_FILENO) != 1) return std::nullopt;
+  fmt::print(stderr, "{}{}: ", question, proposal.empty() ? "" : fmt::format(" [{}]", proposal));
+  std::string line;
+  if (!std::getline(std::cin, line)) return std::nullopt;
+  return line.empty() ? proposal : line;
+}
+
+Result<void> need(std::string& value, const std::string& option, const std::string& question,
+                  const std::string& proposal = {}) {
+  if (value.empty()) value = ask(question, proposal).value_or(proposal);
+  if (value.empty()) return fail(ErrorCode::kInvalid, fmt::format("{} is needed: {}", option, question));
+  return {};
+}
+
+// What the DNS has for the name, the newer kind first.
+std::string address_of(const std::string& host) {
+  asio::io_context loop(1);
+  net::Resolver resolver(net::ResolverOptions{});
+  std::string found;
+  asio::co_spawn(loop, resolver.resolve(host, net::steady_now() + std::chrono::seconds(5)),
+                 [&found](std::exception_ptr error, const Result<std::vector<IpAddress>>& addresses) {
+                   if (error || !addresses) return;
+                   for (const IpAddress& address : *addresses)
+                     if (found.empty() || !address.is_v4()) found = address.text();
+                 });
+  loop.run();
+  return found;
+}
+
+// In TOML's quotes.
+std::string quoted(const std::string& text) { return json::serialize(json::value(text)); }
+
+std::string quoted(const std::vector<std::string>& texts) {
+  std::vector<std::string> all;
+  for (const std::string& text : texts) all.push_back(quoted(text));
+  return fmt::format("[{}]", fmt::join(all, ", "));
+}
+
+Result<void> complete(Options& options) {
+  TRY_VOID(need(options.host, "--host",
+                "Name of the node, such as tags.example.org; others must find it in the DNS"));
+  const std::size_t dot = options.host.find('.');
+  TRY_VOID(need(options.instance, "--instance", "Instance whose posts it publishes, such as example.org",
+                dot == std::string::npos ? "" : options.host.substr(dot + 1)));
+  if (options.address.empty()) options.address = address_of(options.host);
+  TRY_VOID(need(options.address, "--address",
+                "Public address of this machine (the DNS has none for that name yet)"));
+  if (options.join.empty() && !options.create) {
+    const std::optional<std::string> node =
+        ask("Node to join through, such as https://tags.example.net; empty: begin a new network");
+    if (!node)
+      return fail(ErrorCode::kInvalid, "--join https://NODE is needed, or --create for a new network");
+    if (node->empty()) options.create = true;
+    if (!node->empty()) options.join.push_back(*node);
+  }
+  for (std::string& node : options.join)
+    if (node.find("://") == std::string::npos) node = "https://" + node;
+  if (options.socket.empty()) {
+    const std::string folder = "/etc/letsencrypt/live/" + options.host;
+    TRY_VOID(need(options.certificate, "--certificate", "Certificate with its chain (PEM)",
+                  folder + "/fullchain.pem"));
+    TRY_VOID(need(options.key, "--key", "Its private key (PEM)", folder + "/privkey.pem"));
+  }
+  return {};
+}
+
+std::string listening(const Options& options) {
+  if (!options.socket.empty()) {
+    return fmt::format(R"([listen]
+# A proxy on this machine has port 443 and the certificate, and passes requests on to this socket.
+socket = {}
+)",
+                       quoted(options.socket));
+  }
+  return fmt::format(R"([listen]
+# PEM, the certificate with its whole chain. A renewed one is taken within a minute, without a restart.
+certificate = {}
+key = {}
+# If nginx, HAProxy or Caddy has port 443, docs/proxy.md says what belongs here.
+# trusted_proxies = ["127.0.0.1"]
+)",
+                     quoted(options.certificate), quoted(options.key));
+}
+
+std::string file_of(const Options& options) {
+  return fmt::format(
+      R"(# Configuration of a tagring node, written by "tagring setup". docs/config.md has every key.
+# "tagring doctor" says whether all is well; "tagring reload" has a change taken where that needs no restart.
+
+[node]
+# The public name, and the address that the DNS has for it. With another of either the node is another
+# member of the network.
+host = {}
+address = {}
+# Everything that the node keeps, its key too: "tagring backup FILE" copies it.
+data = {}
+
+{}
+[ring]
+# All nodes of a network have the same name here.
+network = {}
+# Nodes to join through.
+bootstrap = {}
+# Begin a new network if nobody is there yet.
+create = {}
+
+[publish]
+# Instances whose posts the node publishes, with all names below them; others wait to be allowed.
+instances = {}
+
+# [metrics]
+# For Prometheus: http://127.0.0.1:9464/metrics
+# port = 9464
+)",
+      quoted(options.host), quoted(options.address), quoted(options.data), listening(options),
+      quoted(options.network), quoted(options.join), options.create, quoted(std::vector{options.instance}));
+}
+
+// What the package puts there.
+bool is_placeholder(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  return std::getline(stream, line) && line.starts_with("# tagring is not set up yet");
+}
+
+Result<void> write(const Options& options, const std::string& text) {
+  const std::filesystem::path file = options.config;
+  std::error_code error;
+  if (!file.parent_path().empty()) std::filesystem::create_directories(file.parent_path(), error);
+  const int flags =
+      O_WRONLY | O_CREAT | O_CLOEXEC | (options.force || is_placeholder(file) ? O_TRUNC : O_EXCL);
+  const int out = ::open(file.c_str(), flags, S_IRUSR | S_IWUSR | S_IRGRP);
+  if (out < 0 && errno == EEXIST)
+    return fail(ErrorCode::kInvalid,
+                fmt::format("{} is there already; --force overwrites it", options.config));
+  if (out < 0)
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot write {}: {}", options.config, std::strerror(errno)));
+  // For the node, where it has a user of its own.
+  if (const group* own = ::getgrnam("tagring"); own != nullptr && ::geteuid() == 0)
+    static_cast<void>(::fchown(out, 0, own->gr_gid));
+  const bool is_written = ::write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(out);
+  if (!is_written) return fail(ErrorCode::kUnavailable, fmt::format("cannot write {}", options.config));
+  return {};
+}
+
+void print_steps(const Options& options) {
+  const std::string origin = "https://" + options.host;
+  fmt::print(R"({0} is written. Now:
+
+  1. start the node        systemctl enable --now tagring     (or: tagring run --config {0})
+  2. see that all is well  tagring doctor --config {0}
+  3. have {1} send its public posts to the node:
+
+     Mastodon   Preferences → Administration → Relays → Add new relay:   {2}/inbox
+     Misskey    Control Panel → Relays → Add relay:                      {2}/inbox
+     Pleroma    mix pleroma.relay follow {2}/actor
+                (or Admin → Relays → Follow)
+     Akkoma     the same: mix pleroma.relay follow {2}/actor
+
+  4. choose what it gets   tagring instance subscribe {1} caturday
+)",
+             options.config, options.instance, origin);
+}
+
+int setup(Options options) {
+  if (const Result<void> done = complete(options); !done) return cli::report(done.error());
+  const std::string text = file_of(options);
+  const auto parsed = config::Config::parse(text, std::filesystem::path(options.config).parent_path());
+  if (!parsed) return cli::report(parsed.error());
+  if (const Result<void> done = write(options, text); !done) return cli::report(done.error());
+  if (options.json) {
+    fmt::print("{}\n", json::serialize(json::object{{"file", options.config}, {"origin", parsed->origin()}}));
+  } else {
+    print_steps(options);
+  }
+  return cli::kExitOk;
+}
+
+}  // namespace
+
+void add_setup(CLI::App& app, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("setup", "Write the configuration of a new node; asks for what is not given");
+  command->add_option("--config", options->config, "The file to write")->capture_default_str();
+  command->add_option("--host", options->host, "Public name of the node");
+  command->add_option("--address", options->address, "Its public address; by default, what the DNS has");
+  command->add_option("--instance", options->instance, "Instance whose posts it publishes");
+  command->add_option("--network", options->network, "Name of the network")->capture_default_str();
+  command->add_option("--join", options->join, "Nodes to join through");
+  command->add_flag("--create", options->create, "Begin a new network");
+  command->add_option("--certificate", options->certificate, "PEM, with the whole chain");
+  command->add_option("--key", options->key, "PEM");
+  command->add_option("--socket", options->socket,
+                      "Instead of a certificate: the Unix socket for a proxy that has it");
+  command->add_option("--data", options->data, "Folder for what the node keeps")->capture_default_str();
+  command->add_flag("--force", options->force, "Overwrite a file that is there");
+  command->add_flag("--json", options->json, "Print {\"file\", \"origin\"}");
+  command->footer(
+      "Example:\n  tagring setup --host tags.example.org --instance example.org --join "
+      "https://tags.example.net");
+  command->callback([options, &status] { status = setup(*options); });
+}
+
+}  // namespace tagring::operation

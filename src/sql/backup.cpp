@@ -1,0 +1,138 @@
+#include "sql/backup.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <memory>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.hpp"
+
+namespace tagring::sql {
+namespace {
+
+constexpr int kPagesOfAPart = 512;
+
+struct CloseDatabase {
+  void operator()(sqlite3* handle) const { sqlite3_close(handle); }
+};
+struct FinishBackup {
+  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
+};
+
+// Used, and destroyed, on the thread of the jobs.
+struct Copy {
+  std::unique_ptr<sqlite3, CloseDatabase> target;
+  std::unique_ptr<sqlite3_backup, FinishBackup> backup;
+};
+
+std::unexpected<Error> cannot_write(const std::filesystem::path& file, const char* because) {
+  return fail(ErrorCode::kUnavailable, fmt::format("cannot write {}: {}", file.string(), because));
+}
+
+Result<void> begin(Connection& source, Copy& copy, const std::filesystem::path& file) {
+  // With the rights of its owner only: the node's key is in it.
+  const int made = ::open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (made < 0) return cannot_write(file, std::strerror(errno));
+  ::close(made);
+  sqlite3* target = nullptr;
+  const int opened = sqlite3_open_v2(file.c_str(), &target, SQLITE_OPEN_READWRITE, nullptr);
+  copy.target.reset(target);
+  if (opened != SQLITE_OK) return cannot_write(file, sqlite3_errstr(opened));
+  copy.backup.reset(sqlite3_backup_init(target, "main", source.native(), "main"));
+  if (!copy.backup) return cannot_write(file, sqlite3_errmsg(target));
+  return {};
+}
+
+// Whether it is done.
+Result<bool> go_on(Copy& copy, const std::filesystem::path& file) {
+  const int code = sqlite3_backup_step(copy.backup.get(), kPagesOfAPart);
+  if (code == SQLITE_OK) return false;
+  if (code == SQLITE_DONE) return true;
+  return cannot_write(file, sqlite3_errstr(code));
+}
+
+Result<void> sync(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = file >= 0 && ::fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!done) return cannot_write(path, std::strerror(error));
+  return {};
+}
+
+Task<Result<void>> copy_all(Database& database, std::shared_ptr<Copy> copy, std::filesystem::path part) {
+  CO_TRY_VOID(
+      co_await database.read([copy, part](Connection& source) { return begin(source, *copy, part); }));
+  for (bool is_done = false; !is_done;) {
+    CO_TRY(is_done, co_await database.read([copy, part](Connection&) { return go_on(*copy, part); }));
+  }
+  co_return Result<void>();
+}
+
+Task<void> close(Database& database, std::shared_ptr<Copy> copy) {
+  co_await database.read([copy](Connection&) -> Result<void> {
+    copy->backup.reset();
+    copy->target.reset();
+    return {};
+  });
+}
+
+}  // namespace
+
+Task<Result<std::uint64_t>> back_up(Database& database, std::filesystem::path file) {
+  std::error_code error;
+  if (!file.is_absolute())
+    co_return fail(ErrorCode::kInvalid, fmt::format("'{}' is no absolute path", file.string()));
+  if (std::filesystem::exists(file, error))
+    co_return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", file.string()));
+  const std::filesystem::path part = file.string() + ".part";
+  std::filesystem::remove(part, error);
+  const auto copy = std::make_shared<Copy>();
+  Result<void> done = co_await copy_all(database, copy, part);
+  co_await close(database, copy);
+  if (done) done = sync(part);
+  if (done) {
+    std::filesystem::rename(part, file, error);
+    if (error) done = cannot_write(file, error.message().c_str());
+  }
+  if (done) done = sync(file.parent_path());
+  if (!done) {
+    std::filesystem::remove(part, error);
+    co_return std::unexpected(done.error());
+  }
+  co_return std::filesystem::file_size(file, error);
+}
+
+Result<int> verify(const std::filesystem::path& file) {
+  const auto refuse = [&](const std::string& because) {
+    return fail(ErrorCode::kCorrupt, fmt::format("{} is no whole backup: {}", file.string(), because));
+  };
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error))
+    return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file.string()));
+  sqlite3* handle = nullptr;
+  // Nobody writes to it, so SQLite needs neither locks nor files beside it.
+  const std::string uri = "file:" + percent_encode(std::filesystem::absolute(file).string()) + "?immutable=1";
+  const int opened = sqlite3_open_v2(uri.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  const std::unique_ptr<sqlite3, CloseDatabase> database(handle);
+  if (opened != SQLITE_OK) return refuse(sqlite3_errstr(opened));
+  std::string answer;
+  const auto keep_first = [](void* out, int, char** values, char**) {
+    auto& text = *static_cast<std::string*>(out);
+    if (text.empty() && values[0] != nullptr) text = values[0];
+    return 0;
+  };
+  if (sqlite3_exec(handle, "PRAGMA integrity_check", keep_first, &answer, nullptr) != SQLITE_OK)
+    return refuse(sqlite3_errmsg(handle));
+  if (answer != "ok") return refuse(answer);
+  std::string version;
+  if (sqlite3_exec(handle, "SELECT max(version) FROM migrations", keep_first, &version, nullptr) !=
+          SQLITE_OK ||
+      version.empty())
+    return refuse("it is a database, but not of tagring");
+  return std::stoi(version);
+}
+
+}  // namespace tagring::sql

@@ -1,0 +1,22 @@
+// A copy of a database that is in use, and the way back.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "sql/database.hpp"
+
+namespace tagring::sql {
+
+// Writes the database as it is when this completes to `file`, which must not exist: under a name beside it at
+// first, so that what is there is whole. Jobs go on between its parts; what they write gets into the copy.
+// Size in bytes. kInvalid: there is such a file, or it is no absolute path. kUnavailable: it cannot be
+// written; then nothing is left.
+[[nodiscard]] Task<Result<std::uint64_t>> back_up(Database& database, std::filesystem::path file);
+
+// Whether `file` is a whole database of SQLite, that nobody has open; looks at all of it. The greatest number
+// in its table of migrations.
+[[nodiscard]] Result<int> verify(const std::filesystem::path& file);
+
+}  // namespace tagring::sql
