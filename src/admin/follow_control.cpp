@@ -22,15 +22,15 @@ void FollowControl::add_routes(Routes& routes) {
 
 Task<Reply> FollowControl::subscribe(json::object body, bool on) {
   CO_TRY(std::vector<std::string> tags, tags_in(body));
-  json::array canonical(tags.begin(), tags.end());
-  Result<void> done;
+  json::array changed;
+  json::array unknown;
+  for (const std::string& tag : tags) (on || subscriptions_.wants(tag) ? changed : unknown).emplace_back(tag);
   if (on) {
-    done = co_await subscriptions_.want(std::move(tags), "admin");
-  } else {
-    done = co_await subscriptions_.unwant(std::move(tags), "admin");
+    CO_TRY_VOID(co_await subscriptions_.want(std::move(tags), "admin"));
+    co_return json::object{{"subscribed", std::move(changed)}};
   }
-  if (!done) co_return std::unexpected(done.error());
-  co_return json::object{{on ? "subscribed" : "unsubscribed", std::move(canonical)}};
+  CO_TRY_VOID(co_await subscriptions_.unwant(std::move(tags), "admin"));
+  co_return json::object{{"unsubscribed", std::move(changed)}, {"unknown", std::move(unknown)}};
 }
 
 Task<Reply> FollowControl::subscriptions() {

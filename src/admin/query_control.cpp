@@ -1,6 +1,8 @@
 #include "admin/query_control.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <fmt/format.h>
 
 #include "base/url.hpp"
 #include "relay/results.hpp"
@@ -9,6 +11,8 @@
 
 namespace tagring::admin {
 namespace {
+
+constexpr std::size_t kFeedPage = 5'000;
 
 json::object to_json(const Segment& segment) {
   return {{"from", segment.from.hex()}, {"to", segment.to.hex()}};
@@ -64,7 +68,14 @@ Task<Reply> QueryControl::history(std::string query) {
   CO_TRY(const Tag tag, tag_in(std::string_view(query)));
   std::optional<storage::HistoryCursor> cursor;
   if (const std::string text = query_value(query, "before"); !text.empty()) {
-    CO_TRY(cursor, storage::HistoryCursor::parse(text));
+    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(text);
+    if (!parsed) {
+      co_return fail(ErrorCode::kInvalid,
+                     fmt::format("'{}' is no cursor that an earlier answer gave; without one "
+                                 "the newest posts come",
+                                 text.substr(0, 80)));
+    }
+    cursor = std::move(*parsed);
   }
   CO_TRY(const storage::HistoryPage page,
          co_await history_.query(tag, std::move(cursor), number_in(query, "limit", 40)));
@@ -73,11 +84,35 @@ Task<Reply> QueryControl::history(std::string query) {
   co_return result;
 }
 
+// The first that fit after a number, or, without one, the last.
 Task<Reply> QueryControl::feed(std::string query) {
-  const std::uint64_t limit = std::min<std::uint64_t>(number_in(query, "limit", 1000), 10'000);
-  CO_TRY(const std::vector<relay::FeedEntry> entries,
-         co_await store_.feed(number_in(query, "after", 0), limit));
-  co_return json::object{{"entries", relay::to_json(entries)}};
+  const std::uint64_t limit = std::clamp<std::uint64_t>(number_in(query, "limit", 1000), 1, 10'000);
+  std::optional<std::string> wanted;
+  if (!query_value(query, "tag").empty()) {
+    CO_TRY(const Tag tag, tag_in(std::string_view(query)));
+    wanted = tag.canonical();
+  }
+  const bool from_a_number = !query_value(query, "after").empty();
+  std::uint64_t after = number_in(query, "after", 0);
+  std::deque<relay::FeedEntry> found;
+  for (bool is_end = false; !is_end;) {
+    CO_TRY(std::vector<relay::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    is_end = page.size() < kFeedPage;
+    for (relay::FeedEntry& entry : page) {
+      after = entry.seq;
+      if (wanted && entry.event.tag != *wanted) continue;
+      found.push_back(std::move(entry));
+      if (found.size() <= limit) continue;
+      if (from_a_number) {
+        found.pop_back();
+        is_end = true;
+        break;
+      }
+      found.pop_front();
+    }
+  }
+  if (!from_a_number) std::ranges::reverse(found);
+  co_return json::object{{"entries", relay::to_json({found.begin(), found.end()})}};
 }
 
 }  // namespace tagring::admin

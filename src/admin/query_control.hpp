@@ -3,7 +3,8 @@
 //   GET /ring                          vservers, neighbours, segments
 //   GET /owners?tag=…                  who relays and who stores a tag
 //   GET /history?tag=…&limit=…&before= the tag's history, merged from its owners
-//   GET /feed?after=…&limit=…          what this node announced, or got as a subscriber, in order
+//   GET /feed?after=…&limit=…&tag=…    what this node announced, or got as a subscriber: the first after that
+//                                      number, in order; without "after" the last, newest first
 #pragma once
 
 #include "admin/routes.hpp"

@@ -1,6 +1,7 @@
 #include "admin/routes.hpp"
 
 #include <charconv>
+#include <fmt/format.h>
 
 #include "base/assert.hpp"
 #include "base/url.hpp"
@@ -45,9 +46,21 @@ std::string text_in(const json::object& body, std::string_view key) {
   return json::get_string(body, key).value_or("");
 }
 
-Result<Tag> tag_in(const json::object& body) { return Tag::parse(text_in(body, "tag")); }
+namespace {
 
-Result<Tag> tag_in(std::string_view query) { return Tag::parse(query_value(query, "tag")); }
+// Tag::parse passes over what cannot stand in a hashtag, as it must with what other servers write. Here
+// somebody who types two words means something else.
+Result<Tag> parse_typed(std::string_view text) {
+  if (text.find_first_of(" \t\r\n") != std::string_view::npos)
+    return fail(ErrorCode::kInvalid, fmt::format("'{}' has a space in it: a hashtag is one word", text));
+  return Tag::parse(text);
+}
+
+}  // namespace
+
+Result<Tag> tag_in(const json::object& body) { return parse_typed(text_in(body, "tag")); }
+
+Result<Tag> tag_in(std::string_view query) { return parse_typed(query_value(query, "tag")); }
 
 Result<std::vector<std::string>> tags_in(const json::object& body) {
   std::vector<std::string> tags;
@@ -55,7 +68,7 @@ Result<std::vector<std::string>> tags_in(const json::object& body) {
   json::for_each(json::find(body, "tags"), [&](const json::value& element) {
     if (!readable) return;
     const Result<Tag> tag =
-        Tag::parse(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
+        parse_typed(element.is_string() ? std::string_view(element.get_string()) : std::string_view());
     if (!tag) {
       readable = std::unexpected(tag.error());
     } else {

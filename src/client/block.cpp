@@ -41,6 +41,11 @@ int print_effect(const Options& options, const Result<json::object>& answer, con
 
 int list(const Options& options) {
   return tell(options.control, ask_node(options.control, "GET", "/blocks"), [&](const json::object& answer) {
+    const auto is_empty = [&](const char* key) {
+      const json::value* list = json::find(answer, key);
+      return list == nullptr || !list->is_array() || list->get_array().empty();
+    };
+    if (is_empty("blocks") && is_empty("separations")) fmt::print("nothing is blocked\n");
     json::for_each(json::find(answer, "blocks"), [](const json::value& value) {
       const json::object& block = value.get_object();
       fmt::print("{:<7} {:<40} {:<10} {}\n", text_of(block, "kind"), text_of(block, "what"),

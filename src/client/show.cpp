@@ -1,4 +1,5 @@
 // tagring show: the lists of the administrator's page (admin/overview.hpp).
+#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 
@@ -22,8 +23,42 @@ void print_rows(const json::array& rows) {
   }
 }
 
+// A page of Markdown as a terminal shows it: links by their words, no marks.
+std::string plain(std::string_view markdown) {
+  std::string text;
+  for (std::size_t i = 0; i < markdown.size(); ++i) {
+    if (markdown[i] == '`' || markdown[i] == '[' || markdown.substr(i).starts_with("**")) continue;
+    if (markdown.substr(i).starts_with("](")) {
+      i = std::min(markdown.find(')', i), markdown.size());
+    } else if (markdown[i] != '*') {
+      text += markdown[i];
+    }
+  }
+  return text;
+}
+
+void print_wrapped(std::string_view text) {
+  constexpr std::size_t kWidth = 92;
+  while (!text.empty()) {
+    std::size_t end = text.size() <= kWidth ? text.size() : text.rfind(' ', kWidth);
+    if (end == std::string_view::npos || end == 0) end = text.size();
+    fmt::print("      {}\n", text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+}
+
+void print_settings(const json::object& answer) {
+  json::for_each(json::find(answer, "settings"), [](const json::value& element) {
+    const json::object& setting = element.get_object();
+    fmt::print("{} = {}\n", text_of(setting, "key"), json::serialize(setting.at("value")));
+    print_wrapped(plain(fmt::format("{}, default {}. {}", text_of(setting, "type"),
+                                    text_of(setting, "default"), text_of(setting, "meaning"))));
+  });
+}
+
 int show(const ControlOptions& options, const std::string& what) {
   return tell(options, ask_node(options, "GET", "/" + what), [&](const json::object& answer) {
+    if (what == "settings") return print_settings(answer);
     for (const auto& [name, value] : answer) {
       if (value.is_array()) {
         print_rows(value.get_array());

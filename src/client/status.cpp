@@ -1,30 +1,105 @@
 // tagring status, ring, feed, owners, leave: what a running node does, and its place in the network.
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "base/bytes.hpp"
+#include "base/time.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
 namespace {
 
-void print_value(std::string_view name, const json::value& value, int depth) {
-  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-  if (value.is_object()) {
-    fmt::print("{}{}\n", indent, name);
-    for (const auto& [key, inner] : value.get_object()) print_value(key, inner, depth + 1);
-  } else {
-    const std::string text = value.is_string()   ? std::string(value.get_string())
-                             : value.is_double() ? fmt::format("{:.4g}", value.get_double())
-                                                 : json::serialize(value);
-    fmt::print("{}{:<{}}  {}\n", indent, name, 24 - 2 * depth, text);
-  }
+constexpr std::chrono::seconds kFollowEvery{1};
+
+// What belongs to a running node's figures, in words: what is wrong comes first.
+std::string amount(double bytes) {
+  constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits.at(unit));
 }
 
-int show_status(const ControlOptions& options) {
-  return tell(options, ask_node(options, "GET", "/status"), [&](const json::object& answer) {
-    for (const auto& [name, value] : answer) print_value(name, value, 0);
+double real_of(const json::object& o, std::string_view key) {
+  const json::value* value = json::find(o, key);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
+}
+
+bool flag_of(const json::object& o, std::string_view key) {
+  const json::value* value = json::find(o, key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+std::string time_of(std::int64_t seconds) {
+  if (seconds >= 2 * 86'400) return fmt::format("{} days", seconds / 86'400);
+  if (seconds >= 2 * 3'600) return fmt::format("{} hours", seconds / 3'600);
+  return seconds >= 120 ? fmt::format("{} minutes", seconds / 60) : fmt::format("{} seconds", seconds);
+}
+
+void print_problems(const json::object& status) {
+  json::for_each(json::find(status, "because"), [](const json::value& reason) {
+    if (reason.is_string()) fmt::print("NOT READY: {}\n", std::string_view(reason.get_string()));
   });
+  json::for_each(json::find(status, "problems"), [](const json::value& element) {
+    if (!element.is_object()) return;
+    const json::object& problem = element.get_object();
+    fmt::print("PROBLEM    {}: {}\n           → {}\n", text_of(problem, "name"), text_of(problem, "detail"),
+               text_of(problem, "what_to_do"));
+  });
+  if (flag_of(status, "ready") && json::find(status, "problems")->get_array().empty())
+    fmt::print("all is well, as far as was looked; \"tagring doctor\" looks again\n");
+}
+
+void print_ring(std::string_view name, const json::object& ring) {
+  const bool is_relay = name == "relay";
+  const std::string_view state = !flag_of(ring, "member")    ? "not on the ring yet"
+                                 : !flag_of(ring, "serving") ? "on the ring, does not serve all it should"
+                                                             : "serves";
+  fmt::print("  {:<10} {}; {:.1f} % of the ring at {} places of about {:.0f}; {}{} of {}{}\n", name, state,
+             100 * real_of(ring, "share"), number_of(ring, "vservers"), real_of(ring, "estimated_vservers"),
+             amount(real_of(ring, "load")), is_relay ? "/s" : "", amount(real_of(ring, "capacity")),
+             is_relay ? "/s" : "");
+}
+
+void print_status(const json::object& status) {
+  fmt::print("{}  tagring {}  up {}\n\n", text_of(status, "origin"), text_of(status, "version"),
+             time_of(number_of(status, "uptime_seconds")));
+  print_problems(status);
+  fmt::print("\nRings\n");
+  if (const json::object* rings = json::get_object(status, "rings")) {
+    for (const auto& [name, ring] : *rings)
+      if (ring.is_object()) print_ring(name, ring.get_object());
+  }
+  fmt::print(
+      "Posts since the start\n  published  {} of its own instances\n  relayed    {} as an owner\n"
+      "  stored     {} as an owner\n  received   {} as a subscriber\n",
+      number_of(status, "published"), number_of(status, "relayed"), number_of(status, "archived"),
+      number_of(status, "received"));
+  fmt::print("Waiting\n  for owners to take       {}\n  for followers to take    {}\n",
+             number_of(status, "owed"), number_of(status, "announcing"));
+  fmt::print("Who uses it\n  followers                {}\n  hashtags wanted          {}{}\n",
+             number_of(status, "followers"), number_of(status, "wanted"),
+             flag_of(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
+  fmt::print("Disk\n");
+  if (const json::object* kept = json::get_object(status, "retention"))
+    fmt::print("  history    {} posts; old ones go beyond {}\n", number_of(*kept, "posts"),
+               amount(real_of(*kept, "octets_max")));
+  if (const json::object* disk = json::get_object(status, "disk"))
+    fmt::print("  data       {}; {} of {} free\n", amount(real_of(*disk, "used")),
+               amount(real_of(*disk, "free")), amount(real_of(*disk, "size")));
+  if (const std::int64_t until = number_of(status, "certificate_until"); until != 0)
+    fmt::print("Certificate  good until {}\n", to_rfc3339(WallTime(std::chrono::seconds(until))));
+}
+
+// As an exit code: whether the node is ready.
+int show_status(const ControlOptions& options) {
+  const Result<json::object> answer = ask_node(options, "GET", "/status");
+  const int told = tell(options, answer, print_status);
+  return told == kExitOk && !options.json && !flag_of(*answer, "ready") ? kExitFailed : told;
 }
 
 std::string place(const json::value* contact) {
@@ -67,16 +142,56 @@ int show_owners(const ControlOptions& options, const std::string& tag) {
               });
 }
 
-int show_feed(const ControlOptions& options, std::uint64_t after, unsigned limit) {
-  return tell(options, ask_node(options, "GET", fmt::format("/feed?after={}&limit={}", after, limit)),
-              [&](const json::object& answer) {
-                json::for_each(json::find(answer, "entries"), [](const json::value& element) {
-                  const json::object& entry = element.get_object();
-                  fmt::print("{:>8}  {} #{:<20}  {}\n", number_of(entry, "seq"),
-                             text_of(entry, "op") == "add" ? '+' : '-', text_of(entry, "tag"),
-                             text_of(entry, "uri"));
-                });
-              });
+struct FeedOptions {
+  ControlOptions control;
+  std::optional<std::uint64_t> after;
+  unsigned limit = 100;
+  std::string tag;
+  bool follow = false;
+};
+
+std::string feed_target(const FeedOptions& options, std::optional<std::uint64_t> after) {
+  std::string target = fmt::format("/feed?limit={}", options.limit);
+  if (!options.tag.empty()) target += "&tag=" + percent_encode(options.tag);
+  if (after) target += fmt::format("&after={}", *after);
+  return target;
+}
+
+void print_entry(const json::value& element) {
+  const json::object& entry = element.get_object();
+  fmt::print("{:>8}  {} #{:<20}  {}\n", number_of(entry, "seq"), text_of(entry, "op") == "add" ? '+' : '-',
+             text_of(entry, "tag"), text_of(entry, "uri"));
+}
+
+// The last ones, oldest first, and then what comes.
+int follow_feed(const FeedOptions& options) {
+  std::uint64_t after = options.after.value_or(0);
+  for (bool is_first = !options.after;; is_first = false) {
+    const auto from = is_first ? std::nullopt : std::optional(after);
+    const Result<json::object> answer = ask_node(options.control, "GET", feed_target(options, from));
+    if (!answer) return report(answer.error());
+    json::array entries;
+    json::for_each(json::find(*answer, "entries"),
+                   [&](const json::value& entry) { entries.push_back(entry); });
+    if (is_first) std::ranges::reverse(entries);
+    for (const json::value& entry : entries) {
+      if (options.control.json) {
+        fmt::print("{}\n", json::serialize(entry));
+      } else {
+        print_entry(entry);
+      }
+      after = static_cast<std::uint64_t>(number_of(entry.get_object(), "seq"));
+    }
+    std::fflush(stdout);
+    if (entries.size() < options.limit) std::this_thread::sleep_for(kFollowEvery);
+  }
+}
+
+int show_feed(const FeedOptions& options) {
+  if (options.follow) return follow_feed(options);
+  return tell(
+      options.control, ask_node(options.control, "GET", feed_target(options, options.after)),
+      [&](const json::object& answer) { json::for_each(json::find(answer, "entries"), print_entry); });
 }
 
 int leave(const ControlOptions& options) {
@@ -88,8 +203,9 @@ int leave(const ControlOptions& options) {
 
 void add_status(CLI::App& app, int& status) {
   auto options = std::make_shared<ControlOptions>();
-  CLI::App* command = app.add_subcommand("status", "Show what a running node does, in numbers");
+  CLI::App* command = app.add_subcommand("status", "Show how a running node is, problems first");
   add_control_options(*command, *options);
+  command->footer("Exit code 1 if it is not ready. All numbers: --json\nExample:\n  tagring status");
   command->callback([options, &status] { status = show_status(*options); });
 }
 
@@ -97,6 +213,7 @@ void add_ring(CLI::App& app, int& status) {
   auto options = std::make_shared<ControlOptions>();
   CLI::App* command = app.add_subcommand("ring", "Show a running node's place on both rings");
   add_control_options(*command, *options);
+  command->footer("Example:\n  tagring ring");
   command->callback([options, &status] { status = show_ring(*options); });
 }
 
@@ -106,24 +223,23 @@ void add_owners(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("owners", "Look up who relays and who stores a hashtag");
   command->add_option("tag", *tag, "The hashtag, with or without #")->required();
   add_control_options(*command, *options);
+  command->footer("Example:\n  tagring owners '#caturday'");
   command->callback([options, tag, &status] { status = show_owners(*options, *tag); });
 }
 
 void add_feed(CLI::App& app, int& status) {
-  struct Range {
-    std::uint64_t after = 0;
-    unsigned limit = 100;
-  };
-  auto options = std::make_shared<ControlOptions>();
-  auto range = std::make_shared<Range>();
+  auto options = std::make_shared<FeedOptions>();
   CLI::App* command =
-      app.add_subcommand("feed", "Show what a running node has received and announced, oldest first");
-  command->add_option("--after", range->after, "Only entries with a greater number");
-  command->add_option("--limit", range->limit, "How many")
+      app.add_subcommand("feed", "Show what a running node has received and announced, newest first");
+  command->add_option("--tag", options->tag, "Only of that hashtag");
+  command->add_flag("--follow", options->follow, "Go on with what comes, until Ctrl-C; oldest first");
+  command->add_option("--after", options->after, "Entries with a greater number, oldest first");
+  command->add_option("--limit", options->limit, "How many")
       ->check(CLI::Range(1U, 10'000U))
       ->capture_default_str();
-  add_control_options(*command, *options);
-  command->callback([options, range, &status] { status = show_feed(*options, range->after, range->limit); });
+  add_control_options(*command, options->control);
+  command->footer("Example:\n  tagring feed --tag caturday --follow");
+  command->callback([options, &status] { status = show_feed(*options); });
 }
 
 void add_leave(CLI::App& app, int& status) {

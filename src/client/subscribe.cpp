@@ -20,6 +20,9 @@ int change(const Options& options, const std::string& verb) {
                 json::for_each(json::find(answer, verb + "d"), [&](const json::value& tag) {
                   fmt::print("{}d #{}\n", verb, std::string_view(tag.get_string()));
                 });
+                json::for_each(json::find(answer, "unknown"), [&](const json::value& tag) {
+                  fmt::print("#{} was not subscribed\n", std::string_view(tag.get_string()));
+                });
               });
 }
 
