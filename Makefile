@@ -33,6 +33,12 @@ bench: setup build demo-deps ui-deps ## measure; prints a table, writes build/be
 	@tools/build.py release benches
 	@python3 tools/bench.py
 
+deb: setup build ## the Debian package: build/deb/tagring_VERSION_amd64.deb
+	@tools/deb
+
+dist: setup-run ## sources and a list of what the program is made of: build/dist
+	@tools/dist
+
 lint: ## clang-format and clang-tidy
 	@tools/setup run build lint
 	@tools/lint
@@ -64,4 +70,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast fuzz soak build bench lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast fuzz soak build bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -1,0 +1,44 @@
+"""Dashboard, alerts and runbook are about the figures that there are, and promtool agrees."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+counts = {True: 0, False: 0}
+
+
+def check(what, ok, detail=""):
+    counts[bool(ok)] += 1
+    if not ok:
+        print(f"FAILED: {what}\n  {detail}", flush=True)
+
+
+def main():
+    source = (ROOT / "src/health/metrics.cpp").read_text()
+    known = {f"tagring_{name}" for name in re.findall(r'Metric\{"(\w+)"', source)} | {"tagring_info"}
+    check("there are figures", len(known) > 30)
+    alerts = (ROOT / "contrib/prometheus-alerts.yml").read_text()
+    dashboard = json.loads((ROOT / "contrib/grafana-dashboard.json").read_text())
+    shown = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
+    for name, text in [("alerts", " ".join(re.findall(r"expr: (.*)", alerts))), ("dashboard", shown)]:
+        used = set(re.findall(r"tagring_\w+", text))
+        check(f"{name} use figures that there are", used and used <= known, used - known)
+    headings = re.findall(r"^## (\w+)$", (ROOT / "docs/runbook.md").read_text(), re.M)
+    names = re.findall(r"alert: (\w+)", alerts)
+    check("the runbook has each alert, and no other", headings == names, (headings, names))
+    check("each alert leads there", re.findall(r"runbook.md#(\w+)", alerts) == [name.lower() for name in names])
+    if not shutil.which("promtool"):
+        print("skipped: promtool (Debian's prometheus) is not installed")
+    else:
+        for command in [["check", "rules", "contrib/prometheus-alerts.yml"], ["test", "rules", "contrib/prometheus-alerts-test.yml"]]:
+            done = subprocess.run(["promtool", *command], cwd=ROOT, capture_output=True, text=True)
+            check("promtool " + " ".join(command), done.returncode == 0, done.stdout + done.stderr)
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    sys.exit(1 if counts[False] else 0)
+
+
+main()

@@ -1,0 +1,237 @@
+"""The Debian package, from `apt install` to purge in a fresh root of Debian 12: what it puts where, the unit's command as its user, an
+upgrade, a removal. Writes build/package.json. Needs root and debootstrap."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BASE = ROOT / "build" / "package" / "debian12.tar"
+HOST = "tags.example.org"
+counts = {True: 0, False: 0}
+
+
+def check(what, ok, detail=""):
+    counts[bool(ok)] += 1
+    if not ok:
+        print(f"FAILED: {what}\n  {detail}", flush=True)
+    return bool(ok)
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=900, **options)
+
+
+def base_root():
+    """A small Debian as an archive, made once."""
+    if not BASE.exists():
+        BASE.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as folder:
+            made = run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", folder, "http://deb.debian.org/debian")
+            if made.returncode != 0:
+                return made.stdout[-2000:]
+            subprocess.run(["tar", "-C", folder, "-cf", f"{BASE}.part", "."], check=True)
+        os.rename(f"{BASE}.part", BASE)
+    return None
+
+
+class Machine:
+    """That Debian, unpacked."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        subprocess.run(["tar", "-C", folder, "-xf", BASE], check=True)
+        shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
+        self.apt("update")
+
+    def run(self, *command, user=None, **options):
+        as_user = [f"--userspec={user}:{user}"] if user else []
+        return run("chroot", *as_user, self.folder, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "HOME": "/"}, **options)
+
+    def apt(self, *arguments):
+        return self.run("apt-get", "-o", "Acquire::Check-Date=false", "-o", "Acquire::Check-Valid-Until=false", "-y", "--no-install-recommends", *arguments)
+
+    def install(self, package):
+        shutil.copy(package, self.folder / "tmp")
+        return self.apt("install", f"/tmp/{package.name}")
+
+    def path(self, name):
+        return self.folder / name.lstrip("/")
+
+    def owner(self, name):
+        return self.run("stat", "-c", "%U:%G %a", name).stdout.strip()
+
+    def left_over(self):
+        found = self.run("find", "/", "-xdev", "(", "-name", "*tagring*", ")", "-not", "-path", "/proc/*", "-not", "-path", "/tmp/*").stdout.split()
+        users = [line for file in ["etc/passwd", "etc/group"] for line in self.path(file).read_text().splitlines() if line.startswith("tagring:")]
+        return found + users
+
+
+def packages(folder):
+    """The version before, by its number, and this one; each built twice."""
+    built = []
+    for version in [["--version", "0.0.9"], []]:
+        first, again = (run(ROOT / "tools/deb", *version, "--into", folder / name) for name in ["first", "again"])
+        if not check("the package is built", first.returncode == again.returncode == 0, first.stderr + again.stderr):
+            return None
+        paths = [Path(done.stdout.strip()) for done in [first, again]]
+        check("the same bytes each time", *[len({hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}) == 1])
+        built.append(paths[0])
+    return built
+
+
+def security_score():
+    done = run("systemd-analyze", "security", "--offline=true", ROOT / "packaging" / "tagring.service")
+    found = re.search(r"exposure level for tagring.service: ([\d.]+)", done.stdout)
+    return float(found[1]) if found else None
+
+
+def is_installed_well(machine):
+    check("the user is one of the system", 0 < int(machine.run("id", "-u", "tagring").stdout or 0) < 1000)
+    check("nobody else gets at the data", machine.owner("/var/lib/tagring") == "tagring:tagring 700", machine.owner("/var/lib/tagring"))
+    check("the configuration is there, for its group", machine.owner("/etc/tagring/tagring.toml") == "root:tagring 640", machine.owner("/etc/tagring/tagring.toml"))
+    for name in ["/lib/systemd/system/tagring.service", "/lib/systemd/system/tagring.socket", "/usr/share/man/man1/tagring-doctor.1.gz",
+                 "/usr/share/man/man1/tagring-instance-allow.1.gz", "/usr/share/bash-completion/completions/tagring",
+                 "/usr/share/zsh/vendor-completions/_tagring", "/usr/share/fish/vendor_completions.d/tagring.fish", "/usr/share/tagring/certbot-hook"]:
+        check(f"{name} is there", machine.path(name).is_file() or name.startswith("/usr/share/man"))
+    done = run("bash", "-c", f'source {machine.path("/usr/share/bash-completion/completions/tagring")}; COMP_WORDS=(tagring instance al); COMP_CWORD=2; _tagring; echo "${{COMPREPLY[@]}}"')
+    check("completion knows commands of commands", done.stdout.strip() == "allow", done.stdout + done.stderr)
+    check("the binary is stripped", b".symtab" not in machine.path("/usr/bin/tagring").read_bytes()[-8192:])
+    unset = machine.run("tagring", "doctor", "--json", "--config", "/etc/tagring/tagring.toml")
+    check("without a configuration it says what to do", unset.returncode == 1 and "tagring setup" in unset.stdout, unset.stdout + unset.stderr)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def set_up(machine):
+    subprocess.run([ROOT / "demo" / "ca.sh", machine.path("/etc/tagring/tls"), HOST], check=True)
+    lineage = machine.path("/root/lineage")
+    lineage.mkdir()
+    for ours, theirs in [(f"{HOST}.pem", "fullchain.pem"), (f"{HOST}.key", "privkey.pem")]:
+        shutil.copy(machine.path("/etc/tagring/tls") / ours, lineage / theirs)
+    hook = machine.run("sh", "-c", "RENEWED_LINEAGE=/root/lineage /usr/share/tagring/certbot-hook")
+    check("certbot's hook hands the certificate over", hook.returncode == 0 and machine.owner("/etc/tagring/tls/privkey.pem") == "root:tagring 640", hook.stderr)
+    done = machine.run("tagring", "setup", "--host", HOST, "--address", "127.0.0.1", "--instance", "example.org", "--create",
+                       "--certificate", "/etc/tagring/tls/fullchain.pem", "--key", "/etc/tagring/tls/privkey.pem")
+    check("setup takes the place of what the package put there", done.returncode == 0, done.stderr)
+    check("the node may read what it wrote", machine.owner("/etc/tagring/tagring.toml") == "root:tagring 640", machine.owner("/etc/tagring/tagring.toml"))
+    machine.path("/etc/tagring/tls/ca.pem").chmod(0o644)
+    port = free_port()
+    file = machine.path("/etc/tagring/tagring.toml")
+    file.write_text(file.read_text().replace("[listen]\n", f"[listen]\nport = {port}\n") +
+                    f'\n[network]\nallow_private_addresses = true\nca_file = "/etc/tagring/tls/ca.pem"\n[network.hosts]\n"{HOST}" = "127.0.0.1"\n')
+
+
+class Running:
+    """The command of the unit, as its user, told by systemd's means that it is ready."""
+
+    def __init__(self, machine):
+        self.machine = machine
+
+    def __enter__(self):
+        unit = self.machine.path("/lib/systemd/system/tagring.service").read_text()
+        self.command = re.search(r"^ExecStart=(.*)$", unit, re.M)[1].split()
+        told = self.machine.path("/var/lib/tagring/notify")
+        told.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.bind(str(told))
+            told.chmod(0o777)
+            notify.settimeout(60)
+            self.process = subprocess.Popen(["chroot", "--userspec=tagring:tagring", self.machine.folder, *self.command], stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "/var/lib/tagring/notify"})
+            try:
+                self.state = notify.recv(1000).decode()
+            except TimeoutError:
+                self.process.kill()
+                self.state = self.process.communicate()[1][-2000:]
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+        self.machine.path("/var/lib/tagring/notify").unlink(missing_ok=True)
+
+    def ask(self, *arguments):
+        done = self.machine.run("tagring", *arguments, "--json")
+        return json.loads(done.stdout) if done.returncode == 0 else {"error": done.stderr}
+
+
+def start_and_subscribe(machine):
+    with Running(machine) as node:
+        if not check("the unit's command runs as its user, and says that it is ready", node.state == "READY=1", node.state):
+            return
+        check("--config is found by itself", node.ask("subscribe", "hedgehog").get("subscribed") == ["hedgehog"])
+        stranger = machine.run("tagring", "status", user="nobody")
+        check("others are told why they may not", stranger.returncode == 1 and ("only the node's own user and root" in stranger.stderr or "Permission denied" in stranger.stderr), stranger.stderr)
+        deadline = time.monotonic() + 60
+        report = {}
+        while time.monotonic() < deadline and not report.get("ok"):
+            report = json.loads(machine.run("tagring", "doctor", "--json").stdout)
+            time.sleep(1)
+        check("doctor is content", report.get("ok"), [one for one in report.get("checks", []) if not one["ok"]])
+
+
+def keeps_what_it_had(machine, configuration):
+    ok = check("an upgrade keeps the configuration", machine.path("/etc/tagring/tagring.toml").read_text() == configuration)
+    with Running(machine) as node:
+        kept = "hedgehog" in json.dumps(node.ask("show", "subscriptions"))
+        return check("and the data", kept) and ok
+
+
+def main():
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        print("skipped: a fresh Debian needs root and debootstrap")
+        print("0 passed, 0 failed")
+        return
+    trouble = base_root()
+    if trouble:
+        print(f"skipped: no fresh Debian: {trouble.splitlines()[-1]}")
+        print("0 passed, 0 failed")
+        return
+    score = security_score()
+    check("systemd calls the unit safe", score is not None and score <= 2.0, score)
+    figures = {"security_score": score, "upgrade_ok": False, "purge_clean": False}
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as temporary:
+        built = packages(Path(temporary))
+        if built:
+            before, now = built
+            figures["deb_bytes"] = now.stat().st_size
+            root = Path(temporary) / "root"
+            root.mkdir()
+            machine = Machine(root)
+            started = time.monotonic()
+            done = machine.install(before)
+            figures["install_seconds"] = round(time.monotonic() - started, 1)
+            if check("apt installs it", done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]):
+                is_installed_well(machine)
+                set_up(machine)
+                start_and_subscribe(machine)
+                configuration = machine.path("/etc/tagring/tagring.toml").read_text()
+                done = machine.install(now)
+                check("apt upgrades it", done.returncode == 0, done.stderr[-2000:])
+                figures["upgrade_ok"] = keeps_what_it_had(machine, configuration) and done.returncode == 0
+                machine.run("debconf-set-selections", input="tagring tagring/purge-data boolean true\n")
+                done = machine.apt("remove", "tagring")
+                check("a removal keeps the data", done.returncode == 0 and machine.path("/var/lib/tagring/tagring.db").exists(), done.stderr)
+                done = machine.apt("purge", "tagring")
+                figures["purge_clean"] = check("a purge leaves nothing", done.returncode == 0 and not machine.left_over(), (done.stderr[-500:], machine.left_over()))
+    (ROOT / "build" / "package.json").write_text(json.dumps(figures) + "\n")
+    print(json.dumps(figures))
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    sys.exit(1 if counts[False] else 0)
+
+
+main()

@@ -1,0 +1,170 @@
+"""The examples of docs/proxy.md, as they stand there, with the nginx, HAProxy and Caddy of Debian 12 in front of a real node: requests
+arrive, the node hears who they are from whatever the visitor pretends, and WebSockets get through."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = ROOT / "build" / "release" / "tagring"
+HOST = "tags.example.org"
+VISITOR = "127.0.0.7"
+counts = {True: 0, False: 0}
+
+
+def check(what, ok, detail=""):
+    counts[bool(ok)] += 1
+    if not ok:
+        print(f"FAILED: {what}\n  {detail}", flush=True)
+    return bool(ok)
+
+
+def free_port():
+    with socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::", 0))
+        return probe.getsockname()[1]
+
+
+def examples():
+    """{heading: {language: code}}"""
+    found = {}
+    for heading, text in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", (ROOT / "docs/proxy.md").read_text(), re.M | re.S):
+        found[heading] = dict(re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S))
+    found["Caddy as a reverse proxy"]["toml"] = found["nginx as a reverse proxy"]["toml"]
+    found["HAProxy as a forwarder"]["toml"] = found["nginx as a forwarder"]["toml"]
+    return found
+
+
+class Place:
+    """A folder, and what stands in the examples as it is here."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.public, self.inner, self.other = free_port(), free_port(), free_port()
+        subprocess.run([ROOT / "demo/ca.sh", self.folder / "certs", HOST], check=True)
+        self.certificate, self.key = (self.folder / "certs" / f"{HOST}.{end}" for end in ["pem", "key"])
+        both = self.folder / "certificates"
+        both.mkdir()
+        (both / "tags.pem").write_text(self.certificate.read_text() + self.key.read_text())
+
+    def fill(self, text):
+        for there, here in [("/run/tagring/http.sock", self.folder / "http.sock"), ("/etc/haproxy/certificates/", f"{self.folder}/certificates/"),
+                            (f"/etc/letsencrypt/live/{HOST}/fullchain.pem", self.certificate), (f"/etc/letsencrypt/live/{HOST}/privkey.pem", self.key),
+                            ("/etc/tagring/tls/fullchain.pem", self.certificate), ("/etc/tagring/tls/privkey.pem", self.key),
+                            ("8443", self.inner), ("8444", self.other)]:
+            text = text.replace(there, str(here))
+        return re.sub(r"\b443\b", str(self.public), text)
+
+    def write(self, name, text):
+        file = self.folder / name
+        file.write_text(text)
+        return file
+
+
+def node_command(place, listen):
+    data = place.folder / "data"
+    return [BINARY, "run", "--json", "--config", place.write("tagring.toml", f"""[node]
+host = "{HOST}"
+port = {place.public}
+address = "127.0.0.1"
+data = "{data}"
+{listen}
+[ring]
+create = true
+[network]
+allow_private_addresses = true
+ca_file = "{place.folder}/certs/ca.pem"
+[network.hosts]
+"{HOST}" = "127.0.0.1"
+""")]
+
+
+def nginx(place, code):
+    modules = "load_module /usr/lib/nginx/modules/ngx_stream_module.so;" if "stream {" in code else ""
+    inner = code if "stream {" in code else f"http {{ access_log off; {code} }}"
+    file = place.write("nginx.conf", f"{modules}\ndaemon off;\nuser root;\npid {place.folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n{inner}")
+    return ["nginx", "-p", place.folder, "-c", file, "-e", "stderr"]
+
+
+def haproxy(place, code):
+    nobody = f"\nbackend mastodon\n  server none 127.0.0.1:{place.other}\n"
+    return ["haproxy", "-db", "-f", place.write("haproxy.cfg", f"defaults\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n{code}{nobody}")]
+
+
+def caddy(place, code):
+    code = code.replace(f"{HOST} {{", f"https://{HOST}:{place.public} {{\n  tls {place.certificate} {place.key}")
+    return ["caddy", "run", "--adapter", "caddyfile", "--config", place.write("Caddyfile", f"{{\n  admin off\n  auto_https off\n}}\n{code}")]
+
+
+def curl(place, path, *options):
+    return subprocess.run(["curl", "-sS", "--http1.1", "--max-time", "20", "--interface", VISITOR, "--cacert", place.folder / "certs/ca.pem",
+                           "--resolve", f"{HOST}:{place.public}:127.0.0.1", *options, f"https://{HOST}:{place.public}{path}"], capture_output=True, text=True)
+
+
+def wait_for(condition, processes, seconds=60):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and all(process.poll() is None for process in processes):
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def example(name, parts, place):
+    language = next(one for one in parts if one != "toml")
+    log = open(place.folder / "log", "w+")
+    environment = {"HOME": str(place.folder), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+    node = subprocess.Popen(node_command(place, place.fill(parts["toml"])), stdout=subprocess.PIPE, stderr=log, text=True)
+    processes = [node]
+    try:
+        if not check(f"{name}: the node starts", "ready" in node.stdout.readline(), (place.folder / "log").read_text()[-1000:]):
+            return
+        command = {"nginx": nginx, "haproxy": haproxy, "caddy": caddy}[language](place, place.fill(parts[language]))
+        processes.append(subprocess.Popen([str(part) for part in command], stdout=log, stderr=log, env=environment))
+        arrives = wait_for(lambda: curl(place, "/livez").stdout == "ok\n", processes)
+        check(f"{name}: requests arrive", arrives, (place.folder / "log").read_text()[-2000:] + curl(place, "/livez").stderr)
+        for what, options in [("a visitor", []), ("one that pretends to be another", ["-H", "X-Forwarded-For: 203.0.113.9"])]:
+            done = curl(place, "/tagring/v1/reach", *options)
+            you = json.loads(done.stdout or "{}").get("you")
+            check(f"{name}: {what} is known by its address", you == VISITOR, (you, done.stderr))
+        done = curl(place, "/api/v1/streaming?stream=hashtag&tag=caturday", "-i", "-N", "--max-time", "3", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
+                    "-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+        check(f"{name}: a WebSocket gets through", done.stdout.startswith("HTTP/1.1 101"), done.stdout[:300] + done.stderr)
+        many = [curl(place, "/tagring/v1/reach", "--interface", f"127.0.0.{last}").stdout for last in range(20, 30)]
+        check(f"{name}: each visitor counts alone", len(set(json.loads(answer).get("you") for answer in many)) == 10, many)
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def main():
+    tested = 0
+    for name, parts in examples().items():
+        language = next((one for one in parts if one != "toml"), None)
+        if language is None:
+            continue
+        tested += 1
+        if not shutil.which(language):
+            print(f"skipped: {name}: {language} is not installed")
+            continue
+        if "stream {" in parts[language] and not Path("/usr/lib/nginx/modules/ngx_stream_module.so").exists():
+            print(f"skipped: {name}: libnginx-mod-stream is not installed")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            example(name, parts, Place(folder))
+    check("all examples are tested", tested == 5, tested)
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    sys.exit(1 if counts[False] else 0)
+
+
+main()
