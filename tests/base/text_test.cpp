@@ -166,5 +166,44 @@ TEST(Json, RefusesDepthBombsInvalidUtf8AndTrailingText) {
   EXPECT_FALSE(json::parse_object("[]"));
 }
 
+std::string object_of(std::size_t members, const std::string& prefix = "k") {
+  std::string text = "{";
+  for (std::size_t i = 0; i < members; ++i)
+    text += (i == 0 ? "\"" : ",\"") + prefix + std::to_string(i) + "\":0";
+  return text + "}";
+}
+
+TEST(Json, MembersOfAnObjectAreCountedBeforeItIsBuilt) {
+  EXPECT_TRUE(json::parse(object_of(1'000)));
+  EXPECT_EQ(json::parse(object_of(1'001)).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(json::parse("[1,{\"a\":" + object_of(1'001) + "}]").error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(json::parse(object_of(65'536).substr(0, 400'000)).error().code, ErrorCode::kTooLarge)
+      << "before the text turns out to be cut off";
+  EXPECT_TRUE(json::parse(R"({"a":")" + std::string(2'000, ':') + "\"}")) << "inside a text they are none";
+  EXPECT_TRUE(json::parse(R"({"a\"{:":"\\","b":"\"]}:,"})"));
+}
+
+TEST(Json, ManyObjectsOfManyMembersAreRefusedTogether) {
+  std::string text = "[" + object_of(1'000);
+  for (int i = 0; i < 12; ++i) text += "," + object_of(1'000);
+  EXPECT_EQ(json::parse(text + "]").error().code, ErrorCode::kTooLarge);
+  std::string honest = "[" + object_of(20);
+  for (int i = 0; i < 10'000; ++i) honest += "," + object_of(20);
+  EXPECT_TRUE(json::parse(honest + "]"));
+}
+
+TEST(Json, ValuesAndLevelsAreBounded) {
+  const auto list = [](std::size_t values) {
+    std::string text = "[0";
+    for (std::size_t i = 1; i < values; ++i) text += ",0";
+    return text + "]";
+  };
+  EXPECT_TRUE(json::parse(list(249'000)));
+  EXPECT_EQ(json::parse(list(251'000)).error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(json::parse(std::string(32, '[') + std::string(32, ']')));
+  EXPECT_FALSE(json::parse(std::string(33, '[') + std::string(33, ']')));
+  EXPECT_FALSE(json::parse(std::string(100'000, '[')));
+}
+
 }  // namespace
 }  // namespace tagring
