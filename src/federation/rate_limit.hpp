@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/counted.hpp"
 #include "base/ip.hpp"
 #include "base/time.hpp"
 
@@ -14,7 +15,7 @@ class RateLimit {
   struct Options {
     std::uint32_t requests = 300;  // Mastodon's own limit for those who are not logged in
     Duration window = std::chrono::minutes(5);
-    std::size_t peers_max = 50'000;  // remembered; beyond that all are forgotten
+    std::size_t peers_max = 50'000;  // remembered; beyond that, some are forgotten
   };
   RateLimit(Options options, Clock& clock) : options_(options), clock_(clock) {}
 
@@ -26,7 +27,11 @@ class RateLimit {
   };
   Verdict count(const IpAddress& peer) {
     const Instant now = clock_.now();
-    if (peers_.size() >= options_.peers_max) peers_.clear();
+    if (peers_.size() >= options_.peers_max && now >= next_look_) {
+      next_look_ = now + options_.window;
+      std::erase_if(peers_, [now](const auto& entry) { return now >= entry.second.end; });
+    }
+    make_room(peers_, options_.peers_max);
     Window& window = peers_[peer.prefix64()];
     if (now >= window.end) window = {0, now + options_.window};
     const bool allowed = window.used < options_.requests;
@@ -43,6 +48,7 @@ class RateLimit {
   Options options_;
   Clock& clock_;
   std::map<Prefix64, Window> peers_;
+  Instant next_look_;  // for those whose window is over
 };
 
 }  // namespace tagring::federation

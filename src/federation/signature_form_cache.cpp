@@ -1,5 +1,7 @@
 #include "federation/signature_form_cache.hpp"
 
+#include "base/counted.hpp"
+
 namespace tagring::federation {
 
 using signatures::SignatureForm;
@@ -27,7 +29,7 @@ void SignatureFormCache::accepted(const std::string& origin, SignatureForm form)
   if (form == first_form(origin)) return;
   entries_.erase(origin);
   if (form == SignatureForm::kCavage) return;
-  if (entries_.size() >= kSizeMax) entries_.clear();
+  make_room(entries_, kSizeMax);
   entries_.emplace(origin, Entry{form, clock_.now()});
 }
 

@@ -1,5 +1,6 @@
 #include "instances/consents.hpp"
 
+#include "base/counted.hpp"
 #include "fediverse/consent.hpp"
 
 namespace tagring::instances {
@@ -60,7 +61,7 @@ Task<Result<void>> Consents::ask(std::string author) {
 Task<void> Consents::ask_again(std::string author) { co_await ask(std::move(author)); }
 
 void Consents::remember(const std::string& author, relay::Consent consent) {
-  if (authors_.size() >= kAuthorsMax) authors_.clear();
+  make_room(authors_, kAuthorsMax);
   authors_[author] = {consent, clock_.now()};
 }
 

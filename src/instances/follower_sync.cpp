@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/counted.hpp"
 #include "followers/authority.hpp"
 
 namespace tagring::instances {
@@ -75,7 +76,7 @@ void FollowerSync::take(const std::string& value, const federation::Authentic& s
   if (!options_.enabled || observer_.is_denied(sender.actor.id)) return;
   auto header = judge(value, sender);
   const std::string ignored = header ? std::string() : std::string(followers::to_string(header.error()));
-  if (seen_.size() >= kSeenMax) seen_.clear();
+  make_room(seen_, kSeenMax);
   seen_.insert_or_assign(sender.actor.id,
                          Seen{value.substr(0, followers::kHeaderBytesMax), ignored, clock_.wall_now()});
   if (!header) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/counted.hpp"
+
 namespace tagring::instances {
 namespace {
 
@@ -29,7 +31,7 @@ Task<Result<void>> Moderation::load() {
 
 std::vector<std::string> Moderation::admit(const std::string& author, std::vector<std::string> tags) {
   if (tags.size() > options_.hashtags_of_a_post) return {};
-  if (recent_.size() > kRecentMax) recent_.clear();
+  make_room(recent_, kRecentMax);
   std::erase_if(tags, [&](const std::string& tag) {
     std::deque<Instant>& times = recent_[{author, tag}];
     while (!times.empty() && clock_.now() - times.front() > std::chrono::hours(1)) times.pop_front();

@@ -1,5 +1,7 @@
 #include "mastodon_api/post_cache.hpp"
 
+#include "base/counted.hpp"
+
 namespace tagring::mastodon_api {
 namespace {
 
@@ -117,7 +119,7 @@ void PostCache::note_failing(const std::string& host, bool failed) {
     failing_.erase(host);
     return;
   }
-  if (failing_.size() >= options_.remembered_max) failing_.clear();
+  tagring::make_room(failing_, options_.remembered_max);
   failing_[host] = clock_.now();
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "base/url.hpp"
 #include "mastodon_api/ids.hpp"
 
@@ -44,7 +45,7 @@ Task<std::vector<storage::HistoryDay>> TagApi::days_of(Tag tag, std::chrono::sys
     co_return known->second.days;
   const auto days = co_await history_.query_days(tag, from, to);
   if (!days) co_return std::vector<storage::HistoryDay>();
-  if (known_days_.size() >= kDaysMax) known_days_.clear();
+  make_room(known_days_, kDaysMax);
   known_days_.insert_or_assign(key, KnownDays{clock_.now(), *days});
   co_return *days;
 }

@@ -1,12 +1,14 @@
 #include "redundancy/follow_times.hpp"
 
+#include "base/counted.hpp"
+
 namespace tagring::redundancy {
 
 void FollowTimes::forget_old() {
   if (requests_.size() < kSizeMax) return;
   const WallTime oldest = clock_.wall_now() - kRemembered;
   std::erase_if(requests_, [&](const auto& entry) { return entry.second.at < oldest; });
-  if (requests_.size() >= kSizeMax) requests_.clear();
+  make_room(requests_, kSizeMax);
 }
 
 void FollowTimes::note(const std::string& tag, const std::string& actor, Request request) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
+
 namespace tagring::relay {
 namespace {
 
@@ -113,7 +115,7 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
 bool Announcer::concerns_people(const std::string& destination, Inbox& inbox, const Item& item) {
   const TagEvent& event = item->entry.event;
   if (event.op == Op::kAdd) {
-    if (inbox.recent.size() >= kRecentMax) inbox.recent.clear();
+    make_room(inbox.recent, kRecentMax);
     Items& under = inbox.recent[event.uri].under;
     under.push_back(item);
     return under.size() == 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "relay/results.hpp"
 #include "ring/vserver.hpp"
 
@@ -118,7 +119,7 @@ std::optional<redundancy::OverloadToken> RelayRedundancy::sign(const std::string
                        clock_.now() - it->second.second < kSignedFor;
   if (is_good) return it->second.first;
   redundancy::OverloadToken token = calls_.sign(tag, relays);
-  if (signed_.size() >= kRemembered) signed_.clear();
+  make_room(signed_, kRemembered);
   signed_[tag] = {token, clock_.now()};
   return token;
 }
@@ -253,7 +254,7 @@ void RelayRedundancy::doubt(const Tag& tag) {
   const std::string name = tag.canonical();
   const auto it = doubted_.find(name);
   if (it != doubted_.end() && clock_.now() - it->second < kDoubtEvery) return;
-  if (doubted_.size() >= kRemembered) doubted_.clear();
+  make_room(doubted_, kRemembered);
   doubted_[name] = clock_.now();
   tasks_.spawn("consider", consider(name));
 }
@@ -360,7 +361,7 @@ Task<Result<RelayCalls::Count>> RelayRedundancy::ask_count(Tag tag, Duration age
     most.lately = std::max(most.lately, answer->lately);
   }
   if (most.relays == 0) co_return fail(ErrorCode::kUnavailable, "no relay of the hashtag answered");
-  if (heard_.size() >= kRemembered) heard_.clear();
+  make_room(heard_, kRemembered);
   heard_[name] = {most, clock_.now()};
   co_return most;
 }

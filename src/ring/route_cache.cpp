@@ -1,9 +1,11 @@
 #include "ring/route_cache.hpp"
 
+#include "base/counted.hpp"
+
 namespace tagring::ring {
 
 void RouteCache::put(const Owner& owner, Instant now) {
-  if (by_end_.size() >= kSizeMax) by_end_.clear();
+  make_room(by_end_, kSizeMax);
   by_end_.insert_or_assign(owner.segment.to, Entry{owner, now + lifetime_});
 }
 

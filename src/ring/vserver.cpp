@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.hpp"
+#include "base/counted.hpp"
 
 namespace tagring::ring {
 namespace {
@@ -62,7 +63,7 @@ Task<Result<T>> Vserver::call(Contact to, decltype(Request::body) body) {
   request.body = std::move(body);
   Result<Reply> reply = co_await environment_.peers.call(to, std::move(request), deadline);
   if (!reply) co_return std::unexpected(std::move(reply).error());
-  if (verified_.size() >= kVerifiedMax) verified_.clear();
+  make_room(verified_, kVerifiedMax);
   verified_[to.id] = to.incarnation;
   T* value = std::get_if<T>(&*reply);
   if (value == nullptr) co_return fail(ErrorCode::kInvalid, "answer does not fit the request");
