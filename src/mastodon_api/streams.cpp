@@ -1,6 +1,7 @@
 #include "mastodon_api/streams.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -81,12 +82,19 @@ class Streams::Reader final : public HttpStream {
   Clock& clock_;
   std::deque<std::string> waiting_;
   federation::Alarm alarm_;
+  Instant minute_ends_;
+  std::uint32_t messages_ = 0;  // in that minute
 };
 
 // {"type": "subscribe" or "unsubscribe", "stream": "hashtag", "tag": "…"}
 void Streams::Reader::receive(std::string message) {
   if (owner_ == nullptr) return;
-  if (waiting_.size() >= owner_->options_.waiting_max) return close();
+  if (clock_.now() >= minute_ends_) {
+    minute_ends_ = clock_.now() + std::chrono::minutes(1);
+    messages_ = 0;
+  }
+  if (++messages_ > owner_->options_.messages_a_minute || waiting_.size() >= owner_->options_.waiting_max)
+    return close();
   const json::object wish = json::parse_object(message).value_or(json::object());
   const std::string type = json::get_string(wish, "type").value_or("");
   const Result<Tag> tag = Tag::parse(json::get_string(wish, "tag").value_or(""));
@@ -166,10 +174,15 @@ void Streams::listen(Reader* reader, const Tag& tag, const std::string& spelling
   const std::string& name = tag.canonical();
   reader->tags[name] = spelling;
   by_tag_[name].insert(reader);
-  if (subscribed_.contains(name) || subscriber_.wants(name) || subscribed_.size() >= options_.tags_max)
-    return;
-  subscribed_.insert(name);
+  const Prefix64 peer = reader->peer.prefix64();
+  if (subscribed_.contains(name) || subscriber_.wants(name) || !may_subscribe(peer)) return;
+  subscribed_.emplace(name, peer);
   tasks_.spawn("reader_subscribes", subscribe(name));
+}
+
+bool Streams::may_subscribe(const Prefix64& peer) const {
+  const auto own = std::ranges::count(subscribed_ | std::views::values, peer);
+  return subscribed_.size() < options_.tags_max && std::cmp_less(own, options_.tags_per_peer_max);
 }
 
 void Streams::leave(Reader* reader, const std::string& tag) {
@@ -179,7 +192,8 @@ void Streams::leave(Reader* reader, const std::string& tag) {
   listeners->second.erase(reader);
   if (!listeners->second.empty()) return;
   by_tag_.erase(listeners);
-  if (subscribed_.contains(tag)) tasks_.spawn("reader_leaves", let_go(tag));
+  if (!subscribed_.contains(tag)) return;
+  if (left_.insert_or_assign(tag, clock_.now()).second) tasks_.spawn("reader_leaves", let_go(tag));
 }
 
 Task<void> Streams::subscribe(std::string tag) {
@@ -188,12 +202,18 @@ Task<void> Streams::subscribe(std::string tag) {
 }
 
 Task<void> Streams::let_go(std::string tag) {
-  const Instant later = clock_.now() + options_.linger;
-  co_await clock_.sleep_until(later);
-  if (by_tag_.contains(tag) || subscribed_.erase(tag) == 0) co_return;
+  while (clock_.now() < left_[tag] + options_.linger) {
+    const Instant later = left_[tag] + options_.linger;
+    co_await clock_.sleep_until(later);
+  }
+  left_.erase(tag);
+  const auto subscribed = subscribed_.find(tag);
+  if (by_tag_.contains(tag) || subscribed == subscribed_.end()) co_return;
+  const Prefix64 peer = subscribed->second;
+  subscribed_.erase(subscribed);
   (void)co_await subscriber_.unwant({tag}, kReason);
   // Somebody came while that was written down.
-  if (by_tag_.contains(tag) && subscribed_.insert(tag).second) co_await subscribe(tag);
+  if (by_tag_.contains(tag) && subscribed_.emplace(tag, peer).second) co_await subscribe(tag);
 }
 
 // --- events ------------------------------------------------------------------------------------------------
@@ -257,7 +277,11 @@ HttpResponse Streams::open(const ApiRequest& request) {
   }
   response.stream =
       is_events ? open_events(*tag, request.peer) : open_socket(std::move(tag), name, request.peer);
-  if (!response.stream) return api_error(429, "Too many streams");
+  if (!response.stream) {
+    HttpResponse refusal = api_error(429, "Too many streams");
+    refusal.headers.set("Retry-After", "60");
+    return refusal;
+  }
   response.status = is_socket ? 101 : 200;
   if (is_events) {
     response.headers.add("Content-Type", "text/event-stream");

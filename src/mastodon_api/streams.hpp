@@ -33,6 +33,8 @@ class Streams final : public ApiPart {
     std::size_t waiting_max = 200;          // events that a reader has not taken; then they are cut off
     // Hashtags that the node is subscribed to for readers only. Beyond that streams get what comes anyway.
     std::size_t tags_max = 200;
+    std::size_t tags_per_peer_max = 40;          // of them
+    std::uint32_t messages_a_minute = 120;       // of a WebSocket; then it is cut off
     Duration linger = std::chrono::minutes(10);  // a subscription after its last reader
     Duration heartbeat = std::chrono::seconds(15);
     Duration news_age_max = std::chrono::hours(1);  // what is older is no news: a subscription brings it too
@@ -90,7 +92,10 @@ class Streams final : public ApiPart {
   std::set<Reader*> readers_;
   std::map<Prefix64, std::size_t> per_peer_;
   std::map<std::string, std::set<Reader*>> by_tag_;
-  std::set<std::string> subscribed_;  // for readers
+  [[nodiscard]] bool may_subscribe(const Prefix64& peer) const;
+
+  std::map<std::string, Prefix64> subscribed_;  // for readers; by whom first
+  std::map<std::string, Instant> left_;         // by the last reader; each has one task that waits
   TaskGroup tasks_;
 };
 

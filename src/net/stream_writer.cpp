@@ -26,6 +26,11 @@ Task<std::optional<std::string>> next_piece(std::shared_ptr<HttpStream> stream) 
   co_return piece;
 }
 
+Task<bool> deliver(std::shared_ptr<HttpStream> stream, std::string text) {
+  stream->receive(std::move(text));
+  co_return true;
+}
+
 // Without compression, which is not offered.
 using WebSocket = websocket::stream<Transport&, false>;
 
@@ -39,9 +44,8 @@ Task<void> read_messages(std::shared_ptr<void> /*owner*/, std::shared_ptr<WebSoc
     if (error) break;
     std::string text(static_cast<const char*>(buffer.data().data()), buffer.size());
     buffer.clear();
-    boost::asio::post(reader.node, [stream = reader.stream, text = std::move(text)]() mutable {
-      stream->receive(std::move(text));
-    });
+    // The next is read when this one is dealt with: what a busy node has not got to stays with the sender.
+    co_await run_on(reader.node, deliver(reader.stream, std::move(text)));
   }
   close_stream(reader.node, reader.stream);
 }

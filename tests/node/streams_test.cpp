@@ -149,5 +149,67 @@ TEST_F(Streaming, OtherStreamsAreNotThere) {
   EXPECT_EQ(open("/api/v1/streaming/hashtag?tag=cats").status, 404);
 }
 
+TEST_F(Streaming, WhoComesAndGoesLeavesOneTimerBehind) {
+  const HttpResponse socket = open("/api/v1/streaming", true);
+  const auto say = [&](const char* type) {
+    socket.stream->receive(fmt::format(R"({{"type":"{}","stream":"hashtag","tag":"cats"}})", type));
+  };
+  const auto events_while_it_ends = [&] {
+    const std::uint64_t before = loop.events();
+    settle(std::chrono::minutes(20));
+    return loop.events() - before;
+  };
+  say("subscribe");
+  say("unsubscribe");
+  const std::uint64_t of_one = events_while_it_ends();
+  EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
+  for (int i = 0; i < 50; ++i) {
+    say("subscribe");
+    say("unsubscribe");
+  }
+  EXPECT_LT(events_while_it_ends(), of_one + 50);
+  EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
+}
+
+TEST_F(Streaming, ASubscriptionLingersAfterTheLastWhoLeft) {
+  const HttpResponse socket = open("/api/v1/streaming", true);
+  for (int i = 0; i < 2; ++i) {
+    socket.stream->receive(R"({"type":"subscribe","stream":"hashtag","tag":"cats"})");
+    socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"cats"})");
+    if (i == 0) settle(std::chrono::minutes(9));
+  }
+  settle(std::chrono::minutes(5));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
+  settle(std::chrono::minutes(6));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
+}
+
+TEST_F(Streaming, AReaderWhoSendsWithoutEndIsCutOff) {
+  const HttpResponse socket = open("/api/v1/streaming", true);
+  for (int i = 0; i < 100; ++i) {
+    socket.stream->receive(R"({"type":"subscribe","stream":"hashtag","tag":"cats"})");
+    socket.stream->receive(R"({"type":"unsubscribe","stream":"hashtag","tag":"cats"})");
+  }
+  EXPECT_EQ(next(socket), "end");
+}
+
+TEST_F(Streaming, OneAddressCannotTakeTheHashtagsOfAllReaders) {
+  std::vector<HttpResponse> streams;
+  const auto open_from = [&](const char* address, int tag) {
+    HttpRequest request;
+    request.target = fmt::format("/api/v1/streaming/hashtag?tag=t{}", tag);
+    request.peer = *IpAddress::parse(address);
+    streams.push_back(ask(std::move(request)));
+  };
+  for (int i = 0; i < 30; ++i) open_from("2001:db8:1::1", i);
+  streams.clear();
+  for (int i = 30; i < 60; ++i) open_from("2001:db8:1::2", i);
+  settle(Duration(100));
+  EXPECT_EQ(rows("SELECT tag FROM wants").size(), 40) << "those that linger count too";
+  open_from("2001:db8:2::1", 60);
+  settle(Duration(100));
+  EXPECT_EQ(rows("SELECT tag FROM wants").size(), 41);
+}
+
 }  // namespace
 }  // namespace tagring::node
