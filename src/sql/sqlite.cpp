@@ -1,7 +1,10 @@
 #include "sql/sqlite.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include "base/assert.hpp"
@@ -106,7 +109,30 @@ void Statement::bind(int index, Blob blob, bool copy) {
                                copy ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
+namespace {
+
+// The node's private key is in it. SQLite gives what it puts beside the file the same mode; what is there
+// already is mended. Never opened, if it exists: closing it would take away the locks of this process.
+Result<void> keep_private(const std::string& path) {
+  if (const int fresh = ::open(path.c_str(), O_CREAT | O_EXCL | O_CLOEXEC | O_RDWR, S_IRUSR | S_IWUSR);
+      fresh >= 0)
+    ::close(fresh);
+  for (const char* part : {"", "-wal", "-shm"}) {
+    const std::string file = path + part;
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0 || (status.st_mode & (S_IRWXG | S_IRWXO)) == 0) continue;
+    if (::chmod(file.c_str(), S_IRUSR | S_IWUSR) != 0)
+      return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Connection> Connection::open(const std::string& path, const std::string& vfs) {
+  if (vfs.empty() && !path.empty() && path != ":memory:") {
+    TRY_VOID(keep_private(path));
+  }
   sqlite3* handle = nullptr;
   // One thread at a time uses it, so SQLite needs no mutex of its own.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;

@@ -1,7 +1,9 @@
 #include "sql/database.hpp"
 
 #include <atomic>
+#include <filesystem>
 #include <set>
+#include <sys/stat.h>
 #include <thread>
 
 #include "base/rng.hpp"
@@ -64,6 +66,25 @@ TEST_P(DatabaseTest, AnotherConnectionCannotOpenTheFile) {
   const auto second = open_database({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_P(DatabaseTest, NobodyElseMayReadTheFiles) {
+  namespace fs = std::filesystem;
+  const auto others = [&](const char* part) {
+    constexpr auto kOthers = fs::perms::group_all | fs::perms::others_all;
+    return fs::status(directory.file("db") + part).permissions() & kOthers;
+  };
+  const mode_t former = ::umask(0);
+  {
+    const Opened database = open();
+    must(database->write([](Connection& db) { return set(db, "a", "1"); }));
+    for (const char* part : {"", "-wal"}) EXPECT_EQ(others(part), fs::perms::none) << part;
+  }
+  fs::permissions(directory.file("db"), fs::perms::all);
+  const Opened again = open();
+  must(again->write([](Connection& db) { return set(db, "b", "1"); }));
+  for (const char* part : {"", "-wal"}) EXPECT_EQ(others(part), fs::perms::none) << part << ", mended";
+  ::umask(former);
 }
 
 TEST_P(DatabaseTest, ANewerSchemaIsRefusedWithAMessageThatHelps) {
