@@ -99,8 +99,9 @@ void measure(Bench& bench, std::size_t count, const std::string& suffix) {
   Log log = Log::off();
   const Runtime runtime{bench.clock, bench.loop.get_executor(), workers, log, Rng(1)};
   federation::SignedClient client(identity, http, runtime);
-  federation::RemoteKeys keys(client, runtime);
-  federation::Authenticator authenticator({}, keys, runtime);
+  budget::Manager budget(budget::default_budgets(), runtime.clock);
+  federation::RemoteKeys keys(budget, client, runtime);
+  federation::Authenticator authenticator({}, {}, keys, runtime);
   relay::SilentObserver observer;
   const relay::PartialCollections partials({}, bench.followers, identity, authenticator, observer, runtime);
   std::vector<std::string> inboxes;

@@ -73,7 +73,8 @@ struct Talk {
 
   Task<Result<std::vector<storage::Difference>>> ask(std::vector<storage::Comparison> asked) {
     const json::object question = handover::to_json(asked, 0);
-    CO_TRY(const json::object answer, co_await handover::answer_comparison(replica, question));
+    CO_TRY(const json::object answer,
+           co_await handover::answer_comparison(replica, {RingId(), RingId()}, question));
     bytes += json::serialize(question).size() + json::serialize(answer).size();
     co_return handover::differences_from_json(answer, asked);
   }

@@ -16,7 +16,8 @@ namespace tagring::activitypub {
 Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                    Envelope envelope) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
-  const Result<void> welcome = blocks_.check_actor(sender.id);
+  Result<void> welcome = blocks_.check_actor(sender.id);
+  if (welcome && !sender.is_node) welcome = instances_.check_asker(sender.inbox, envelope.body);
   if (!welcome) co_return error_response(welcome.error());
   const bool of_public = follow.objects == std::vector<std::string>{std::string(fediverse::kPublic)};
   if (of_public || follow.objects == std::vector<std::string>{identity_.actor()})

@@ -15,22 +15,26 @@ bool Inbox::is_path(std::string_view path) {
 }
 
 Task<HttpResponse> Inbox::answer(HttpRequest request) {
-  // Form first: garbage must not make us fetch keys.
-  Result<fediverse::Activity> activity = fediverse::parse_activity(request.body, clock_.wall_now());
+  // Form first: garbage must not make us fetch keys. Hashtags last: what they cost is for who has signed.
+  Result<json::object> object = json::parse_object(request.body);
+  Result<fediverse::Activity> activity =
+      object ? fediverse::parse_activity(*object, clock_.wall_now(), {.with_tags = false})
+             : std::unexpected(object.error());
   if (!activity) {
     ++counters_.refused;
     co_return error_response(activity.error());
   }
+  const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
+  const bool is_farewell = deletion != nullptr && deletion->uri == activity->actor;
   Envelope envelope{request.target, request.body};
+  const IpAddress peer = request.peer;
   const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
-  Result<federation::Authentic> sender = co_await authenticator_.authenticate(std::move(request));
+  Result<federation::Authentic> sender = co_await authenticator_.authenticate(
+      std::move(request), is_farewell ? federation::Gone::kTaken : federation::Gone::kRefused);
   if (!sender) {
-    const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
-    if (deletion != nullptr && deletion->uri == activity->actor &&
-        sender.error().code == ErrorCode::kNotFound) {
-      // Deleted accounts take their key with them; servers tell everybody about everyone.
-      co_return co_await posts_.gone(activity->actor);
-    }
+    // Deleted accounts take their keys with them, and servers tell everybody about everyone.
+    if (is_farewell && sender.error().code == ErrorCode::kNotFound)
+      co_return ignored("an account whose key was never known here is gone");
     ++counters_.refused;
     co_return federation::not_authentic(sender.error());
   }
@@ -39,6 +43,11 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     co_return error_response({ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}",
                                                               sender->actor.id, activity->actor)});
   }
+  activity = fediverse::parse_activity(*object, clock_.wall_now());
+  if (!activity) {
+    ++counters_.refused;
+    co_return error_response(activity.error());
+  }
   HttpResponse response = co_await dispatch(std::move(*activity), sender->actor, std::move(envelope));
   // Whatever comes of it, the answer is the same.
   if (synchronization) sync_.take(*synchronization, *sender);
@@ -46,6 +55,7 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
     ++counters_.refused;
   } else {
     ++counters_.accepted;
+    if (posts_.is_trusted(sender->actor.id)) authenticator_.note_known(sender->actor.id, peer);
   }
   co_return response;
 }

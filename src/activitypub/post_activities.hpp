@@ -28,6 +28,10 @@ class PostActivities {
   [[nodiscard]] bool is_announcer(const std::string& actor) const {
     return instances_.is_litepub_relay(actor);
   }
+  // That actor is of a server that this node works for.
+  [[nodiscard]] bool is_trusted(const std::string& actor) const {
+    return instances_.is_trusted(host_of(actor));
+  }
   [[nodiscard]] Task<HttpResponse> announced(fediverse::Announce announce);
 
  private:

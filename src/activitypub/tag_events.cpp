@@ -7,8 +7,16 @@
 
 namespace tagring::activitypub {
 
+Result<void> TagEvents::check_budget(const std::string& sender, std::size_t events) {
+  if (budget_.take(budget::Resource::kEvents, budget_.who(host_of(sender)), events) == Duration::zero())
+    return {};
+  return fail(ErrorCode::kUnavailable, "too many posts of " + host_of(sender) + " in this hour");
+}
+
 Task<HttpResponse> TagEvents::take(std::string target, Batch batch) {
   std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
+  const Result<void> within = check_budget(batch.sender, events.size());
+  if (!within) co_return error_response(within.error());
   relay::RelayNews news = relay::news_of(batch.body);
   if (target == identity_.relay())
     co_return co_await owner_.take_as_relay(std::move(events), std::move(batch.sender), std::move(news));
@@ -22,6 +30,8 @@ Task<HttpResponse> TagEvents::take_announced(Batch batch) {
   std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
   if (events.empty()) co_return ignored("an Announce without hashtags");
   const std::size_t asked = events.size();
+  const Result<void> within = check_budget(batch.sender, asked);
+  if (!within) co_return error_response(within.error());
   redundancy::RelayClaims claims = relay::news_of(batch.body).claims;
   const auto refusals = co_await subscriber_.receive(std::move(events), std::move(batch.sender), claims);
   if (!refusals) co_return error_response(refusals.error());

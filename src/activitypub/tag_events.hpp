@@ -8,6 +8,7 @@
 #include "activitypub/owner_batches.hpp"
 #include "base/http.hpp"
 #include "base/time.hpp"
+#include "budget/manager.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/activity.hpp"
 #include "redundancy/relay_hints.hpp"
@@ -18,8 +19,13 @@ namespace tagring::activitypub {
 class TagEvents {
  public:
   TagEvents(OwnerBatches& owner, relay::Subscriber& subscriber, redundancy::RelayHints& hints,
-            const federation::Identity& identity, const Clock& clock)
-      : owner_(owner), subscriber_(subscriber), hints_(hints), identity_(identity), clock_(clock) {}
+            budget::Manager& budget, const federation::Identity& identity, const Clock& clock)
+      : owner_(owner),
+        subscriber_(subscriber),
+        hints_(hints),
+        budget_(budget),
+        identity_(identity),
+        clock_(clock) {}
 
   struct Batch {
     relay::Op op = relay::Op::kAdd;
@@ -35,6 +41,9 @@ class TagEvents {
   OwnerBatches& owner_;
   relay::Subscriber& subscriber_;
   redundancy::RelayHints& hints_;
+  Result<void> check_budget(const std::string& sender, std::size_t events);
+
+  budget::Manager& budget_;
   const federation::Identity& identity_;
   const Clock& clock_;
 };

@@ -31,6 +31,28 @@ std::uint64_t random_seed() {
   return seed;
 }
 
+net::ResolverOptions resolver_options(const config::Config& config, budget::Manager& budget) {
+  net::ResolverOptions options;
+  options.hosts = config.hosts;
+  options.allow_ip_literals = config.allow_private_addresses;
+  options.budget = &budget;
+  return options;
+}
+
+// Nobody else's business: the private key is there. Left as it is where more than a node may live.
+Result<void> keep_private(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::perms mode = fs::status(folder, error).permissions();
+  constexpr auto kOthers = fs::perms::group_all | fs::perms::others_all;
+  const bool shared = !fs::is_empty(folder, error) && !fs::exists(folder / "tagring.db", error);
+  if ((mode & kOthers) == fs::perms::none || (mode & fs::perms::sticky_bit) != fs::perms::none || shared)
+    return {};
+  fs::permissions(folder, kOthers, fs::perm_options::remove, error);
+  if (!error) return {};
+  return fail(ErrorCode::kInvalid, fmt::format("others may look into it: chmod 700 {}", folder.string()));
+}
+
 }  // namespace
 
 Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool json)
@@ -41,7 +63,8 @@ Daemon::Daemon(config::Config config, std::filesystem::path config_file, bool js
       workers_(pool_.get_executor()),
       clock_(loop_.get_executor()),
       log_(Log::to_stderr(config_.log_level, config_.log_format, &clock_)),
-      resolver_(net::ResolverOptions{config_.hosts, config_.allow_private_addresses}) {}
+      budget_(config_.budgets, clock_),
+      resolver_(resolver_options(config_, budget_)) {}
 
 Result<void> Daemon::run() {
   // What it makes is its own: keys and data. The sockets that others use have modes of their own.
@@ -101,12 +124,29 @@ Task<Result<crypto::PrivateKey>> Daemon::key() {
   co_return made;
 }
 
+// What the node has itself written down, and where it goes on writing.
+Task<Result<void>> Daemon::remember(node::Environment* environment) {
+  const auto saves = [this](const char* name) {
+    return [this, name](std::string text) { return stores_->meta.set(name, std::move(text)); };
+  };
+  CO_TRY(environment->places, co_await stores_->meta.get("places"));
+  environment->save_places = saves("places");
+  CO_TRY(environment->owed, co_await stores_->meta.get("owed"));
+  environment->save_owed = saves("owed");
+  CO_TRY(environment->address_book, co_await stores_->meta.get("address_book"));
+  environment->save_address_book = saves("address_book");
+  CO_TRY(environment->ahead.saved, co_await stores_->meta.get("signed_ahead"));
+  environment->ahead.save = saves("signed_ahead");
+  co_return Result<void>();
+}
+
 Task<Result<void>> Daemon::open() {
   std::error_code error;
   std::filesystem::create_directories(config_.data, error);
   if (error)
     co_return fail(ErrorCode::kUnavailable,
                    fmt::format("cannot create {}: {}", config_.data.string(), error.message()));
+  CO_TRY_VOID(keep_private(config_.data));
   sql::DatabaseOptions database;
   database.path = config_.data / "tagring.db";
   database.on_trouble = [this](const Error* trouble) {
@@ -134,17 +174,9 @@ Task<Result<void>> Daemon::open() {
                                 .seed = random_seed(),
                                 .read_followed_tags = sql::read_mastodon_tags,
                                 .services = &resolver_,
-                                .machine = this};
-  CO_TRY(environment.places, co_await stores_->meta.get("places"));
-  environment.save_places = [this](std::string places) {
-    return stores_->meta.set("places", std::move(places));
-  };
-  CO_TRY(environment.owed, co_await stores_->meta.get("owed"));
-  environment.save_owed = [this](std::string owed) { return stores_->meta.set("owed", std::move(owed)); };
-  CO_TRY(environment.address_book, co_await stores_->meta.get("address_book"));
-  environment.save_address_book = [this](std::string book) {
-    return stores_->meta.set("address_book", std::move(book));
-  };
+                                .machine = this,
+                                .budget = &budget_};
+  CO_TRY_VOID(co_await remember(&environment));
   if (!config_.followed_tags_tokens.empty()) {
     CO_TRY(environment.tag_tokens, instances::load_tag_tokens(config_.followed_tags_tokens));
   }
@@ -163,6 +195,7 @@ Result<void> Daemon::listen_at(net::HttpServerOptions options, Answer answer) {
 Result<void> Daemon::listen() {
   net::HttpServerOptions outside;
   outside.trusted_proxies = config_.trusted_proxies;
+  outside.budget = &budget_;
   if (!config_.listen_socket.empty()) {
     net::HttpServerOptions socket = outside;
     socket.socket_path = config_.listen_socket;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
 #include "db/stores.hpp"
@@ -48,6 +49,7 @@ class Daemon final : public health::Machine {
   Task<Result<void>> serve();
   Task<Result<void>> open();
   Task<Result<crypto::PrivateKey>> key();
+  Task<Result<void>> remember(node::Environment* environment);
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
   Result<void> listen_at(net::HttpServerOptions options, Answer answer);
@@ -68,6 +70,7 @@ class Daemon final : public health::Machine {
   Workers workers_;
   net::SystemClock clock_;
   Log log_;
+  budget::Manager budget_;
   net::Resolver resolver_;
   std::atomic<bool> can_write_ = true;
   std::optional<WallTime> certificate_until_;

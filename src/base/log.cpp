@@ -13,12 +13,12 @@ constexpr std::array kNames = {"debug", "info", "warn", "error", "off"};
 
 // Quoted where logfmt needs it; control characters become spaces, so that a stranger cannot forge a line.
 std::string quoted(std::string_view value) {
-  if (!value.empty() && value.find_first_of(" \"=\n\r\t") == std::string_view::npos)
-    return std::string(value);
+  const auto is_plain = [](unsigned char c) { return c > ' ' && c != 0x7F && c != '"' && c != '='; };
+  if (!value.empty() && std::ranges::all_of(value, is_plain)) return std::string(value);
   std::string result = "\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') result.push_back('\\');
-    result.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+    result.push_back(static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c);
   }
   return result + '"';
 }

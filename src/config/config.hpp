@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "budget/manager.hpp"
 #include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 
@@ -106,6 +107,9 @@ struct Config {
   // [fasp] (docs/fasp.md)
   std::string fasp_privacy_policy;  // what servers are told; both may be empty
   std::string fasp_contact_email;
+
+  // [budget]: what others may cost this node
+  budget::Budgets budgets = budget::default_budgets();
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own

@@ -43,10 +43,10 @@ Task<Result<std::vector<Permission>>> SqliteInstanceStore::permissions() {
 Task<Result<void>> SqliteInstanceStore::save_link(Link link) {
   return database_.write([l = std::move(link)](Connection& db) -> Result<void> {
     TRY_VOID(db.run(
-        "INSERT OR REPLACE INTO links(actor, relay, host, inbox, delivery_inbox, follow, style, accepted)"
-        " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-        l.actor, l.relay, l.host, l.inbox, l.delivery_inbox, l.follow, static_cast<int>(l.style),
-        l.accepted));
+        "INSERT OR REPLACE INTO links(actor, relay, host, inbox, delivery_inbox, follow, style, accepted,"
+        " since) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        l.actor, l.relay, l.host, l.inbox, l.delivery_inbox, l.follow, static_cast<int>(l.style), l.accepted,
+        l.since));
     return {};
   });
 }
@@ -60,19 +60,21 @@ Task<Result<void>> SqliteInstanceStore::drop_link(std::string actor, std::string
 }
 
 Task<Result<std::vector<Link>>> SqliteInstanceStore::links() {
-  return read_all<Link>(database_,
-                        "SELECT actor, relay, host, inbox, delivery_inbox, follow, style, accepted FROM links"
-                        " ORDER BY host, actor, relay",
-                        [](const Statement& row) {
-                          return Link{row.text(0),
-                                      row.text(1),
-                                      row.text(2),
-                                      row.text(3),
-                                      row.text(4),
-                                      row.text(5),
-                                      static_cast<instances::Style>(row.integer(6)),
-                                      row.integer(7) != 0};
-                        });
+  return read_all<Link>(
+      database_,
+      "SELECT actor, relay, host, inbox, delivery_inbox, follow, style, accepted, since FROM links"
+      " ORDER BY host, actor, relay",
+      [](const Statement& row) {
+        return Link{row.text(0),
+                    row.text(1),
+                    row.text(2),
+                    row.text(3),
+                    row.text(4),
+                    row.text(5),
+                    static_cast<instances::Style>(row.integer(6)),
+                    row.integer(7) != 0,
+                    row.time(8)};
+      });
 }
 
 Task<Result<void>> SqliteInstanceStore::save_own_follow(OwnFollow follow) {

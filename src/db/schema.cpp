@@ -188,7 +188,13 @@ constexpr const char* kVersion4 = R"sql(
 CREATE TABLE audits(id INTEGER PRIMARY KEY, report TEXT NOT NULL) STRICT;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4};
+constexpr const char* kVersion5 = R"sql(
+-- Who waits for the administrator does not wait for ever.
+ALTER TABLE links ADD COLUMN since INTEGER NOT NULL DEFAULT 0;
+UPDATE links SET since = 1000 * CAST(strftime('%s', 'now') AS INTEGER);
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "federation/delivery_queues.hpp"
 #include "federation/letter_store.hpp"
 #include "federation/signed_client.hpp"
@@ -16,7 +17,7 @@ class ActivityQueue {
  public:
   static constexpr Duration kLifetime = std::chrono::days(7);
 
-  ActivityQueue(LetterStore& store, SignedClient& client, const Runtime& runtime);
+  ActivityQueue(budget::Manager& budget, LetterStore& store, SignedClient& client, const Runtime& runtime);
 
   // Takes up what waited when the node stopped.
   [[nodiscard]] Task<Result<void>> load();
@@ -24,6 +25,10 @@ class ActivityQueue {
 
   // Sends `body` on behalf of one of this node's actors. Durable when it completes; delivered later.
   [[nodiscard]] Task<Result<void>> send(std::string actor, std::string inbox, std::string body);
+
+  // kUnavailable if many wait for the domain of that inbox: to be asked before a stranger is answered. What
+  // the administrator wants sent is sent in any case.
+  [[nodiscard]] Result<void> check_room(const std::string& inbox) const;
 
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // By inbox.
@@ -33,6 +38,9 @@ class ActivityQueue {
   using Letters = std::vector<Letter>;
   Task<Letters> deliver(std::string inbox, Letters letters);
 
+  void push(Letter letter);
+
+  budget::Manager& budget_;
   LetterStore& store_;
   SignedClient& client_;
   Clock& clock_;

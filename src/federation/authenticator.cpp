@@ -1,46 +1,92 @@
 #include "federation/authenticator.hpp"
 
 #include "base/http_error.hpp"
+#include "base/json.hpp"
+#include "base/url.hpp"
 
 namespace tagring::federation {
 namespace {
+constexpr std::size_t kAheadMax = 500;
 constexpr std::string_view kSynchronization = "collection-synchronization";  // followers::kHeaderName
-}
+}  // namespace
 
 Task<bool> Authenticator::is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key) {
   auto job = [claim = std::move(claim), key = std::move(key)] { return signatures::verify(claim, key); };
   co_return co_await workers_.run(std::move(job));
 }
 
-Task<Result<Authentic>> Authenticator::signer(signatures::SignatureClaim claim) {
-  Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, /*refresh=*/false);
-  bool genuine = false;
-  if (owner) genuine = co_await is_genuine(claim, owner->key);
-  if (owner && !genuine) {
-    // The key may have been rotated.
-    owner = co_await actors_.owner_of_key(claim.key_id, /*refresh=*/true);
-    if (owner) genuine = co_await is_genuine(claim, owner->key);
+// By the keys that are here.
+Task<std::optional<Authentic>> Authenticator::signer_known(std::vector<signatures::SignatureClaim> claims) {
+  for (const signatures::SignatureClaim& claim : claims) {
+    const KeyOwner* known = actors_.known(claim.key_id);
+    if (known == nullptr) continue;
+    KeyOwner owner = *known;
+    const bool genuine = co_await is_genuine(claim, owner.key);
+    if (genuine) co_return Authentic{std::move(owner.actor), claim.signed_at, claim.covers(kSynchronization)};
   }
-  if (!owner)
-    co_return fail(owner.error().code, "cannot fetch the key " + claim.key_id + ": " + owner.error().message);
-  if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key " + claim.key_id);
-  co_return Authentic{std::move(owner->actor), claim.covers(kSynchronization)};
+  co_return std::nullopt;
 }
 
-Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request) {
+// By a key that must be fetched: it is not known, or may have been rotated.
+Task<Result<Authentic>> Authenticator::signer(signatures::SignatureClaim claim, IpAddress asker, Gone gone) {
+  const bool refresh = actors_.known(claim.key_id) != nullptr;
+  Result<KeyOwner> owner = co_await actors_.owner_of_key(claim.key_id, refresh, asker);
+  const KeyOwner* former = owner ? nullptr : actors_.former(claim.key_id);
+  const bool is_gone = former != nullptr && owner.error().code == ErrorCode::kNotFound;
+  if (is_gone && gone == Gone::kTaken) owner = *former;
+  if (!owner)
+    co_return fail(owner.error().code, "cannot fetch the key " + claim.key_id + ": " + owner.error().message);
+  const bool genuine = co_await is_genuine(claim, owner->key);
+  if (!genuine) co_return fail(ErrorCode::kDenied, "the signature does not fit the key " + claim.key_id);
+  co_return Authentic{std::move(owner->actor), claim.signed_at, claim.covers(kSynchronization), is_gone};
+}
+
+Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone gone) {
   policy_.not_before = start_by_wall_clock(clock_, started_);
   CO_TRY(const std::vector<signatures::SignatureClaim> claims,
          signatures::read_signatures(request, clock_.wall_now(), policy_));
-  Result<Authentic> sender = co_await signer(claims.front());
-  for (std::size_t i = 1; i < claims.size() && !sender; ++i) {
-    Result<Authentic> other = co_await signer(claims[i]);
-    if (other) sender = std::move(other);
+  std::optional<Authentic> known = co_await signer_known(claims);
+  if (!known) {
+    Result<Authentic> fetched = co_await signer(claims.front(), request.peer, gone);
+    // The same key may be that of the other signatures.
+    known = fetched ? std::optional(*std::move(fetched)) : co_await signer_known(claims);
+    if (!known) co_return std::unexpected(std::move(fetched).error());
   }
-  if (!sender) co_return std::unexpected(std::move(sender).error());
-  if (request.method != "GET" && !replays_.insert(claims, clock_.wall_now())) {
+  if (request.method == "GET") co_return *std::move(known);
+  const std::string host = host_of(known->actor.id);
+  for (const signatures::SignatureClaim& claim : claims) {
+    CO_TRY_VOID(co_await check_ahead(host, claim.signed_at));
+  }
+  if (!replays_.insert(claims, clock_.wall_now()))
     co_return fail(ErrorCode::kDenied, "this signed request was received before");
+  co_return *std::move(known);
+}
+
+Authenticator::Latest Authenticator::read_ahead(const std::string& text) {
+  Latest latest;
+  for (const auto& [host, time] : json::parse_object(text).value_or(json::object()))
+    if (time.is_int64()) latest[host] = WallTime(Duration(time.get_int64()));
+  return latest;
+}
+
+// Written down before the request is acted on. Clocks that are right never come here.
+Task<Result<void>> Authenticator::check_ahead(std::string host, WallTime signed_at) {
+  if (const auto before = taken_before_.find(host);
+      before != taken_before_.end() && signed_at <= before->second)
+    co_return fail(ErrorCode::kDenied, "signature may be from before this node started; sign again");
+  const WallTime now = clock_.wall_now();
+  if (signed_at <= now || !save_ahead_) co_return Result<void>();
+  std::erase_if(ahead_, [now](const auto& entry) { return entry.second < now; });
+  WallTime& latest = ahead_[host];
+  if (signed_at <= latest) co_return Result<void>();
+  if (ahead_.size() > kAheadMax) {
+    ahead_.erase(host);
+    co_return fail(ErrorCode::kUnavailable, "too many sign with dates in the future; check the clock");
   }
-  co_return sender;
+  latest = signed_at;
+  json::object all;
+  for (const auto& [name, time] : ahead_) all[name] = time.time_since_epoch().count();
+  co_return co_await save_ahead_(json::serialize(all));
 }
 
 HttpResponse not_authentic(const Error& error) {
@@ -49,6 +95,7 @@ HttpResponse not_authentic(const Error& error) {
       error.code == ErrorCode::kInvalid) {
     response.status = 401;
   }
+  if (response.status == 503) response.headers.set("Retry-After", "60");
   return response;
 }
 

@@ -1,6 +1,11 @@
 // Who sent a request: the HTTP signature checked, with the sender's key fetched as needed.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
@@ -19,15 +24,32 @@ inline WallTime start_by_wall_clock(const Clock& clock, Instant started) {
   return std::chrono::floor<std::chrono::seconds>(clock.wall_now() - (clock.now() - started));
 }
 
+// Actors who are no longer there, and were known before: taken by the last key that they had, for what they
+// say of that.
+enum class Gone : std::uint8_t { kRefused, kTaken };
+
 struct Authentic {
   fediverse::RemoteActor actor;
+  WallTime signed_at;
   bool covers_synchronization = false;  // its header Collection-Synchronization is signed
+  bool gone = false;
+};
+
+// Signatures dated ahead that were taken, by the host of the actor: what was signed so before a restart could
+// be sent again after it. Kept across restarts as text; without `save` they are forgotten.
+struct DatedAhead {
+  std::optional<std::string> saved = {};
+  std::function<Task<Result<void>>(std::string)> save = {};
 };
 
 class Authenticator {
  public:
-  Authenticator(signatures::SignaturePolicy policy, RemoteKeys& actors, const Runtime& runtime)
+  Authenticator(signatures::SignaturePolicy policy, DatedAhead ahead, RemoteKeys& actors,
+                const Runtime& runtime)
       : policy_(std::move(policy)),
+        save_ahead_(std::move(ahead.save)),
+        taken_before_(read_ahead(ahead.saved.value_or(""))),
+        ahead_(taken_before_),
         actors_(actors),
         clock_(runtime.clock),
         started_(runtime.clock.now()),
@@ -36,16 +58,29 @@ class Authenticator {
 
   // The actor whose key signed the request: of several signatures, the first that is genuine counts. kDenied,
   // with the reason, for everything that is not in order: unsigned, badly covered, stale, replayed, wrongly
-  // signed; kUnavailable if the key could not be fetched. A GET may be repeated.
-  [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request);
+  // signed; kUnavailable if the key could not be fetched. One key is fetched for a request at most. A GET may
+  // be repeated.
+  [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request, Gone gone = Gone::kRefused);
+
+  // The actor is of a server that this node works for: it and the address that it sends from have their share
+  // of the budget.
+  void note_known(const std::string& actor, const IpAddress& peer) { actors_.note_known(actor, peer); }
 
   [[nodiscard]] RemoteKeys& keys() { return actors_; }
 
  private:
-  Task<Result<Authentic>> signer(signatures::SignatureClaim claim);
+  Task<std::optional<Authentic>> signer_known(std::vector<signatures::SignatureClaim> claims);
+  Task<Result<Authentic>> signer(signatures::SignatureClaim claim, IpAddress asker, Gone gone);
   Task<bool> is_genuine(signatures::SignatureClaim claim, crypto::PublicKey key);
 
+  using Latest = std::map<std::string, WallTime>;  // by host
+  static Latest read_ahead(const std::string& text);
+  Task<Result<void>> check_ahead(std::string host, WallTime signed_at);
+
   signatures::SignaturePolicy policy_;
+  const std::function<Task<Result<void>>(std::string)> save_ahead_;
+  const Latest taken_before_;  // this start
+  Latest ahead_;
   RemoteKeys& actors_;
   Clock& clock_;
   const Instant started_;
@@ -53,7 +88,8 @@ class Authenticator {
   signatures::ReplayCache replays_;
 };
 
-// To a request whose sender could not be made sure of: 401, or 503 if only the sender's key was out of reach.
+// To a request whose sender could not be made sure of: 401, or 503 and when to try again if only the sender's
+// key was out of reach.
 HttpResponse not_authentic(const Error& error);
 
 }  // namespace tagring::federation

@@ -1,14 +1,45 @@
 #include "federation/remote_keys.hpp"
 
+#include <algorithm>
+
+#include "base/url.hpp"
+
 namespace tagring::federation {
+namespace {
+
+constexpr Duration kFlightTime = std::chrono::minutes(2);
+constexpr std::uint64_t kRequests = 2;  // for a document, where a form of signature is refused
+
+// Who is behind a proxy, or at this machine, has no address of their own.
+bool has_address(const IpAddress& asker) {
+  const IpAddress loopback = IpAddress::from_v4({127, 0, 0, 1});
+  return asker != IpAddress() && asker != loopback && asker != IpAddress::parse("::1");
+}
+
+}  // namespace
+
+void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
+  budget_.note_known(host_of(actor));
+  if (has_address(peer)) budget_.note_known(peer);
+}
+
+Task<Result<std::string>> RemoteKeys::document(std::string url) {
+  const budget::Spender host = budget_.who(host_of(url));
+  if (budget_.take(budget::Resource::kKeyHosts, host, kRequests) > Duration::zero())
+    co_return fail(ErrorCode::kUnavailable,
+                   "too many keys of " + host_of(url) + " at once; send again later");
+  Result<std::string> body = co_await client_.fetch_body(std::move(url));
+  if (body) budget_.give_back(budget::Resource::kKeyHosts, host, kRequests - 1);
+  co_return body;
+}
 
 Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id) {
-  const std::string document = key_id.substr(0, key_id.find('#'));
-  CO_TRY(std::string body, co_await client_.fetch_body(document));
+  const std::string at = key_id.substr(0, key_id.find('#'));
+  CO_TRY(std::string body, co_await document(at));
   CO_TRY(fediverse::KeyDocument key, fediverse::parse_key_document(body, key_id));
-  if (key.owner != document) {
+  if (key.owner != at) {
     body.clear();
-    CO_TRY(body, co_await client_.fetch_body(key.owner));
+    CO_TRY(body, co_await document(key.owner));
   }
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
   if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
@@ -18,17 +49,69 @@ Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id) {
   co_return KeyOwner{std::move(actor), std::move(public_key)};
 }
 
-Task<Result<KeyOwner>> RemoteKeys::owner_of_key(std::string key_id, bool refresh) {
+const KeyOwner* RemoteKeys::known(const std::string& key_id) const {
+  const auto it = cache_.find(key_id);
+  const bool good = it != cache_.end() && it->second.owner && clock_.now() - it->second.fetched < kLifetime;
+  return good ? &*it->second.owner : nullptr;
+}
+
+const KeyOwner* RemoteKeys::former(const std::string& key_id) const {
+  const auto it = cache_.find(key_id);
+  return it != cache_.end() && it->second.former ? &*it->second.former : nullptr;
+}
+
+void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& owner) {
+  auto it = cache_.find(key_id);
+  if (it == cache_.end() && cache_.size() >= kSizeMax) {
+    // What was not to be had goes first, then what is oldest.
+    cache_.erase(std::ranges::min_element(cache_, {}, [](const auto& entry) {
+      return std::pair(entry.second.owner.has_value() || entry.second.former, entry.second.fetched);
+    }));
+  }
+  Entry entry{owner, clock_.now()};
+  if (it != cache_.end() && !owner && owner.error().code == ErrorCode::kNotFound)
+    entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
+  cache_.insert_or_assign(key_id, std::move(entry));
+}
+
+Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<IpAddress> asker) {
+  if (const auto under_way = flights_.find(key_id); under_way != flights_.end()) {
+    const std::shared_ptr<Flight> flight = under_way->second;
+    const Instant deadline = clock_.now() + kFlightTime;
+    while (!flight->over && clock_.now() < deadline) co_await flight->landed.wait_until(deadline);
+    if (flight->owner) co_return *flight->owner;
+    co_return fail(ErrorCode::kUnavailable, "the key could not be fetched now");
+  }
+  if (asker && has_address(*asker) &&
+      budget_.take(budget::Resource::kKeyFetches, budget_.who(*asker)) > Duration::zero())
+    co_return fail(ErrorCode::kUnavailable, "too many keys to be fetched for you at once; send again later");
+  const auto flight = std::make_shared<Flight>(clock_, executor_);
+  flights_[key_id] = flight;
+  struct Landing {
+    RemoteKeys& keys;
+    const std::string& key_id;
+    Flight& flight;
+    ~Landing() {
+      flight.over = true;
+      flight.landed.ring();
+      keys.flights_.erase(key_id);
+    }
+  };
+  const Landing landing{*this, key_id, *flight};
+  flight->owner = co_await fetch(key_id);
+  remember(key_id, *flight->owner);
+  co_return *flight->owner;
+}
+
+Task<Result<KeyOwner>> RemoteKeys::owner_of_key(std::string key_id, bool refresh,
+                                                std::optional<IpAddress> asker) {
   const auto it = cache_.find(key_id);
   if (it != cache_.end()) {
     const Duration age = clock_.now() - it->second.fetched;
     const bool lasting = it->second.owner && !refresh;
     if (age < (lasting ? kLifetime : kFailureLifetime)) co_return it->second.owner;
   }
-  Result<KeyOwner> owner = co_await fetch(key_id);
-  if (cache_.size() >= kSizeMax) cache_.clear();
-  cache_.insert_or_assign(std::move(key_id), Entry{owner, clock_.now()});
-  co_return owner;
+  co_return co_await fetch_once(std::move(key_id), asker);
 }
 
 }  // namespace tagring::federation

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "base/ip.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
+#include "budget/manager.hpp"
 #include "crypto/key.hpp"
+#include "federation/alarm.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
 
@@ -20,12 +25,25 @@ struct KeyOwner {
 
 class RemoteKeys {
  public:
-  RemoteKeys(SignedClient& client, const Runtime& runtime)
-      : client_(client), clock_(runtime.clock), workers_(runtime.workers) {}
+  RemoteKeys(budget::Manager& budget, SignedClient& client, const Runtime& runtime)
+      : budget_(budget),
+        client_(client),
+        clock_(runtime.clock),
+        executor_(runtime.executor),
+        workers_(runtime.workers) {}
 
   // `refresh` fetches again, for rotated keys; at most once a minute. Failures are remembered for a minute
-  // too, so that nobody can make us hammer a host.
-  [[nodiscard]] Task<Result<KeyOwner>> owner_of_key(std::string key_id, bool refresh);
+  // too, so that nobody can make us hammer a host. Who asks for a key that is being fetched waits for it.
+  // `asker`, who sent the request that names the key, pays for a fetch, and so does the host: kUnavailable
+  // where either has nothing left.
+  [[nodiscard]] Task<Result<KeyOwner>> owner_of_key(std::string key_id, bool refresh,
+                                                    std::optional<IpAddress> asker = {});
+  // What is known of a key without asking anybody.
+  [[nodiscard]] const KeyOwner* known(const std::string& key_id) const;
+  // The owner of a key whose document was there, and is no more: to know them by the last that they say.
+  [[nodiscard]] const KeyOwner* former(const std::string& key_id) const;
+
+  void note_known(const std::string& actor, const IpAddress& peer);
 
   static constexpr Duration kLifetime = std::chrono::hours(12);
   static constexpr Duration kFailureLifetime = std::chrono::minutes(1);
@@ -35,13 +53,27 @@ class RemoteKeys {
   struct Entry {
     Result<KeyOwner> owner;
     Instant fetched;
+    std::optional<KeyOwner> former = {};
   };
+  // Ends for all who wait, however it ends for who fetches.
+  struct Flight {
+    Flight(Clock& clock, Executor executor) : landed(clock, std::move(executor)) {}
+    Alarm landed;
+    std::optional<Result<KeyOwner>> owner;
+    bool over = false;
+  };
+  Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker);
   Task<Result<KeyOwner>> fetch(std::string key_id);
+  Task<Result<std::string>> document(std::string url);
+  void remember(const std::string& key_id, const Result<KeyOwner>& owner);
 
+  budget::Manager& budget_;
   SignedClient& client_;
   Clock& clock_;
+  Executor executor_;
   Workers& workers_;
   std::map<std::string, Entry> cache_;  // by key id
+  std::map<std::string, std::shared_ptr<Flight>> flights_;
 };
 
 }  // namespace tagring::federation

@@ -174,7 +174,8 @@ Result<Content> parse_membership(const Source& source) {
   TRY(content.target, parse_id(source.member("target"), "target"));
   TRY(content.posts, parse_posts(source, source.member("object")));
   for (const PostRef& post : content.posts) {
-    if (post.author.empty() || !post.published || post.tags.empty()) {
+    const bool has_tags = !post.tags.empty() || !source.limits.with_tags;
+    if (post.author.empty() || !post.published || !has_tags) {
       return fail(ErrorCode::kInvalid, "a post lacks attributedTo, published or a hashtag: " + post.uri);
     }
   }
@@ -202,6 +203,10 @@ constexpr std::array<TypeParser, 10> kParsers = {{
 
 Result<Activity> parse_activity(std::string_view body, WallTime now, const ParseLimits& limits) {
   TRY(const json::object object, json::parse_object(body));
+  return parse_activity(object, now, limits);
+}
+
+Result<Activity> parse_activity(const json::object& object, WallTime now, const ParseLimits& limits) {
   const std::vector<std::string> types = types_of(object);
   if (types.empty()) return fail(ErrorCode::kInvalid, "type is missing");
   TRY(std::string id, parse_id(json::find(object, "id"), "id"));

@@ -88,5 +88,6 @@ struct Activity {
 // kInvalid if it is not JSON, lacks id, type or actor, or speaks for another server; kTooLarge beyond a
 // limit.
 Result<Activity> parse_activity(std::string_view body, WallTime now, const ParseLimits& limits = {});
+Result<Activity> parse_activity(const json::object& object, WallTime now, const ParseLimits& limits = {});
 
 }  // namespace tagring::fediverse

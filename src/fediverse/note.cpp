@@ -45,6 +45,7 @@ Result<SpelledTags> parse_tags(const json::object& o, const ParseLimits& limits)
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || hashtags > limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
     ++hashtags;
+    if (!limits.with_tags) return;
     std::string spelling = json::get_string(v.get_object(), "name").value_or("");
     if (spelling.empty()) spelling = name_from_href(v.get_object());
     const Result<Tag> tag = Tag::parse(spelling);
@@ -59,6 +60,7 @@ Result<SpelledTags> parse_tags(const json::object& o, const ParseLimits& limits)
 // Adds the hashtags that are addressed by their URIs, as actors are. Only what stands in the post itself
 // counts: others fetch the post to see whether it has the hashtag, and never see the activity around it.
 Result<void> add_addressed(const json::object& o, const ParseLimits& limits, SpelledTags& tags) {
+  if (!limits.with_tags) return {};
   std::size_t left = limits.tags_max - tags.size();
   bool too_many = false;
   for (const std::string_view key : {"to", "cc", "audience"}) {

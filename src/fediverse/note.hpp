@@ -15,6 +15,8 @@ namespace tagring::fediverse {
 struct ParseLimits {
   std::size_t tags_max = 64;       // hashtags of one post
   std::size_t items_max = 10'000;  // objects of one activity
+  // Else they are counted and not read: normalising them takes time, which is for those who have signed.
+  bool with_tags = true;
 };
 
 enum class Visibility : std::uint8_t {

@@ -1,5 +1,6 @@
 #include "handover/comparison.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -168,10 +169,19 @@ Result<std::vector<Difference>> differences_from_json(const json::object& answer
   return differences;
 }
 
-Task<Result<json::object>> answer_comparison(storage::HistoryStore& history, json::object question) {
+Task<Result<json::object>> answer_comparison(storage::HistoryStore& history, Segment keys,
+                                             json::object question) {
   const auto since = json::get_int(question, "since");
   if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be an hour");
   CO_TRY(std::vector<Comparison> asked, comparisons_from_json(question));
+  const std::vector<HourRange> allowed = hour_ranges(keys);
+  for (const Comparison& comparison : asked) {
+    const HourRange& range = comparison.own.range;
+    const bool inside = std::ranges::any_of(allowed, [&](const HourRange& whole) {
+      return whole.first <= range.first && range.last <= whole.last;
+    });
+    if (!inside) co_return fail(ErrorCode::kDenied, "a range is outside the segment");
+  }
   CO_TRY(const std::vector<Difference> differences,
          co_await storage::compare(history, std::move(asked), *since, storage::CompareLimits{}));
   co_return to_json(differences);

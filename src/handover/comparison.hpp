@@ -25,8 +25,8 @@ json::object to_json(const std::vector<storage::Difference>& differences);
 Result<std::vector<storage::Difference>> differences_from_json(const json::object& answer,
                                                                const std::vector<storage::Comparison>& asked);
 
-// Answers a question, given as JSON.
-[[nodiscard]] Task<Result<json::object>> answer_comparison(storage::HistoryStore& history,
+// Answers a question, given as JSON. kDenied if it is about other keys than `keys`.
+[[nodiscard]] Task<Result<json::object>> answer_comparison(storage::HistoryStore& history, Segment keys,
                                                            json::object question);
 
 }  // namespace tagring::handover

@@ -129,7 +129,7 @@ Task<Result<void>> HistoryKind::absorb(Request* request, json::array items) {
 Result<Kind::Place> PartitionKind::place(const Request& request) const {
   TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.shelf));
   TRY(const Tag tag, Tag::parse(partition.tag));
-  return Place{tag.key(), kept_.of(tag.canonical()).read_factor};
+  return Place{tag.key(), kept_.of(tag.canonical()).read_factor, tag.key() - RingId::power_of_two(0)};
 }
 
 Task<Result<json::object>> PartitionKind::page(Request request) {
@@ -142,10 +142,18 @@ Task<Result<json::object>> PartitionKind::page(Request request) {
   co_return json::object{{"items", storage::to_json(page.entries, true)}, {"version", version}};
 }
 
+// --- leaving -----------------------------------------------------------------------------------------------
+
+Task<Result<json::object>> LeavingKind::page(Request request) {
+  const std::optional<Segment> segment = rings_.leaving(ring(), request.segment.to);
+  if (!segment) co_return fail(ErrorCode::kConflict, "that vserver does not leave");
+  co_return json::object{{"from", segment->from.hex()}, {"to", segment->to.hex()}};
+}
+
 // --- comparisons -------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> HoursKind::page(Request request) {
-  return answer_comparison(history_, std::move(request.question));
+  return answer_comparison(history_, request.segment, std::move(request.question));
 }
 
 }  // namespace tagring::handover

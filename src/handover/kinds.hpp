@@ -1,5 +1,5 @@
 // The kinds of data that move when owners change: followers and feed on the relay ring; sets, history,
-// partitions ("shelf") and comparisons ("hours") on the storage ring.
+// partitions ("shelf") and comparisons ("hours") on the storage ring; and on both who leaves ("leaving").
 //
 // A kind says what is here, and some take what came from elsewhere. None looks at who asks, and none sends
 // anything: handover/transfer.hpp asks, handover/transfer_answers.hpp answers.
@@ -23,20 +23,21 @@ inline constexpr std::size_t kPage = 400;
 // What can be asked for.
 class Kind {
  public:
-  // `replicas`: of a key, in the network. Whoever owns one of the last key of a segment may ask for that.
+  // `replicas`: of a key, in the network.
   Kind(std::string name, Ring ring, unsigned replicas)
       : name_(std::move(name)), ring_(ring), replicas_(replicas) {}
   virtual ~Kind() = default;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Ring ring() const { return ring_; }
 
-  // Who may ask: the owner of a replica of that key, of so many.
+  // Who may ask: the owner of a replica of all keys in (from, key], of so many.
   struct Place {
     RingId key;
     unsigned replicas = 0;
+    RingId from = {};
   };
   [[nodiscard]] virtual Result<Place> place(const Request& request) const {
-    return Place{request.segment.to, replicas_};
+    return Place{request.segment.to, replicas_, request.segment.from};
   }
   // Answers a request.
   [[nodiscard]] virtual Task<Result<json::object>> page(Request request) = 0;
@@ -128,6 +129,18 @@ class PartitionKind final : public Kind {
  private:
   storage::HistoryStore& history_;
   storage::KeptPartitions& kept_;
+};
+
+// Whether a vserver of this node is leaving, and which segment it hands over: whoever was told so by anybody
+// asks here.
+class LeavingKind final : public Kind {
+ public:
+  LeavingKind(const overlay::RingService& rings, Ring ring) : Kind(kName, ring, 1), rings_(rings) {}
+  static constexpr const char* kName = "leaving";
+  [[nodiscard]] Task<Result<json::object>> page(Request request) override;
+
+ private:
+  const overlay::RingService& rings_;
 };
 
 // What differs in two histories, hour by hour (handover/comparison.hpp).

@@ -167,7 +167,25 @@ Task<Result<void>> Transfer::take_over(Ring ring, ring::Contact asked, ring::Tak
       vserver->predecessor()->origin() != request.leaver.origin()) {
     co_return fail(ErrorCode::kNotOwner, "the leaver is not the predecessor of this node");
   }
-  co_return co_await fetch_from(request.leaver.origin(), ring, std::move(asked), request.segment);
+  const std::pair<Ring, RingId> leaver(ring, request.leaver.id);
+  if (!taking_over_.insert(leaver).second)
+    co_return fail(ErrorCode::kBusy, "this node is taking over from the leaver already");
+  const Result<void> taken = co_await take_over_from(ring, std::move(request.leaver), std::move(asked));
+  taking_over_.erase(leaver);
+  co_return taken;
+}
+
+Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked) {
+  Request question;
+  question.ring = ring;
+  question.requester = asked;
+  question.segment = {leaver.id - RingId::power_of_two(0), leaver.id};
+  question.kind = LeavingKind::kName;
+  CO_TRY(const json::object answer, co_await ask(leaver.origin(), std::move(question)));
+  const auto from = RingId::from_hex(json::get_string(answer, "from").value_or(""));
+  const auto to = RingId::from_hex(json::get_string(answer, "to").value_or(""));
+  if (!from || to != leaver.id) co_return fail(ErrorCode::kInvalid, "the leaver names no segment of its own");
+  co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to});
 }
 
 }  // namespace tagring::handover

@@ -42,7 +42,8 @@ class Transfer {
 
   // A vserver's segment has changed: fetch what it lacks, in the background.
   void segment_changed(Ring ring, ring::Vserver& vserver);
-  // Copies the segment of a leaver, who asked that vserver of ours.
+  // Copies the segment of a leaver, who asked that vserver of ours. Anybody could have asked so: the leaver
+  // is asked whether it leaves, and what it hands over is what it says then. kBusy while that is being done.
   [[nodiscard]] Task<Result<void>> take_over(Ring ring, ring::Contact asked, ring::TakeOver request);
   // storage::Observer::fetch_partition.
   [[nodiscard]] Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester,
@@ -58,6 +59,7 @@ class Transfer {
 
  private:
   Task<void> fill(Ring ring, RingId vserver);
+  Task<Result<void>> take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked);
   Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions);
   Task<Result<void>> fetch(std::string origin, Request request, FetchedKind& kind);
   [[nodiscard]] unsigned replicas(Ring ring) const;
@@ -69,6 +71,7 @@ class Transfer {
   federation::SignedClient& client_;
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;
+  std::set<std::pair<Ring, RingId>> taking_over_;  // from these
   std::uint64_t fetched_ = 0;
   TaskGroup tasks_;
 };

@@ -16,6 +16,14 @@ std::optional<RingId> next_node(const ring::Vserver& vserver) {
   return std::nullopt;
 }
 
+// All of `part` is in `whole`: it neither begins nor ends elsewhere, nor goes the long way round.
+bool is_within(const Segment& part, const Segment& whole) {
+  if (whole.from == whole.to) return true;
+  const RingId end = clockwise_distance(whole.from, part.to);
+  return whole.contains(part.to) && clockwise_distance(whole.from, part.from) < end &&
+         end <= clockwise_distance(whole.from, whole.to);
+}
+
 }  // namespace
 
 Kind* TransferAnswers::kind_of(const Request& request) const {
@@ -53,8 +61,11 @@ Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
   Kind& kind = *kind_of(*asked);
   const Result<Kind::Place> place = kind.place(*asked);
   if (!place) co_return error_response(place.error());
-  const Result<void> allowed = co_await may_have(asked->ring, asked->requester.id, *place);
-  if (!allowed) co_return error_response(allowed.error());
+  // That a vserver leaves is no secret.
+  if (kind.name() != LeavingKind::kName) {
+    const Result<void> allowed = co_await may_have(asked->ring, asked->requester.id, *place);
+    if (!allowed) co_return error_response(allowed.error());
+  }
   const Result<json::object> page = co_await kind.page(std::move(*asked));
   if (!page) co_return error_response(page.error());
   HttpResponse response;
@@ -63,20 +74,34 @@ Task<HttpResponse> TransferAnswers::answer(HttpRequest request) {
   co_return response;
 }
 
-// Followers are nobody's business but the owners'. The requester owns the end of the segment at some replica,
-// or is the successor of a vserver here that does, and is about to take over.
+// Followers are nobody's business but the owners'. The requester owns all of the keys at some replica, or is
+// the successor of a vserver that leaves here and owns them.
 Task<Result<void>> TransferAnswers::may_have(Ring ring, RingId requester, Kind::Place place) {
   for (unsigned i = 0; i < place.replicas; ++i) {
-    const RingId position = replica_key(place.key, i, place.replicas);
-    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(position);
+    const Segment positions{replica_key(place.from, i, place.replicas),
+                            replica_key(place.key, i, place.replicas)};
+    const Result<ring::Owner> owner = co_await rings_.of(ring).find_owner(positions.to);
     if (!owner) continue;
-    if (owner->contact.id == requester) co_return Result<void>();
     const ring::Vserver* own = rings_.of(ring).find(owner->contact.id);
-    const bool next = own != nullptr && next_node(*own) == requester;
-    if (next) co_return Result<void>();
-    rings_.of(ring).forget_route(position);  // what was believed may be old: the requester will ask again
+    const auto leaving = rings_.leaving(ring, owner->contact.id);
+    if (own != nullptr && leaving && next_node(*own) == requester && is_within(positions, *leaving))
+      co_return Result<void>();
+    if (owner->contact.id == requester && !is_ours_inside(ring, positions)) {
+      const RingId begin = positions.from + RingId::power_of_two(0);
+      const Result<ring::Owner> first = co_await rings_.of(ring).find_owner(begin);
+      if (first && first->contact.id == requester) co_return Result<void>();
+      rings_.of(ring).forget_route(begin);
+    }
+    rings_.of(ring).forget_route(positions.to);  // what was believed may be old: the requester will ask again
   }
   co_return fail(ErrorCode::kBusy, "as far as this node knows, you do not own that segment");
+}
+
+// Some of these positions are owned here, so that nobody else owns all of them.
+bool TransferAnswers::is_ours_inside(Ring ring, const Segment& positions) const {
+  return std::ranges::any_of(rings_.of(ring).vservers(), [&](const auto& vserver) {
+    return vserver->owned() && in_open(positions.from, vserver->self().id, positions.to);
+  });
 }
 
 }  // namespace tagring::handover

@@ -35,6 +35,7 @@ class TransferAnswers {
  private:
   Result<Request> read(const HttpRequest& request, const std::string& sender) const;
   [[nodiscard]] Kind* kind_of(const Request& request) const;
+  [[nodiscard]] bool is_ours_inside(Ring ring, const Segment& positions) const;
   Task<Result<void>> may_have(Ring ring, RingId requester, Kind::Place place);
 
   Options options_;

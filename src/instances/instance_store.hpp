@@ -39,6 +39,7 @@ struct Link {
   std::string follow;  // the Follow as it came (JSON), to be echoed
   Style style = Style::kMastodon;
   bool accepted = false;  // false: waits for the administrator
+  WallTime since = {};    // when it came
 
   friend bool operator==(const Link&, const Link&) = default;
 };

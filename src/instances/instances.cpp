@@ -33,7 +33,7 @@ Task<Result<void>> Instances::load() {
   CO_TRY(std::vector<Permission> permissions, co_await store_.permissions());
   for (Permission& permission : permissions) permissions_[permission.host] = std::move(permission);
   CO_TRY(std::vector<Link> links, co_await store_.links());
-  for (Link& link : links) links_[{link.actor, link.relay}] = std::move(link);
+  for (Link& link : links) keep(std::move(link));
   CO_TRY(std::vector<OwnFollow> own, co_await store_.own_follows());
   for (OwnFollow& follow : own) own_follows_[{follow.actor, follow.object}] = std::move(follow);
   co_return Result<void>();
@@ -53,11 +53,19 @@ std::optional<Permission> Instances::decision(const std::string& host) const {
     if (nearest == nullptr || nearest->host.size() < name.size()) nearest = &permission;
   }
   if (nearest != nullptr) return *nearest;
-  const bool own = options_.open || std::ranges::any_of(options_.own, [&](const std::string& name) {
-                     return is_same_or_below(host, name);
-                   });
-  if (own) return Permission{host, true, true};
+  if (options_.open || is_own(host)) return Permission{host, true, true};
   return std::nullopt;
+}
+
+bool Instances::is_own(const std::string& host) const {
+  return std::ranges::any_of(options_.own,
+                             [&](const std::string& name) { return is_same_or_below(host, name); });
+}
+
+bool Instances::is_trusted(const std::string& host) const {
+  const auto permission = decision(host);
+  const bool allowed = permission && (permission->publishes || permission->receives);
+  return allowed && (!options_.open || is_own(host) || permissions_.contains(host));
 }
 
 bool Instances::may_publish(const std::string& author) const {
@@ -137,7 +145,8 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
             sender.delivery_inbox(),
             std::move(body),
             style_of(sender, of_public),
-            false};
+            false,
+            clock_.wall_now()};
   if (link.relay != identity_.actor() && !links_.contains({link.actor, link.relay})) {
     const auto count = std::ranges::count_if(links_, [&](const auto& known) {
       return known.second.host == link.host && known.second.relay != identity_.actor();
@@ -145,9 +154,57 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
     if (static_cast<std::size_t>(count) >= options_.tags_max)
       co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
   }
+  const bool is_new = !links_.contains({link.actor, link.relay});
+  if (is_new && link.style != Style::kPerson && !decision(link.host))
+    co_return co_await make_wait(std::move(link));
   CO_TRY_VOID(co_await store_.save_link(link));
-  links_[{link.actor, link.relay}] = link;
+  keep(link);
   co_return co_await settle(std::move(link));
+}
+
+// Of a stranger, of whom nothing has been decided.
+Task<Result<void>> Instances::make_wait(Link link) {
+  co_await drop_expired();
+  if (!options_.budget.has_room(budget::Resource::kWaiting, options_.budget.who(link.host)))
+    co_return fail(ErrorCode::kUnavailable,
+                   "too many of " + link.host + " wait for the administrator already");
+  keep(link);
+  const Result<void> saved = co_await store_.save_link(link);
+  if (saved) co_return co_await settle(std::move(link));
+  forget(link);
+  co_return saved;
+}
+
+Task<void> Instances::drop_expired() {
+  const WallTime latest = clock_.wall_now() - kWaitMax;
+  std::vector<Link> expired;
+  for (const auto& [key, link] : links_)
+    if (!link.accepted && link.since < latest) expired.push_back(link);
+  for (const Link& link : expired) {
+    // If it fails, the next start has it again, and the next stranger lets it go again.
+    (void)co_await store_.drop_link(link.actor, link.relay);
+    forget(link);
+  }
+}
+
+void Instances::keep(Link link) {
+  forget(link);
+  if (!link.accepted) options_.budget.count(budget::Resource::kWaiting, options_.budget.who(link.host));
+  links_[{link.actor, link.relay}] = std::move(link);
+}
+
+void Instances::forget(const Link& link) {
+  const auto known = links_.find({link.actor, link.relay});
+  if (known == links_.end()) return;
+  if (!known->second.accepted)
+    options_.budget.give_back(budget::Resource::kWaiting, options_.budget.who(known->second.host));
+  links_.erase(known);
+}
+
+Result<void> Instances::check_asker(const std::string& inbox, const std::string& body) const {
+  if (body.size() > kFollowMax)
+    return fail(ErrorCode::kTooLarge, fmt::format("a Follow of more than {} bytes", kFollowMax));
+  return activities_.check_room(inbox);
 }
 
 // Answers a link as it was decided, if it was.
@@ -178,7 +235,7 @@ Task<Result<void>> Instances::accept(Link link) {
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   link.accepted = true;
   CO_TRY_VOID(co_await store_.save_link(link));
-  links_[{link.actor, link.relay}] = link;
+  keep(link);
   if (link.style != Style::kMastodon) co_return co_await follow_back(std::move(link));
   co_return Result<void>();
 }
@@ -230,7 +287,7 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
       CO_TRY_VOID(co_await drop_tags(link.actor, std::move(list)));
     }
     CO_TRY_VOID(co_await store_.drop_link(link.actor, link.relay));
-    links_.erase({link.actor, link.relay});
+    forget(link);
     const auto own = own_follows_.find({link.relay, link.actor});
     if (own == own_follows_.end()) continue;
     const OwnFollow follow = own->second;

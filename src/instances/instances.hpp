@@ -14,6 +14,7 @@
 
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "federation/activity_queue.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
@@ -30,7 +31,11 @@ class Instances {
     bool open = false;             // so may everybody
     bool people = false;           // people who follow the node's actor may have their own posts relayed
     std::size_t tags_max = 1000;   // of one instance; and how often it may use hashtag actors as relays
+    budget::Manager& budget;
   };
+  // Who waits for the administrator longer must ask again.
+  static constexpr Duration kWaitMax = std::chrono::days(30);
+  static constexpr std::size_t kFollowMax = 8'192;  // bytes of a Follow
 
   Instances(Options options, InstanceStore& store, relay::HashtagFollowers& followers,
             federation::ActivityQueue& activities, const federation::Identity& identity,
@@ -52,6 +57,9 @@ class Instances {
   // The posts of that author are taken.
   [[nodiscard]] bool may_publish(const std::string& author) const;
 
+  // An instance of the node's own, or one that the administrator has let in; not because all may.
+  [[nodiscard]] bool is_trusted(const std::string& host) const;
+
   // The administrator has decided against all dealings with that host.
   [[nodiscard]] bool is_denied(const std::string& host) const;
 
@@ -60,9 +68,13 @@ class Instances {
 
   // `follow` (its JSON in `body`) is of the public collection, or of `relay` itself, which is the node's
   // actor or one of its hashtag actors. Durable when it completes; the answer goes by mail, at once or when
-  // the administrator has decided. kTooLarge beyond tags_max of hashtag actors.
+  // the administrator has decided. kTooLarge beyond tags_max of hashtag actors; kUnavailable if too many of
+  // the domain wait already.
   [[nodiscard]] Task<Result<void>> follow(fediverse::RemoteActor sender, std::string relay, bool of_public,
                                           std::string body);
+  // Whether a Follow may be answered: it is short enough to be kept and echoed, and few answers wait for that
+  // inbox.
+  [[nodiscard]] Result<void> check_asker(const std::string& inbox, const std::string& body) const;
   // Every use of this node as a relay by that actor ends, or only that of one relay.
   [[nodiscard]] Task<Result<void>> unfollow(std::string actor, std::optional<std::string> relay);
   // An actor that this node followed back has accepted.
@@ -114,6 +126,11 @@ class Instances {
  private:
   using LinkKey = std::pair<std::string, std::string>;  // actor, relay
   [[nodiscard]] std::optional<Permission> decision(const std::string& host) const;
+  [[nodiscard]] bool is_own(const std::string& host) const;
+  Task<Result<void>> make_wait(Link link);
+  Task<void> drop_expired();
+  void keep(Link link);
+  void forget(const Link& link);
   [[nodiscard]] const Link* link_of(const std::string& host) const;
   Task<Result<void>> settle(Link link);
   Task<Result<void>> accept(Link link);

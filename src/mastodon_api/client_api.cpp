@@ -54,6 +54,7 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
     response = co_await route(std::move(wish));
   } else {
     response = api_error(429, "Too many requests");
+    response.headers.set("Retry-After", "60");
   }
   allow_any_origin(response);
   response.headers.set("X-RateLimit-Limit", std::to_string(verdict.limit));

@@ -199,7 +199,8 @@ Result<std::vector<IpAddress>> HostPool::admit(const std::vector<IpAddress>& add
 }
 
 Task<Result<HostPool::SharedConnection>> HostPool::connect(std::optional<Prefix64> prefix, Instant deadline) {
-  CO_TRY(const std::vector<IpAddress> found, co_await resolver_.resolve(host_, deadline));
+  const NameUse use = prefix ? NameUse::kRing : NameUse::kOthers;  // calls on the rings name it
+  CO_TRY(const std::vector<IpAddress> found, co_await resolver_.resolve(host_, deadline, use));
   CO_TRY(const std::vector<IpAddress> addresses, admit(found, prefix));
   const Time until = to_steady(deadline);
   Result<SharedConnection> connection = fail(ErrorCode::kUnavailable, host_ + ": no address");

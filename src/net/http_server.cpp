@@ -15,7 +15,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +38,7 @@ using Acceptor = asio::basic_socket_acceptor<Protocol, Executor>;
 constexpr std::size_t kPathSizeMax = 107;
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr std::chrono::seconds kProxyHeaderTimeout{5};
+constexpr std::size_t kForwardedMax = 1024;
 using SharedSession = std::shared_ptr<Session>;
 
 IpAddress from_asio(const asio::ip::address& address) {
@@ -116,6 +116,14 @@ Result<void> open_local(Acceptor<Local>& acceptor, const std::string& path, unsi
   return {};
 }
 
+// What an open connection takes of the budget.
+struct Place {
+  budget::Spender peer;
+  budget::Share share;
+  // Whose connections are counted together when room must be made.
+  [[nodiscard]] const std::string& group() const { return peer.group.empty() ? peer.each : peer.group; }
+};
+
 // The end of a session's coroutine. See HopDone for why it carries the slot itself.
 template <class F>
 struct SessionDone {
@@ -153,8 +161,9 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   void admit(TcpSocket socket, const IpAddress& peer, bool is_proxy);
   static Task<void> admit_forwarded(std::shared_ptr<Impl> self, std::shared_ptr<TcpSocket> socket,
                                     IpAddress proxy);
-  void admit(LocalSocket socket) { begin(make_session(std::move(socket), service)); }
-  void begin(SharedSession session);
+  void admit(LocalSocket socket) { begin(make_session(std::move(socket), service), {}); }
+  bool make_room(const Place& newcomer);
+  void begin(SharedSession session, Place place);
   void end(const SharedSession& session);
   void close_acceptors();
   void abort_all();
@@ -168,8 +177,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   std::uint16_t port = 0;
   asio::steady_timer pause;
   asio::steady_timer drained;
-  std::set<SharedSession> sessions;
-  std::map<Prefix64, std::size_t> per_peer;
+  std::map<SharedSession, Place> sessions;
   std::size_t forwarded = 0;  // connections whose PROXY header has not come yet
 
   std::mutex tls_mutex;
@@ -226,21 +234,25 @@ void HttpServer::Impl::admit(TcpSocket socket) {
   const bool is_proxy = proxies::is_in(*service->trusted(), peer);
   if (!is_proxy || !service->options.proxy_protocol) {
     admit(std::move(socket), peer, is_proxy);
-  } else if (forwarded < service->options.connections_max) {
+  } else if (forwarded < kForwardedMax) {
     auto shared = std::make_shared<TcpSocket>(std::move(socket));
     asio::co_spawn(control, admit_forwarded(shared_from_this(), std::move(shared), peer), asio::detached);
   }
 }
 
 void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_proxy) {
-  const std::size_t per_peer_max = is_proxy ? 0 : service->options.connections_per_peer_max;
-  if (const auto known = per_peer.find(peer.prefix64());
-      known != per_peer.end() && per_peer_max != 0 && known->second >= per_peer_max) {
-    return;
+  Place place;
+  if (budget::Manager* manager = service->options.budget) {
+    place.peer = manager->who(peer);
+    place.peer.known = place.peer.known || is_proxy;
+    place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);
+    if (!place.share.is_granted() && make_room(place))
+      place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);
+    if (!place.share.is_granted()) return;
   }
   error_code ignored;
   socket.set_option(Tcp::no_delay(true), ignored);
-  begin(make_session(std::move(socket), current_tls(), service, peer));
+  begin(make_session(std::move(socket), current_tls(), service, peer), std::move(place));
 }
 
 // Reads the PROXY header and not a byte more: what follows is TLS.
@@ -268,10 +280,28 @@ Task<void> HttpServer::Impl::admit_forwarded(std::shared_ptr<Impl> self, std::sh
   self->admit(std::move(*socket), header.client.value_or(proxy), !header.client);
 }
 
-void HttpServer::Impl::begin(SharedSession session) {
-  if (sessions.size() >= service->options.connections_max || service->is_stopping) return;
-  sessions.insert(session);
-  ++per_peer[session->peer().prefix64()];
+// Ends a connection of the strangers who have most of them, if the newcomer has fewer: one that waits for a
+// request, if they have such.
+bool HttpServer::Impl::make_room(const Place& newcomer) {
+  if (!service->options.budget->is_total(budget::Resource::kConnections, newcomer.peer)) return false;
+  std::map<std::string, std::size_t> groups;
+  for (const auto& [session, place] : sessions)
+    if (!place.peer.known && place.share.is_granted()) ++groups[place.group()];
+  const auto heaviest = std::ranges::max_element(groups, {}, [](const auto& group) { return group.second; });
+  if (heaviest == groups.end() || heaviest->second <= groups[newcomer.group()] + 1) return false;
+  auto victim = sessions.end();
+  for (auto it = sessions.begin(); it != sessions.end(); ++it) {
+    if (it->second.group() != heaviest->first || !it->second.share.is_granted()) continue;
+    if (victim == sessions.end() || (it->first->is_idle() && !victim->first->is_idle())) victim = it;
+  }
+  victim->second.share.release();
+  asio::post(victim->first->strand(), [session = victim->first] { session->abort(); });
+  return true;
+}
+
+void HttpServer::Impl::begin(SharedSession session, Place place) {
+  if (service->is_stopping) return;
+  sessions.emplace(session, std::move(place));
   auto on_end = [self = shared_from_this()](SharedSession ended) {
     asio::post(self->control, [self, ended] { self->end(ended); });
   };
@@ -282,8 +312,6 @@ void HttpServer::Impl::begin(SharedSession session) {
 
 void HttpServer::Impl::end(const SharedSession& session) {
   if (sessions.erase(session) == 0) return;
-  if (const auto known = per_peer.find(session->peer().prefix64()); --known->second == 0)
-    per_peer.erase(known);
   if (sessions.empty()) drained.cancel();
 }
 
@@ -296,14 +324,14 @@ void HttpServer::Impl::close_acceptors() {
 }
 
 void HttpServer::Impl::abort_all() {
-  for (const SharedSession& session : sessions) {
+  for (const auto& [session, place] : sessions) {
     asio::post(session->strand(), [session] { session->abort(); });
   }
 }
 
 Task<bool> HttpServer::Impl::drain(std::shared_ptr<Impl> self, Duration grace) {
   self->close_acceptors();
-  for (const SharedSession& session : self->sessions) {
+  for (const auto& [session, place] : self->sessions) {
     asio::post(session->strand(), [session] { session->close_if_idle(); });
   }
   if (!self->sessions.empty()) {

@@ -7,6 +7,7 @@
 
 #include "base/http.hpp"
 #include "base/task.hpp"
+#include "budget/manager.hpp"
 #include "proxies/networks.hpp"
 
 namespace tagring::net {
@@ -25,9 +26,10 @@ struct HttpServerOptions {
   Duration idle_timeout{60'000};    // between requests
   Duration stream_timeout{10'000};  // for a reader of a stream to take a piece of it, or be cut off
   std::size_t message_size_max = 4096;  // bytes of a message of a WebSocket that comes in
-  std::size_t connections_max = 4096;
-  std::size_t connections_per_peer_max = 256;  // per IPv4 address or IPv6 /64; 0: no limit
-  // Proxies that are believed whose request they bring, and exempt from the limit of connections per peer.
+  // Of connections and of bytes that are read or answered. Where strangers have all connections that they may
+  // have, those of the heaviest group of addresses make room. Outlives the server; null: no limits.
+  budget::Manager* budget = nullptr;
+  // Proxies that are believed whose request they bring, and whose connections count as those of somebody known.
   proxies::Networks trusted_proxies = {};
   // Connections of theirs begin with a PROXY header (proxies/proxy_header.hpp), or are closed.
   bool proxy_protocol = false;

@@ -1,7 +1,6 @@
 #include "net/resolver.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
@@ -11,11 +10,15 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
+#include <functional>
+#include <mutex>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
+#include <utility>
 
 #include "base/url.hpp"
 #include "net/system_clock.hpp"
@@ -28,7 +31,12 @@ using Addresses = std::vector<IpAddress>;
 
 constexpr std::size_t kNameSizeMax = 253;
 constexpr std::size_t kAddressesMax = 32;
-constexpr int kPendingMax = 512;
+constexpr std::size_t kPendingMax = 512;
+constexpr std::size_t kPendingOfDomainMax = 32;
+constexpr std::size_t kKeptMax = 10'000;
+constexpr std::chrono::seconds kFailureLifetime{30};
+constexpr std::chrono::seconds kUnknownLifetime{60};  // of what is in the hosts file, say
+constexpr std::chrono::hours kOldLifetime{24};
 
 std::optional<IpAddress> parse_literal(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -72,76 +80,261 @@ Result<Addresses> ask_system(const std::string& host) {
   return addresses;
 }
 
-// Waits on the caller's executor for what a look-up thread posts there.
+// Waits on its own executor for what a look-up thread posts there.
 template <class T>
-struct LookUp {
-  explicit LookUp(const Executor& executor) : timer(executor) {}
+struct Waiter {
+  explicit Waiter(const Executor& executor)
+      : timer(executor), working(asio::prefer(executor, asio::execution::outstanding_work.tracked)) {}
   asio::steady_timer timer;
+  Executor working;
   std::optional<Result<T>> answer;
 };
+
+// A question that is being asked, or waits to be, and who waits for the answer.
+template <class T>
+struct Flight {
+  std::vector<std::shared_ptr<Waiter<T>>> waiters;
+
+  void land(const Result<T>& answer) {
+    for (const auto& waiter : std::exchange(waiters, {})) {
+      const Executor executor = std::move(waiter->working);
+      asio::post(executor, [waiter, answer] {
+        waiter->answer = answer;
+        waiter->timer.cancel();
+      });
+    }
+  }
+};
+
+using Time = std::chrono::steady_clock::time_point;
+
+struct Kept {
+  Result<Addresses> answer;
+  Time until;
+  Time good_for_rings_until;
+};
+
+// Blocks. How long the answer of the system may be kept is asked for on its own: getaddrinfo does not say.
+Result<HostAddresses> ask_system(const std::string& host, const std::optional<NameServer>& server) {
+  if (server) return ask_addresses(host, server);
+  TRY(Addresses addresses, ask_system(host));
+  if (!host.contains('.')) return HostAddresses{std::move(addresses), kUnknownLifetime};  // "localhost"
+  const Result<HostAddresses> records = ask_addresses(host, server);
+  return HostAddresses{std::move(addresses), records ? records->lifetime : kUnknownLifetime};
+}
 
 }  // namespace
 
 struct Resolver::Impl {
-  explicit Impl(ResolverOptions given) : options(std::move(given)), threads(std::max(1U, options.threads)) {}
+  // Threads for one use, and what waits for them.
+  struct Lane {
+    Lane(budget::Resource names, unsigned count)
+        : resource(names), room(std::max(1U, count)), threads(room) {}
+    struct Job {
+      std::string name;
+      budget::Spender domain;
+      std::function<bool()> is_wanted;  // somebody still waits
+      std::function<void()> run;
+    };
+    const budget::Resource resource;
+    unsigned room;  // idle threads
+    std::deque<Job> jobs;
+    asio::thread_pool threads;
+  };
+
+  explicit Impl(ResolverOptions given)
+      : options(std::move(given)),
+        others(budget::Resource::kNames, options.threads),
+        ring(budget::Resource::kRingNames, options.ring_threads) {}
+
+  Lane& lane(NameUse use) { return use == NameUse::kRing ? ring : others; }
+  [[nodiscard]] budget::Spender domain_of(const std::string& host) const {
+    return options.budget == nullptr ? budget::Spender() : options.budget->who(host);
+  }
+  void start_jobs(Lane& lane);
+  void drop_unwanted(Lane& lane);
+  Result<void> add_job(Lane& lane, Lane::Job job);
+  void keep(const std::string& host, const Result<HostAddresses>& found);
+  std::optional<Result<Addresses>> kept_answer(const std::string& host, bool even_if_old);
+  Result<std::shared_ptr<Flight<Addresses>>> join(const std::string& host, NameUse use,
+                                                  const std::shared_ptr<Waiter<Addresses>>& waiter);
+  template <class T>
+  Task<Result<T>> wait(std::shared_ptr<Flight<T>> flight, std::shared_ptr<Waiter<T>> waiter, std::string name,
+                       Instant deadline);
 
   const ResolverOptions options;
-  std::atomic<int> pending = 0;
-  asio::thread_pool threads;
+  std::mutex mutex;  // of all below
+  std::map<std::string, Kept> kept;
+  std::map<std::pair<NameUse, std::string>, std::shared_ptr<Flight<Addresses>>> flights;
+  Lane others;
+  Lane ring;
 };
 
-Resolver::Resolver(ResolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Resolver::Resolver(ResolverOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
 
 Resolver::~Resolver() {
-  impl_->threads.stop();
-  impl_->threads.join();
+  for (Impl::Lane* lane : {&impl_->others, &impl_->ring}) {
+    lane->threads.stop();
+    lane->threads.join();
+  }
+  const std::lock_guard lock(impl_->mutex);
+  impl_->others.jobs.clear();
+  impl_->ring.jobs.clear();
+  impl_->flights.clear();
 }
 
-Task<Result<Addresses>> Resolver::resolve(std::string host, Instant deadline) {
-  if (const auto known = impl_->options.hosts.find(host); known != impl_->options.hosts.end()) {
+// --- threads -----------------------------------------------------------------------------------------------
+
+// With the mutex, as all below. Passes over jobs of domains that have their share of threads.
+void Resolver::Impl::start_jobs(Lane& lane) {
+  drop_unwanted(lane);
+  for (auto job = lane.jobs.begin(); job != lane.jobs.end() && lane.room > 0;) {
+    if (options.budget != nullptr && options.budget->take(lane.resource, job->domain) > Duration::zero()) {
+      ++job;
+      continue;
+    }
+    --lane.room;
+    asio::post(lane.threads, [this, &lane, run = std::move(job->run), domain = job->domain] {
+      run();
+      const std::lock_guard lock(mutex);
+      ++lane.room;
+      if (options.budget != nullptr) options.budget->give_back(lane.resource, domain);
+      start_jobs(lane);
+    });
+    job = lane.jobs.erase(job);
+  }
+}
+
+void Resolver::Impl::drop_unwanted(Lane& lane) {
+  const NameUse use = &lane == &ring ? NameUse::kRing : NameUse::kOthers;
+  std::erase_if(lane.jobs, [&](const Lane::Job& job) {
+    const bool unwanted = !job.is_wanted();
+    if (unwanted) flights.erase({use, job.name});
+    return unwanted;
+  });
+}
+
+Result<void> Resolver::Impl::add_job(Lane& lane, Lane::Job job) {
+  drop_unwanted(lane);
+  const auto of_domain =
+      std::ranges::count(lane.jobs, job.domain.each, [](const Lane::Job& one) { return one.domain.each; });
+  const bool crowded = options.budget != nullptr && std::cmp_greater_equal(of_domain, kPendingOfDomainMax);
+  if (crowded || lane.jobs.size() >= kPendingMax)
+    return fail(ErrorCode::kUnavailable, "too many name look-ups at once");
+  lane.jobs.push_back(std::move(job));
+  start_jobs(lane);
+  return {};
+}
+
+template <class T>
+Task<Result<T>> Resolver::Impl::wait(std::shared_ptr<Flight<T>> flight, std::shared_ptr<Waiter<T>> waiter,
+                                     std::string name, Instant deadline) {
+  waiter->timer.expires_at(to_steady(deadline));
+  co_await waiter->timer.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (waiter->answer) co_return std::move(*waiter->answer);
+  const std::lock_guard lock(mutex);
+  std::erase(flight->waiters, waiter);
+  co_return fail(ErrorCode::kTimedOut, name + ": name look-up took too long");
+}
+
+// --- what is known -----------------------------------------------------------------------------------------
+
+void Resolver::Impl::keep(const std::string& host, const Result<HostAddresses>& found) {
+  const Time now = std::chrono::steady_clock::now();
+  const auto known = kept.find(host);
+  if (!found && known != kept.end() && known->second.answer && now < known->second.good_for_rings_until) {
+    known->second.until = now;
+    return;
+  }
+  if (known == kept.end() && kept.size() >= kKeptMax)
+    kept.erase(std::ranges::min_element(kept, {}, [](const auto& entry) { return entry.second.until; }));
+  const Time until = now + (found ? found->lifetime : kFailureLifetime);
+  Result<Addresses> answer = found ? Result<Addresses>(found->addresses) : std::unexpected(found.error());
+  kept.insert_or_assign(host, Kept{std::move(answer), until, found ? now + kOldLifetime : until});
+}
+
+std::optional<Result<Addresses>> Resolver::Impl::kept_answer(const std::string& host, bool even_if_old) {
+  const auto known = kept.find(host);
+  if (known == kept.end()) return std::nullopt;
+  const Time until = even_if_old ? known->second.good_for_rings_until : known->second.until;
+  if (std::chrono::steady_clock::now() >= until) return std::nullopt;
+  return known->second.answer;
+}
+
+// The flight that brings the addresses of a host.
+Result<std::shared_ptr<Flight<Addresses>>> Resolver::Impl::join(
+    const std::string& host, NameUse use, const std::shared_ptr<Waiter<Addresses>>& waiter) {
+  if (const auto found = flights.find({use, host}); found != flights.end()) {
+    found->second->waiters.push_back(waiter);
+    return found->second;
+  }
+  auto flight = std::make_shared<Flight<Addresses>>();
+  flight->waiters.push_back(waiter);
+  const auto is_wanted = [flight] { return !flight->waiters.empty(); };
+  const auto run = [this, flight, host, use] {
+    const Result<HostAddresses> found = ask_system(host, options.name_server);
+    const std::lock_guard lock(mutex);
+    keep(host, found);
+    flights.erase({use, host});
+    flight->land(found ? Result<Addresses>(found->addresses) : std::unexpected(found.error()));
+  };
+  flights[{use, host}] = flight;
+  if (auto added = add_job(lane(use), {host, domain_of(host), is_wanted, run}); !added) {
+    flights.erase({use, host});
+    return std::unexpected(added.error());
+  }
+  return flight;
+}
+
+Task<Result<Addresses>> Resolver::resolve(std::string host, Instant deadline, NameUse use) {
+  const std::shared_ptr<Impl> impl = impl_;
+  if (const auto known = impl->options.hosts.find(host); known != impl->options.hosts.end()) {
     if (known->second.empty()) co_return fail(ErrorCode::kUnavailable, host + ": no address configured");
     co_return known->second;
   }
   if (const auto literal = parse_literal(host)) {
-    if (impl_->options.allow_ip_literals) co_return Addresses{*literal};
+    if (impl->options.allow_ip_literals) co_return Addresses{*literal};
     co_return fail(ErrorCode::kDenied, host + ": an address instead of a host name");
   }
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "not a host name");
-  co_return co_await ask_in_thread<Addresses>(host, deadline, [host] { return ask_system(host); });
+  const Executor executor = co_await asio::this_coro::executor;
+  auto waiter = std::make_shared<Waiter<Addresses>>(executor);
+  std::shared_ptr<Flight<Addresses>> flight;
+  {
+    const std::lock_guard lock(impl->mutex);
+    if (auto answer = impl->kept_answer(host, /*even_if_old=*/false)) co_return *std::move(answer);
+    CO_TRY(flight, impl->join(host, use, waiter));
+  }
+  Result<Addresses> answer = co_await impl->wait(flight, waiter, host, deadline);
+  if (answer || use != NameUse::kRing) co_return answer;
+  const std::lock_guard lock(impl->mutex);
+  if (auto old = impl->kept_answer(host, /*even_if_old=*/true)) co_return *std::move(old);
+  co_return answer;
 }
 
 Task<Result<std::vector<ServiceHost>>> Resolver::find_service(std::string name, Instant deadline) {
+  using Hosts = std::vector<ServiceHost>;
+  const std::shared_ptr<Impl> impl = impl_;
   const std::size_t dot = name.find("._tcp.");
   if (!name.starts_with('_') || dot == std::string::npos || name.size() > kNameSizeMax ||
       !is_host_name(name.substr(dot + 6))) {
     co_return fail(ErrorCode::kInvalid, name + ": not the name of a service");
   }
-  co_return co_await ask_in_thread<std::vector<ServiceHost>>(
-      name, deadline, [name, server = impl_->options.name_server] { return ask_srv(name, server); });
-}
-
-// Lets one of the threads call `ask`, which blocks, and waits no longer than `deadline`.
-template <class T, class Ask>
-Task<Result<T>> Resolver::ask_in_thread(std::string name, Instant deadline, Ask ask) {
-  if (impl_->pending.fetch_add(1) >= kPendingMax) {
-    impl_->pending.fetch_sub(1);
-    co_return fail(ErrorCode::kUnavailable, "too many name look-ups at once");
-  }
   const Executor executor = co_await asio::this_coro::executor;
-  auto look_up = std::make_shared<LookUp<T>>(executor);
-  look_up->timer.expires_at(to_steady(deadline));
-  const Executor working = asio::prefer(executor, asio::execution::outstanding_work.tracked);
-  asio::post(impl_->threads, [ask, look_up, working, pending = &impl_->pending]() mutable {
-    auto answer = std::make_shared<Result<T>>(ask());
-    pending->fetch_sub(1);
-    asio::post(working, [look_up = std::move(look_up), answer = std::move(answer)] {
-      look_up->answer = std::move(*answer);
-      look_up->timer.cancel();
-    });
-  });
-  co_await look_up->timer.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (look_up->answer) co_return std::move(*look_up->answer);
-  co_return fail(ErrorCode::kTimedOut, name + ": name look-up took too long");
+  auto waiter = std::make_shared<Waiter<Hosts>>(executor);
+  auto flight = std::make_shared<Flight<Hosts>>();
+  flight->waiters.push_back(waiter);
+  {
+    const std::lock_guard lock(impl->mutex);
+    const auto is_wanted = [flight] { return !flight->waiters.empty(); };
+    const auto run = [impl = impl.get(), name, flight] {
+      const Result<Hosts> found = ask_srv(name, impl->options.name_server);
+      const std::lock_guard lock(impl->mutex);
+      flight->land(found);
+    };
+    CO_TRY_VOID(impl->add_job(impl->ring, {name, impl->domain_of(name.substr(dot + 6)), is_wanted, run}));
+  }
+  co_return co_await impl->wait(flight, waiter, name, deadline);
 }
 
 }  // namespace tagring::net

@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "budget/manager.hpp"
 #include "net/srv.hpp"
 
 namespace tagring::net {
@@ -17,13 +18,22 @@ namespace tagring::net {
 struct ResolverOptions {
   std::map<std::string, std::vector<IpAddress>> hosts;  // asked before the DNS; lower-case names
   bool allow_ip_literals = false;                       // accept "192.0.2.1" and "[2001:db8::1]" as names
-  unsigned threads = 8;                                 // look-ups at the same time
-  std::optional<NameServer> name_server = {};  // is asked for services, instead of those of the system
+  unsigned threads = 24;                                // look-ups at the same time
+  unsigned ring_threads = 6;                            // the same, of nodes on the rings
+  std::optional<NameServer> name_server = {};           // is asked instead of the system
+  budget::Manager* budget = nullptr;                    // outlives the resolver; null: no limits
 };
 
+// For whom a name is looked up: threads and budgets are apart, so that names that strangers bring up, and
+// whose servers never answer, are not in the way of the rings.
+enum class NameUse : std::uint8_t { kOthers, kRing };
+
 // Asks the configured table, then the system (hosts file and DNS). Does not judge the addresses: that is
-// is_public(). The system's resolver blocks, so it runs on threads of its own; the destructor waits for
-// look-ups that are running. May be used from any executor.
+// is_public(). The system's resolver blocks, so it runs on threads of its own, of which the names of one
+// registered domain have a few at most; the destructor waits for look-ups that are running. Answers are kept
+// as long as the DNS says, and an hour at most; failures for half a minute. For the rings an old answer is
+// better than none. Who asks for a name that is being looked up waits for that answer. May be used from any
+// executor.
 class Resolver final : public ServiceFinder {
  public:
   explicit Resolver(ResolverOptions options);
@@ -33,15 +43,14 @@ class Resolver final : public ServiceFinder {
 
   // Never empty. Order is the system's preference (RFC 6724). kInvalid: not a host name. kDenied: an address
   // as a name. kUnavailable: no such host, or the name server failed. kTimedOut at `deadline`.
-  [[nodiscard]] Task<Result<std::vector<IpAddress>>> resolve(std::string host, Instant deadline);
+  [[nodiscard]] Task<Result<std::vector<IpAddress>>> resolve(std::string host, Instant deadline,
+                                                             NameUse use = NameUse::kOthers);
   [[nodiscard]] Task<Result<std::vector<ServiceHost>>> find_service(std::string name,
                                                                     Instant deadline) override;
 
  private:
-  template <class T, class Ask>
-  Task<Result<T>> ask_in_thread(std::string name, Instant deadline, Ask ask);
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // also of who waits
 };
 
 }  // namespace tagring::net

@@ -1,18 +1,22 @@
 #include "net/session.hpp"
 
+#include <algorithm>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <exception>
 #include <optional>
+#include <span>
 
 #include "base/bytes.hpp"
+#include "budget/manager.hpp"
 #include "net/exchange.hpp"
 #include "net/gzip.hpp"
 #include "net/hop.hpp"
 #include "net/stream_writer.hpp"
 #include "net/transport.hpp"
+#include "net/wire.hpp"
 #include "proxies/client_address.hpp"
 
 namespace tagring::net {
@@ -40,6 +44,7 @@ struct Incoming {
   std::optional<HttpRequest> request;
   Upgrade upgrade;  // as it was read, if it asks for a WebSocket
   int refusal = 0;
+  budget::Share share;  // of the bytes of bodies
   Version version = Version::kHttp11;
   bool keep_alive = false;
 };
@@ -68,6 +73,8 @@ class HttpSession final : public Session {
 
  private:
   Task<bool> wait_for_request();
+  Task<int> read_request_line();
+  [[nodiscard]] budget::Share share_of(const boost::optional<std::uint64_t>& length) const;
   Task<Incoming> read_request();
   // Whether another request may follow.
   Task<bool> serve_one(std::shared_ptr<Session> self);
@@ -75,7 +82,6 @@ class HttpSession final : public Session {
 
   const std::unique_ptr<Transport> transport_;
   beast::flat_buffer buffer_;
-  bool is_idle_ = true;
   bool has_unread_ = false;  // a refused request still arrives
   std::shared_ptr<HttpStream> streaming_;
 };
@@ -103,12 +109,56 @@ Task<bool> HttpSession::wait_for_request() {
   co_return true;
 }
 
+// Waits for it, and leaves out empty lines before it (RFC 9112, 2.2). 0, or the status that refuses the
+// request; -1 if the connection ends.
+Task<int> HttpSession::read_request_line() {
+  for (;;) {
+    const auto data = buffer_.data();
+    const std::string_view text(static_cast<const char*>(data.data()), data.size());
+    const std::size_t begin = std::min(text.find_first_not_of("\r\n"), text.size());
+    const std::size_t end = text.find('\n', begin);
+    if (end != std::string_view::npos) {
+      buffer_.consume(begin);
+      std::span<char> line(static_cast<char*>(buffer_.data().data()), end - begin);
+      if (!line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
+      co_return check_request_line(line);
+    }
+    if (text.size() >= kHeaderSizeMax) co_return 431;
+    const auto [error, size] = co_await transport_->async_read_some(buffer_.prepare(kReadSize), kTuple);
+    if (error) co_return -1;
+    buffer_.commit(size);
+  }
+}
+
+// What says how long the body is must not be open to two readings (RFC 9112, 6.1 and 6.3).
+int framing_refusal(const HttpRequest& request, Version version) {
+  if (const std::size_t hosts = request.headers.count("Host");
+      hosts > 1 || (hosts == 0 && version == Version::kHttp11))
+    return 400;
+  if (const auto host = request.headers.find("Host"); host && !is_host_field(*host)) return 400;
+  const auto coding = request.headers.joined("Transfer-Encoding");
+  if (!coding) return 0;
+  if (version == Version::kHttp10) return 400;
+  return ascii_iequals(*coding, "chunked") ? 0 : 501;
+}
+
+budget::Share HttpSession::share_of(const boost::optional<std::uint64_t>& length) const {
+  budget::Manager* manager = service_->options.budget;
+  const std::uint64_t most = service_->options.body_size_max;
+  const budget::Spender spender = manager == nullptr ? budget::Spender() : manager->who(peer_);
+  return {manager, budget::Resource::kBodies, spender, std::min<std::uint64_t>(length.value_or(most), most)};
+}
+
 Task<Incoming> HttpSession::read_request() {
   http::request_parser<http::string_body> parser;
   parser.header_limit(kHeaderSizeMax);
   parser.body_limit(service_->options.body_size_max);
   transport_->expires_after(service_->options.request_timeout);
   Incoming incoming;
+  if (const int refusal = co_await read_request_line(); refusal != 0) {
+    incoming.refusal = std::max(0, refusal);
+    co_return incoming;
+  }
   const auto [head_error, head_size] = co_await http::async_read_header(*transport_, buffer_, parser, kTuple);
   if (head_error) {
     incoming.refusal = refusal_for(head_error);
@@ -122,13 +172,15 @@ Task<Incoming> HttpSession::read_request() {
                       .body = {},
                       .peer = peer_};
   request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
-  if (const std::size_t hosts = request.headers.count("Host");
-      hosts > 1 || (hosts == 0 && incoming.version == Version::kHttp11)) {
-    incoming.refusal = 400;
-    co_return incoming;
-  }
+  incoming.refusal = framing_refusal(request, incoming.version);
+  if (incoming.refusal != 0) co_return incoming;
   if (!parser.is_done()) {
-    if (ascii_iequals(request.headers.find("Expect").value_or(""), "100-continue") && buffer_.size() == 0) {
+    incoming.share = share_of(parser.content_length());
+    if (!incoming.share.is_granted()) incoming.refusal = 503;
+    if (incoming.refusal != 0) co_return incoming;
+    const bool may_wait = incoming.version == Version::kHttp11;
+    if (may_wait && ascii_iequals(request.headers.find("Expect").value_or(""), "100-continue") &&
+        buffer_.size() == 0) {
       auto go_on = std::make_shared<const OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
       const error_code error = co_await write_message(transport_.get(), std::move(go_on));
       if (error) co_return incoming;
@@ -160,7 +212,9 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     response = co_await run_on(service_->node, answer(service_, std::move(*incoming.request)));
   } else {
     has_unread_ = true;
+    if (response.status == 503) response.headers.add("Retry-After", "10");
   }
+  incoming.share.release();
   if (response.stream && !to_head) {
     co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
     co_return false;

@@ -69,11 +69,14 @@ class Session {
     if (!has_ended_) signal_.emit(boost::asio::cancellation_type::terminal);
   }
   void set_ended() { has_ended_ = true; }
+  // Waits for a request, as far as anybody can say from another strand.
+  [[nodiscard]] bool is_idle() const { return is_idle_; }
 
  protected:
   const Executor strand_;
   const std::shared_ptr<Service> service_;
   const IpAddress peer_;
+  std::atomic<bool> is_idle_ = true;
 
  private:
   boost::asio::cancellation_signal signal_;

@@ -19,7 +19,10 @@ namespace {
 
 constexpr std::size_t kAnswerSizeMax = 65'535;  // what TCP can carry
 constexpr int kRecordsMax = 1'000;              // looked at
-constexpr std::size_t kFixedSize = 6;           // priority, weight and port
+constexpr std::size_t kAddressesMax = 32;
+constexpr int kTries = 2;
+constexpr std::chrono::seconds kLifetimeMax = std::chrono::hours(1);
+constexpr std::size_t kFixedSize = 6;  // priority, weight and port
 
 struct Record {
   std::uint16_t priority = 0;
@@ -52,11 +55,11 @@ std::optional<Record> read_record(const ns_msg& message, const ns_rr& record) {
 // The configuration of the system's resolver, on its own for each question.
 class State {
  public:
-  explicit State(const std::optional<NameServer>& server) {
+  State(const std::optional<NameServer>& server, int tries) {
     ok_ = res_ninit(&state_) == 0;
     if (!ok_) return;
-    state_.retrans = 2;  // seconds, doubled at the second try
-    state_.retry = 2;
+    state_.retrans = tries;  // seconds, doubled at the second try
+    state_.retry = tries;
     if (!server) return;
     const auto v4 = server->address.bytes;
     state_.nscount = 1;
@@ -106,20 +109,71 @@ Result<std::vector<ServiceHost>> parse_srv(std::string_view message) {
   return hosts;
 }
 
-Result<std::vector<ServiceHost>> ask_srv(const std::string& name, const std::optional<NameServer>& server) {
-  State state(server);
+namespace {
+
+// The message that answers a question.
+Result<std::string> ask(const std::string& name, ns_type type, const std::optional<NameServer>& server,
+                        int tries) {
+  State state(server, tries);
   if (!state.ok()) return fail(ErrorCode::kUnavailable, "the system's resolver is not configured");
-  std::vector<std::uint8_t> answer(kAnswerSizeMax);
-  const int size = res_nquery(state.get(), name.c_str(), ns_c_in, ns_t_srv, answer.data(),
-                              static_cast<int>(answer.size()));
+  std::string answer(kAnswerSizeMax, '\0');
+  const int size =
+      res_nquery(state.get(), name.c_str(), ns_c_in, type, reinterpret_cast<std::uint8_t*>(answer.data()),
+                 static_cast<int>(answer.size()));
   if (size < 0) {
     const int error = state.get()->res_h_errno;
     const bool absent = error == HOST_NOT_FOUND || error == NO_DATA;
     return fail(absent ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
                 fmt::format("{}: {}", name, hstrerror(error)));
   }
-  const std::size_t length = std::min(static_cast<std::size_t>(size), answer.size());
-  return parse_srv({reinterpret_cast<const char*>(answer.data()), length});
+  answer.resize(std::min(static_cast<std::size_t>(size), answer.size()));
+  return answer;
+}
+
+// Adds the addresses of a message. CNAMEs on the way count for the lifetime too.
+void add_addresses(const std::string& message, HostAddresses* found) {
+  ns_msg parsed;
+  if (ns_initparse(reinterpret_cast<const std::uint8_t*>(message.data()), static_cast<int>(message.size()),
+                   &parsed) != 0)
+    return;
+  for (int i = 0; i < std::min<int>(ns_msg_count(parsed, ns_s_an), kRecordsMax); ++i) {
+    ns_rr record;
+    if (ns_parserr(&parsed, ns_s_an, i, &record) != 0) return;
+    if (ns_rr_class(record) != ns_c_in) continue;
+    found->lifetime = std::min(found->lifetime, std::chrono::seconds(ns_rr_ttl(record)));
+    IpAddress address;
+    if (ns_rr_type(record) == ns_t_aaaa && ns_rr_rdlen(record) == address.bytes.size()) {
+      std::memcpy(address.bytes.data(), ns_rr_rdata(record), address.bytes.size());
+    } else if (ns_rr_type(record) == ns_t_a && ns_rr_rdlen(record) == 4) {
+      std::array<std::uint8_t, 4> v4{};
+      std::memcpy(v4.data(), ns_rr_rdata(record), v4.size());
+      address = IpAddress::from_v4(v4);
+    } else {
+      continue;
+    }
+    if (found->addresses.size() < kAddressesMax) found->addresses.push_back(address);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<ServiceHost>> ask_srv(const std::string& name, const std::optional<NameServer>& server) {
+  TRY(const std::string message, ask(name, ns_t_srv, server, kTries));
+  return parse_srv(message);
+}
+
+Result<HostAddresses> ask_addresses(const std::string& host, const std::optional<NameServer>& server) {
+  // Where the system has answered already, its name server has too.
+  const int tries = server ? kTries : 1;
+  HostAddresses found{{}, kLifetimeMax};
+  Result<std::string> answer = ask(host, ns_t_aaaa, server, tries);
+  if (!answer && answer.error().code != ErrorCode::kNotFound) return std::unexpected(answer.error());
+  if (answer) add_addresses(*answer, &found);
+  answer = ask(host, ns_t_a, server, tries);
+  if (answer) add_addresses(*answer, &found);
+  if (!found.addresses.empty()) return found;
+  if (!answer) return std::unexpected(answer.error());
+  return fail(ErrorCode::kNotFound, host + ": no address");
 }
 
 }  // namespace tagring::net

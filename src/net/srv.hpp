@@ -1,6 +1,7 @@
-// SRV records (RFC 2782) of the DNS, asked with the system's resolver and its configuration.
+// Records of the DNS: SRV (RFC 2782), A and AAAA, asked with the system's resolver and its configuration.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,5 +26,13 @@ Result<std::vector<ServiceHost>> parse_srv(std::string_view message);
 
 // Blocks, about 10 s at most for each name server of the system.
 Result<std::vector<ServiceHost>> ask_srv(const std::string& name, const std::optional<NameServer>& server);
+
+struct HostAddresses {
+  std::vector<IpAddress> addresses;  // at most 32
+  std::chrono::seconds lifetime{0};  // the least of their records, as the DNS has them
+};
+// Those of IPv6 first. Blocks as above, once for each kind; without `server` a second for each, for it is
+// asked after the system has answered. kNotFound if there are none.
+Result<HostAddresses> ask_addresses(const std::string& host, const std::optional<NameServer>& server);
 
 }  // namespace tagring::net

@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::array<unsigned char, 9> kAlpn = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
+// What Mozilla calls intermediate, of servers with certificates of either kind.
+constexpr const char* kCiphers =
+    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
+    "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+constexpr const char* kGroups = "X25519:P-256:P-384";
+
 std::string openssl_reason() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();
@@ -74,6 +80,8 @@ Result<TlsContext> make_server_tls(const std::string& certificate_file, const st
   SSL_CTX* native = context->native_handle();
   set_common(native);
   SSL_CTX_set_alpn_select_cb(native, select_alpn, nullptr);
+  if (SSL_CTX_set_cipher_list(native, kCiphers) != 1 || SSL_CTX_set1_groups_list(native, kGroups) != 1)
+    return fail(ErrorCode::kInvalid, "TLS cipher suites: " + openssl_reason());
   if (SSL_CTX_use_certificate_chain_file(native, certificate_file.c_str()) != 1) {
     return fail(ErrorCode::kInvalid, fmt::format("certificate {}: {}", certificate_file, openssl_reason()));
   }

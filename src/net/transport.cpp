@@ -68,6 +68,8 @@ Task<void> TransportOn<Stream>::say_goodbye(std::size_t unread) {
   if (!lowest().socket().is_open()) co_return;
   lowest().expires_after(kGoodbyeTimeout);
   error_code ignored;
+  // Before all else, or the answer could have been cut short by anybody (RFC 9112, 9.8).
+  if constexpr (kIsTls) co_await stream_.async_shutdown(kTuple);
   if (unread > 0) {
     lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);
     std::array<char, 4096> rest;
@@ -76,9 +78,7 @@ Task<void> TransportOn<Stream>::say_goodbye(std::size_t unread) {
       if (error) break;
       unread -= std::min(unread, size);
     }
-  } else if constexpr (kIsTls) {
-    co_await stream_.async_shutdown(kTuple);
-  } else {
+  } else if constexpr (!kIsTls) {
     lowest().socket().shutdown(asio::socket_base::shutdown_both, ignored);
   }
 }

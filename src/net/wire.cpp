@@ -62,7 +62,37 @@ OutgoingMessage join(std::string head, std::string body) {
   return {.head = std::move(head), .body = {}};
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 }  // namespace
+
+bool is_host_field(std::string_view value) {
+  constexpr std::string_view kMarks = "-._~%!$&'()*+,;=";
+  const std::size_t close = value.starts_with('[') ? value.find(']') : std::string_view::npos;
+  const std::size_t colon = value.find(':', close == std::string_view::npos ? 0 : close);
+  const std::string_view host = value.substr(0, colon);
+  if (colon != std::string_view::npos && !std::ranges::all_of(value.substr(colon + 1), is_digit))
+    return false;
+  if (host.starts_with('['))
+    return host.ends_with(']') && IpAddress::parse(host.substr(1, host.size() - 2)).has_value();
+  return !host.empty() && std::ranges::all_of(host, [&](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || kMarks.contains(c);
+  });
+}
+
+int check_request_line(std::span<char> line) {
+  constexpr std::string_view kName = " HTTP/";
+  constexpr std::size_t kVersionSize = kName.size() + 3;
+  if (line.size() <= kVersionSize) return 400;
+  const std::span<char> version = line.last(kVersionSize);
+  const bool well_formed = std::string_view(version.data(), kName.size()) == kName && is_digit(version[6]) &&
+                           version[7] == '.' && is_digit(version[8]);
+  if (!well_formed) return 400;
+  if (version[6] == '2' || version[6] == '3') return 505;
+  if (version[6] != '1') return 400;
+  if (version[8] > '1') version[8] = '1';
+  return 0;
+}
 
 Result<OutgoingMessage> write_request(std::string_view authority, HttpRequest request) {
   if (!is_token(request.method)) return fail(ErrorCode::kInvalid, "not an HTTP method");

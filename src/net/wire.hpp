@@ -3,6 +3,7 @@
 
 #include <boost/beast/http/fields.hpp>
 #include <boost/system/error_code.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,13 @@ constexpr std::size_t kReadSize = 16U * 1024U;
 // A body up to this size is sent in one piece with its header: one record and one packet train instead of
 // two.
 constexpr std::size_t kJoinSize = 12U * 1024U;
+
+// Whether a Host field names a host, and a port perhaps (RFC 9112, 3.2).
+[[nodiscard]] bool is_host_field(std::string_view value);
+
+// The line that a request begins with, before the parser has it. Minor versions that there may be are read as
+// 1.1, as RFC 9110 (2.5) has it, and written so into `line`. 0, or the status that refuses it.
+[[nodiscard]] int check_request_line(std::span<char> line);
 
 struct OutgoingMessage {
   std::string head;  // and the body, if that is short

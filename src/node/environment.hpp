@@ -14,7 +14,9 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "base/workers.hpp"
+#include "budget/manager.hpp"
 #include "fasp/fasp_store.hpp"
+#include "federation/authenticator.hpp"
 #include "federation/blocks.hpp"
 #include "federation/letter_store.hpp"
 #include "health/machine.hpp"
@@ -57,6 +59,7 @@ struct Environment {
   std::vector<instances::TagToken> tag_tokens = {};
   instances::ReadFollowedTags read_followed_tags = {};
   ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
+  budget::Manager* budget = nullptr;  // shared with the servers; without it, the node has its own
   // Where the node stands on the rings, as text: as last saved, and how it is saved. Without them the node
   // chooses anew at each start.
   std::optional<std::string> places = {};
@@ -70,6 +73,7 @@ struct Environment {
   std::optional<std::string> address_book = {};
   std::function<Task<Result<void>>(std::string address_book)> save_address_book = {};
   health::Machine* machine = nullptr;  // none in the simulator
+  federation::DatedAhead ahead = {};
 };
 
 }  // namespace tagring::node

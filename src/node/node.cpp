@@ -269,6 +269,7 @@ json::object Node::status() const {
       {"reconciled", json::object{{"rounds", parts_->handover.anti_entropy.counters().rounds},
                                   {"questions", parts_->handover.anti_entropy.counters().questions},
                                   {"posts", parts_->handover.anti_entropy.counters().entries}}},
+      {"budget", parts_->speech.budget.status()},
       {"idle", is_idle()}};
   add_health(status);
   return status;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/url.hpp"
+#include "budget/manager.hpp"
 #include "federation/blocks.hpp"
 
 namespace tagring::node {
@@ -10,9 +11,24 @@ namespace tagring::node {
 // --- overlay::Observer -------------------------------------------------------------------------------------
 
 void NodeWiring::segment_changed(Ring ring, ring::Vserver& vserver) {
+  note_neighbours();
   parts_.handover.reassign.segment_changed(ring, vserver);
   parts_.handover.transfer.segment_changed(ring, vserver);
   if (ring == Ring::kRelay) parts_.relay.subscriptions.renew_soon();
+}
+
+void NodeWiring::note_neighbours() {
+  std::vector<budget::Manager::Neighbour> neighbours;
+  const auto note = [&](const ring::Contact& contact) {
+    neighbours.push_back({contact.host, contact.address});
+  };
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    for (const auto& vserver : parts_.rings.service.of(ring).vservers()) {
+      if (vserver->predecessor()) note(*vserver->predecessor());
+      for (const ring::Contact& contact : vserver->successors().contacts()) note(contact);
+    }
+  }
+  parts_.speech.budget.set_neighbours(neighbours);
 }
 
 void NodeWiring::gave_up(Ring ring, const RingId& vserver, const Segment& positions) {

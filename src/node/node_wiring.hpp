@@ -54,6 +54,7 @@ class NodeWiring final : public Wiring {
   void taken_down(const storage::HistoryEntry& entry) override;
 
  private:
+  void note_neighbours();
   Task<Result<std::vector<relay::Refusal>>> relay_own(std::vector<relay::TagEvent> events);
 
   Parts& parts_;

@@ -27,7 +27,7 @@ overlay::RingService::Options ring_options(const config::Config& config, std::ui
                                            const Environment& world);
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
 federation::QueueOptions queue_options();
-instances::Instances::Options instance_options(const config::Config& config);
+instances::Instances::Options instance_options(const config::Config& config, budget::Manager& budget);
 instances::Moderation::Options moderation_options(const config::Config& config);
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world);
 fediverse::FaspProvider fasp_provider(const config::Config& config);

@@ -11,10 +11,15 @@ mastodon_api::Site api_site(const federation::Identity& identity) { return {iden
 
 Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Environment& world)
     : runtime{world.clock, world.executor, world.workers, world.log, Rng(world.seed)},
+      own_budget(config.budgets, world.clock),
+      budget(world.budget == nullptr ? own_budget : *world.budget),
       identity(config.origin(), std::move(key)),
+      followers(&budget),
       client(identity, world.http, runtime),
-      keys(client, runtime),
-      authenticator(signature_policy(identity), keys, runtime) {}
+      keys(budget, client, runtime),
+      authenticator(signature_policy(identity), world.ahead, keys, runtime) {
+  for (const std::string& own : config.instances) budget.note_known(own);
+}
 
 Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Environment& world,
              Wiring& wiring, const Speech& speech)
@@ -44,8 +49,8 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
                world.clock),
       subscriptions({config.stabilise * 6}, world.stores.relay, places, speech.client, catch_up,
                     speech.runtime),
-      followers(world.stores.relay, speech.followers, subscriptions, speech.runtime),
-      checker({}, speech.blocks, speech.client, speech.runtime),
+      followers(speech.budget, world.stores.relay, speech.followers, subscriptions, speech.runtime),
+      checker({}, speech.budget, speech.blocks, speech.client, speech.runtime),
       feed(world.stores.relay, owners, announcer, wiring),
       owner(rings.service, redundancy, rings.relays, rings.storage, checker, feed),
       subscriber(subscriptions, redundancy, owner, checker, rings.storage, feed) {}
@@ -85,17 +90,19 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
       history(world.stores.history, storage.kept, reassign),
       partitions(world.stores.history, storage.kept),
       hours(world.stores.history, storage.kept.copies()),
+      leaving_relay(rings.service, Ring::kRelay),
+      leaving_storage(rings.service, Ring::kStorage),
       transfer({config.network, config.relay_replicas, storage.kept.copies()}, rings.service,
                {followers, feed, sets, history}, world.stores.history, speech.client, speech.runtime),
       answers({config.network, config.ids}, rings.service, speech.authenticator,
-              {&followers, &feed, &sets, &history, &partitions, &hours}),
+              {&followers, &feed, &sets, &history, &partitions, &hours, &leaving_relay, &leaving_storage}),
       anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.kept, transfer,
                    speech.runtime) {}
 
 InstanceRole::InstanceRole(const config::Config& config, const Environment& world, Wiring& wiring,
                            Speech& speech, RelayRole& relay, StorageRole& storage)
-    : activities(world.stores.letters, speech.client, speech.runtime),
-      instances(instance_options(config), world.stores.instances, relay.followers, activities,
+    : activities(speech.budget, world.stores.letters, speech.client, speech.runtime),
+      instances(instance_options(config, speech.budget), world.stores.instances, relay.followers, activities,
                 speech.identity, speech.runtime),
       moderation(moderation_options(config), world.stores.blocks, speech.blocks, relay.followers, instances,
                  world.clock),
@@ -132,7 +139,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
       follows(instances.instances, tag_follows, speech.blocks, speech.identity),
       posts(instances.publisher, instances.fetched, instances.instances),
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
-      events(batches, relay.subscriber, rings.relays, speech.identity, speech.runtime.clock),
+      events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime.clock),
       documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
       resolver(speech.identity, storage.history, speech.blocks) {}

@@ -19,6 +19,7 @@
 #include "audit/audit.hpp"
 #include "audit/receipt_issuer.hpp"
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
 #include "fasp/fasp.hpp"
@@ -80,6 +81,8 @@ struct Speech {
   Speech(const config::Config& config, crypto::PrivateKey key, const Environment& world);
 
   Runtime runtime;
+  budget::Manager own_budget;  // if it is not the world's
+  budget::Manager& budget;
   federation::Identity identity;
   relay::Followers followers;
   federation::Blocks blocks;
@@ -161,6 +164,8 @@ struct Handover {
   handover::HistoryKind history;
   handover::PartitionKind partitions;
   handover::HoursKind hours;
+  handover::LeavingKind leaving_relay;
+  handover::LeavingKind leaving_storage;
   handover::Transfer transfer;
   handover::TransferAnswers answers;
   handover::AntiEntropy anti_entropy;

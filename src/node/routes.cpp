@@ -1,5 +1,7 @@
 #include "node/routes.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -48,9 +50,13 @@ Task<HttpResponse> Routes::answer(HttpRequest request) const {
   return refuse_method(std::move(request));
 }
 
-Task<HttpResponse> Routes::refuse_method(HttpRequest /*request*/) {
-  HttpResponse response = error_response({ErrorCode::kInvalid, "method not allowed here"});
-  response.status = 405;
+Task<HttpResponse> Routes::refuse_method(HttpRequest request) {
+  constexpr std::array<std::string_view, 9> kMethods = {"GET",     "HEAD",  "POST",  "PUT",    "DELETE",
+                                                        "CONNECT", "TRACE", "PATCH", "OPTIONS"};
+  const bool is_known = std::ranges::find(kMethods, request.method) != kMethods.end();
+  HttpResponse response =
+      error_response({ErrorCode::kInvalid, is_known ? "method not allowed here" : "unknown method"});
+  response.status = is_known ? 405 : 501;
   co_return response;
 }
 

@@ -329,7 +329,9 @@ Task<Result<void>> RingService::leave_place(Ring ring, ring::Vserver* vserver, b
     request.ring = ring;
     request.body = ring::TakeOver{vserver->self(), *segment};
     const Instant deadline = clock_.now() + std::chrono::minutes(5);
+    leaving_[{ring, vserver->self().id}] = *segment;
     const Result<ring::Reply> taken = co_await peers_->call(successor, std::move(request), deadline);
+    leaving_.erase({ring, vserver->self().id});
     handed_over = taken.has_value();
     // Who stands behind the successor is not the next owner.
     if (must_hand_over) break;
@@ -349,6 +351,11 @@ Task<Result<void>> RingService::leave_place(Ring ring, ring::Vserver* vserver, b
     co_await peers_->call(neighbour, std::move(request), clock_.now() + options_.tuning.call_timeout);
   }
   co_return Result<void>();
+}
+
+std::optional<Segment> RingService::leaving(Ring ring, const RingId& vserver) const {
+  const auto found = leaving_.find({ring, vserver});
+  return found == leaving_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Task<Result<ring::Load>> RingService::ask_load(Ring ring, ring::Contact owner, Segment segment) {

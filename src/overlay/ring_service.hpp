@@ -73,6 +73,8 @@ class RingService {
   [[nodiscard]] Task<void> leave(Ring ring);
   // Gives up one vserver as in leave(), but only once somebody has taken its keys over. What it owned.
   [[nodiscard]] Task<Result<Segment>> give_up_place(Ring ring, std::uint8_t number);
+  // What a vserver of this node hands over now, because it leaves.
+  [[nodiscard]] std::optional<Segment> leaving(Ring ring, const RingId& vserver) const;
   // What another node's vserver says of keys that it owns.
   [[nodiscard]] Task<Result<ring::Load>> ask_load(Ring ring, ring::Contact owner, Segment segment);
 
@@ -100,6 +102,7 @@ class RingService {
   Log& log_;
   json::object dead_ends_;
   std::optional<Instant> reached_;  // when another node called last
+  std::map<std::pair<Ring, RingId>, Segment> leaving_;
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;

@@ -19,11 +19,25 @@ std::size_t Followers::Target::count() const {
   return std::accumulate(followers.begin(), followers.end(), std::size_t{0});
 }
 
+std::optional<budget::Resource> resource_of(Via via) {
+  if (via == Via::kNode) return budget::Resource::kNodeFollows;
+  if (via == Via::kBoost || via == Via::kTagRelay) return budget::Resource::kWanted;
+  return std::nullopt;  // with the administrator's consent
+}
+
+void Followers::charge(const std::string& actor, Via via, bool enters) {
+  const auto resource = resource_of(via);
+  if (budget_ == nullptr || !resource) return;
+  const budget::Spender domain = budget_->who(host_of(actor));
+  enters ? budget_->count(*resource, domain) : budget_->give_back(*resource, domain);
+}
+
 void Followers::add(const Follower& follower) {
   remove(follower.tag, follower.actor);
   OfTag& of_tag = tags_[follower.tag];
   of_tag.actors[follower.actor] = {follower.inbox, follower.via};
   count(follower.tag, follower.actor, follower.via, /*enters=*/true);
+  charge(follower.actor, follower.via, /*enters=*/true);
   const auto [it, fresh] = of_tag.targets.try_emplace(follower.inbox);
   Target& target = it->second;
   if (fresh) target.host = host_of(follower.inbox);
@@ -39,6 +53,7 @@ void Followers::remove(const std::string& tag, const std::string& actor) {
   if (gone.empty()) return;
   --size_;
   count(tag, actor, gone.mapped().via, /*enters=*/false);
+  charge(actor, gone.mapped().via, /*enters=*/false);
   const auto target = it->second.targets.find(gone.mapped().inbox);
   --target->second.followers[static_cast<std::size_t>(gone.mapped().via)];
   if (target->second.count() == 0) it->second.targets.erase(target);

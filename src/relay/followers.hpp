@@ -5,17 +5,25 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "budget/manager.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::relay {
 
+// What followers of that kind take of the budget of their domain.
+[[nodiscard]] std::optional<budget::Resource> resource_of(Via via);
+
 class Followers {
  public:
+  // What strangers follow is counted there, by their domains; null: nowhere.
+  explicit Followers(budget::Manager* budget = nullptr) : budget_(budget) {}
+
   // Adds or replaces by (tag, actor).
   void add(const Follower& follower);
   // Unknown pairs are ignored.
@@ -84,7 +92,9 @@ class Followers {
     std::set<std::string> ids;
   };
   void count(const std::string& tag, const std::string& actor, Via via, bool enters);
+  void charge(const std::string& actor, Via via, bool enters);
 
+  budget::Manager* budget_;
   std::map<std::string, OfTag> tags_;
   std::unordered_map<std::string, OfNode> nodes_;
   // Ids that do not begin with their authority as we write it, such as https://EXAMPLE.org/u: so the others

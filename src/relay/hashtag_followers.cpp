@@ -1,6 +1,9 @@
 #include "relay/hashtag_followers.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "base/url.hpp"
 
 namespace tagring::relay {
 namespace {
@@ -37,7 +40,22 @@ Task<void> HashtagFollowers::stop() {
   co_await tasks_.join();
 }
 
+Result<void> HashtagFollowers::check_room(const std::vector<Follower>& followers) const {
+  std::map<std::pair<budget::Resource, std::string>, std::uint64_t> fresh;  // by host
+  for (const Follower& follower : followers) {
+    const auto resource = resource_of(follower.via);
+    if (resource && !followers_.follows(follower.tag, follower.actor))
+      ++fresh[{*resource, host_of(follower.actor)}];
+  }
+  for (const auto& [where, count] : fresh) {
+    if (!budget_.has_room(where.first, budget_.who(where.second), count))
+      return fail(ErrorCode::kUnavailable, "too many hashtags are followed from " + where.second);
+  }
+  return {};
+}
+
 Task<Result<void>> HashtagFollowers::follow(std::vector<Follower> followers) {
+  CO_TRY_VOID(check_room(followers));
   std::vector<std::string> wanted;
   for (const Follower& follower : followers) {
     if (follower.via != Via::kNode) wanted.push_back(follower.tag);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "relay/followers.hpp"
 #include "relay/store.hpp"
 #include "relay/subscriptions.hpp"
@@ -18,8 +19,10 @@ class HashtagFollowers {
   // How long a hashtag stays subscribed after the last one has gone: people come back.
   static constexpr Duration kUnsubscribeAfter = std::chrono::minutes(5);
 
-  HashtagFollowers(Store& store, Followers& followers, Subscriptions& subscriber, const Runtime& runtime)
-      : store_(store),
+  HashtagFollowers(budget::Manager& budget, Store& store, Followers& followers, Subscriptions& subscriber,
+                   const Runtime& runtime)
+      : budget_(budget),
+        store_(store),
         followers_(followers),
         subscriber_(subscriber),
         clock_(runtime.clock),
@@ -29,7 +32,8 @@ class HashtagFollowers {
   [[nodiscard]] Task<Result<void>> load(std::function<void(const Follower&)> visit);
   [[nodiscard]] Task<void> stop();
 
-  // Durable when it completes. Somebody who is no node makes this node want the hashtag.
+  // Durable when it completes. Somebody who is no node makes this node want the hashtag. kUnavailable if
+  // their domains follow as much as they may already.
   [[nodiscard]] Task<Result<void>> follow(std::vector<Follower> followers);
   // (tag, actor) pairs; unknown ones are ignored.
   [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> pairs);
@@ -42,6 +46,9 @@ class HashtagFollowers {
   Task<void> unsubscribe_later(std::vector<std::string> tags);
   Task<void> unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs);
 
+  [[nodiscard]] Result<void> check_room(const std::vector<Follower>& followers) const;
+
+  budget::Manager& budget_;
   Store& store_;
   Followers& followers_;
   Subscriptions& subscriber_;

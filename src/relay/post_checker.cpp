@@ -10,9 +10,10 @@ namespace {
 constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
 }
 
-PostChecker::PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& client,
-                         const Runtime& runtime)
+PostChecker::PostChecker(Options options, budget::Manager& budget, const federation::Blocks& blocks,
+                         federation::SignedClient& client, const Runtime& runtime)
     : options_(options),
+      budget_(budget),
       blocks_(blocks),
       client_(client),
       clock_(runtime.clock),
@@ -47,6 +48,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     if (verdict && event.op == Op::kAdd) verdict = check_blocks(event);
     if (verdict && event.op == Op::kAdd && sender != client_.identity().origin())
       verdict = blocks_.check_actor(sender);
+    if (verdict) verdict = owner.check_place(event);  // before anybody is asked about it
     if (verdict && sender != client_.identity().origin()) {
       const auto claim = claims.find(event.tag);
       const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
@@ -82,9 +84,16 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
   }
   if (++*fetches > options_.fetches_per_batch)
     co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
+  CO_TRY_VOID(may_fetch(event->uri));
   CO_TRY_VOID(co_await check_at_origin(*event));
   if (event->op == Op::kAdd) co_return co_await ask_author(event, asked);
   co_return Result<void>();
+}
+
+// That host is not asked for too many things that others have named.
+Result<void> PostChecker::may_fetch(const std::string& url) {
+  if (budget_.take(budget::Resource::kChecks, budget_.who(host_of(url))) == Duration::zero()) return {};
+  return fail(ErrorCode::kBusy, "too many posts of " + host_of(url) + " to check: send them again later");
 }
 
 // Fetches the post: an Add is true if it is public and carries the tag, a Remove if it is gone or does not.
@@ -116,6 +125,7 @@ Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
 Task<Result<void>> PostChecker::ask_author(TagEvent* event, Asked* asked) {
   auto known = asked->find(event->author);
   if (known == asked->end()) {
+    CO_TRY_VOID(may_fetch(event->author));
     CO_TRY(const std::string body, co_await client_.fetch_body(event->author));
     CO_TRY(const fediverse::RemoteActor author, fediverse::parse_actor(body, event->author));
     known = asked->emplace(event->author, fediverse::wishes_of(author)).first;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/consent.hpp"
@@ -39,8 +40,8 @@ class PostChecker {
     [[nodiscard]] virtual bool samples() const = 0;
   };
 
-  PostChecker(Options options, const federation::Blocks& blocks, federation::SignedClient& client,
-              const Runtime& runtime);
+  PostChecker(Options options, budget::Manager& budget, const federation::Blocks& blocks,
+              federation::SignedClient& client, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
   // The events to take. Others are added to `refusals`: not ours, not wanted, not true, or too many to check
@@ -58,12 +59,14 @@ class PostChecker {
   Task<Result<void>> check_truth(Owner& owner, TagEvent* event, std::string sender,
                                  std::optional<redundancy::RelayClaim> claim, Asked* asked,
                                  std::size_t* fetches);
+  [[nodiscard]] Result<void> may_fetch(const std::string& url);
   Task<Result<void>> check_at_origin(TagEvent event);
   Task<Result<void>> ask_author(TagEvent* event, Asked* asked);
   Task<void> spot_check(TagEvent event, std::string sender);
   [[nodiscard]] bool vouches(const std::string& sender, const TagEvent& event) const;
 
   Options options_;
+  budget::Manager& budget_;
   const federation::Blocks& blocks_;
   federation::SignedClient& client_;
   Clock& clock_;

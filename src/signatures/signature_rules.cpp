@@ -41,6 +41,7 @@ Result<std::string> check_host(const HttpRequest& request, const SignaturePolicy
     const std::size_t colon = authority.find_last_of(":]");
     const bool has_port = colon != std::string::npos && authority[colon] == ':';
     if (ascii_iequals(host, authority)) return authority;
+    if (!has_port && ascii_iequals(host, authority + ":443")) return authority;
     if (has_port && ascii_iequals(host, std::string_view(authority).substr(0, colon))) return authority;
   }
   return refuse("Host is not a name of this node");

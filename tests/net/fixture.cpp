@@ -132,9 +132,11 @@ Task<HttpResponse> echo(HttpRequest request) {
       .body = fmt::format("{} {} {}", request.method, request.target, request.body.size())};
 }
 
-RawPeer::RawPeer(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+RawPeer::RawPeer(std::uint16_t port, std::uint8_t last) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~0xFFU) | last);
+  EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);

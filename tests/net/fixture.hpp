@@ -69,7 +69,8 @@ Task<HttpResponse> echo(HttpRequest request);
 // A plain blocking TCP connection to the server, for what no HTTP library would send.
 class RawPeer {
  public:
-  explicit RawPeer(std::uint16_t port);
+  // From 127.0.0.`last`.
+  explicit RawPeer(std::uint16_t port, std::uint8_t last = 1);
   ~RawPeer();
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;

@@ -22,6 +22,7 @@ using std::chrono::seconds;
 
 class PlainServerTest : public NetTest {
  protected:
+  SystemClock clock{loop.get_executor()};
   static HttpServerOptions plain() {
     auto options = server_options();
     options.certificate_file = options.key_file = "";
@@ -84,6 +85,60 @@ TEST_F(PlainServerTest, RefusesGarbage) {
         "chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"}) {
     EXPECT_TRUE(dialogue(garbage).starts_with("HTTP/1.1 400 ")) << garbage;
   }
+}
+
+TEST_F(PlainServerTest, ABodyOfUnknownLengthIsNeverTheNextRequest) {
+  serve(plain(), [](HttpRequest) -> Task<HttpResponse> {
+    ADD_FAILURE() << "reached the handler";
+    co_return HttpResponse{};
+  });
+  for (const char* coding : {"xchunked", "gzip", "identity", "chunked, identity", "\"chunked\"", "",
+                             "\xA0"
+                             "chunked",
+                             "gzip, chunked", "chunked, chunked", "chunked\r\nTransfer-Encoding: gzip"}) {
+    const std::string answer =
+        dialogue(fmt::format("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: {}\r\n\r\n"
+                             "GET /next HTTP/1.1\r\nHost: x\r\n\r\n",
+                             coding));
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 501 ") || answer.starts_with("HTTP/1.1 400 "))
+        << coding << answer;
+    EXPECT_EQ(answer.find("HTTP/1.1", 1), std::string::npos) << coding << answer;
+  }
+  EXPECT_TRUE(dialogue("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+                  .starts_with("HTTP/1.1 400 "));
+}
+
+TEST_F(PlainServerTest, HostMustNameAHost) {
+  serve(plain(), echo);
+  const auto status = [&](const std::string& host) {
+    return dialogue("GET / HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n").substr(9, 3);
+  };
+  for (const char* host : {"", "a b/c@d", "a/b", "user@a", "a:b", "[::1", "[zz]", "a:80:80", "a,\x7F"})
+    EXPECT_EQ(status(host), "400") << host;
+  for (const char* host :
+       {"a", "a.example:443", "192.0.2.1:8443", "[2001:db8::1]:443", "[2001:db8::1]", "A_b.example:"})
+    EXPECT_EQ(status(host), "200") << host;
+}
+
+TEST_F(PlainServerTest, ReadsTheFirstLineAsRfc9112Says) {
+  serve(plain(), echo);
+  const auto status = [&](const std::string& line) {
+    return dialogue(line + "\r\nHost: x\r\nConnection: close\r\n\r\n").substr(9, 3);
+  };
+  EXPECT_EQ(status("\r\n\r\nGET / HTTP/1.1"), "200") << "empty lines come before it";
+  EXPECT_EQ(status("GET / HTTP/1.2"), "200");
+  EXPECT_EQ(status("GET / HTTP/2.0"), "505");
+  EXPECT_EQ(status("GET / HTTP/0.9"), "400");
+  EXPECT_EQ(status("GET / http/1.1"), "400");
+  EXPECT_TRUE(dialogue("GET /\r\n\r\n").starts_with("HTTP/1.1 400 ")) << "and does not wait for more";
+  EXPECT_TRUE(dialogue(std::string(40'000, 'x')).starts_with("HTTP/1.1 431 "));
+}
+
+TEST_F(PlainServerTest, WhoSpeaksHttp10IsNotToldToGoOn) {
+  serve(plain(), echo);
+  const std::string answer =
+      dialogue("POST / HTTP/1.0\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
 }
 
 TEST_F(PlainServerTest, RefusesHeadersAndBodiesOverTheLimit) {
@@ -164,7 +219,10 @@ TEST_F(PlainServerTest, ClosesAnIdleConnection) {
 
 TEST_F(PlainServerTest, LimitsTheConnectionsOfAPeer) {
   auto options = plain();
-  options.connections_per_peer_max = 2;
+  budget::Budgets budgets = budget::default_budgets();
+  budgets[0] = {100, 2, 0, {}};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
   serve(options, echo);
   const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
   const std::string third = while_serving([&] {
@@ -178,6 +236,71 @@ TEST_F(PlainServerTest, LimitsTheConnectionsOfAPeer) {
     return three.hear_all();
   });
   EXPECT_EQ(third, "");
+  stop();  // while there is a budget
+}
+
+TEST_F(PlainServerTest, WhoHasMostConnectionsMakesRoom) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets[0] = {12, 6, 0, {}};  // 9 for strangers
+  budget::Manager budget(budgets, clock);
+  budget.note_known(*IpAddress::parse("127.0.0.9"));
+  options.budget = &budget;
+  serve(options, echo);
+  const auto is_served = [](const RawPeer& peer) {
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    return peer.hear_until("GET / 0").contains("GET / 0");
+  };
+  const bool all = while_serving([&] {
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (const int last : {2, 2, 2, 2, 2, 2, 3, 3, 3}) {
+      peers.push_back(std::make_unique<RawPeer>(server->port(), static_cast<std::uint8_t>(last)));
+      EXPECT_TRUE(is_served(*peers.back())) << last;
+    }
+    const RawPeer newcomer(server->port(), 4);
+    EXPECT_TRUE(is_served(newcomer));
+    const auto served = std::ranges::count_if(peers, [&](const auto& peer) { return is_served(*peer); });
+    EXPECT_EQ(served, 8);
+    for (std::size_t i = 6; i < 9; ++i) EXPECT_TRUE(is_served(*peers[i])) << "who has few keeps them";
+    const RawPeer heavy(server->port(), 3);
+    EXPECT_TRUE(is_served(heavy)) << "five of 2, four of 3";
+    const RawPeer heaviest(server->port(), 2);
+    EXPECT_EQ(heaviest.hear_all(), "") << "nobody has more";
+    const RawPeer known(server->port(), 9);
+    EXPECT_TRUE(is_served(known)) << "there is room that strangers cannot take";
+    return true;
+  });
+  EXPECT_TRUE(all);
+  stop();
+}
+
+TEST_F(PlainServerTest, BodiesThatWaitTakeTheBudgetOfTheirSender) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets[1] = {4'000, 1'500, 0, {}};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, echo);
+  const std::string begin = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n";
+  const bool all = while_serving([&] {
+    const RawPeer first(server->port());
+    first.say("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_NE(first.hear_until("GET / 0"), "");
+    first.say("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n");
+    EXPECT_TRUE(first.hear_until("\r\n\r\n").contains(" 100 "));
+    const RawPeer second(server->port());
+    second.say(begin);
+    const std::string refused = second.hear_all();
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 503 ")) << refused;
+    EXPECT_TRUE(refused.contains("Retry-After: ")) << refused;
+    first.say(std::string(1'000, 'x'));
+    EXPECT_TRUE(first.hear_until("POST / 1000").contains("POST / 1000"));
+    const RawPeer third(server->port());
+    third.say(begin + std::string(1'000, 'x'));
+    return third.hear_all().contains("POST / 1000");
+  });
+  EXPECT_TRUE(all) << "given back with the answer";
+  stop();
 }
 
 TEST_F(PlainServerTest, AThrowingHandlerAnswers500AndLeavesOutBrokenFields) {

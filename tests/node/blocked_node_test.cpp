@@ -143,6 +143,93 @@ TEST_F(BlockedNode, IsHeldForNoSuccessorWhoseDataIsTakenOver) {
   EXPECT_EQ(calls_to("/tagring/v1/transfer"), 0U);
 }
 
+// What a neighbour may have and bring. Nothing is blocked here.
+class Neighbour : public BlockedNode {
+ protected:
+  HttpRequest transfer(const RingId& from, const RingId& to, const std::string& kind,
+                       const std::string& question = {}) {
+    json::object body = {
+        {"protocol", 1},      {"network", "tagring"}, {"ring", "storage"}, {"requester", to_json(near)},
+        {"from", from.hex()}, {"to", to.hex()},       {"kind", kind},      {"after_tag", ""},
+        {"after", ""},        {"nonce", ++nonce}};
+    if (!question.empty()) body["question"] = json::parse(question).value();
+    return signed_request(peer, json::serialize(body), "/tagring/v1/transfer");
+  }
+  std::vector<std::string> kinds_asked() {
+    std::vector<std::string> kinds;
+    for (const HttpCall& one : internet.calls) {
+      if (one.url.origin() + std::string(one.url.path()) != at("/tagring/v1/transfer")) continue;
+      kinds.push_back(json::get_string(json::parse_object(one.body).value(), "kind").value_or(""));
+    }
+    return kinds;
+  }
+  HttpResponse say_that_it_leaves() {
+    internet.calls.clear();
+    return call(Ring::kStorage, ring::TakeOver{near, Segment{near.id, near.id}});
+  }
+  int nonce = 0;
+};
+
+TEST_F(Neighbour, GetsNoMoreThanItOwns) {
+  join(near);
+  const RingId own = self(Ring::kStorage).id;
+  EXPECT_EQ(ask(transfer(own, near.id, "history")).status, 200);
+  EXPECT_EQ(ask(transfer(own + RingId::power_of_two(9), near.id, "history")).status, 200)
+      << "or a part of it";
+  for (const RingId& from : {near.id, own - RingId::power_of_two(0), near.id + RingId::power_of_two(200)})
+    expect_refused(transfer(from, near.id, "history"), 503, "busy", "you do not own that segment");
+  const auto question = [&](const RingId& first, const RingId& last) {
+    return fmt::format(R"({{"since":0,"ranges":[{{"first":"{}~0","last":"{}~0","posts":0,"digest":"0"}}]}})",
+                       first.hex(), last.hex());
+  };
+  EXPECT_EQ(ask(transfer(own, near.id, "hours", question(near.id, near.id))).status, 200);
+  expect_refused(transfer(own, near.id, "hours", question(own, own)), 403, "denied", "outside the segment");
+}
+
+TEST_F(Neighbour, IsAskedWhetherItLeavesBeforeAnythingIsCopied) {
+  join(near);
+  const RingId own = self(Ring::kStorage).id;
+  internet.answers[at("/tagring/v1/transfer")] = [](const HttpCall&) {
+    return with_status(409, R"({"error":"conflict","message":"that vserver does not leave"})");
+  };
+  EXPECT_EQ(say_that_it_leaves().status, 409) << "anybody can say so";
+  EXPECT_THAT(kinds_asked(), ElementsAre("leaving"));
+
+  std::vector<std::string> asked_from;
+  internet.answers[at("/tagring/v1/transfer")] = [&](const HttpCall& one) {
+    const json::object question = json::parse_object(one.body).value();
+    if (question.at("kind") == "leaving")
+      return with_status(200, json::serialize(json::object{{"from", own.hex()}, {"to", near.id.hex()}}));
+    asked_from.push_back(json::get_string(question, "from").value_or(""));
+    return with_status(200, R"({"items":[]})");
+  };
+  EXPECT_EQ(say_that_it_leaves().status, 200);
+  EXPECT_EQ(asked_from.front(), own.hex()) << "what it says itself that it hands over";
+}
+
+TEST_F(Neighbour, IsTakenOverFromOnceAtATime) {
+  join(near);
+  internet.calls.clear();
+  std::vector<Task<HttpResponse>> questions;
+  for (int i = 0; i < 10; ++i) {
+    ring::Envelope envelope;
+    envelope.network = "tagring";
+    envelope.to = self(Ring::kStorage).id;
+    envelope.incarnation = self(Ring::kStorage).incarnation;
+    envelope.request = {Ring::kStorage, ring::TakeOver{near, Segment{near.id, near.id}}};
+    questions.push_back(node->answer({.method = "POST",
+                                      .target = std::string(overlay::RingService::kPath),
+                                      .headers = {{"Host", "tags.home.example"}},
+                                      .body = encode(envelope),
+                                      .peer = {}}));
+  }
+  int busy = 0;
+  for (const HttpResponse& response : run(all_of(std::move(questions))))
+    busy += response.status == 503 ? 1 : 0;
+  EXPECT_EQ(busy, 9);
+  EXPECT_THAT(kinds_asked(), ElementsAre("leaving"));
+}
+
 TEST_F(BlockedNode, GetsNoTransfer) {
   join(near);
   const json::object body = {{"protocol", 1},

@@ -162,6 +162,10 @@ void NodeTest::start(config::Config config) {
   const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();
   Environment environment{clock,      loop.executor(kOwner), internet, workers, stores_of(*stores), log, 42,
                           tag_tokens, read_followed_tags,    services};
+  environment.ahead.saved = run(stores->meta.get("signed_ahead")).value();
+  environment.ahead.save = [this](std::string ahead) {
+    return stores->meta.set("signed_ahead", std::move(ahead));
+  };
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);

@@ -468,13 +468,16 @@ class LongList : public PartialCollection {
   relay::Followers followers;
   federation::Identity identity{origin, crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n'))};
   federation::SignedClient courier{identity, internet, runtime};
-  federation::RemoteKeys actors{courier, runtime};
+  budget::Manager budget{budget::default_budgets(), runtime.clock};
+  federation::RemoteKeys actors{budget, courier, runtime};
   federation::Authenticator authenticator{[] {
                                             signatures::SignaturePolicy policy;
                                             policy.authorities = {"tags.home.example"};
                                             return policy;
                                           }(),
-                                          actors, runtime};
+                                          {},
+                                          actors,
+                                          runtime};
   relay::SilentObserver observer;
   relay::PartialCollections partials{{.enabled = true, .documents = {.bytes_max = 14'000, .pages_max = 10}},
                                      followers,

@@ -32,10 +32,11 @@ class PrivateAddress : public testing::Test {
     const Runtime runtime{clock, io.get_executor(), workers, log, Rng(1)};
     const federation::Identity identity("https://tags.home.example", key);
     federation::SignedClient courier(identity, **client, runtime);
-    federation::RemoteKeys actors(courier, runtime);
+    budget::Manager budget(budget::default_budgets(), clock);
+    federation::RemoteKeys actors(budget, courier, runtime);
     signatures::SignaturePolicy policy;
     policy.authorities = {"tags.home.example"};
-    federation::Authenticator authenticator(std::move(policy), actors, runtime);
+    federation::Authenticator authenticator(std::move(policy), {}, actors, runtime);
 
     HttpCall call("POST", Url::parse("https://tags.home.example/inbox").value(), clock.now());
     call.body = "{}";

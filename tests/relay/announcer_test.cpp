@@ -37,8 +37,9 @@ class AnnouncerTest : public RoleTest {
   std::uint64_t seq = 0;
   Followers followers;
   federation::Blocks blocks;
-  federation::RemoteKeys keys{client, runtime};
-  federation::Authenticator authenticator{{}, keys, runtime};
+  budget::Manager budget{budget::default_budgets(), runtime.clock};
+  federation::RemoteKeys keys{budget, client, runtime};
+  federation::Authenticator authenticator{{}, {}, keys, runtime};
   PartialCollections partials{{false, {}}, followers, identity, authenticator, observer, runtime};
   Lost lost;
   AnnouncementSender sender{followers, partials, client, lost, runtime};

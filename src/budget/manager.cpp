@@ -1,0 +1,249 @@
+#include "budget/manager.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/counted.hpp"
+#include "ring/contact.hpp"
+
+namespace tagring::budget {
+namespace {
+
+constexpr std::array<std::string_view, kResources> kNames = {
+    "connections", "bodies",     "key_fetches", "key_hosts", "checks", "events",
+    "names",       "ring_names", "waiting",     "letters",   "wanted", "node_follows"};
+constexpr Duration kHeldRetry = std::chrono::seconds(10);
+constexpr std::size_t kKnownMax = 10'000;
+constexpr std::size_t kDomainsMax = 10'000;
+constexpr std::size_t kGroupBytes = 6;  // a /48
+
+std::string key_of(const Prefix64& prefix, std::size_t bytes) {
+  return std::string(bytes == kGroupBytes ? "48 " : "64 ") +
+         std::string(reinterpret_cast<const char*>(prefix.data()), bytes);
+}
+
+template <class Use>
+std::uint64_t amount_at(const Use& use, const Limit& limit, Instant now) {
+  return limit.window > Duration::zero() && now >= use.ends ? 0 : use.amount;
+}
+
+template <class Use>
+void add(Use& use, std::uint64_t amount, const Limit& limit, Instant now) {
+  if (limit.window > Duration::zero() && now >= use.ends) use = {0, now + limit.window};
+  use.amount += amount;
+}
+
+}  // namespace
+
+std::string_view to_string(Resource resource) { return kNames.at(static_cast<std::size_t>(resource)); }
+
+Budgets default_budgets() {
+  constexpr Duration kMinute = std::chrono::minutes(1);
+  return {Limit{4'096, 256, 512, {}},                    // connections
+          Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},  // bodies
+          Limit{1'200, 30, 60, kMinute},                 // key_fetches
+          Limit{1'200, 10, 40, kMinute},                 // key_hosts
+          Limit{6'000, 60, 120, 10 * kMinute},           // checks
+          Limit{0, 0, 8'000, 60 * kMinute},              // events
+          Limit{24, 4, 4, {}},                           // names
+          Limit{8, 2, 2, {}},                            // ring_names
+          Limit{5'000, 0, 20, {}},                       // waiting
+          Limit{50'000, 0, 50, {}},                      // letters
+          Limit{200'000, 0, 5'000, {}},                  // wanted
+          Limit{2'000'000, 0, 20'000, {}}};              // node_follows
+}
+
+bool Manager::is_known(const std::string& each) const {
+  if (neighbours_.contains(each)) return true;
+  const auto found = known_.find(each);
+  return found != known_.end() && clock_.now() < found->second;
+}
+
+Spender Manager::who(const IpAddress& address) const {
+  const Prefix64 prefix = address.prefix64();
+  Spender spender{key_of(prefix, prefix.size()), address.is_v4() ? "" : key_of(prefix, kGroupBytes), false};
+  const std::lock_guard lock(mutex_);
+  spender.known = is_known(spender.each);
+  return spender;
+}
+
+Spender Manager::who(std::string_view host) const {
+  const std::lock_guard lock(mutex_);
+  auto domain = domains_.find(host);
+  if (domain == domains_.end()) {
+    make_room(domains_, kDomainsMax);
+    domain = domains_.emplace(host, ring::registrable_domain(host).value_or(std::string(host))).first;
+  }
+  Spender spender{"host " + std::string(host), "domain " + domain->second, false};
+  spender.known = is_known(spender.each) || is_known(spender.group);
+  return spender;
+}
+
+const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const {
+  const Instant now = clock_.now();
+  const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
+  const Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  // What comes back by itself, those who are known may use up.
+  const std::uint64_t factor = !spender.known ? 1 : limit.window > Duration::zero() ? 0 : kKnownFactor;
+  const auto exceeds = [&](const Use& use, std::uint64_t most) {
+    return most != 0 && amount_at(use, limit, now) + amount > most;
+  };
+  const auto full = [&](const std::map<std::string, Use>& uses, const std::string& key,
+                        std::uint64_t most) -> const Use* {
+    const auto use = uses.find(key);
+    if (use == uses.end()) return exceeds({}, most) ? &account.all : nullptr;
+    return exceeds(use->second, most) ? &use->second : nullptr;
+  };
+  if (const Use* use = full(account.each, spender.each, limit.each * factor)) return use;
+  const Use* of_group =
+      spender.group.empty() ? nullptr : full(account.groups, spender.group, limit.group * factor);
+  if (of_group != nullptr) return of_group;
+  if (exceeds(account.all, limit.total)) return &account.all;
+  const std::uint64_t of_strangers = limit.total - limit.total * kReservedPercent / 100;
+  return !spender.known && exceeds(account.strangers, of_strangers) ? &account.strangers : nullptr;
+}
+
+bool Manager::is_total(Resource resource, const Spender& spender) const {
+  const std::lock_guard lock(mutex_);
+  const Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  const Use* use = obstacle(resource, spender, 1);
+  return use == &account.all || use == &account.strangers;
+}
+
+Duration Manager::take(Resource resource, const Spender& spender, std::uint64_t amount) {
+  const std::lock_guard lock(mutex_);
+  const Instant now = clock_.now();
+  const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
+  Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  drop_old(account, now);
+  if (const Use* full = obstacle(resource, spender, amount)) {
+    ++account.refused;
+    return limit.window > Duration::zero() ? std::max(full->ends - now, Duration(1)) : kHeldRetry;
+  }
+  charge(resource, spender, amount, now);
+  return Duration::zero();
+}
+
+void Manager::charge(Resource resource, const Spender& spender, std::uint64_t amount, Instant now) {
+  const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
+  Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  add(account.each[spender.each], amount, limit, now);
+  if (!spender.group.empty()) add(account.groups[spender.group], amount, limit, now);
+  add(account.all, amount, limit, now);
+  if (!spender.known) add(account.strangers, amount, limit, now);
+}
+
+void Manager::count(Resource resource, const Spender& spender, std::uint64_t amount) {
+  const std::lock_guard lock(mutex_);
+  charge(resource, spender, amount, clock_.now());
+}
+
+bool Manager::has_room(Resource resource, const Spender& spender, std::uint64_t amount) const {
+  const std::lock_guard lock(mutex_);
+  return obstacle(resource, spender, amount) == nullptr;
+}
+
+void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t amount) {
+  const std::lock_guard lock(mutex_);
+  Account& account = accounts_.at(static_cast<std::size_t>(resource));
+  const auto less = [amount](std::map<std::string, Use>& uses, const std::string& key) {
+    const auto use = uses.find(key);
+    if (use == uses.end()) return;
+    use->second.amount -= std::min(use->second.amount, amount);
+    if (use->second.amount == 0) uses.erase(use);
+  };
+  less(account.each, spender.each);
+  less(account.groups, spender.group);
+  account.all.amount -= std::min(account.all.amount, amount);
+  if (!spender.known) account.strangers.amount -= std::min(account.strangers.amount, amount);
+}
+
+// There are never more entries than the total allows, so this is seldom and short.
+void Manager::drop_old(Account& account, Instant now) const {
+  const Limit& limit = budgets_.at(static_cast<std::size_t>(&account - accounts_.data()));
+  if (limit.window == Duration::zero() || now < account.all.ends) return;
+  std::erase_if(account.each, [now](const auto& entry) { return now >= entry.second.ends; });
+  std::erase_if(account.groups, [now](const auto& entry) { return now >= entry.second.ends; });
+}
+
+std::uint64_t Manager::used(Resource resource) const {
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<std::size_t>(resource);
+  return amount_at(accounts_.at(index).all, budgets_.at(index), clock_.now());
+}
+
+std::uint64_t Manager::used(Resource resource, const Spender& spender) const {
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<std::size_t>(resource);
+  const auto use = accounts_.at(index).each.find(spender.each);
+  return use == accounts_.at(index).each.end() ? 0 : amount_at(use->second, budgets_.at(index), clock_.now());
+}
+
+void Manager::note(std::string each) {
+  const std::lock_guard lock(mutex_);
+  const Instant now = clock_.now();
+  if (known_.size() >= kKnownMax && !known_.contains(each)) {
+    std::erase_if(known_, [now](const auto& entry) { return now >= entry.second; });
+    if (known_.size() >= kKnownMax)
+      known_.erase(std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second; }));
+  }
+  known_[std::move(each)] = now + kKnownFor;
+}
+
+void Manager::note_known(const IpAddress& address) { note(who(address).each); }
+void Manager::note_known(std::string_view host) {
+  note(who(host).each);
+  if (ring::registrable_domain(host) == std::string(host)) note("domain " + std::string(host));
+}
+
+void Manager::set_neighbours(const std::vector<Neighbour>& neighbours) {
+  std::set<std::string> found;
+  for (const Neighbour& neighbour : neighbours) {
+    found.insert(who(neighbour.address).each);
+    found.insert(who(neighbour.host).each);
+  }
+  const std::lock_guard lock(mutex_);
+  neighbours_ = std::move(found);
+}
+
+json::object Manager::status() const {
+  json::object all;
+  for (std::size_t i = 0; i < kResources; ++i) {
+    const std::uint64_t now = used(static_cast<Resource>(i));
+    const std::lock_guard lock(mutex_);
+    const Limit& limit = budgets_.at(i);
+    json::object one = {{"used", now}, {"total", limit.total}, {"each", limit.each}};
+    if (limit.group != 0) one["group"] = limit.group;
+    if (limit.window != Duration::zero()) one["seconds"] = limit.window / std::chrono::seconds(1);
+    one["refused"] = accounts_.at(i).refused;
+    all[kNames.at(i)] = std::move(one);
+  }
+  return all;
+}
+
+// --- Share -------------------------------------------------------------------------------------------------
+
+Share::Share(Manager* manager, Resource resource, const Spender& spender, std::uint64_t amount)
+    : manager_(manager), resource_(resource), spender_(spender), amount_(amount) {
+  granted_ = manager == nullptr || manager->take(resource, spender, amount) == Duration::zero();
+}
+
+Share::Share(Share&& other) noexcept { *this = std::move(other); }
+
+Share& Share::operator=(Share&& other) noexcept {
+  if (this == &other) return *this;
+  release();
+  manager_ = other.manager_;
+  resource_ = other.resource_;
+  spender_ = std::move(other.spender_);
+  amount_ = other.amount_;
+  granted_ = std::exchange(other.granted_, false);
+  return *this;
+}
+
+void Share::release() {
+  if (std::exchange(granted_, false) && manager_ != nullptr)
+    manager_->give_back(resource_, spender_, amount_);
+}
+
+}  // namespace tagring::budget

@@ -1,0 +1,145 @@
+// Who uses what of this node: the one place where limits on others are kept, counted and shown.
+//
+// Everybody is counted as what they can hardly have many of: an IPv4 address, the /64 and the /48 of an IPv6
+// address, a host or its registered domain. A part of every budget is for those who are known: neighbours on
+// the ring, own instances, the administrator. Strangers can use up the rest and no more, so they shut out
+// each other at worst. After libp2p's resource manager.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ip.hpp"
+#include "base/json.hpp"
+#include "base/time.hpp"
+
+namespace tagring::budget {
+
+enum class Resource : std::uint8_t {
+  kConnections,  // open, that came in
+  kBodies,       // bytes of requests that are being read or answered
+  kKeyFetches,   // keys fetched because somebody says to be the owner, by who sends the request
+  kKeyHosts,     // documents fetched for that, by the host that is asked
+  kChecks,       // posts and authors fetched because a node names them, by the host that is asked
+  kEvents,       // posts under hashtags that a node brings, by its domain
+  kNames,        // names being looked up in the DNS, by their registered domain
+  kRingNames,    // the same, of nodes on the rings
+  kWaiting,      // servers of a domain that wait for the administrator to let them use this node as a relay
+  kLetters,      // answers that wait to be delivered to a domain
+  kWanted,       // hashtags followed here by people and servers of a domain
+  kNodeFollows,  // hashtags followed here by nodes of a domain
+};
+inline constexpr std::size_t kResources = 12;
+[[nodiscard]] std::string_view to_string(Resource resource);
+
+struct Limit {
+  std::uint64_t total = 0;
+  std::uint64_t each = 0;   // of an IPv4 address, a /64 or a host
+  std::uint64_t group = 0;  // of a /48 or a registered domain
+  Duration window{0};       // what is spent comes back after that; 0: it is held, and given back
+};
+using Budgets = std::array<Limit, kResources>;
+[[nodiscard]] Budgets default_budgets();
+
+// Whose budget it is. Made by Manager.
+struct Spender {
+  std::string each;
+  std::string group;  // empty: none
+  bool known = false;
+};
+
+// Thread-safe.
+class Manager {
+ public:
+  static constexpr unsigned kReservedPercent = 25;  // of each total, for those who are known
+  static constexpr unsigned kKnownFactor = 8;       // so many times what strangers have, each
+  static constexpr Duration kKnownFor = std::chrono::hours(24);
+
+  Manager(const Budgets& budgets, Clock& clock) : budgets_(budgets), clock_(clock) {}
+
+  [[nodiscard]] Spender who(const IpAddress& address) const;
+  [[nodiscard]] Spender who(std::string_view host) const;
+
+  // Takes so much. Zero if it was there; else how long to wait before there may be some, and nothing is
+  // taken.
+  [[nodiscard]] Duration take(Resource resource, const Spender& spender, std::uint64_t amount = 1);
+  [[nodiscard]] bool has_room(Resource resource, const Spender& spender, std::uint64_t amount = 1) const;
+  // Counts what is there already, or must be, whether there is room or not.
+  void count(Resource resource, const Spender& spender, std::uint64_t amount = 1);
+  // It is the total that leaves nothing for that spender, not what that spender has already.
+  [[nodiscard]] bool is_total(Resource resource, const Spender& spender) const;
+  // Of what is held, back.
+  void give_back(Resource resource, const Spender& spender, std::uint64_t amount = 1);
+  [[nodiscard]] std::uint64_t used(Resource resource) const;
+  [[nodiscard]] std::uint64_t used(Resource resource, const Spender& spender) const;
+
+  // Who has proved to be somebody that this node works for is known for a day: with a registered domain, all
+  // below it.
+  void note_known(const IpAddress& address);
+  void note_known(std::string_view host);
+  // Those next to this node on the rings, and of no other from now on.
+  struct Neighbour {
+    std::string host;
+    IpAddress address;
+  };
+  void set_neighbours(const std::vector<Neighbour>& neighbours);
+
+  // {"connections": {"used", "total", "each", "group", "refused"}, …}
+  [[nodiscard]] json::object status() const;
+
+ private:
+  struct Use {
+    std::uint64_t amount = 0;
+    Instant ends;
+  };
+  struct Account {
+    std::map<std::string, Use> each;
+    std::map<std::string, Use> groups;
+    Use strangers;
+    Use all;
+    std::uint64_t refused = 0;
+  };
+  // What is in the way of so much more: an entry, or `all` where one alone would be too much; null: nothing.
+  [[nodiscard]] const Use* obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const;
+  void charge(Resource resource, const Spender& spender, std::uint64_t amount, Instant now);
+  [[nodiscard]] bool is_known(const std::string& each) const;
+  void note(std::string each);
+  void drop_old(Account& account, Instant now) const;
+
+  const Budgets budgets_;
+  Clock& clock_;
+  mutable std::mutex mutex_;
+  std::array<Account, kResources> accounts_;
+  std::map<std::string, Instant> known_;  // until
+  std::set<std::string> neighbours_;
+  mutable std::map<std::string, std::string, std::less<>> domains_;  // of hosts: looking them up takes time
+};
+
+// Holds so much of a resource until its end.
+class Share {
+ public:
+  Share() = default;
+  // Empty if there is none. `manager` null: there is no limit.
+  Share(Manager* manager, Resource resource, const Spender& spender, std::uint64_t amount = 1);
+  ~Share() { release(); }
+  Share(Share&& other) noexcept;
+  Share& operator=(Share&& other) noexcept;
+
+  [[nodiscard]] bool is_granted() const { return granted_; }
+  void release();
+
+ private:
+  Manager* manager_ = nullptr;
+  Resource resource_{};
+  Spender spender_;
+  std::uint64_t amount_ = 0;
+  bool granted_ = false;
+};
+
+}  // namespace tagring::budget

@@ -1,0 +1,163 @@
+// What is asked of name servers, and who must wait for whom.
+#include "net/resolver.hpp"
+
+#include <arpa/inet.h>
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "base/bytes.hpp"
+#include "net/fixture.hpp"
+
+namespace tagring::net {
+namespace {
+
+// Answers 192.0.2.1 for every name, with the lifetime that stands in its first label ("ttl300"); none for
+// names that begin with "silent".
+class CountingNameServer {
+ public:
+  CountingNameServer() : socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~CountingNameServer() {
+    ::shutdown(socket_, SHUT_RDWR);
+    thread_.join();
+    ::close(socket_);
+  }
+  CountingNameServer(const CountingNameServer&) = delete;
+  CountingNameServer& operator=(const CountingNameServer&) = delete;
+
+  [[nodiscard]] NameServer address() const { return {*IpAddress::parse("127.0.0.1"), port_}; }
+  // Of type A.
+  [[nodiscard]] int questions(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return questions_[name];
+  }
+
+ private:
+  static constexpr std::size_t kHeaderSize = 12;
+
+  void serve() {
+    for (;;) {
+      std::string message(512, '\0');
+      sockaddr_in from{};
+      socklen_t size = sizeof(from);
+      const auto got =
+          ::recvfrom(socket_, message.data(), message.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+      if (got <= 0) return;
+      message.resize(static_cast<std::size_t>(got));
+      const std::string answer = answer_to(message);
+      if (!answer.empty())
+        ::sendto(socket_, answer.data(), answer.size(), 0, reinterpret_cast<const sockaddr*>(&from), size);
+    }
+  }
+  std::string answer_to(const std::string& question) {
+    std::string name;
+    std::size_t at = kHeaderSize;
+    for (std::size_t label = 0; (label = static_cast<unsigned char>(question.at(at))) != 0; at += label + 1)
+      name += (name.empty() ? "" : ".") + question.substr(at + 1, label);
+    const bool of_v4 = question.at(at + 2) == 1;
+    {
+      const std::lock_guard lock(mutex_);
+      if (of_v4) ++questions_[name];
+    }
+    if (name.starts_with("silent")) return {};
+    std::string answer = question.substr(0, at + 5);
+    answer.replace(2, 10, std::string("\x81\x80\0\1\0\0\0\0\0\0", 10));
+    if (!of_v4) return answer;
+    answer[7] = 1;
+    const auto seconds =
+        static_cast<std::uint32_t>(name.starts_with("ttl") ? std::stoul(name.substr(3)) : 60);
+    answer += std::string("\xC0\x0C\0\1\0\1", 6);
+    for (const unsigned shift : {24U, 16U, 8U, 0U}) answer += static_cast<char>(seconds >> shift & 0xFFU);
+    return answer + std::string("\0\4\xC0\0\2\1", 6);
+  }
+
+  int socket_;
+  std::uint16_t port_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, int> questions_;
+  std::thread thread_;
+};
+
+class ResolverTest : public testing::Test {
+ protected:
+  Result<std::vector<IpAddress>> resolve(const std::string& host, NameUse use = NameUse::kOthers,
+                                         Duration limit = std::chrono::seconds(20)) {
+    return run(loop, resolver().resolve(host, clock.now() + limit, use));
+  }
+  Resolver& resolver() {
+    if (!made) {
+      ResolverOptions options;
+      options.name_server = server.address();
+      options.budget = &budget;
+      made = std::make_unique<Resolver>(std::move(options));
+    }
+    return *made;
+  }
+  // Asks for so many names that nobody answers for, and does not wait.
+  void starve(const std::string& domain, int names, NameUse use) {
+    for (int i = 0; i < names; ++i) {
+      boost::asio::co_spawn(loop,
+                            resolver().resolve(fmt::format("silent{}.{}", i, domain),
+                                               clock.now() + std::chrono::seconds(30), use),
+                            boost::asio::detached);
+    }
+  }
+
+  boost::asio::io_context loop{1};
+  SystemClock clock{loop.get_executor()};
+  CountingNameServer server;
+  budget::Manager budget{budget::default_budgets(), clock};
+  std::unique_ptr<Resolver> made;
+};
+
+TEST_F(ResolverTest, AnAnswerIsKeptForAsLongAsTheDnsSays) {
+  for (int i = 0; i < 3; ++i) {
+    const auto found = resolve("ttl300.example.net");
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->front().text(), "192.0.2.1");
+    EXPECT_TRUE(resolve("ttl0.example.net"));
+  }
+  EXPECT_EQ(server.questions("ttl300.example.net"), 1);
+  EXPECT_EQ(server.questions("ttl0.example.net"), 3);
+}
+
+TEST_F(ResolverTest, WhoAsksAtTheSameTimeSharesTheQuestion) {
+  std::vector<Task<Result<std::vector<IpAddress>>>> questions;
+  for (int i = 0; i < 20; ++i)
+    questions.push_back(resolver().resolve("ttl0.example.net", clock.now() + std::chrono::seconds(20)));
+  for (const auto& answer : run(loop, all_of(std::move(questions)))) EXPECT_TRUE(answer);
+  EXPECT_EQ(server.questions("ttl0.example.net"), 1);
+}
+
+TEST_F(ResolverTest, NamesThatNobodyAnswersForAreInNobodysWay) {
+  starve("evil.example", 60, NameUse::kOthers);
+  EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kOthers, std::chrono::seconds(4)));
+  EXPECT_LE(budget.used(budget::Resource::kNames), 4U);
+  starve("bad.example", 60, NameUse::kRing);
+  EXPECT_TRUE(resolve("ttl60.node.test", NameUse::kRing, std::chrono::seconds(4)));
+}
+
+TEST_F(ResolverTest, TheRingsHaveThreadsOfTheirOwn) {
+  for (int i = 0; i < 30; ++i) starve(fmt::format("evil{}.example", i), 4, NameUse::kOthers);
+  EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kRing, std::chrono::seconds(4)));
+}
+
+}  // namespace
+}  // namespace tagring::net

@@ -1,0 +1,275 @@
+// What a stranger can make a node fetch, store and hand out.
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "budget/manager.hpp"
+#include "node/fixture.hpp"
+#include "signatures/signature.hpp"
+
+namespace tagring::node {
+namespace {
+
+using budget::Resource;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Stranger : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+  int requests = 0;
+
+  // Signed with somebody's key, and said to be of that key id; each one another request.
+  HttpRequest with_key_id(const std::string& key_id, const std::string& body) {
+    HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
+    call.headers.add("Content-Type", "application/activity+json");
+    call.body = body;
+    const auto key = crypto::PrivateKey::ed25519_from_seed(fmt::format("{:032}", 1'000 + ++requests));
+    signatures::sign_call(call, key, key_id, loop.wall_now());
+    HttpRequest request{
+        .method = "POST", .target = "/inbox", .headers = call.headers, .body = body, .peer = {}};
+    request.headers.add("Host", call.url.authority());
+    return request;
+  }
+  std::size_t sent_below(const std::string& prefix) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        internet.calls, [&](const HttpCall& call) { return call.url.text().starts_with(prefix); }));
+  }
+  void start_with(Resource resource, budget::Limit limit) {
+    config::Config changed = config();
+    changed.budgets.at(static_cast<std::size_t>(resource)) = limit;
+    start(std::move(changed));
+  }
+};
+
+// --- keys --------------------------------------------------------------------------------------------------
+
+TEST_F(Stranger, ARequestCostsOneKeyHoweverManySignaturesItHas) {
+  HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
+  call.body = create_text(post);
+  signatures::sign_call(call, alice.key, "https://victim.example/0#key", loop.wall_now(),
+                        signatures::SignatureForm::kMessage);
+  const std::string input = *call.headers.find("Signature-Input");
+  const std::string signature = *call.headers.find("Signature");
+  std::string inputs;
+  std::string all;
+  for (int i = 0; i < 4; ++i) {
+    std::string one = input.substr(input.find('='));
+    one.replace(one.find("/0#key"), 6, fmt::format("/{}#key", i));
+    inputs += fmt::format("{}s{}{}", i == 0 ? "" : ", ", i, one);
+    all += fmt::format("{}s{}{}", i == 0 ? "" : ", ", i, signature.substr(signature.find('=')));
+  }
+  call.headers.set("Signature-Input", inputs);
+  call.headers.set("Signature", all);
+  HttpRequest request{
+      .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
+  request.headers.add("Host", call.url.authority());
+  expect_refused(request, 401, "not_found", "cannot fetch the key");
+  EXPECT_EQ(sent_below("https://victim.example/"), 1U);
+}
+
+TEST_F(Stranger, AKeyThatIsBeingFetchedIsNotFetchedAgain) {
+  std::vector<Task<HttpResponse>> questions;
+  for (int i = 0; i < 20; ++i) {
+    post.uri = fmt::format("https://home.example/notes/{}", i);
+    questions.push_back(node->answer(signed_request(alice, create_text(post))));
+  }
+  for (const HttpResponse& response : run(all_of(std::move(questions)))) EXPECT_EQ(response.status, 202);
+  EXPECT_THAT(internet.sent_to(alice.id), SizeIs(1));
+}
+
+TEST_F(Stranger, NobodyCanAimTheNodeAtAHost) {
+  HttpResponse last;
+  for (int i = 0; i < 60; ++i)
+    last = ask(with_key_id(fmt::format("https://victim.example/{}#key", i), create_text(post)));
+  EXPECT_EQ(last.status, 503);
+  EXPECT_TRUE(last.headers.find("Retry-After"));
+  EXPECT_LE(sent_below("https://victim.example/"), 10U);
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202) << "others are not concerned";
+  settle(std::chrono::minutes(2));
+  EXPECT_EQ(ask(with_key_id("https://victim.example/again#key", create_text(post))).status, 401);
+}
+
+TEST_F(Stranger, AnAddressHasSoManyKeysAMinute) {
+  const auto ask_from = [&](const char* address, int i) {
+    HttpRequest request = with_key_id(fmt::format("https://v{}.example/#key", i), create_text(post));
+    request.peer = *IpAddress::parse(address);
+    return ask(std::move(request)).status;
+  };
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(ask_from("2001:db8:9:1::1", i), 401);
+  EXPECT_EQ(ask_from("2001:db8:9:1::2", 100), 503) << "the same /64";
+  for (int i = 200; i < 230; ++i) EXPECT_EQ(ask_from("2001:db8:9:2::1", i), 401);
+  EXPECT_EQ(ask_from("2001:db8:9:3::1", 300), 503) << "the same /48";
+  EXPECT_EQ(ask_from("2001:db8:a:1::1", 301), 401);
+}
+
+TEST_F(Stranger, TheOwnInstanceHasAsManyKeysAsItHasPeople) {
+  for (int i = 0; i < 100; ++i) {
+    const Author person = make_author(fmt::format("https://home.example/users/{}", i));
+    const PostText theirs{
+        .uri = fmt::format("https://home.example/p/{}", i), .author = person.id, .tags = {"cats"}};
+    EXPECT_EQ(post_signed(create_text(theirs), person).status, 202) << i;
+  }
+}
+
+// --- deletions ---------------------------------------------------------------------------------------------
+
+TEST_F(Stranger, CannotDeleteAnAuthorWhoseServerAnswers404Once) {
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  const HttpResponse document = internet.documents[alice.id];
+  internet.documents[alice.id] = with_status(404);
+  expect_ignored(with_key_id("https://home.example/users/alice#other", delete_text(alice.id, alice.id)),
+                 "is gone");
+  EXPECT_EQ(ask(with_key_id(alice.key_id(), delete_text(alice.id, alice.id))).status, 401);
+  internet.documents[alice.id] = document;
+  settle();
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
+TEST_F(Stranger, AnAccountThatIsGoneIsKnownByTheKeyThatItHad) {
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle(std::chrono::hours(13));
+  internet.documents[alice.id] = with_status(410);
+  EXPECT_EQ(
+      post_signed(create_text({.uri = "https://home.example/notes/2", .author = alice.id, .tags = {"cats"}}),
+                  alice)
+          .status,
+      401)
+      << "for anything but the farewell it has no key any more";
+  EXPECT_EQ(post_signed(delete_text(alice.id, alice.id), alice).status, 202);
+  settle();
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+// --- follows -----------------------------------------------------------------------------------------------
+
+TEST_F(Stranger, AFollowIsSmall) {
+  const Author far = make_author("https://far.example/actor");
+  json::object follow =
+      json::parse_object(follow_text(far, {"https://www.w3.org/ns/activitystreams#Public"})).value();
+  follow["summary"] = std::string(10'000, 'x');
+  expect_refused(signed_request(far, json::serialize(follow)), 413, "too_large",
+                 "a Follow of more than 8192 bytes");
+}
+
+TEST_F(Stranger, ADomainHasFewWhoWaitAndNotForEver) {
+  const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
+  start_with(Resource::kWaiting, {100, 0, 5, {}});
+  const auto follow = [&](int i, const std::string& domain) {
+    const Author one = make_author(fmt::format("https://s{}.{}/actor", i % 3, domain) + std::to_string(i));
+    return post_signed(follow_text(one, {everybody}), one);
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(follow(i, "far.example").status, 202);
+  const HttpResponse refused = follow(5, "far.example");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.headers.find("Retry-After"));
+  EXPECT_THAT(rows("SELECT actor FROM links"), SizeIs(5));
+  EXPECT_EQ(follow(6, "near.example").status, 202);
+  start_with(Resource::kWaiting, {100, 0, 5, {}});
+  EXPECT_EQ(follow(7, "far.example").status, 503) << "after a restart too";
+  clock.set_skew(std::chrono::days(31));
+  const Author late = make_author("https://s9.far.example/actor");
+  EXPECT_EQ(ask(signed_at(clock.wall_now(), late, follow_text(late, {everybody}))).status, 202);
+  EXPECT_THAT(rows("SELECT actor FROM links"), ElementsAre(late.id));
+}
+
+TEST_F(Stranger, ADomainWantsSoManyHashtags) {
+  start_with(Resource::kWanted, {1'000, 0, 20, {}});
+  const Author far = make_author("https://far.example/users/1");
+  const auto follow = [&](int from, int to) {
+    std::vector<std::string> objects;
+    for (int i = from; i < to; ++i) objects.push_back(fmt::format("{}/tag/t{}", origin, i));
+    return post_signed(follow_text(far, objects), far).status;
+  };
+  EXPECT_EQ(follow(0, 20), 202);
+  EXPECT_EQ(follow(0, 20), 202) << "what is followed already is nothing more";
+  EXPECT_EQ(follow(20, 21), 503);
+  EXPECT_EQ(post_signed(undo_follow_text(far, {origin + "/tag/t3"}), far).status, 202);
+  EXPECT_EQ(follow(20, 21), 202);
+  EXPECT_EQ(rows("SELECT tag FROM followers").size(), 20U);
+  start_with(Resource::kWanted, {1'000, 0, 20, {}});
+  EXPECT_EQ(follow(30, 31), 503) << "after a restart too";
+}
+
+TEST_F(Stranger, AnswersThatNobodyTakesAreFew) {
+  start_with(Resource::kLetters, {1'000, 0, 5, {}});
+  const Author far = make_author("https://far.example/users/1");
+  internet.answers[far.inbox] = [](const HttpCall&) -> Result<HttpResponse> {
+    return fail(ErrorCode::kUnavailable, "refused");
+  };
+  std::vector<int> answers;
+  for (int i = 0; i < 8; ++i)
+    answers.push_back(post_signed(follow_text(far, {fmt::format("{}/tag/t{}", origin, i)}), far).status);
+  EXPECT_THAT(answers, ElementsAre(202, 202, 202, 202, 202, 503, 503, 503));
+  EXPECT_THAT(rows("SELECT inbox FROM letters"), SizeIs(5));
+}
+
+// --- what comes again
+// ---------------------------------------------------------------------------------------
+
+TEST_F(Stranger, WhatWasDatedAheadIsNotTakenAgainAfterARestart) {
+  const HttpRequest request = signed_at(loop.wall_now() + std::chrono::minutes(4), alice, create_text(post));
+  EXPECT_EQ(ask(request).status, 202);
+  settle(std::chrono::seconds(10));
+  start(config());
+  expect_refused(request, 401, "denied", "before this node started");
+  const Author bob = make_author("https://other.home.example/users/bob");
+  const PostText theirs{.uri = "https://other.home.example/notes/1", .author = bob.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(theirs), bob).status, 202) << "others are not concerned";
+  settle(std::chrono::minutes(5));
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+}
+
+TEST_F(Stranger, TheDefaultPortIsTheSameHost) {
+  HttpCall call("POST", Url::parse(origin + "/inbox").value(), loop.now());
+  call.body = create_text(post);
+  signatures::sign_call(call, alice.key, alice.key_id(), loop.wall_now());
+  const std::string text =
+      fmt::format("(request-target): post /inbox\nhost: tags.home.example:443\ndate: {}\ndigest: {}",
+                  *call.headers.find("Date"), *call.headers.find("Digest"));
+  call.headers.set("Signature",
+                   fmt::format(R"(keyId="{}",headers="(request-target) host date digest",signature="{}")",
+                               alice.key_id(), to_base64(alice.key.sign(text))));
+  HttpRequest request{
+      .method = "POST", .target = "/inbox", .headers = call.headers, .body = call.body, .peer = {}};
+  request.headers.add("Host", "tags.home.example:443");
+  EXPECT_EQ(ask(request).status, 202);
+}
+
+TEST_F(Stranger, AMethodThatNobodyKnowsIsNotImplemented) {
+  for (const auto& [method, status] : {std::pair("BREW", 501), std::pair("PATCH", 405)}) {
+    HttpRequest request{.method = method, .target = "/actor", .headers = {}, .body = {}, .peer = {}};
+    EXPECT_EQ(ask(std::move(request)).status, status) << method;
+  }
+}
+
+// --- what may be asked for before anything is signed -------------------------------------------------------
+
+TEST_F(Stranger, HashtagsAreNotReadBeforeTheSignature) {
+  // No name of a hashtag, which would be passed over; as many bytes as there may be.
+  std::string name;
+  for (int i = 0; i < 300; ++i) name += "\xEF\xB7\xBA";
+  post.tags.assign(60, name);
+  HttpRequest unsigned_one{.method = "POST",
+                           .target = "/inbox",
+                           .headers = {{"Host", "tags.home.example"}},
+                           .body = create_text(post),
+                           .peer = {}};
+  expect_refused(unsigned_one, 401, "denied", "not signed");
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202) << "and are read after it";
+}
+
+TEST_F(Stranger, StatusSaysWhatIsUsed) {
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  const json::object all = status();
+  const json::object& budgets = all.at("budget").as_object();
+  EXPECT_EQ(budgets.size(), budget::kResources);
+  EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1));
+  EXPECT_EQ(budgets.at("connections").at("total"), json::value(4'096));
+}
+
+}  // namespace
+}  // namespace tagring::node
