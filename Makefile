@@ -29,6 +29,9 @@ soak: setup-build ## look for seeds on which the network does not keep its word 
 build: setup-build ## the release binary: build/release/tagring
 	@tools/build.py release tagring tagring-followers
 
+abuse: setup build demo-deps ## attack a node for ten minutes; prints a table, writes build/abuse.json
+	@python3 tests/abuse/abuse_test.py --seconds $(or $(SECONDS),10) --json build/abuse.json
+
 bench: setup build demo-deps ui-deps ## measure; prints a table, writes build/bench.json
 	@tools/build.py release benches
 	@python3 tools/bench.py
@@ -70,4 +73,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast fuzz soak build bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast fuzz soak build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -137,7 +137,7 @@ def check_suites():
 def process_suites():
     """Those that mostly wait, the longest first."""
     options = {"needs": "release", "waits": True}
-    found = [python(f"{folder}/{test.stem}", test, **options) for folder in ["cluster", "page", "package", "app"]
+    found = [python(f"{folder}/{test.stem}", test, **options) for folder in ["cluster", "abuse", "page", "package", "app"]
              for test in sorted((ROOT / "tests" / folder).glob("*_test.py"))]
     found.sort(key=lambda suite: suite.name != "cluster/namespaces_test")
     yield from found

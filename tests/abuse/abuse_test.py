@@ -1,0 +1,113 @@
+"""Attacks on a real node, while an honest user goes on asking it. After each: the user was served, memory came back, the database has grown
+by little, nobody else was asked more than a little, and in the end the node serves on after a restart.
+
+    python3 tests/abuse/abuse_test.py                                    a second each; no time is held against the node
+    python3 tests/abuse/abuse_test.py --seconds 10 --json build/abuse.json   the same for longer, and how long the user waited counts too
+    python3 tests/abuse/abuse_test.py --only slow_bodies,pings
+
+What is written as JSON: [{"attack", "attacker_bytes", "attacker_requests", "honest_p99_ms", "honest_p99_before_ms", "rss_mb", "database_mb",
+"outgoing_requests", "ok"}].
+"""
+
+import argparse
+import http.client
+import json
+import ssl
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from attacks import ATTACKS, Attack  # noqa: E402
+from world import World, node_host, p99, wait_for  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+RSS_MAX = 64  # MiB that an attack may leave behind
+DATABASE_MAX = 4  # MiB
+OUTGOING_A_MINUTE = 10
+FACTOR = 5  # so many times as long as before the honest user may wait
+WAIT_MAX = 100  # ms, or so long
+QUIET = 1.0  # seconds before an attack, to compare with
+MIB = 1 << 20
+
+
+def fetch(world, i, path):
+    network = world.network
+    connection = http.client.HTTPSConnection(network.node_address(i), network.port, timeout=20, context=world.loose)
+    try:
+        connection.request("GET", path, headers={"Host": f"{node_host(i)}:{network.port}"})
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
+
+
+def settled(world, before):
+    """Memory after the attack, when it does not shrink any more."""
+    least = world.rss()
+    for _ in range(20):
+        if least - before <= RSS_MAX * MIB:
+            break
+        time.sleep(0.5)
+        least = min(least, world.rss())
+    return least
+
+
+def run(world, name, seconds):
+    quiet_from = time.monotonic()
+    time.sleep(QUIET)
+    started = time.monotonic()
+    before, _ = world.waits(quiet_from, started)
+    rss, database, outgoing = world.rss(), world.database(), world.servers.total()
+    attack = Attack(world, seconds)
+    ATTACKS[name](attack)
+    time.sleep(0.5)
+    during, failures = world.waits(started, time.monotonic())
+    attack.close()
+    row = {"attack": name, "attacker_bytes": attack.bytes, "attacker_requests": attack.requests, "honest_p99_ms": round(p99(during), 1),
+           "honest_p99_before_ms": round(p99(before), 1), "rss_mb": round((settled(world, rss) - rss) / MIB, 1),
+           "database_mb": round((world.database() - database) / MIB, 2), "outgoing_requests": world.servers.total() - outgoing}
+    minutes = max(1.0, (time.monotonic() - started) / 60)
+    row["wrong"] = [what for what, wrong in {
+        "the honest user was not served": failures > 0 or not during,
+        "memory": row["rss_mb"] > RSS_MAX,
+        "database": row["database_mb"] > DATABASE_MAX,
+        "requests to others": row["outgoing_requests"] > OUTGOING_A_MINUTE * minutes,
+    }.items() if wrong]
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--json")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    chosen = [name for name in ATTACKS if not options.only or name in options.only.split(",")]
+    rows = []
+    with World(ROOT / "run" / "abuse_test") as world:
+        world.loose = ssl.create_default_context(cafile=world.network.directory / "certs" / "ca.pem")
+        world.loose.check_hostname = False  # called by its address
+        world.info, world.neighbour_info = (fetch(world, i, "/nodeinfo/2.1") for i in (0, 1))
+        for name in chosen:
+            row = run(world, name, options.seconds)
+            if options.json and row["honest_p99_ms"] > max(FACTOR * row["honest_p99_before_ms"], WAIT_MAX):
+                row["wrong"].append("the honest user waited")
+            wrong = row.pop("wrong")
+            row["ok"] = not wrong
+            rows.append(row)
+            print(f"{name:38} {row['attacker_bytes'] / MIB:8.1f} MiB {row['attacker_requests']:7} requests | p99 {row['honest_p99_before_ms']:6.1f} → "
+                  f"{row['honest_p99_ms']:7.1f} ms, memory {row['rss_mb']:+6.1f} MiB, database {row['database_mb']:+5.2f} MiB, "
+                  f"{row['outgoing_requests']:3} requests{'' if row['ok'] else '  BAD: ' + ', '.join(wrong)}", flush=True)
+        world.network.stop_node(0)
+        world.network.start_node(0)
+        wait_for("the node after a restart", lambda: world.network.is_settled(0))
+    if options.json:
+        Path(options.json).parent.mkdir(parents=True, exist_ok=True)
+        Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
+    failed = sum(not row["ok"] for row in rows)
+    print(f"{len(rows) - failed + 1} passed, {failed} failed")  # with the restart
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

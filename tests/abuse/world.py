@@ -1,0 +1,247 @@
+"""What an attack needs: a node with a neighbour, an honest user whose waiting is measured, and an attacker who has addresses, servers and
+keys of their own. Everything is on the loopback interface; who comes from 127.0.7.1 and who from 127.0.8.x is told apart by address.
+"""
+
+import base64
+import hashlib
+import http.client
+import json
+import multiprocessing
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import Network, node_host, wait_for  # noqa: E402
+
+HONEST = "127.0.7.1"
+EVIL = "evil.attacker.example"
+VICTIM = "victim.example"  # a third party that the attacker aims at
+TARPIT = "tarpit.attacker.example"
+SERVERS = {EVIL: "127.0.6.1", VICTIM: "127.0.6.2", TARPIT: "127.0.6.3"}
+LOG_SIZE = 5 << 20
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+
+
+def free_port():
+    """One that nobody has on any address."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+class Signer:
+    """A key, and signatures by it (draft-cavage); openssl signs, a process for each."""
+
+    def __init__(self, directory):
+        self.file = directory / "attacker.key"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", self.file], check=True,
+                       capture_output=True)
+        self.pem = subprocess.run(["openssl", "pkey", "-in", self.file, "-pubout"], check=True, capture_output=True, text=True).stdout
+
+    def headers(self, host, path, body, key_id, genuine=True):
+        date = formatdate(usegmt=True)
+        digest = "SHA-256=" + base64.b64encode(hashlib.sha256(body).digest()).decode()
+        text = f"(request-target): post {path}\nhost: {host}\ndate: {date}\ndigest: {digest}"
+        if genuine:
+            signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.file], input=text.encode(), check=True,
+                                       capture_output=True).stdout
+        else:
+            signature = os.urandom(256)
+        value = base64.b64encode(signature).decode()
+        return {"Host": host, "Date": date, "Digest": digest, "Content-Type": "application/activity+json",
+                "Signature": f'keyId="{key_id}",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="{value}"'}
+
+
+class Servers:
+    """The attacker's own, and that of the victim. Actors are at /users/…, keys in them; whatever is asked for is counted."""
+
+    def __init__(self, world):
+        self.world = world
+        self.asked = {host: 0 for host in SERVERS}
+        self.lock = threading.Lock()
+        self.all = [self._start(host, address) for host, address in SERVERS.items()]
+
+    def _start(self, host, address):
+        servers = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):  # noqa: N802
+                with servers.lock:
+                    servers.asked[host] += 1
+                if host == TARPIT:
+                    time.sleep(30)
+                body = servers.document(host, self.path) if host == EVIL and self.path.startswith("/users/") else b""
+                self.answer(200 if body else 404, body)
+
+            def do_POST(self):  # noqa: N802
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.answer(503, b"")
+
+            def answer(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Type", "application/activity+json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass
+
+        server = Server((address, self.world.network.port), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certs = self.world.network.directory / "certs"
+        context.load_cert_chain(certs / f"{host}.pem", certs / f"{host}.key")
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+    def document(self, host, path):
+        origin = self.world.origin_of(host)
+        actor = origin + path.split("?")[0]
+        return json.dumps({"@context": "https://www.w3.org/ns/activitystreams", "id": actor, "type": "Person", "inbox": actor + "/inbox",
+                           "publicKey": {"id": actor + "#main-key", "owner": actor, "publicKeyPem": self.world.signer.pem}}).encode()
+
+    def total(self):
+        with self.lock:
+            return sum(self.asked.values())
+
+    def stop(self):
+        for server in self.all:
+            server.shutdown()
+            server.server_close()
+
+
+def be_honest(address, port, host, ca, stop, times):
+    """Runs in a process of its own: asks, waits, asks again, and writes down how long each answer took; -1: there was none."""
+    context = ssl.create_default_context(cafile=ca)
+    paths = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
+    connection, turn = None, 0
+    while not stop.is_set():
+        started = time.monotonic()
+        try:
+            if connection is None:
+                raw = socket.create_connection((address, port), timeout=30, source_address=(HONEST, 0))
+                connection = http.client.HTTPConnection(host, port)
+                connection.sock = context.wrap_socket(raw, server_hostname=host)
+            connection.request("GET", paths[turn % len(paths)], headers={"Host": f"{host}:{port}"})
+            response = connection.getresponse()
+            response.read()
+            times.put((started, time.monotonic() - started if response.status < 500 else -1.0))
+            if response.will_close or turn % 20 == 19:  # newcomers must get in as well
+                connection.close()
+                connection = None
+        except OSError:
+            times.put((started, -1.0))
+            connection = None
+        except http.client.HTTPException:
+            times.put((started, -1.0))
+            connection = None
+        turn += 1
+        time.sleep(0.02)
+
+
+class World:
+    def __init__(self, directory):
+        self.network = Network(directory, nodes=2, port=free_port(), peers=dict(SERVERS))
+
+    def __enter__(self):
+        self.network.__enter__()
+        self.network.start_node(0)
+        self.network.start_node(1)
+        wait_for("rings", lambda: self.network.is_settled(0) and self.network.is_settled(1))
+        self.signer = Signer(self.network.directory)
+        self.servers = Servers(self)
+        self.host, self.address, self.port = node_host(0), self.network.node_address(0), self.network.port
+        self.context = ssl.create_default_context(cafile=self.network.directory / "certs" / "ca.pem")
+        self.stop_honest = multiprocessing.Event()
+        self.times = multiprocessing.Queue()
+        arguments = (self.address, self.port, self.host, str(self.network.directory / "certs" / "ca.pem"), self.stop_honest, self.times)
+        self.honest = multiprocessing.Process(target=be_honest, args=arguments, daemon=True)
+        self.honest.start()
+        self.seen = []
+        return self
+
+    def __exit__(self, *_):
+        self.stop_honest.set()
+        self.honest.join(5)
+        if self.honest.is_alive():
+            self.honest.terminate()
+        self.servers.stop()
+        self.network.__exit__()
+
+    def origin_of(self, host):
+        return f"https://{host}:{self.network.port}"
+
+    @property
+    def authority(self):
+        return f"{self.host}:{self.port}"
+
+    # --- the attacker --------------------------------------------------------------------------------------
+
+    def raw(self, source="127.0.8.1", timeout=10):
+        """A TCP connection to the node."""
+        return socket.create_connection((self.address, self.port), timeout=timeout, source_address=(source, 0))
+
+    def open(self, source="127.0.8.1", timeout=10):
+        """The same with TLS."""
+        return self.context.wrap_socket(self.raw(source, timeout), server_hostname=self.host)
+
+    def signed(self, body, actor=None, path="/inbox", genuine=True, key_id=None):
+        """A whole request, signed by the attacker."""
+        actor = actor or self.actor("1")
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = self.signer.headers(self.authority, path, data, key_id or actor + "#main-key", genuine)
+        return self.post(path, data, headers)
+
+    def post(self, path, data, headers=None):
+        lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in {"Host": self.authority, **(headers or {})}.items()),
+                 f"Content-Length: {len(data)}", "", ""]
+        return "\r\n".join(lines).encode() + data
+
+    def get(self, path, **headers):
+        lines = [f"GET {path} HTTP/1.1", f"Host: {self.authority}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def actor(self, name):
+        return f"{self.origin_of(EVIL)}/users/{name}"
+
+    # --- what it costs -------------------------------------------------------------------------------------
+
+    def rss(self):
+        """Bytes."""
+        text = Path(f"/proc/{self.network.processes['oak'].pid}/status").read_text()
+        return int(next(line for line in text.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
+
+    def database(self):
+        """Bytes. The log is as large as it may be in any case, once something was written; what is beyond that counts."""
+        folder = self.network.node_directory(0) / "data"
+        log = folder / "tagring.db-wal"
+        return (folder / "tagring.db").stat().st_size + max(0, (log.stat().st_size if log.exists() else 0) - LOG_SIZE)
+
+    def waits(self, since, until):
+        """How long the honest user waited then, in seconds, sorted; and how often in vain."""
+        while not self.times.empty():
+            self.seen.append(self.times.get())
+        those = [took for started, took in self.seen if since <= started < until]
+        return sorted(took for took in those if took >= 0), sum(took < 0 for took in those)
+
+
+def p99(waits):
+    return 1000 * waits[min(len(waits) - 1, int(0.99 * len(waits)))] if waits else 0.0
