@@ -6,6 +6,9 @@
 #include "relay/wire.hpp"
 
 namespace tagring::activitypub {
+namespace {
+constexpr std::size_t kAnnouncedShare = 10;  // so many cost as much as one
+}
 
 Result<void> TagEvents::check_budget(const std::string& sender, std::size_t events) {
   if (budget_.take(budget::Resource::kEvents, budget_.who(host_of(sender)), events) == Duration::zero())
@@ -30,7 +33,8 @@ Task<HttpResponse> TagEvents::take_announced(Batch batch) {
   std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
   if (events.empty()) co_return ignored("an Announce without hashtags");
   const std::size_t asked = events.size();
-  const Result<void> within = check_budget(batch.sender, asked);
+  // Of hashtags that are wanted here, which relays bring in bulk.
+  const Result<void> within = check_budget(batch.sender, (asked + kAnnouncedShare - 1) / kAnnouncedShare);
   if (!within) co_return error_response(within.error());
   redundancy::RelayClaims claims = relay::news_of(batch.body).claims;
   const auto refusals = co_await subscriber_.receive(std::move(events), std::move(batch.sender), claims);

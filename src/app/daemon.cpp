@@ -174,8 +174,8 @@ Task<Result<void>> Daemon::open() {
                                 .seed = random_seed(),
                                 .read_followed_tags = sql::read_mastodon_tags,
                                 .services = &resolver_,
-                                .machine = this,
-                                .budget = &budget_};
+                                .budget = &budget_,
+                                .machine = this};
   CO_TRY_VOID(co_await remember(&environment));
   if (!config_.followed_tags_tokens.empty()) {
     CO_TRY(environment.tag_tokens, instances::load_tag_tokens(config_.followed_tags_tokens));

@@ -165,7 +165,7 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
 // Of a stranger, of whom nothing has been decided.
 Task<Result<void>> Instances::make_wait(Link link) {
   co_await drop_expired();
-  if (!options_.budget.has_room(budget::Resource::kWaiting, options_.budget.who(link.host)))
+  if (!options_.budget->has_room(budget::Resource::kWaiting, options_.budget->who(link.host)))
     co_return fail(ErrorCode::kUnavailable,
                    "too many of " + link.host + " wait for the administrator already");
   keep(link);
@@ -189,7 +189,7 @@ Task<void> Instances::drop_expired() {
 
 void Instances::keep(Link link) {
   forget(link);
-  if (!link.accepted) options_.budget.count(budget::Resource::kWaiting, options_.budget.who(link.host));
+  if (!link.accepted) options_.budget->count(budget::Resource::kWaiting, options_.budget->who(link.host));
   links_[{link.actor, link.relay}] = std::move(link);
 }
 
@@ -197,7 +197,7 @@ void Instances::forget(const Link& link) {
   const auto known = links_.find({link.actor, link.relay});
   if (known == links_.end()) return;
   if (!known->second.accepted)
-    options_.budget.give_back(budget::Resource::kWaiting, options_.budget.who(known->second.host));
+    options_.budget->give_back(budget::Resource::kWaiting, options_.budget->who(known->second.host));
   links_.erase(known);
 }
 

@@ -31,7 +31,7 @@ class Instances {
     bool open = false;             // so may everybody
     bool people = false;           // people who follow the node's actor may have their own posts relayed
     std::size_t tags_max = 1000;   // of one instance; and how often it may use hashtag actors as relays
-    budget::Manager& budget;
+    budget::Manager* budget;       // never null
   };
   // Who waits for the administrator longer must ask again.
   static constexpr Duration kWaitMax = std::chrono::days(30);

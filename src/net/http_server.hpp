@@ -29,7 +29,8 @@ struct HttpServerOptions {
   // Of connections and of bytes that are read or answered. Where strangers have all connections that they may
   // have, those of the heaviest group of addresses make room. Outlives the server; null: no limits.
   budget::Manager* budget = nullptr;
-  // Proxies that are believed whose request they bring, and whose connections count as those of somebody known.
+  // Proxies that are believed whose request they bring, and whose connections count as those of somebody
+  // known.
   proxies::Networks trusted_proxies = {};
   // Connections of theirs begin with a PROXY header (proxies/proxy_header.hpp), or are closed.
   bool proxy_protocol = false;

@@ -74,7 +74,8 @@ class HttpSession final : public Session {
  private:
   Task<bool> wait_for_request();
   Task<int> read_request_line();
-  [[nodiscard]] budget::Share share_of(const boost::optional<std::uint64_t>& length) const;
+  [[nodiscard]] budget::Share share_of(const IpAddress& peer,
+                                       const boost::optional<std::uint64_t>& length) const;
   Task<Incoming> read_request();
   // Whether another request may follow.
   Task<bool> serve_one(std::shared_ptr<Session> self);
@@ -142,10 +143,11 @@ int framing_refusal(const HttpRequest& request, Version version) {
   return ascii_iequals(*coding, "chunked") ? 0 : 501;
 }
 
-budget::Share HttpSession::share_of(const boost::optional<std::uint64_t>& length) const {
+budget::Share HttpSession::share_of(const IpAddress& peer,
+                                    const boost::optional<std::uint64_t>& length) const {
   budget::Manager* manager = service_->options.budget;
   const std::uint64_t most = service_->options.body_size_max;
-  const budget::Spender spender = manager == nullptr ? budget::Spender() : manager->who(peer_);
+  const budget::Spender spender = manager == nullptr ? budget::Spender() : manager->who(peer);
   return {manager, budget::Resource::kBodies, spender, std::min<std::uint64_t>(length.value_or(most), most)};
 }
 
@@ -175,7 +177,7 @@ Task<Incoming> HttpSession::read_request() {
   incoming.refusal = framing_refusal(request, incoming.version);
   if (incoming.refusal != 0) co_return incoming;
   if (!parser.is_done()) {
-    incoming.share = share_of(parser.content_length());
+    incoming.share = share_of(request.peer, parser.content_length());
     if (!incoming.share.is_granted()) incoming.refusal = 503;
     if (incoming.refusal != 0) co_return incoming;
     const bool may_wait = incoming.version == Version::kHttp11;

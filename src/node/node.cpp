@@ -207,7 +207,7 @@ json::object Node::adopt(const config::Config& fresh) {
   now.tags_per_instance = fresh.tags_per_instance;
   now.hashtags_of_a_post = fresh.hashtags_of_a_post;
   now.posts_an_hour = fresh.posts_an_hour;
-  parts_->instances.instances.use(instance_options(now));
+  parts_->instances.instances.use(instance_options(now, parts_->speech.budget));
   parts_->instances.moderation.use(moderation_options(now));
   return {{"changed", std::move(changed)}, {"restart", std::move(restart)}};
 }

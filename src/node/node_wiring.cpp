@@ -7,6 +7,9 @@
 #include "federation/blocks.hpp"
 
 namespace tagring::node {
+namespace {
+constexpr Duration kNeighboursEvery = std::chrono::seconds(10);
+}
 
 // --- overlay::Observer -------------------------------------------------------------------------------------
 
@@ -18,6 +21,7 @@ void NodeWiring::segment_changed(Ring ring, ring::Vserver& vserver) {
 }
 
 void NodeWiring::note_neighbours() {
+  neighbours_noted_ = parts_.environment.clock.now();
   std::vector<budget::Manager::Neighbour> neighbours;
   const auto note = [&](const ring::Contact& contact) {
     neighbours.push_back({contact.host, contact.address});
@@ -80,6 +84,9 @@ std::optional<redundancy::RelayClaim> NodeWiring::claim(const std::string& tag) 
 
 void NodeWiring::entered(const relay::FeedEntry& entry) {
   const relay::TagEvent& event = entry.event;
+  // Lists of successors change without the segment; before who brings many posts has used up a stranger's
+  // share.
+  if (parts_.environment.clock.now() >= neighbours_noted_ + kNeighboursEvery) note_neighbours();
   if (event.op == relay::Op::kRemove) parts_.reading.posts.forget(event.uri);
   if (event.op == relay::Op::kAdd)
     parts_.reading.trends.note(event.tag, event.author, parts_.environment.clock.wall_now());

@@ -58,6 +58,7 @@ class NodeWiring final : public Wiring {
   Task<Result<std::vector<relay::Refusal>>> relay_own(std::vector<relay::TagEvent> events);
 
   Parts& parts_;
+  Instant neighbours_noted_;
 };
 
 }  // namespace tagring::node

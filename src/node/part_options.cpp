@@ -110,7 +110,7 @@ federation::QueueOptions queue_options() {
 }
 
 instances::Instances::Options instance_options(const config::Config& config, budget::Manager& budget) {
-  return {config.instances, config.open, config.people, config.tags_per_instance, budget};
+  return {config.instances, config.open, config.people, config.tags_per_instance, &budget};
 }
 
 instances::Moderation::Options moderation_options(const config::Config& config) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "federation/delivery_queues.hpp"
 #include "federation/identity.hpp"
