@@ -86,6 +86,7 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
     co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
   CO_TRY_VOID(may_fetch(event->uri));
   CO_TRY_VOID(co_await check_at_origin(*event));
+  was_there(event->uri);
   if (event->op == Op::kAdd) co_return co_await ask_author(event, asked);
   co_return Result<void>();
 }
@@ -94,6 +95,11 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
 Result<void> PostChecker::may_fetch(const std::string& url) {
   if (budget_.take(budget::Resource::kChecks, budget_.who(host_of(url))) == Duration::zero()) return {};
   return fail(ErrorCode::kBusy, "too many posts of " + host_of(url) + " to check: send them again later");
+}
+
+// What is as it was said to be costs its host no more than it wants: it publishes that.
+void PostChecker::was_there(const std::string& url) {
+  budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
 }
 
 // Fetches the post: an Add is true if it is public and carries the tag, a Remove if it is gone or does not.
@@ -128,6 +134,7 @@ Task<Result<void>> PostChecker::ask_author(TagEvent* event, Asked* asked) {
     CO_TRY_VOID(may_fetch(event->author));
     CO_TRY(const std::string body, co_await client_.fetch_body(event->author));
     CO_TRY(const fediverse::RemoteActor author, fediverse::parse_actor(body, event->author));
+    was_there(event->author);
     known = asked->emplace(event->author, fediverse::wishes_of(author)).first;
   }
   if (!known->second.relay) co_return fail(ErrorCode::kDenied, "the author does not wish to be relayed");

@@ -60,6 +60,7 @@ class PostChecker {
                                  std::optional<redundancy::RelayClaim> claim, Asked* asked,
                                  std::size_t* fetches);
   [[nodiscard]] Result<void> may_fetch(const std::string& url);
+  void was_there(const std::string& url);
   Task<Result<void>> check_at_origin(TagEvent event);
   Task<Result<void>> ask_author(TagEvent* event, Asked* asked);
   Task<void> spot_check(TagEvent event, std::string sender);
