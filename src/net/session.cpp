@@ -145,7 +145,8 @@ int framing_refusal(const HttpRequest& request, Version version) {
 
 budget::Share HttpSession::share_of(const IpAddress& peer,
                                     const boost::optional<std::uint64_t>& length) const {
-  budget::Manager* manager = service_->options.budget;
+  // Who comes by a Unix socket, and a proxy does not say for whom, has no address.
+  budget::Manager* manager = peer == IpAddress() ? nullptr : service_->options.budget;
   const std::uint64_t most = service_->options.body_size_max;
   const budget::Spender spender = manager == nullptr ? budget::Spender() : manager->who(peer);
   return {manager, budget::Resource::kBodies, spender, std::min<std::uint64_t>(length.value_or(most), most)};
