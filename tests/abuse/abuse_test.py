@@ -60,8 +60,10 @@ def run(world, name, seconds):
     rss, database, outgoing = world.rss(), world.database(), world.servers.total()
     attack = Attack(world, seconds)
     ATTACKS[name](attack)
-    time.sleep(0.5)
-    during, failures = world.waits(started, time.monotonic())
+    time.sleep(max(0, attack.ends - time.monotonic()))
+    ended = time.monotonic()
+    world.wait_for_a_request_after(ended)  # so that those before it have been answered
+    during, failures = world.waits(started, ended)
     attack.close()
     row = {"attack": name, "attacker_bytes": attack.bytes, "attacker_requests": attack.requests, "honest_p99_ms": round(p99(during), 1),
            "honest_p99_before_ms": round(p99(before), 1), "rss_mb": round((settled(world, rss) - rss) / MIB, 1),

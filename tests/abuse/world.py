@@ -235,6 +235,11 @@ class World:
         log = folder / "tagring.db-wal"
         return (folder / "tagring.db").stat().st_size + max(0, (log.stat().st_size if log.exists() else 0) - LOG_SIZE)
 
+    def wait_for_a_request_after(self, moment):
+        """Of the honest user, who makes one after the other."""
+        while not any(started >= moment for started, _ in self.seen):
+            self.seen.append(self.times.get(timeout=60))
+
     def waits(self, since, until):
         """How long the honest user waited then, in seconds, sorted; and how often in vain."""
         while not self.times.empty():
