@@ -58,7 +58,7 @@ def run(world, name, seconds):
     started = time.monotonic()
     before, _ = world.waits(quiet_from, started)
     rss, database, outgoing = world.rss(), world.database(), world.servers.total()
-    attack = Attack(world, seconds)
+    attack = Attack(world, seconds, list(ATTACKS).index(name))
     ATTACKS[name](attack)
     time.sleep(max(0, attack.ends - time.monotonic()))
     ended = time.monotonic()

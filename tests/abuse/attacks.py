@@ -16,8 +16,9 @@ MIB = 1 << 20
 class Attack:
     """What an attack function is given."""
 
-    def __init__(self, world, seconds):
+    def __init__(self, world, seconds, number):
         self.world = world
+        self.net = 20 + number  # or one would feel what another has used up
         self.ends = time.monotonic() + seconds
         self.bytes = self.requests = 0
         self.number = 0
@@ -32,10 +33,14 @@ class Attack:
             self.number += 1
             return self.number
 
-    def open(self, source="127.0.8.1"):
+    def source(self, i=0):
+        """One of the attacker's addresses."""
+        return f"127.{self.net}.{i // 250}.{1 + i % 250}"
+
+    def open(self, source=None):
         """A connection, or None if the node does not take it."""
         try:
-            return self.world.open(source, timeout=5)
+            return self.world.open(source or self.source(), timeout=5)
         except OSError:
             return None
 
@@ -50,7 +55,7 @@ class Attack:
             self.requests += count
         return True
 
-    def ask(self, make, source="127.0.8.1"):
+    def ask(self, make, source=None):
         """One request after the other on one connection, as fast as they are answered."""
         connection = None
         while not self.over():
@@ -112,10 +117,6 @@ def attack(function):
     return function
 
 
-def many_sources(i):
-    return f"127.0.{8 + i // 250}.{1 + i % 250}"
-
-
 # --- connections -----------------------------------------------------------------------------------------
 
 
@@ -133,7 +134,7 @@ def idle_connections_of_many(a):
             if a.over():
                 return
             try:
-                a.hold(a.world.raw(many_sources(i)))
+                a.hold(a.world.raw(a.source(i)))
                 a.requests += 1
             except OSError:
                 time.sleep(0.05)
@@ -144,7 +145,7 @@ def idle_connections_of_many(a):
 @attack
 def half_handshakes(a):
     while not a.over() and len(a.held) < 200:
-        connection = a.world.raw()
+        connection = a.world.raw(a.source())
         a.send(connection, b"\x16\x03\x01\x02\x00\x01")
         a.hold(connection)
 
@@ -153,7 +154,7 @@ def half_handshakes(a):
 def connections_come_and_go(a):
     def churn(i):
         while not a.over():
-            connection = a.open(many_sources(i))
+            connection = a.open(a.source(i))
             a.requests += 1
             if connection:
                 connection.close()
@@ -180,7 +181,7 @@ def slow_heads(a):
 def slow_bodies(a):
     head = a.world.post("/inbox", b"x" * 10)[:-10].replace(b"Content-Length: 10", b"Content-Length: 1000000")
     for i in range(100):
-        connection = a.open(many_sources(i % 5))
+        connection = a.open(a.source(i % 5))
         if connection and a.send(connection, head):
             a.hold(connection)
     while not a.over():
@@ -195,7 +196,7 @@ def bodies_without_their_last_byte(a):
     for i in range(80):
         if a.over():
             return
-        connection = a.open(many_sources(i))
+        connection = a.open(a.source(i))
         if connection and a.send(connection, data):
             a.hold(connection)
 
@@ -256,12 +257,12 @@ def chunks_of_one_byte(a):
 
 @attack
 def flood_of_reads(a):
-    a.at_once(4, lambda i: a.ask(lambda: a.world.get("/actor"), many_sources(i)))
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get("/actor"), a.source(i)))
 
 
 @attack
 def flood_of_pages(a):
-    a.at_once(4, lambda i: a.ask(lambda: a.world.get("/", Accept="text/html", Accept_Encoding="gzip"), many_sources(i)))
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get("/", Accept="text/html", Accept_Encoding="gzip"), a.source(i)))
 
 
 # --- JSON ------------------------------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def frame(text):
     return b"\x81" + size + b"\0\0\0\0" + data
 
 
-def websocket(a, source="127.0.8.1", target="/api/v1/streaming"):
+def websocket(a, source=None, target="/api/v1/streaming"):
     connection = a.open(source)
     key = base64.b64encode(os.urandom(16)).decode()
     if connection and a.send(connection, a.world.get(target, Upgrade="websocket", Connection="Upgrade", Sec_WebSocket_Version="13",
@@ -340,7 +341,7 @@ def wish(type, tag):
     return frame(json.dumps({"type": type, "stream": "hashtag", "tag": tag}))
 
 
-def talk(a, make, source="127.0.8.1"):
+def talk(a, make, source=None):
     connection = None
     while not a.over():
         connection = connection or websocket(a, source)
@@ -366,7 +367,7 @@ def readers_of_ever_new_hashtags(a):
         tag = f"t{a.next()}"
         return (wish("subscribe", tag) + wish("unsubscribe", tag)) * 100
 
-    a.at_once(4, lambda i: talk(a, make, many_sources(i)))
+    a.at_once(4, lambda i: talk(a, make, a.source(i)))
 
 
 @attack
@@ -384,7 +385,7 @@ def held_streams(a):
     for i in range(300):
         if a.over():
             return
-        connection = a.open(many_sources(i // 30))
+        connection = a.open(a.source(i // 30))
         if connection and a.send(connection, a.world.get(f"/api/v1/streaming/hashtag?tag=t{i}")):
             a.hold(connection)
 
@@ -398,7 +399,7 @@ def keys_at_a_third_party(a):
         key_id = f"{a.world.origin_of(VICTIM)}/{a.next()}#key"
         return a.world.signed(post_of(a.world, ["cats"]), genuine=False, key_id=key_id)
 
-    a.at_once(3, lambda i: a.ask(make, many_sources(i)))
+    a.at_once(3, lambda i: a.ask(make, a.source(i)))
 
 
 @attack
@@ -422,7 +423,7 @@ def five_signatures(a):
 @attack
 def keys_in_a_tarpit(a):
     def hang(i):
-        connection = a.open(many_sources(i))
+        connection = a.open(a.source(i))
         key_id = f"{a.world.origin_of(TARPIT)}/{i}#key"
         if connection and a.send(connection, a.world.signed(post_of(a.world, ["cats"]), genuine=False, key_id=key_id)):
             a.hold(connection)
@@ -436,7 +437,7 @@ def keys_at_names_that_are_nowhere(a):
         key_id = f"https://n{a.next()}.nowhere.invalid/key"
         return a.world.signed(post_of(a.world, ["cats"]), genuine=False, key_id=key_id)
 
-    a.at_once(4, lambda i: a.ask(make, many_sources(i)))
+    a.at_once(4, lambda i: a.ask(make, a.source(i)))
 
 
 @attack
@@ -470,7 +471,7 @@ def large_follows_that_wait(a):
         actor = a.world.actor(f"w{a.next()}")
         return a.world.signed(follow(a.world, actor, PUBLIC, summary="x" * 900_000), actor)
 
-    a.at_once(3, lambda i: a.ask(make, many_sources(i)))
+    a.at_once(3, lambda i: a.ask(make, a.source(i)))
 
 
 @attack
@@ -479,7 +480,7 @@ def small_follows_that_wait(a):
         actor = a.world.actor(f"s{a.next()}")
         return a.world.signed(follow(a.world, actor, PUBLIC), actor)
 
-    a.at_once(3, lambda i: a.ask(make, many_sources(i)))
+    a.at_once(3, lambda i: a.ask(make, a.source(i)))
 
 
 @attack
@@ -533,12 +534,12 @@ def leavers_who_do_not_leave(a):
     neighbour = json.loads(a.world.neighbour_info)["metadata"]["tagring"]["relay"]
     zero = "0" * 64
     a.at_once(3, lambda i: a.ask(lambda: ring_call(a, "take_over", leaver=neighbour[a.next() % len(neighbour)],
-                                                   segment={"from": zero, "to": zero}), many_sources(i)))
+                                                   segment={"from": zero, "to": zero}), a.source(i)))
 
 
 @attack
 def finds(a):
-    a.at_once(3, lambda i: a.ask(lambda: ring_call(a, "find", key=os.urandom(32).hex()), many_sources(i)))
+    a.at_once(3, lambda i: a.ask(lambda: ring_call(a, "find", key=os.urandom(32).hex()), a.source(i)))
 
 
 @attack
@@ -570,24 +571,24 @@ def transfers_to_a_stranger(a):
 
 @attack
 def timelines_of_invented_hashtags(a):
-    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/api/v1/timelines/tag/q{a.next()}"), many_sources(i)))
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/api/v1/timelines/tag/q{a.next()}"), a.source(i)))
 
 
 @attack
 def histories_of_invented_hashtags(a):
-    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/history?tag=h{a.next()}"), many_sources(i)))
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/history?tag=h{a.next()}"), a.source(i)))
 
 
 @attack
 def look_ups(a):
-    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/resolve?uri=hashtag:r{a.next()}"), many_sources(i)))
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/resolve?uri=hashtag:r{a.next()}"), a.source(i)))
 
 
 @attack
 def searches(a):
-    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/api/v2/search?q=%23s{a.next()}&resolve=true"), many_sources(i)))
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/api/v2/search?q=%23s{a.next()}&resolve=true"), a.source(i)))
 
 
 @attack
 def guesses_of_the_secret(a):
-    a.at_once(3, lambda i: a.ask(lambda: a.world.get("/admin/status", Authorization=f"Bearer {os.urandom(12).hex()}"), many_sources(i)))
+    a.at_once(3, lambda i: a.ask(lambda: a.world.get("/admin/status", Authorization=f"Bearer {os.urandom(12).hex()}"), a.source(i)))

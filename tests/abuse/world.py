@@ -1,5 +1,5 @@
 """What an attack needs: a node with a neighbour, an honest user whose waiting is measured, and an attacker who has addresses, servers and
-keys of their own. Everything is on the loopback interface; who comes from 127.0.7.1 and who from 127.0.8.x is told apart by address.
+keys of their own. Everything is on the loopback interface; who comes from 127.0.7.1 and who from 127.20.x.x and beyond is told apart by address.
 """
 
 import base64
@@ -195,11 +195,11 @@ class World:
 
     # --- the attacker --------------------------------------------------------------------------------------
 
-    def raw(self, source="127.0.8.1", timeout=10):
+    def raw(self, source, timeout=10):
         """A TCP connection to the node."""
         return socket.create_connection((self.address, self.port), timeout=timeout, source_address=(source, 0))
 
-    def open(self, source="127.0.8.1", timeout=10):
+    def open(self, source, timeout=10):
         """The same with TLS."""
         return self.context.wrap_socket(self.raw(source, timeout), server_hostname=self.host)
 
