@@ -39,7 +39,7 @@ std::string_view to_string(Resource resource) { return kNames.at(static_cast<std
 
 Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
-  return {Limit{4'096, 256, 512, {}},                    // connections
+  return {Limit{2'048, 256, 512, {}},                    // connections
           Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},  // bodies
           Limit{1'200, 30, 60, kMinute},                 // key_fetches
           Limit{1'200, 10, 40, kMinute},                 // key_hosts
