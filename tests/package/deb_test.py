@@ -54,7 +54,7 @@ class Machine:
         self.apt("update")
 
     def run(self, *command, user=None, **options):
-        as_user = [f"--userspec={user}:{user}"] if user else []
+        as_user = [f"--userspec={user}"] if user else []
         return run("chroot", *as_user, self.folder, *command, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "HOME": "/"}, **options)
 
     def apt(self, *arguments):
@@ -174,7 +174,7 @@ def start_and_subscribe(machine):
         if not check("the unit's command runs as its user, and says that it is ready", node.state == "READY=1", node.state):
             return
         check("--config is found by itself", node.ask("subscribe", "hedgehog").get("subscribed") == ["hedgehog"])
-        stranger = machine.run("tagring", "status", user="nobody")
+        stranger = machine.run("tagring", "status", user="nobody:nogroup")
         check("others are told why they may not", stranger.returncode == 1 and ("only the node's own user and root" in stranger.stderr or "Permission denied" in stranger.stderr), stranger.stderr)
         deadline = time.monotonic() + 60
         report = {}
