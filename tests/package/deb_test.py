@@ -36,7 +36,7 @@ def base_root():
     if not BASE.exists():
         BASE.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
-            made = run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", folder, "http://deb.debian.org/debian")
+            made = run("debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", folder)
             if made.returncode != 0:
                 return made.stdout[-2000:]
             subprocess.run(["tar", "-C", folder, "-cf", f"{BASE}.part", "."], check=True)
