@@ -65,7 +65,7 @@ Task<Result<json::object>> FeedKind::page(Request request) {
   const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
   CO_TRY(const std::vector<relay::FeedEntry> entries,
          co_await store_.feed_of_segment(request.segment, after, kPage));
-  if (entries.size() < kPage) reassign_.fetched(Ring::kRelay, request.segment);
+  if (entries.size() < kPage) reads_.note(Ring::kRelay, request.segment);
   co_return json::object{{"items", relay::to_json(entries)}};
 }
 
@@ -105,7 +105,7 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
   CO_TRY(const std::vector<storage::HistoryEntry> entries,
          co_await history_.segment(request.segment, request.after_tag, std::move(after), kPage));
-  if (entries.size() < kPage) reassign_.fetched(Ring::kStorage, request.segment);
+  if (entries.size() < kPage) reads_.note(Ring::kStorage, request.segment);
   co_return json::object{{"items", storage::to_json(entries, true)}};
 }
 

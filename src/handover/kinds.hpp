@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "handover/reassign_queue.hpp"
+#include "handover/read_segments.hpp"
 #include "handover/request.hpp"
 #include "overlay/ring_service.hpp"
 #include "relay/feed.hpp"
@@ -78,15 +78,15 @@ class FollowersKind final : public FetchedKind {
 // What was taken lately as a relay, and may have to be delivered still.
 class FeedKind final : public FetchedKind {
  public:
-  FeedKind(relay::Store& store, relay::Feed& feed, ReassignQueue& reassign, unsigned replicas)
-      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), reassign_(reassign) {}
+  FeedKind(relay::Store& store, relay::Feed& feed, ReadSegments& reads, unsigned replicas)
+      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), reads_(reads) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
 
  private:
   relay::Store& store_;
   relay::Feed& feed_;
-  ReassignQueue& reassign_;
+  ReadSegments& reads_;
 };
 
 // Of how many owners hashtags have, asked for by position.
@@ -103,18 +103,18 @@ class SetsKind final : public FetchedKind {
 // Posts and tombstones.
 class HistoryKind final : public FetchedKind {
  public:
-  HistoryKind(storage::HistoryStore& history, storage::KeptPartitions& kept, ReassignQueue& reassign)
+  HistoryKind(storage::HistoryStore& history, storage::KeptPartitions& kept, ReadSegments& reads)
       : FetchedKind("history", Ring::kStorage, kept.copies()),
         history_(history),
         kept_(kept),
-        reassign_(reassign) {}
+        reads_(reads) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
 
  private:
   storage::HistoryStore& history_;
   storage::KeptPartitions& kept_;
-  ReassignQueue& reassign_;
+  ReadSegments& reads_;
 };
 
 // One partition of a hashtag: the business of all its owners. A page says for which version of the set it is

@@ -9,23 +9,15 @@ namespace {
 
 constexpr std::size_t kPage = 1'000;
 constexpr std::size_t kOwedMax = 10 * kPage;  // a year of history is not owed all at once
-// How long a new owner may take to fetch; two changes of a segment are seldom closer than that.
-constexpr Duration kPatience = std::chrono::seconds(20);
-
-bool covers(const Segment& whole, const Segment& part) {
-  if (whole.from == whole.to) return true;
-  if (part.from == part.to) return false;
-  return part.from - whole.from <= part.to - whole.from && whole.contains(part.to);
-}
-
 }  // namespace
 
 ReassignQueue::ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                             Options options, const Runtime& runtime)
+                             Options options, ReadSegments& reads, const Runtime& runtime)
     : store_(store),
       history_(history),
       outbox_(outbox),
       options_(std::move(options)),
+      reads_(reads),
       clock_(runtime.clock),
       tasks_(runtime.executor) {
   read(options_.saved);
@@ -69,19 +61,12 @@ void ReassignQueue::owe(Ring ring, const Segment& positions) {
   tasks_.spawn("reassign_owed", pay(ring, positions));
 }
 
-void ReassignQueue::fetched(Ring ring, const Segment& keys) {
-  while (!fetched_.empty() && clock_.now() - fetched_.front().at > kPatience) fetched_.pop_front();
-  fetched_.push_back({ring, keys, clock_.now()});
-}
-
 Task<void> ReassignQueue::pay(Ring ring, Segment positions) {
   const Instant since = clock_.now();
-  const Instant later = since + kPatience;
+  const Instant later = since + ReadSegments::kPatience;
   co_await clock_.sleep_until(later);
   for (const Segment& keys : key_segments(positions, options_.replicas.at(ring))) {
-    const bool known = std::ranges::any_of(fetched_, [&](const Fetched& other) {
-      return other.ring == ring && other.at >= since && covers(other.keys, keys);
-    });
+    const bool known = reads_.has(ring, keys, since);
     if (!known) co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
   }
   const auto paid = std::ranges::find(owed_, std::pair(ring, positions));

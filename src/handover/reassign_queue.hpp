@@ -5,13 +5,13 @@
 // there, so that a node that dies and comes back to a smaller place still knows.
 #pragma once
 
-#include <deque>
 #include <map>
 
 #include "base/json.hpp"
 #include "base/ring_id.hpp"
 #include "base/runtime.hpp"
 #include "base/task.hpp"
+#include "handover/read_segments.hpp"
 #include "overlay/ring_service.hpp"
 #include "relay/owner_queue.hpp"
 #include "ring/vserver.hpp"
@@ -28,7 +28,7 @@ class ReassignQueue {
   };
 
   ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                Options options, const Runtime& runtime);
+                Options options, ReadSegments& reads, const Runtime& runtime);
 
   // Goes on with what was owed, and owes what the node owned at places that it has given up. Before the rings
   // start.
@@ -39,16 +39,9 @@ class ReassignQueue {
   void segment_changed(Ring ring, const ring::Vserver& vserver);
   // After the node has given up a vserver that owned these positions.
   void gave_up(Ring ring, const RingId& vserver, const Segment& positions);
-  // A new owner has read the feed or the history of that segment of keys to its end.
-  void fetched(Ring ring, const Segment& keys);
   [[nodiscard]] Task<void> stop();
 
  private:
-  struct Fetched {
-    Ring ring;
-    Segment keys;
-    Instant at;
-  };
   Task<void> feed(Segment keys);
   Task<void> history(Segment keys);
   void owe(Ring ring, const Segment& positions);
@@ -63,10 +56,10 @@ class ReassignQueue {
   storage::HistoryStore& history_;
   relay::OwnerQueue& outbox_;
   Options options_;
+  ReadSegments& reads_;
   Clock& clock_;
   std::map<std::pair<Ring, RingId>, Segment> owned_;  // by vserver, as last known
   std::vector<std::pair<Ring, Segment>> owed_;        // positions
-  std::deque<Fetched> fetched_;                       // lately, oldest first
   TaskGroup tasks_;
 };
 

@@ -157,6 +157,7 @@ struct Handover {
   Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
            RelayRole& relay, StorageRole& storage);
 
+  handover::ReadSegments reads;
   handover::ReassignQueue reassign;
   handover::FollowersKind followers;
   handover::FeedKind feed;

@@ -36,19 +36,21 @@ class KindsTest : public RoleTest {
   redundancy::StorageHints hints{4, clock};
   storage::KeptPartitions kept{stores->history, hints, *rings, runtime};
   relay::Followers followers;
+  ReadSegments reads{clock};
 };
 
 TEST_F(KindsTest, HistoryIsGivenByKey) {
   keep("cats", "https://a.example/1");
   keep("dogs", "https://a.example/2");
-  HistoryKind history(stores->history, kept);
+  HistoryKind history(stores->history, kept, reads);
   const auto page = run(history.page(request(kCats)));
   ASSERT_THAT(items_of(*page), SizeIs(1));
   EXPECT_EQ(items_of(*page)[0].at("uri"), "https://a.example/1");
+  EXPECT_TRUE(reads.has(Ring::kStorage, kCats, clock.now())) << "to its end";
 }
 
 TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
-  HistoryKind history(stores->history, kept);
+  HistoryKind history(stores->history, kept, reads);
   Request next = request(kCats);
   ASSERT_TRUE(run(history.absorb(&next, {json::object{{"tag", "cats"},
                                                       {"uri", "https://a.example/1"},
@@ -60,7 +62,7 @@ TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
 }
 
 TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
-  HistoryKind history(stores->history, kept);
+  HistoryKind history(stores->history, kept, reads);
   Request next = request(kCats);
   const auto item = [](const char* tag, const char* uri) {
     return json::object{{"tag", tag}, {"uri", uri}, {"author", "https://a.example/u"}, {"published", 1}};
@@ -73,7 +75,7 @@ TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
 }
 
 TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
-  HistoryKind history(stores->history, kept);
+  HistoryKind history(stores->history, kept, reads);
   const RingId key = redundancy::partition_key(kKey, 32);
   Request next = request({key - kOne, key});
   ASSERT_TRUE(run(history.absorb(&next, {json::object{{"tag", "cats/32"},
