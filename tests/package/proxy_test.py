@@ -93,7 +93,8 @@ def nginx(place, code):
 
 
 def haproxy(place, code):
-    nobody = f"\nbackend mastodon\n  server none 127.0.0.1:{place.other}\n"
+    mode = "http" if "mode http" in code else "tcp"
+    nobody = f"\nbackend mastodon\n  mode {mode}\n  server none 127.0.0.1:{place.other}\n"
     return ["haproxy", "-db", "-f", place.write("haproxy.cfg", f"defaults\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n{code}{nobody}")]
 
 
@@ -137,7 +138,7 @@ def example(name, parts, place):
                     "-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
         check(f"{name}: a WebSocket gets through", done.stdout.startswith("HTTP/1.1 101"), done.stdout[:300] + done.stderr)
         many = [curl(place, "/tagring/v1/reach", "--interface", f"127.0.0.{last}").stdout for last in range(20, 30)]
-        check(f"{name}: each visitor counts alone", len(set(json.loads(answer).get("you") for answer in many)) == 10, many)
+        check(f"{name}: each visitor counts alone", len(set(json.loads(answer or "{}").get("you") for answer in many)) == 10, many)
     finally:
         for process in reversed(processes):
             process.terminate()
