@@ -37,8 +37,9 @@ std::string plain(std::string_view markdown) {
   return text;
 }
 
+constexpr std::size_t kWidth = 92;
+
 void print_wrapped(std::string_view text) {
-  constexpr std::size_t kWidth = 92;
   while (!text.empty()) {
     std::size_t end = text.size() <= kWidth ? text.size() : text.rfind(' ', kWidth);
     if (end == std::string_view::npos || end == 0) end = text.size();
@@ -47,10 +48,25 @@ void print_wrapped(std::string_view text) {
   }
 }
 
+// On one line, or each member of a long value on its own.
+void print_setting(const std::string& key, const json::value& value) {
+  const std::string text = json::serialize(value);
+  if (key.size() + text.size() <= kWidth || !(value.is_object() || value.is_array())) {
+    fmt::print("{} = {}\n", key, text);
+    return;
+  }
+  fmt::print("{} =\n", key);
+  if (value.is_array())
+    for (const json::value& element : value.get_array()) fmt::print("    {}\n", json::serialize(element));
+  if (value.is_object())
+    for (const auto& [name, member] : value.get_object())
+      fmt::print("    {} = {}\n", std::string_view(name), json::serialize(member));
+}
+
 void print_settings(const json::object& answer) {
   json::for_each(json::find(answer, "settings"), [](const json::value& element) {
     const json::object& setting = element.get_object();
-    fmt::print("{} = {}\n", text_of(setting, "key"), json::serialize(setting.at("value")));
+    print_setting(text_of(setting, "key"), setting.at("value"));
     print_wrapped(plain(fmt::format("{}, default {}. {}", text_of(setting, "type"),
                                     text_of(setting, "default"), text_of(setting, "meaning"))));
   });

@@ -302,7 +302,7 @@ def backup(network):
         check("no copy is overwritten", again.returncode == 2 and "is there already" in again.stderr, again.stderr)
         running = run(network, "restore", file, "--config", network.config_file(0))
         check("nothing is restored under a node that runs", running.returncode != 0 and "stop the node" in running.stderr, running.stderr)
-        network.cli(0, "subscribe", "toad")
+        network.cli(0, "subscribe", "newt")
         network.stop_node(0)
         cut = Path(folder) / "cut.db"
         cut.write_bytes(file.read_bytes()[:file.stat().st_size // 2])
@@ -313,7 +313,7 @@ def backup(network):
         network.start_node(0)
         wait_for("the restored node", lambda: network.is_settled(0), 60)
         wanted = json.dumps(network.cli(0, "show", "subscriptions"))
-        check("it has what the copy had", "hedgehog" in wanted and "toad" not in wanted, wanted)
+        check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
 
 
 def setup():
