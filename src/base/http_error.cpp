@@ -59,7 +59,7 @@ HttpResponse error_response(const Error& error) {
   HttpResponse response;
   response.status = http_status(error.code);
   response.headers.add("Content-Type", "application/json");
-  if (response.status == 503) response.headers.add("Retry-After", "10");
+  if (response.status == 503) response.headers.set("Retry-After", "10");
   response.body = encode_error(error);
   return response;
 }

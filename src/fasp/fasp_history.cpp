@@ -35,7 +35,7 @@ Task<HttpResponse> FaspHistory::answer(std::string host, Tag tag, std::string qu
   if (!may_read(host)) {
     HttpResponse response = error_response({ErrorCode::kBusy, "too many histories in one minute"});
     response.status = 429;
-    response.headers.add("Retry-After", "60");
+    response.headers.set("Retry-After", "60");
     co_return response;
   }
   std::optional<storage::HistoryCursor> cursor;

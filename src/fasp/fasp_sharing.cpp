@@ -123,7 +123,7 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
   if (waiting != waiting_.end() && waiting->second + said->uris.size() > kWaitingMax) {
     HttpResponse response = error_response({ErrorCode::kBusy, "too much waits already"});
     response.status = 429;
-    response.headers.add("Retry-After", kRetryAfter);
+    response.headers.set("Retry-After", kRetryAfter);
     co_return response;
   }
   std::vector<FaspNews> news;

@@ -215,7 +215,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     response = co_await run_on(service_->node, answer(service_, std::move(*incoming.request)));
   } else {
     has_unread_ = true;
-    if (response.status == 503) response.headers.add("Retry-After", "10");
+    if (response.status == 503) response.headers.set("Retry-After", "10");
   }
   incoming.share.release();
   if (response.stream && !to_head) {
