@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "config/budget_keys.hpp"
 #include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 
@@ -108,6 +109,8 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"network.hosts", addresses(config.hosts)},
   };
   all.merge(balance_values(config));
+  auto budgets = config.budgets;
+  for (const auto& [key, limit] : config::budget_keys(budgets)) all[key] = *limit;
   return all;
 }
 

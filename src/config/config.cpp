@@ -22,6 +22,7 @@
 #include <toml++/toml.h>
 
 #include "base/url.hpp"
+#include "config/budget_keys.hpp"
 #include "ring/contact.hpp"
 #include "ring/public_suffix.hpp"
 
@@ -179,40 +180,6 @@ std::map<std::string, Reader> balance_readers(Config& config) {
   };
 }
 
-std::map<std::string, Reader> budget_readers(budget::Budgets& budgets) {
-  using budget::Resource;
-  const auto of = [&budgets](Resource resource) -> budget::Limit& {
-    return budgets.at(static_cast<std::size_t>(resource));
-  };
-  // Of a resource: in all, of each and of a group of these, in that order.
-  const auto most = [](std::uint64_t& limit) { return number(limit, 1, kCapacityMax); };
-  return {
-      {"budget.connections", most(of(Resource::kConnections).total)},
-      {"budget.connections_per_address", most(of(Resource::kConnections).each)},
-      {"budget.connections_per_48", most(of(Resource::kConnections).group)},
-      {"budget.body_octets", most(of(Resource::kBodies).total)},
-      {"budget.body_octets_per_address", most(of(Resource::kBodies).each)},
-      {"budget.body_octets_per_48", most(of(Resource::kBodies).group)},
-      {"budget.key_fetches_a_minute", most(of(Resource::kKeyFetches).total)},
-      {"budget.key_fetches_per_address", most(of(Resource::kKeyFetches).each)},
-      {"budget.key_fetches_per_48", most(of(Resource::kKeyFetches).group)},
-      {"budget.key_requests_a_minute", most(of(Resource::kKeyHosts).total)},
-      {"budget.key_requests_per_host", most(of(Resource::kKeyHosts).each)},
-      {"budget.key_requests_per_domain", most(of(Resource::kKeyHosts).group)},
-      {"budget.checks_per_host", most(of(Resource::kChecks).each)},
-      {"budget.checks_per_domain", most(of(Resource::kChecks).group)},
-      {"budget.events_an_hour_per_domain", most(of(Resource::kEvents).group)},
-      {"budget.waiting", most(of(Resource::kWaiting).total)},
-      {"budget.waiting_per_domain", most(of(Resource::kWaiting).group)},
-      {"budget.letters", most(of(Resource::kLetters).total)},
-      {"budget.letters_per_domain", most(of(Resource::kLetters).group)},
-      {"budget.wanted", most(of(Resource::kWanted).total)},
-      {"budget.wanted_per_domain", most(of(Resource::kWanted).group)},
-      {"budget.node_follows", most(of(Resource::kNodeFollows).total)},
-      {"budget.node_follows_per_domain", most(of(Resource::kNodeFollows).group)},
-  };
-}
-
 std::map<std::string, Reader> readers(Config& config, const std::filesystem::path& directory) {
   std::map<std::string, Reader> all = {
       {"node.host", text(config.host)},
@@ -270,7 +237,8 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"network.hosts", host_table(config.hosts)},
   };
   all.merge(balance_readers(config));
-  all.merge(budget_readers(config.budgets));
+  for (const auto& [key, limit] : budget_keys(config.budgets))
+    all.emplace(key, number(*limit, 1, kCapacityMax));
   return all;
 }
 

@@ -1,0 +1,38 @@
+#include "config/budget_keys.hpp"
+
+namespace tagring::config {
+
+// Of a resource: in all, of each and of a group of these, in that order.
+std::map<std::string, std::uint64_t*> budget_keys(budget::Budgets& budgets) {
+  using budget::Resource;
+  const auto of = [&budgets](Resource resource) -> budget::Limit& {
+    return budgets.at(static_cast<std::size_t>(resource));
+  };
+  return {
+      {"budget.connections", &of(Resource::kConnections).total},
+      {"budget.connections_per_address", &of(Resource::kConnections).each},
+      {"budget.connections_per_48", &of(Resource::kConnections).group},
+      {"budget.body_octets", &of(Resource::kBodies).total},
+      {"budget.body_octets_per_address", &of(Resource::kBodies).each},
+      {"budget.body_octets_per_48", &of(Resource::kBodies).group},
+      {"budget.key_fetches_a_minute", &of(Resource::kKeyFetches).total},
+      {"budget.key_fetches_per_address", &of(Resource::kKeyFetches).each},
+      {"budget.key_fetches_per_48", &of(Resource::kKeyFetches).group},
+      {"budget.key_requests_a_minute", &of(Resource::kKeyHosts).total},
+      {"budget.key_requests_per_host", &of(Resource::kKeyHosts).each},
+      {"budget.key_requests_per_domain", &of(Resource::kKeyHosts).group},
+      {"budget.checks_per_host", &of(Resource::kChecks).each},
+      {"budget.checks_per_domain", &of(Resource::kChecks).group},
+      {"budget.events_an_hour_per_domain", &of(Resource::kEvents).group},
+      {"budget.waiting", &of(Resource::kWaiting).total},
+      {"budget.waiting_per_domain", &of(Resource::kWaiting).group},
+      {"budget.letters", &of(Resource::kLetters).total},
+      {"budget.letters_per_domain", &of(Resource::kLetters).group},
+      {"budget.wanted", &of(Resource::kWanted).total},
+      {"budget.wanted_per_domain", &of(Resource::kWanted).group},
+      {"budget.node_follows", &of(Resource::kNodeFollows).total},
+      {"budget.node_follows_per_domain", &of(Resource::kNodeFollows).group},
+  };
+}
+
+}  // namespace tagring::config
