@@ -50,6 +50,7 @@ class Machine:
     def __init__(self, folder):
         self.folder = Path(folder)
         subprocess.run(["tar", "-C", folder, "-xf", BASE], check=True)
+        self.folder.chmod(0o755)  # of / there: others than root may enter
         shutil.copy("/etc/resolv.conf", self.folder / "etc/resolv.conf")
         self.apt("update")
 
@@ -150,7 +151,7 @@ class Running:
             notify.bind(str(told))
             told.chmod(0o777)
             notify.settimeout(60)
-            self.process = subprocess.Popen(["chroot", "--userspec=tagring:tagring", self.machine.folder, *self.command], stdout=subprocess.DEVNULL,
+            self.process = subprocess.Popen(["/usr/sbin/chroot", "--userspec=tagring:tagring", self.machine.folder, *self.command], stdout=subprocess.DEVNULL,
                                             stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "/var/lib/tagring/notify"})
             try:
                 self.state = notify.recv(1000).decode()
