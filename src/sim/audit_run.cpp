@@ -23,6 +23,7 @@ class AuditRun {
   AuditRunResult run() {
     for (std::size_t i = 0; i < options_.nodes; ++i) world_.start_node(i);
     TR_ASSERT(world_.run_until(std::chrono::minutes(10), [&] { return world_.is_settled(); }));
+    world_.loop.run_for(std::chrono::minutes(1));  // hand-overs of the start end
     choose_dropper();
     const Instant begin = world_.loop.now();
     Instant next_audit = begin + options_.audit_every;
