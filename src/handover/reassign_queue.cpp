@@ -66,11 +66,15 @@ Task<void> ReassignQueue::pay(Ring ring, Segment positions) {
   const Instant later = since + ReadSegments::kPatience;
   co_await clock_.sleep_until(later);
   for (const Segment& keys : key_segments(positions, options_.replicas.at(ring))) {
-    const bool known = reads_.has(ring, keys, since);
-    if (!known) co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
+    bool paid = reads_.has(ring, keys, since);
+    while (!paid) {
+      paid = co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
+      const Instant next = clock_.now() + ReadSegments::kPatience;
+      if (!paid) co_await clock_.sleep_until(next);
+    }
   }
-  const auto paid = std::ranges::find(owed_, std::pair(ring, positions));
-  if (paid != owed_.end()) owed_.erase(paid);
+  const auto entry = std::ranges::find(owed_, std::pair(ring, positions));
+  if (entry != owed_.end()) owed_.erase(entry);
   save();
 }
 
@@ -112,27 +116,27 @@ void ReassignQueue::save() {
 // It is on the disk before whatever is asked for after it.
 Task<void> ReassignQueue::write() { co_await options_.save(text()); }
 
-Task<void> ReassignQueue::feed(Segment keys) {
+Task<bool> ReassignQueue::feed(Segment keys) {
   std::uint64_t after = 0;
   for (;;) {
     const auto page = co_await store_.feed_of_segment(keys, after, kPage);
-    if (!page || page->empty()) co_return;
+    if (!page || page->empty()) co_return page.has_value();
     after = page->back().seq;
     std::vector<relay::TagEvent> events;
     for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
     const Result<void> owed = co_await outbox_.reassign(Ring::kRelay, std::move(events));
-    if (!owed) co_return;
+    if (!owed) co_return false;
     co_await wait_for_outbox();
   }
 }
 
-Task<void> ReassignQueue::history(Segment keys) {
+Task<bool> ReassignQueue::history(Segment keys) {
   std::string after_tag;
   std::optional<storage::HistoryCursor> after;
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
         co_await history_.segment(keys, after_tag, after, kPage);
-    if (!page || page->empty()) co_return;
+    if (!page || page->empty()) co_return page.has_value();
     after_tag = page->back().tag;
     after = storage::HistoryCursor::of(page->back());
     std::vector<relay::TagEvent> events;
@@ -143,7 +147,7 @@ Task<void> ReassignQueue::history(Segment keys) {
                         entry.author, entry.published, true});
     }
     const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));
-    if (!owed) co_return;
+    if (!owed) co_return false;
     co_await wait_for_outbox();
   }
 }

@@ -42,8 +42,9 @@ class ReassignQueue {
   [[nodiscard]] Task<void> stop();
 
  private:
-  Task<void> feed(Segment keys);
-  Task<void> history(Segment keys);
+  // False if the disk failed, and not all of it is owed.
+  Task<bool> feed(Segment keys);
+  Task<bool> history(Segment keys);
   void owe(Ring ring, const Segment& positions);
   Task<void> pay(Ring ring, Segment positions);
   void read(std::string_view saved);

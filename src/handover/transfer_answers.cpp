@@ -4,6 +4,7 @@
 
 #include "base/http_error.hpp"
 #include "base/url.hpp"
+#include "handover/read_segments.hpp"
 
 namespace tagring::handover {
 namespace {
@@ -14,14 +15,6 @@ std::optional<RingId> next_node(const ring::Vserver& vserver) {
     if (contact.origin() != vserver.self().origin()) return contact.id;
   }
   return std::nullopt;
-}
-
-// All of `part` is in `whole`: it neither begins nor ends elsewhere, nor goes the long way round.
-bool is_within(const Segment& part, const Segment& whole) {
-  if (whole.from == whole.to) return true;
-  const RingId end = clockwise_distance(whole.from, part.to);
-  return whole.contains(part.to) && clockwise_distance(whole.from, part.from) < end &&
-         end <= clockwise_distance(whole.from, whole.to);
 }
 
 }  // namespace
@@ -84,7 +77,7 @@ Task<Result<void>> TransferAnswers::may_have(Ring ring, RingId requester, Kind::
     if (!owner) continue;
     const ring::Vserver* own = rings_.of(ring).find(owner->contact.id);
     const auto leaving = rings_.leaving(ring, owner->contact.id);
-    if (own != nullptr && leaving && next_node(*own) == requester && is_within(positions, *leaving))
+    if (own != nullptr && leaving && next_node(*own) == requester && covers(*leaving, positions))
       co_return Result<void>();
     if (owner->contact.id == requester && !is_ours_inside(ring, positions)) {
       const RingId begin = positions.from + RingId::power_of_two(0);
