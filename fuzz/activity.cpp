@@ -63,6 +63,8 @@ struct Check {
     TR_ASSERT(!follows.empty() && follows.size() <= kLimits.items_max);
     for (const FollowRef& follow : follows) check_follow(follow);
   }
+  void operator()(const Block& block) const { check_id(block.object); }
+  void operator()(const UndoBlock& undo) const { check_id(undo.object); }
   void operator()(const Announce& announce) const { check_posts(announce.posts); }
   void operator()(const Add& add) const { check(add, make_add); }
   void operator()(const Remove& removal) const { check(removal, make_remove); }

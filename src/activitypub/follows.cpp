@@ -15,6 +15,20 @@ namespace tagring::activitypub {
 
 Task<HttpResponse> Follows::follow(fediverse::Activity activity, fediverse::RemoteActor sender,
                                    Envelope envelope) {
+  const bool is_node = sender.is_node;
+  const std::string actor = sender.id;
+  const std::string id = activity.id;
+  const std::string object = followed(std::get<fediverse::Follow>(activity.content).objects, envelope.target);
+  HttpResponse response =
+      co_await follow_as_asked(std::move(activity), std::move(sender), std::move(envelope));
+  // Nodes follow thousands at a time, and what they undo is about actor and objects.
+  if (is_node || response.status != 202) co_return response;
+  const Result<void> noted = co_await instances_.note_follow(actor, object, id);
+  co_return noted ? std::move(response) : error_response(noted.error());
+}
+
+Task<HttpResponse> Follows::follow_as_asked(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                            Envelope envelope) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
   Result<void> welcome = blocks_.check_actor(sender.id);
   if (welcome && !sender.is_node) welcome = instances_.check_asker(sender.inbox, envelope.body);
@@ -62,6 +76,13 @@ Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse:
                                   std::move(body));
 }
 
+std::string Follows::followed(const std::vector<std::string>& objects, const std::string& target) const {
+  const std::string object = objects.empty() ? std::string() : objects.front();
+  if (const Result<Tag> tag = parse_hashtag_uri(object)) return identity_.tag_actor(*tag);
+  if (object == fediverse::kPublic || object == identity_.actor()) return relay_at(target);
+  return object;
+}
+
 // Which of our actors is used as a relay by who writes to that inbox.
 std::string Follows::relay_at(const std::string& target) const {
   const std::string url = identity_.origin() + target.substr(0, target.find('?'));
@@ -71,7 +92,14 @@ std::string Follows::relay_at(const std::string& target) const {
 }
 
 Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef follow, Envelope envelope) {
-  // By actor and object; an id alone says which of the actor's follows is meant only to whom has kept it.
+  // By actor and object: some servers (Misskey, of people) undo with another id than they followed with. But
+  // a Follow that was replaced by a later one is not what holds now, whenever its Undo comes.
+  if (!follow.id.empty()) {
+    const Result<bool> former =
+        co_await instances_.is_former_follow(actor, followed(follow.objects, envelope.target), follow.id);
+    if (!former) co_return error_response(former.error());
+    if (*former) co_return ignored("another Follow has replaced the one that is undone");
+  }
   std::vector<std::pair<std::string, std::string>> pairs;
   bool of_relay = false;
   if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.empty() ? "" : follow.objects.front())) {
@@ -95,6 +123,25 @@ Task<HttpResponse> Follows::take_accept(std::string actor, std::vector<fediverse
     if (!taken) co_return error_response(taken.error());
   }
   co_return accepted();
+}
+
+Task<HttpResponse> Follows::take_reject(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  for (fediverse::FollowRef& follow : follows) {
+    announcer_.rejected(host_of(actor), follow.id);
+    const Result<void> taken = co_await instances_.take_reject(actor, std::move(follow));
+    if (!taken) co_return error_response(taken.error());
+  }
+  co_return accepted();
+}
+
+Task<HttpResponse> Follows::take_block(std::string author, std::string object, bool on) {
+  const std::optional<Tag> tag = identity_.tag_of_actor(object);
+  if (!tag && object != identity_.actor()) co_return ignored("the Block is of no actor of this node");
+  const std::string name = tag ? tag->canonical() : std::string();
+  Result<void> done = co_await moderation_.refuse({author, name}, on);
+  if (done && on && tag) done = co_await tags_.unfollow({{name, author}}, /*moves=*/false);
+  if (done && on && !tag) done = co_await instances_.unfollow(author, object);
+  co_return done ? accepted() : error_response(done.error());
 }
 
 }  // namespace tagring::activitypub

@@ -12,14 +12,21 @@
 #include "fediverse/actor.hpp"
 #include "hashtag/tag.hpp"
 #include "instances/instances.hpp"
+#include "instances/moderation.hpp"
+#include "relay/announcer.hpp"
 
 namespace tagring::activitypub {
 
 class Follows {
  public:
-  Follows(instances::Instances& instances, TagFollows& tags, const federation::Blocks& blocks,
-          const federation::Identity& identity)
-      : instances_(instances), tags_(tags), blocks_(blocks), identity_(identity) {}
+  Follows(instances::Instances& instances, TagFollows& tags, instances::Moderation& moderation,
+          relay::Announcer& announcer, const federation::Identity& identity)
+      : instances_(instances),
+        tags_(tags),
+        moderation_(moderation),
+        announcer_(announcer),
+        blocks_(moderation.blocks()),
+        identity_(identity) {}
 
   // An activity as it came: at which inbox, and its JSON.
   struct Envelope {
@@ -33,16 +40,27 @@ class Follows {
                                             Envelope envelope);
   // `actor` accepts Follows of this node.
   [[nodiscard]] Task<HttpResponse> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
+  // `actor` rejects Follows of this node, or announcements.
+  [[nodiscard]] Task<HttpResponse> take_reject(std::string actor, std::vector<fediverse::FollowRef> follows);
+  // `author` blocks one of this node's actors, or lifts that.
+  [[nodiscard]] Task<HttpResponse> take_block(std::string author, std::string object, bool on);
 
  private:
   Task<HttpResponse> follow_relay(fediverse::RemoteActor sender, bool of_public, Envelope envelope);
   Task<HttpResponse> follow_by_uri(fediverse::RemoteActor sender, Tag tag, std::string body);
   Task<HttpResponse> follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
                                  std::string body);
+  [[nodiscard]] Task<HttpResponse> follow_as_asked(fediverse::Activity activity,
+                                                   fediverse::RemoteActor sender, Envelope envelope);
+  // Which of this node's actors a Follow is of, as far as it names one.
+  [[nodiscard]] std::string followed(const std::vector<std::string>& objects,
+                                     const std::string& target) const;
   [[nodiscard]] std::string relay_at(const std::string& target) const;
 
   instances::Instances& instances_;
   TagFollows& tags_;
+  instances::Moderation& moderation_;
+  relay::Announcer& announcer_;
   const federation::Blocks& blocks_;
   const federation::Identity& identity_;
 };

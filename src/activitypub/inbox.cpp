@@ -10,6 +10,22 @@
 
 namespace tagring::activitypub {
 
+namespace {
+
+// The signature is by a key in the actor's own document, or below it (GoToSocial).
+bool names_key_of(const Headers& headers, const std::string& actor) {
+  const std::string quoted = '"' + actor;
+  for (const char* name : {"Signature", "Signature-Input"}) {
+    const std::string value = headers.joined(name).value_or("");
+    const std::size_t at = value.find(quoted);
+    const std::size_t end = at == std::string::npos ? at : at + quoted.size();
+    if (end < value.size() && std::string_view("\"#/").contains(value[end])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Inbox::is_path(std::string_view path) {
   return path == "/inbox" || (path.starts_with("/tag/") && path.ends_with("/inbox"));
 }
@@ -20,43 +36,46 @@ Task<HttpResponse> Inbox::answer(HttpRequest request) {
   Result<fediverse::Activity> activity =
       object ? fediverse::parse_activity(*object, clock_.wall_now(), {.with_tags = false})
              : std::unexpected(object.error());
-  if (!activity) {
-    ++counters_.refused;
-    co_return error_response(activity.error());
+  const std::string actor = activity ? activity->actor : std::string();
+  HttpResponse response;
+  if (activity) {
+    response = co_await take(*std::move(object), *std::move(activity), std::move(request));
+  } else {
+    response = error_response(activity.error());
   }
-  const auto* deletion = std::get_if<fediverse::Delete>(&activity->content);
-  const bool is_farewell = deletion != nullptr && deletion->uri == activity->actor;
+  tally_.count(response, actor);
+  co_return response;
+}
+
+// `form` is what can be said of the activity before it is known who sent it.
+Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, HttpRequest request) {
+  const auto* deletion = std::get_if<fediverse::Delete>(&form.content);
+  const bool is_farewell = deletion != nullptr && deletion->uri == form.actor;
   Envelope envelope{request.target, request.body};
   const IpAddress peer = request.peer;
   const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
+  const bool by_own_key = names_key_of(request.headers, form.actor);
   Result<federation::Authentic> sender = co_await authenticator_.authenticate(
       std::move(request), is_farewell ? federation::Gone::kTaken : federation::Gone::kRefused);
-  if (!sender) {
+  if (!sender && sender.error().code == ErrorCode::kNotFound) {
     // Deleted accounts take their keys with them, and servers tell everybody about everyone.
-    if (is_farewell && sender.error().code == ErrorCode::kNotFound)
-      co_return ignored("an account whose key was never known here is gone");
-    ++counters_.refused;
-    co_return federation::not_authentic(sender.error());
+    if (is_farewell) co_return ignored("an account whose key was never known here is gone");
+    // Mastodon sends posts of accounts that wait for approval, and stops sending anybody's after ten
+    // refusals.
+    if (by_own_key) co_return ignored("the sender's account does not exist, or not yet");
   }
-  if (sender->actor.id != activity->actor) {
-    ++counters_.refused;
+  if (!sender) co_return federation::not_authentic(sender.error());
+  if (sender->actor.id != form.actor) {
     co_return error_response({ErrorCode::kDenied, fmt::format("signed by {}, but it speaks for {}",
-                                                              sender->actor.id, activity->actor)});
+                                                              sender->actor.id, form.actor)});
   }
-  activity = fediverse::parse_activity(*object, clock_.wall_now());
-  if (!activity) {
-    ++counters_.refused;
-    co_return error_response(activity.error());
-  }
+  Result<fediverse::Activity> activity = fediverse::parse_activity(object, clock_.wall_now());
+  if (!activity) co_return error_response(activity.error());
   HttpResponse response = co_await dispatch(std::move(*activity), sender->actor, std::move(envelope));
   // Whatever comes of it, the answer is the same.
   if (synchronization) sync_.take(*synchronization, *sender);
-  if (response.status >= 400) {
-    ++counters_.refused;
-  } else {
-    ++counters_.accepted;
-    if (posts_.is_trusted(sender->actor.id)) authenticator_.note_known(sender->actor.id, peer);
-  }
+  if (response.status < 400 && posts_.is_trusted(sender->actor.id))
+    authenticator_.note_known(sender->actor.id, peer);
   co_return response;
 }
 
@@ -65,18 +84,36 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
   auto& content = activity.content;
   if (auto* create = std::get_if<fediverse::Create>(&content))
     co_return co_await posts_.post(std::move(create->note), std::move(sender), /*is_update=*/false);
-  if (auto* update = std::get_if<fediverse::Update>(&content))
-    co_return co_await posts_.post(std::move(update->note), std::move(sender), /*is_update=*/true);
-  if (std::holds_alternative<fediverse::UpdateActor>(content))
-    co_return co_await posts_.changed(activity.actor);
+  if (auto* update = std::get_if<fediverse::Update>(&content)) {
+    std::string signed_body = update->is_signed ? std::move(envelope.body) : std::string();
+    co_return co_await posts_.post(std::move(update->note), std::move(sender), /*is_update=*/true,
+                                   std::move(signed_body));
+  }
+  if (auto* update = std::get_if<fediverse::UpdateActor>(&content))
+    co_return co_await posts_.changed(activity.actor, std::move(update->profile));
   if (auto* deletion = std::get_if<fediverse::Delete>(&content))
     co_return co_await posts_.deletion(std::move(*deletion), activity.actor, std::move(envelope.body));
   if (std::holds_alternative<fediverse::Follow>(content))
     co_return co_await follows_.follow(std::move(activity), std::move(sender), std::move(envelope));
   if (auto* undo = std::get_if<fediverse::UndoFollow>(&content))
     co_return co_await follows_.unfollow(activity.actor, std::move(undo->follow), std::move(envelope));
+  co_return co_await dispatch_other(std::move(activity), std::move(sender), std::move(envelope));
+}
+
+Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                         Envelope envelope) {
+  auto& content = activity.content;
   if (auto* accept = std::get_if<fediverse::Accept>(&content))
     co_return co_await follows_.take_accept(activity.actor, std::move(accept->follows));
+  if (auto* reject = std::get_if<fediverse::Reject>(&content))
+    co_return co_await follows_.take_reject(activity.actor, std::move(reject->follows));
+  if (auto* block = std::get_if<fediverse::Block>(&content)) {
+    HttpResponse answer = co_await follows_.take_block(activity.actor, block->object, /*on=*/true);
+    if (answer.status == 202) co_await posts_.blocked(activity.actor);
+    co_return answer;
+  }
+  if (auto* undo = std::get_if<fediverse::UndoBlock>(&content))
+    co_return co_await follows_.take_block(activity.actor, std::move(undo->object), /*on=*/false);
   auto* announce = std::get_if<fediverse::Announce>(&content);
   if (announce != nullptr && posts_.is_announcer(sender.id))
     co_return co_await posts_.announced(std::move(*announce));
@@ -97,7 +134,6 @@ Task<HttpResponse> Inbox::between_nodes(fediverse::Activity activity, std::strin
         {Op::kAdd, std::move(announce->posts), origin, std::move(body)});
   if (auto* undo = std::get_if<fediverse::UndoAnnounce>(&content))
     co_return co_await events_.take_announced({Op::kRemove, std::move(undo->posts), origin, std::move(body)});
-  ++counters_.ignored;
   if (const auto* other = std::get_if<fediverse::Ignored>(&content)) co_return ignored(other->reason);
   co_return ignored("nothing that concerns this node");
 }

@@ -7,10 +7,11 @@
 #include <string>
 
 #include "activitypub/follows.hpp"
+#include "activitypub/inbox_tally.hpp"
 #include "activitypub/post_activities.hpp"
 #include "activitypub/tag_events.hpp"
 #include "base/http.hpp"
-#include "base/time.hpp"
+#include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
 #include "fediverse/activity.hpp"
 #include "instances/follower_sync.hpp"
@@ -20,29 +21,28 @@ namespace tagring::activitypub {
 class Inbox {
  public:
   Inbox(federation::Authenticator& authenticator, PostActivities& posts, Follows& follows, TagEvents& events,
-        instances::FollowerSync& sync, const Clock& clock)
+        instances::FollowerSync& sync, const Runtime& runtime)
       : authenticator_(authenticator),
         posts_(posts),
         follows_(follows),
         events_(events),
         sync_(sync),
-        clock_(clock) {}
+        clock_(runtime.clock),
+        tally_(runtime.clock, runtime.log) {}
 
   // This node's inbox, or that of one of its hashtag actors.
   [[nodiscard]] static bool is_path(std::string_view path);
   // Answers POST to it.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
-  struct Counters {
-    std::uint64_t accepted = 0;
-    std::uint64_t ignored = 0;
-    std::uint64_t refused = 0;
-  };
-  [[nodiscard]] const Counters& counters() const { return counters_; }
+  [[nodiscard]] const InboxTally& tally() const { return tally_; }
 
  private:
   using Envelope = Follows::Envelope;
+  Task<HttpResponse> take(json::object object, fediverse::Activity form, HttpRequest request);
   Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, Envelope envelope);
+  Task<HttpResponse> dispatch_other(fediverse::Activity activity, fediverse::RemoteActor sender,
+                                    Envelope envelope);
   Task<HttpResponse> between_nodes(fediverse::Activity activity, std::string body);
 
   federation::Authenticator& authenticator_;
@@ -51,7 +51,7 @@ class Inbox {
   TagEvents& events_;
   instances::FollowerSync& sync_;
   const Clock& clock_;
-  Counters counters_;
+  InboxTally tally_;
 };
 
 }  // namespace tagring::activitypub

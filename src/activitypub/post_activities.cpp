@@ -13,23 +13,32 @@ HttpResponse respond(const instances::Publisher::Outcome& outcome) {
 
 }  // namespace
 
-Task<HttpResponse> PostActivities::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update) {
-  co_return respond(co_await publisher_.post(std::move(note), std::move(author), is_update));
+Task<HttpResponse> PostActivities::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                        std::string signed_body) {
+  co_return respond(
+      co_await publisher_.post(std::move(note), std::move(author), is_update, std::move(signed_body)));
 }
 
 Task<HttpResponse> PostActivities::deletion(fediverse::Delete deletion, std::string actor, std::string body) {
-  if (deletion.uri == actor) co_return co_await gone(std::move(actor));
+  if (deletion.uri == actor)
+    co_return respond(co_await publisher_.gone(std::move(actor), /*is_signed=*/true));
   std::string signed_body = deletion.is_signed ? std::move(body) : std::string();
   co_return respond(
       co_await publisher_.deletion(std::move(deletion.uri), std::move(actor), std::move(signed_body)));
 }
 
-Task<HttpResponse> PostActivities::changed(std::string author) {
-  co_return respond(co_await publisher_.changed(std::move(author)));
+Task<HttpResponse> PostActivities::changed(std::string author,
+                                           std::optional<fediverse::RemoteActor> profile) {
+  co_return respond(co_await publisher_.changed(std::move(author), std::move(profile)));
 }
 
 Task<HttpResponse> PostActivities::gone(std::string author) {
-  co_return respond(co_await publisher_.gone(std::move(author)));
+  co_return respond(co_await publisher_.gone(std::move(author), /*is_signed=*/false));
+}
+
+Task<void> PostActivities::blocked(std::string author) {
+  // If it fails, the author's next post finds the block.
+  co_await publisher_.refused_by(std::move(author));
 }
 
 Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {

@@ -2,6 +2,7 @@
 // changed profiles, deleted accounts, and what LitePub relays announce (instances/publisher.hpp).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/http.hpp"
@@ -19,11 +20,16 @@ class PostActivities {
                  const instances::Instances& instances)
       : publisher_(publisher), fetched_(fetched), instances_(instances) {}
 
-  [[nodiscard]] Task<HttpResponse> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
+  // `signed_body`: the Update as it came, if others believe it whoever brings it.
+  [[nodiscard]] Task<HttpResponse> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                        std::string signed_body = {});
   // Of a post, or of the account itself. `body`: the Delete as it came.
   [[nodiscard]] Task<HttpResponse> deletion(fediverse::Delete deletion, std::string actor, std::string body);
-  [[nodiscard]] Task<HttpResponse> changed(std::string author);
+  [[nodiscard]] Task<HttpResponse> changed(std::string author, std::optional<fediverse::RemoteActor> profile);
+  // Of an account whose signature cannot be checked any more.
   [[nodiscard]] Task<HttpResponse> gone(std::string author);
+  // The author may have blocked this node: then what is published of it is taken back.
+  [[nodiscard]] Task<void> blocked(std::string author);
   // That actor is a LitePub relay, whose Announces name posts of its people.
   [[nodiscard]] bool is_announcer(const std::string& actor) const {
     return instances_.is_litepub_relay(actor);

@@ -9,7 +9,6 @@
 #include "base/http.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
-#include "federation/identity.hpp"
 #include "fediverse/actor.hpp"
 #include "relay/hashtag_followers.hpp"
 #include "relay/relay_owner.hpp"
@@ -20,14 +19,12 @@ namespace tagring::activitypub {
 class TagFollows {
  public:
   TagFollows(relay::HashtagFollowers& followers, relay::RelayOwner& owner, relay::RelayRedundancy& redundancy,
-             const federation::Blocks& blocks, federation::ActivityQueue& activities,
-             const federation::Identity& identity)
+             const federation::Blocks& blocks, federation::ActivityQueue& activities)
       : followers_(followers),
         owner_(owner),
         redundancy_(redundancy),
         blocks_(blocks),
-        activities_(activities),
-        identity_(identity) {}
+        activities_(activities) {}
 
   // Of a person or a server, who is accepted by the hashtag's `actor`. `body`: the Follow as it came.
   [[nodiscard]] Task<HttpResponse> follow(std::vector<relay::Follower> followers, std::string actor,
@@ -46,7 +43,6 @@ class TagFollows {
   relay::RelayRedundancy& redundancy_;
   const federation::Blocks& blocks_;
   federation::ActivityQueue& activities_;
-  const federation::Identity& identity_;
 };
 
 }  // namespace tagring::activitypub

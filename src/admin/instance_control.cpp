@@ -1,13 +1,14 @@
 #include "admin/instance_control.hpp"
 
+#include <set>
+
 #include "base/bytes.hpp"
 #include "base/url.hpp"
 
 namespace tagring::admin {
 
 void InstanceControl::add_routes(Routes& routes) {
-  routes.get("/instances",
-             [this](const Request&) { return replied(json::object{{"instances", instances_.list()}}); });
+  routes.get("/instances", [this](const Request&) { return replied(json::object{{"instances", list()}}); });
   routes.get("/instances/hashtags", [this](const Request& request) {
     return replied(tag_sources_.describe(query_value(request.query, "host")));
   });
@@ -16,6 +17,20 @@ void InstanceControl::add_routes(Routes& routes) {
               [this](Request request) { return subscribe(std::move(request.body), true); });
   routes.post("/instances/unsubscribe",
               [this](Request request) { return subscribe(std::move(request.body), false); });
+}
+
+// With what is known elsewhere of each: blocks, and servers that answer 4xx to everything.
+json::array InstanceControl::list() const {
+  std::set<std::string> refusing;
+  for (const auto& [inbox, times] : announcer_.refusing()) refusing.insert(host_of(inbox));
+  json::array items = instances_.list();
+  for (json::value& element : items) {
+    json::object& item = element.get_object();
+    const std::string host = json::get_string(item, "host").value_or("");
+    item["blocked"] = blocks_.of_host(host) != nullptr;
+    item["refuses"] = refusing.contains(host);
+  }
+  return items;
 }
 
 Task<Reply> InstanceControl::permit(json::object body) {

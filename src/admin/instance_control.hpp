@@ -8,24 +8,30 @@
 #pragma once
 
 #include "admin/routes.hpp"
+#include "federation/blocks.hpp"
 #include "instances/instances.hpp"
 #include "instances/tag_sources.hpp"
+#include "relay/announcer.hpp"
 
 namespace tagring::admin {
 
 class InstanceControl final : public Subject {
  public:
-  InstanceControl(instances::Instances& instances, instances::TagSources& tag_sources)
-      : instances_(instances), tag_sources_(tag_sources) {}
+  InstanceControl(instances::Instances& instances, instances::TagSources& tag_sources,
+                  const federation::Blocks& blocks, const relay::Announcer& announcer)
+      : instances_(instances), tag_sources_(tag_sources), blocks_(blocks), announcer_(announcer) {}
 
   void add_routes(Routes& routes) override;
 
  private:
+  [[nodiscard]] json::array list() const;
   Task<Reply> permit(json::object body);
   Task<Reply> subscribe(json::object body, bool on);
 
   instances::Instances& instances_;
   instances::TagSources& tag_sources_;
+  const federation::Blocks& blocks_;
+  const relay::Announcer& announcer_;
 };
 
 }  // namespace tagring::admin

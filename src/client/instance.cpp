@@ -23,6 +23,29 @@ std::string_view yes_no(const json::object& o, std::string_view key) {
   return value != nullptr && value->is_bool() && value->get_bool() ? "yes" : "no";
 }
 
+// "mastodon, mastodon #cats, person @bob (waits for them to accept), blocked"
+std::string links_of(const json::object& item) {
+  std::string all;
+  const auto add = [&](const std::string& text) { all += (all.empty() ? "" : ", ") + text; };
+  if (yes_no(item, "blocked") == "yes") add("blocked");
+  json::for_each(json::find(item, "links"), [&](const json::value& value) {
+    const json::object& o = value.get_object();
+    std::string text = text_of(o, "style");
+    const std::string relay = text_of(o, "relay");
+    if (const std::size_t tag = relay.find("/tag/"); tag != std::string::npos)
+      text += " #" + relay.substr(tag + 5);
+    const std::string actor = text_of(o, "actor");
+    if (text_of(o, "style") == "person") text += " @" + actor.substr(actor.rfind('/') + 1);
+    if (yes_no(o, "accepted") == "no") text += " (waits for \"tagring instance allow\")";
+    const std::string back = text_of(o, "followed_back");
+    if (yes_no(o, "accepted") == "yes" && back == "waits") text += " (waits for them to accept)";
+    if (yes_no(o, "accepted") == "yes" && back == "rejected") text += " (does not let this node follow)";
+    add(text);
+  });
+  if (yes_no(item, "refuses") == "yes") add("refuses what this node sends");
+  return all;
+}
+
 int list(const Options& options) {
   return tell(
       options.control, ask_node(options.control, "GET", "/instances"), [&](const json::object& answer) {
@@ -30,14 +53,9 @@ int list(const Options& options) {
                    "relay added");
         json::for_each(json::find(answer, "instances"), [](const json::value& element) {
           const json::object& item = element.get_object();
-          std::string link = "no";
-          json::for_each(json::find(item, "links"), [&](const json::value& value) {
-            const json::object& o = value.get_object();
-            link =
-                yes_no(o, "accepted") == "yes" ? text_of(o, "style") : "waits for \"tagring instance allow\"";
-          });
+          const std::string links = links_of(item);
           fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", text_of(item, "host"), yes_no(item, "publishes"),
-                     yes_no(item, "receives"), number_of(item, "hashtags"), link);
+                     yes_no(item, "receives"), number_of(item, "hashtags"), links.empty() ? "no" : links);
         });
       });
 }

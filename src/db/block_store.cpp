@@ -6,6 +6,7 @@ using namespace sql;
 
 using federation::Block;
 using federation::BlockKind;
+using federation::Refusal;
 using federation::Separation;
 
 Task<Result<void>> SqliteBlockStore::save_blocks(std::vector<Block> blocks) {
@@ -65,6 +66,32 @@ Task<Result<std::vector<Separation>>> SqliteBlockStore::separations() {
       TRY(const bool more, row.step());
       if (!more) return found;
       found.push_back({row.text(0), row.text(1), row.integer(2) != 0});
+    }
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::save_refusal(Refusal refusal) {
+  return database_.write([r = std::move(refusal)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT OR REPLACE INTO refusals(author, tag) VALUES(?, ?)", r.author, r.tag));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::drop_refusal(Refusal refusal) {
+  return database_.write([r = std::move(refusal)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM refusals WHERE author = ? AND tag = ?", r.author, r.tag));
+    return {};
+  });
+}
+
+Task<Result<std::vector<Refusal>>> SqliteBlockStore::refusals() {
+  return database_.read([](Connection& db) -> Result<std::vector<Refusal>> {
+    std::vector<Refusal> found;
+    Statement row = db.query("SELECT author, tag FROM refusals ORDER BY author, tag");
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back({row.text(0), row.text(1)});
     }
   });
 }

@@ -124,4 +124,35 @@ Task<Result<std::vector<instances::TagReason>>> SqliteInstanceStore::tag_reasons
       [](const Statement& row) { return instances::TagReason{row.text(0), row.text(1), row.text(2)}; });
 }
 
+Task<Result<void>> SqliteInstanceStore::note_follow(std::string actor, std::string object,
+                                                    std::string follow_id, WallTime now) {
+  return database_.write([actor = std::move(actor), object = std::move(object), id = std::move(follow_id),
+                          now](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM recent_follows WHERE at < ?", now - kFollowsKept));
+    TRY_VOID(db.run("DELETE FROM recent_follows WHERE actor = ? AND object = ? AND follow_id = ?", actor,
+                    object, id));
+    TRY_VOID(db.run("INSERT INTO recent_follows(actor, object, follow_id, at) VALUES(?, ?, ?, ?)", actor,
+                    object, id, now));
+    // Who follows and undoes all day keeps the last ones.
+    TRY_VOID(
+        db.run("DELETE FROM recent_follows WHERE seq IN (SELECT seq FROM recent_follows WHERE actor = ? AND "
+               "object = ? ORDER BY seq DESC LIMIT -1 OFFSET 8)",
+               actor, object));
+    return {};
+  });
+}
+
+Task<Result<bool>> SqliteInstanceStore::is_former_follow(std::string actor, std::string object,
+                                                         std::string follow_id) {
+  return database_.read([actor = std::move(actor), object = std::move(object),
+                         id = std::move(follow_id)](Connection& db) -> Result<bool> {
+    Statement row = db.query(
+        "SELECT 1 FROM recent_follows a JOIN recent_follows b USING(actor, object) WHERE actor = ? AND "
+        "object "
+        "= ? AND a.follow_id = ? AND b.seq > a.seq LIMIT 1",
+        actor, object, id);
+    return row.step();
+  });
+}
+
 }  // namespace tagring::db

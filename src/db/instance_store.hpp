@@ -23,6 +23,10 @@ class SqliteInstanceStore final : public instances::InstanceStore {
                                      std::vector<std::string> tags) override;
   Task<Result<std::vector<instances::TagReason>>> tag_reasons() override;
 
+  Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id,
+                                 WallTime now) override;
+  Task<Result<bool>> is_former_follow(std::string actor, std::string object, std::string follow_id) override;
+
  private:
   sql::Database& database_;
 };

@@ -48,19 +48,20 @@ std::vector<std::string> split(std::string_view text) {
   return tags;
 }
 
-TagEvent event_at(const Statement& row, int column) {
-  return {row.text(column),     static_cast<Op>(row.integer(column + 1)),
-          row.text(column + 2), row.text(column + 3),
-          row.time(column + 4), row.integer(column + 5) != 0};
+TagEvent event_at(const Statement& row) {
+  return {row.text(0), static_cast<Op>(row.integer(1)),
+          row.text(2), row.text(3),
+          row.time(4), row.integer(5) != 0,
+          row.text(6)};
 }
 
 Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
   const TagEvent& event = entry.event;
-  TRY_VOID(
-      db.run("INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable)"
-             " VALUES(?,?,?,?,?,?,?,?,?)",
-             entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag,
-             static_cast<int>(event.op), event.uri, event.author, event.published, event.indexable));
+  TRY_VOID(db.run(
+      "INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
+      "signed_copy) VALUES(?,?,?,?,?,?,?,?,?,?)",
+      entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag, static_cast<int>(event.op),
+      event.uri, event.author, event.published, event.indexable, event.signed_copy));
   return {};
 }
 
@@ -88,16 +89,26 @@ Result<KnownPost> load_post(Connection& db, const std::string& uri) {
   return KnownPost{{uri, row.text(0), row.time(1), split(row.view(2))}, true};
 }
 
+// Its deletion came before it.
+Result<bool> is_buried(Connection& db, const std::string& uri) {
+  Statement row = db.query("SELECT 1 FROM buried WHERE uri = ?", uri);
+  return row.step();
+}
+
 Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas) {
   TRY(KnownPost old, load_post(db, post.uri));
   const bool deletes = post.tags.empty();
   if (old.known ? old.post.tags.empty() : deletes) return std::vector<OutboxEntry>();
+  if (!old.known) {
+    TRY(const bool buried, is_buried(db, post.uri));
+    if (buried) return std::vector<OutboxEntry>();
+  }
 
   std::vector<OutboxEntry> owed;
-  const auto owe = [&](const std::string& tag, Op op, const PublishedPost& as) {
+  const auto owe = [&](const std::string& tag, Op op, const PublishedPost& as, const std::string& copy) {
     owed.push_back({0,
                     Ring::kRelay,
-                    {tag, op, post.uri, as.author, as.published, post.indexable},
+                    {tag, op, post.uri, as.author, as.published, post.indexable, copy},
                     all_replicas(replicas)});
   };
   std::vector<std::string> gone;
@@ -105,8 +116,13 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   std::vector<std::string> added;
   std::ranges::set_difference(post.tags, old.post.tags, std::back_inserter(added));
   // A removal bears the date of what it removes: that is where histories keep it.
-  for (const std::string& tag : gone) owe(tag, Op::kRemove, old.post);
-  for (const std::string& tag : added) owe(tag, Op::kAdd, post);
+  for (const std::string& tag : gone) owe(tag, Op::kRemove, old.post, post.signed_copy);
+  for (const std::string& tag : added) owe(tag, Op::kAdd, post, "");
+  if (!post.signed_copy.empty()) {
+    std::vector<std::string> kept;
+    std::ranges::set_intersection(old.post.tags, post.tags, std::back_inserter(kept));
+    for (const std::string& tag : kept) owe(tag, Op::kAdd, old.post, post.signed_copy);
+  }
 
   const PublishedPost& stored = deletes ? old.post : post;
   TRY_VOID(db.run("INSERT OR REPLACE INTO posts(uri, author, published, tags) VALUES(?, ?, ?, ?)", post.uri,
@@ -122,9 +138,11 @@ Result<void> acknowledge_entry(Connection& db, std::uint64_t seq, std::uint32_t 
 
 // --- feed ----------------------------------------------------------------------------------------------
 
-// Identifies (tag, uri). 128 bits: nobody finds two pairs that share one.
-std::string seen_digest(const TagEvent& event) {
-  const auto digest = crypto::sha3_256(event.tag + '\0' + event.uri);
+// Identifies (tag, uri), or an edit of that. 128 bits: nobody finds two pairs that share one.
+std::string seen_digest(const TagEvent& event, bool as_edit) {
+  std::string text = event.tag + '\0' + event.uri;
+  if (as_edit) text += '\0' + event.signed_copy.substr(0, event.signed_copy.find(' '));
+  const auto digest = crypto::sha3_256(text);
   return {reinterpret_cast<const char*>(digest.data()), 16};
 }
 
@@ -134,7 +152,13 @@ std::int64_t hour_of(WallTime time) {
 
 // True if the event is news, and from then on it is not.
 Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
-  const std::string digest = seen_digest(event);
+  if (event.is_edit()) {
+    Statement removed = db.query("SELECT 1 FROM feed_seen WHERE digest = ? AND op = ?",
+                                 Blob{seen_digest(event, /*as_edit=*/false)}, static_cast<int>(Op::kRemove));
+    TRY(const bool is_removed, removed.step());
+    if (is_removed) return false;
+  }
+  const std::string digest = seen_digest(event, event.is_edit());
   const auto insert = [&]() -> Result<bool> {
     TRY(const std::int64_t inserted,
         db.run("INSERT OR IGNORE INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)", Blob{digest},
@@ -171,11 +195,12 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
     const TagEvent& event = events[i];
     answers[i].feed_seq = feed_seq++;
     TRY_VOID(
-        db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable)"
-               " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+        db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy)"
+               " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
                answers[i].feed_seq, now, event.tag, static_cast<int>(event.op), event.uri, event.author,
-               event.published, event.indexable));
-    const bool of_archive = event.indexable || event.op == Op::kRemove;
+               event.published, event.indexable, event.signed_copy));
+    // The archive has a post once, whatever it says now.
+    const bool of_archive = (event.indexable && !event.is_edit()) || event.op == Op::kRemove;
     if (storage_replicas == 0 || !of_archive) continue;
     answers[i].outbox_seq = outbox_seq++;
     TRY_VOID(
@@ -194,16 +219,18 @@ struct FeedScan {
 Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t after, std::size_t limit) {
   FeedScan scan{.entries = {}, .at = after, .done = false};
   Statement row = db.query(
-      "SELECT tag, op, uri, author, published, indexable, seq FROM feed WHERE seq > ? ORDER BY seq", after);
+      "SELECT tag, op, uri, author, published, indexable, signed_copy, seq FROM feed WHERE seq > ? ORDER BY "
+      "seq",
+      after);
   for (int looked_at = 0; looked_at < kScanRowsMax && scan.entries.size() < limit; ++looked_at) {
     TRY(const bool found, row.step());
     if (!found) {
       scan.done = true;
       return scan;
     }
-    scan.at = row.number(6);
+    scan.at = row.number(7);
     if (segment != nullptr && !segment->contains(tag_key(row.view(0)))) continue;
-    scan.entries.push_back({scan.at, event_at(row, 0)});
+    scan.entries.push_back({scan.at, event_at(row)});
   }
   scan.done = scan.entries.size() >= limit;
   return scan;
@@ -253,6 +280,14 @@ Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::publish(PublishedPost p
       [post = std::move(post), replicas](Connection& db) { return publish_post(db, post, replicas); });
 }
 
+Task<Result<void>> SqliteRelayStore::bury(std::string uri) {
+  return database_.write([uri = std::move(uri), now = clock_.wall_now()](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM buried WHERE at < ?", now - kBuriedFor));
+    TRY_VOID(db.run("INSERT OR REPLACE INTO buried(uri, at) VALUES(?, ?)", uri, now));
+    return {};
+  });
+}
+
 Task<Result<PublishedPost>> SqliteRelayStore::find_post(std::string uri) {
   return database_.read([uri = std::move(uri)](Connection& db) -> Result<PublishedPost> {
     TRY(KnownPost found, load_post(db, uri));
@@ -296,19 +331,46 @@ Task<Result<void>> SqliteRelayStore::save_consent(std::string author, relay::Con
   });
 }
 
+Task<Result<void>> SqliteRelayStore::save_look(relay::ProfileLook look) {
+  return database_.write([l = std::move(look)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT OR REPLACE INTO profile_looks(author, due, missing) VALUES(?, ?, ?)", l.author,
+                    l.due, l.missing));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_look(std::string author) {
+  return database_.write([author = std::move(author)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM profile_looks WHERE author = ?", author));
+    return {};
+  });
+}
+
+Task<Result<std::vector<relay::ProfileLook>>> SqliteRelayStore::looks_due(WallTime now, std::size_t limit) {
+  return database_.read([now, limit](Connection& db) -> Result<std::vector<relay::ProfileLook>> {
+    std::vector<relay::ProfileLook> looks;
+    Statement row = db.query(
+        "SELECT author, due, missing FROM profile_looks WHERE due <= ? ORDER BY due LIMIT ?", now, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) return looks;
+      looks.push_back({row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))});
+    }
+  });
+}
+
 Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t after, std::size_t limit) {
   return database_.read([after, limit](Connection& db) -> Result<std::vector<OutboxEntry>> {
     std::vector<OutboxEntry> entries;
     Statement row = db.query(
-        "SELECT tag, op, uri, author, published, indexable, seq, ring, replicas_left FROM outbox WHERE seq > "
-        "?"
-        " ORDER BY seq LIMIT ?",
+        "SELECT tag, op, uri, author, published, indexable, signed_copy, seq, ring, replicas_left FROM outbox"
+        " WHERE seq > ? ORDER BY seq LIMIT ?",
         after, limit);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) return entries;
-      entries.push_back({row.number(6), static_cast<Ring>(row.integer(7)), event_at(row, 0),
-                         static_cast<std::uint32_t>(row.integer(8))});
+      entries.push_back({row.number(7), static_cast<Ring>(row.integer(8)), event_at(row),
+                         static_cast<std::uint32_t>(row.integer(9))});
     }
   });
 }

@@ -13,18 +13,24 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
   // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a
   // late Add does not undo a removal. In the feed it is remembered longer if need be.
   static constexpr Duration kSeenFor = std::chrono::days(30);
+  // For how long a deletion waits for the post that it overtook: servers try again for some days.
+  static constexpr Duration kBuriedFor = std::chrono::days(7);
 
   // Both must outlive it. The clock dates the feed, for prune_feed.
   SqliteRelayStore(sql::Database& database, const Clock& clock) : database_(database), clock_(clock) {}
 
   Task<Result<std::vector<relay::OutboxEntry>>> publish(relay::PublishedPost post,
                                                         unsigned replicas) override;
+  Task<Result<void>> bury(std::string uri) override;
   Task<Result<relay::PublishedPost>> find_post(std::string uri) override;
 
   Task<Result<std::vector<relay::PublishedPost>>> posts_of(std::string author, std::string after_uri,
                                                            std::size_t limit) override;
   Task<Result<std::optional<relay::Consent>>> consent(std::string author) override;
   Task<Result<void>> save_consent(std::string author, relay::Consent consent) override;
+  Task<Result<void>> save_look(relay::ProfileLook look) override;
+  Task<Result<void>> drop_look(std::string author) override;
+  Task<Result<std::vector<relay::ProfileLook>>> looks_due(WallTime now, std::size_t limit) override;
 
   Task<Result<std::vector<relay::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
   Task<Result<std::vector<relay::OutboxEntry>>> owe(Ring ring, std::vector<relay::TagEvent> events,

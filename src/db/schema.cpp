@@ -194,7 +194,31 @@ ALTER TABLE links ADD COLUMN since INTEGER NOT NULL DEFAULT 0;
 UPDATE links SET since = 1000 * CAST(strftime('%s', 'now') AS INTEGER);
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+constexpr const char* kVersion6 = R"sql(
+-- Ids of the last Follows of each actor here, so that a late Undo of a former one does not end the present one.
+CREATE TABLE recent_follows(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, actor TEXT NOT NULL, object TEXT NOT NULL, follow_id TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX recent_follows_by_actor ON recent_follows(actor, object, seq);
+CREATE INDEX recent_follows_by_time ON recent_follows(at);
+-- Authors who blocked a hashtag actor of this node; tag empty: the node's own (federation/blocks.hpp).
+CREATE TABLE refusals(author TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(author, tag)) WITHOUT ROWID, STRICT;
+-- When authors are looked at again (instances/consents.hpp): those who are known, within three days.
+CREATE TABLE profile_looks(
+  author TEXT PRIMARY KEY, due INTEGER NOT NULL, missing INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+CREATE INDEX profile_looks_by_due ON profile_looks(due);
+-- Posts whose deletion came before they did.
+CREATE TABLE buried(uri TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+CREATE INDEX buried_by_time ON buried(at);
+-- What the author's server signed (relay/store.hpp).
+ALTER TABLE outbox ADD COLUMN signed_copy TEXT NOT NULL DEFAULT '';
+ALTER TABLE feed ADD COLUMN signed_copy TEXT NOT NULL DEFAULT '';
+INSERT INTO profile_looks SELECT author, unixepoch() * 1000 + abs(random() % 259200000), 0 FROM consents;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -1,11 +1,26 @@
 #include "federation/activity_queue.hpp"
 
+#include <fmt/format.h>
+
+#include "base/json.hpp"
 #include "base/url.hpp"
 
 namespace tagring::federation {
 namespace {
+
 constexpr std::size_t kLoadPage = 1'000;
+
+// What must arrive in order: activities of one of this node's actors about one object, where a Follow is what
+// its Undo is about; and what others have signed about a post, whoever of this node's actors brings it.
+std::string subject_of(const Letter& letter) {
+  const Result<json::object> activity = json::parse_object(letter.body);
+  if (!activity) return letter.actor;
+  const bool is_follow = json::id_of(*activity, "type") == "Follow";
+  const std::string object = is_follow ? json::id_of(*activity) : json::id_of(*activity, "object");
+  return json::id_of(*activity, "actor") == letter.actor ? letter.actor + " " + object : object;
 }
+
+}  // namespace
 
 ActivityQueue::ActivityQueue(budget::Manager& budget, LetterStore& store, SignedClient& client,
                              const Runtime& runtime)
@@ -13,25 +28,19 @@ ActivityQueue::ActivityQueue(budget::Manager& budget, LetterStore& store, Signed
       store_(store),
       client_(client),
       clock_(runtime.clock),
-      lanes_(runtime.clock, runtime.executor, runtime.rng.fork("activities"), QueueOptions{},
-             [this](std::string inbox, Letters letters) {
-               return deliver(std::move(inbox), std::move(letters));
-             }) {}
+      lanes_(
+          QueueOptions{}, client.hosts(), runtime, runtime.rng.fork("activities"),
+          [this](std::string inbox, Letter letter) { return deliver(std::move(inbox), std::move(letter)); }) {
+}
 
 Task<Result<void>> ActivityQueue::load() {
   std::uint64_t after = 0;
   for (;;) {
-    CO_TRY(Letters page, co_await store_.letters(after, kLoadPage));
+    CO_TRY(std::vector<Letter> page, co_await store_.letters(after, kLoadPage));
     if (page.empty()) co_return Result<void>();
     after = page.back().seq;
-    for (Letter& letter : page) push(std::move(letter));
+    for (Letter& letter : page) queue(std::move(letter), /*tried=*/true);
   }
-}
-
-void ActivityQueue::push(Letter letter) {
-  budget_.count(budget::Resource::kLetters, budget_.who(host_of(letter.inbox)));
-  const std::string inbox = letter.inbox;
-  lanes_.push(inbox, std::move(letter));
 }
 
 Result<void> ActivityQueue::check_room(const std::string& inbox) const {
@@ -44,24 +53,33 @@ Task<void> ActivityQueue::stop() { return lanes_.stop(); }
 Task<Result<void>> ActivityQueue::send(std::string actor, std::string inbox, std::string body) {
   Letter draft{0, std::move(actor), std::move(inbox), std::move(body), {}};
   CO_TRY(Letter letter, co_await store_.write_letter(std::move(draft)));
-  push(std::move(letter));
+  queue(std::move(letter), /*tried=*/false);
   co_return Result<void>();
 }
 
-Task<ActivityQueue::Letters> ActivityQueue::deliver(std::string inbox, Letters letters) {
-  for (std::size_t i = 0; i < letters.size(); ++i) {
-    const Result<HttpResponse> response =
-        co_await client_.deliver_as(letters[i].actor, inbox, letters[i].body);
-    const bool given_up = clock_.wall_now() - letters[i].written > kLifetime;
-    if (!was_accepted(response) && !was_refused(response) && !given_up) {
-      lanes_.blame(inbox, why_not(response));
-      co_return Letters(letters.begin() + static_cast<std::ptrdiff_t>(i), letters.end());
-    }
-    budget_.give_back(budget::Resource::kLetters, budget_.who(host_of(inbox)));
-    // If this fails, the letter goes out once more after a restart.
-    co_await store_.drop_letter(letters[i].seq);
-  }
-  co_return Letters();
+std::string ActivityQueue::fresh_id(std::string_view kind, std::string_view about) {
+  const std::string text =
+      fmt::format("{} {} {}", about, clock_.wall_now().time_since_epoch().count(), ++last_id_);
+  return client_.identity().activity_id(kind, text);
+}
+
+void ActivityQueue::queue(Letter letter, bool tried) {
+  budget_.count(budget::Resource::kLetters, budget_.who(host_of(letter.inbox)));
+  const std::string inbox = letter.inbox;
+  const std::string subject = subject_of(letter);
+  lanes_.push(inbox, subject, std::move(letter), Duration::zero(), tried);
+}
+
+Task<ActivityQueue::Lanes::Outcome> ActivityQueue::deliver(std::string inbox, Letter letter) {
+  const Result<HttpResponse> response = co_await client_.deliver_as(letter.actor, inbox, letter.body);
+  const bool given_up = clock_.wall_now() - letter.written > kLifetime;
+  // An inbox that is not there now may be tomorrow: proxies err.
+  const bool refused = was_refused(response) && !is_gone(response);
+  if (!was_accepted(response) && !refused && !given_up) co_return Lanes::Outcome{false, why_not(response)};
+  budget_.give_back(budget::Resource::kLetters, budget_.who(host_of(inbox)));
+  // If this fails, the letter goes out once more after a restart.
+  co_await store_.drop_letter(letter.seq);
+  co_return Lanes::Outcome{};
 }
 
 }  // namespace tagring::federation

@@ -1,13 +1,14 @@
 // Single activities of this node's actors that must arrive, such as the answer to a Follow. Each is on disk
-// until its inbox has taken it or refused it, or for a week.
+// until its inbox has taken it or refused it, or for a week. Letters about different things do not wait for
+// each other.
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
-#include "federation/delivery_queues.hpp"
+#include "federation/inbox_lanes.hpp"
 #include "federation/letter_store.hpp"
 #include "federation/signed_client.hpp"
 
@@ -29,22 +30,25 @@ class ActivityQueue {
   // kUnavailable if many wait for the domain of that inbox: to be asked before a stranger is answered. What
   // the administrator wants sent is sent in any case.
   [[nodiscard]] Result<void> check_room(const std::string& inbox) const;
+  // For an activity that is sent once, unlike any before it: NodeBB and GoToSocial drop activities whose id
+  // they know, whatever happened since.
+  [[nodiscard]] std::string fresh_id(std::string_view kind, std::string_view about);
 
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // By inbox.
   [[nodiscard]] std::map<std::string, QueueStatus> lanes() const { return lanes_.status(); }
 
  private:
-  using Letters = std::vector<Letter>;
-  Task<Letters> deliver(std::string inbox, Letters letters);
-
-  void push(Letter letter);
+  using Lanes = InboxLanes<Letter>;
+  void queue(Letter letter, bool tried);
+  Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
 
   budget::Manager& budget_;
   LetterStore& store_;
   SignedClient& client_;
   Clock& clock_;
-  DeliveryQueues<Letter> lanes_;  // by inbox
+  std::uint64_t last_id_ = 0;
+  Lanes lanes_;
 };
 
 }  // namespace tagring::federation

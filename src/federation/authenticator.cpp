@@ -59,6 +59,7 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
   }
   if (!replays_.insert(claims, clock_.wall_now()))
     co_return fail(ErrorCode::kDenied, "this signed request was received before");
+  actors_.heard(known->actor.id);
   co_return *std::move(known);
 }
 

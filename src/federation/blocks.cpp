@@ -63,6 +63,10 @@ bool Blocks::may_go(std::string_view author_host, std::string_view host) const {
   });
 }
 
+bool Blocks::is_refused_by(const std::string& author, const std::string& tag) const {
+  return refusals_.contains({author, ""}) || (!tag.empty() && refusals_.contains({author, tag}));
+}
+
 std::vector<Block> Blocks::all() const {
   std::vector<Block> list;
   for (const auto& [key, block] : blocks_) list.push_back(block);

@@ -40,6 +40,14 @@ struct Separation {
   friend auto operator<=>(const Separation&, const Separation&) = default;
 };
 
+// An author who blocked one of this node's hashtag actors, or the node's own, by ActivityPub's Block.
+struct Refusal {
+  std::string author;
+  std::string tag;  // canonical; empty: of the node's actor, so of everything here
+
+  friend auto operator<=>(const Refusal&, const Refusal&) = default;
+};
+
 class BlockStore {
  public:
   virtual ~BlockStore() = default;
@@ -49,6 +57,9 @@ class BlockStore {
   virtual Task<Result<void>> save_separation(Separation separation) = 0;
   virtual Task<Result<void>> drop_separation(Separation separation) = 0;
   virtual Task<Result<std::vector<Separation>>> separations() = 0;
+  virtual Task<Result<void>> save_refusal(Refusal refusal) = 0;
+  virtual Task<Result<void>> drop_refusal(Refusal refusal) = 0;
+  virtual Task<Result<std::vector<Refusal>>> refusals() = 0;
 };
 
 // In memory, for asking.
@@ -58,6 +69,8 @@ class Blocks {
   void remove(BlockKind kind, const std::string& what);
   void add(Separation separation) { separations_.insert(std::move(separation)); }
   void remove(const Separation& separation) { separations_.erase(separation); }
+  void add(Refusal refusal) { refusals_.insert(std::move(refusal)); }
+  void remove(const Refusal& refusal) { refusals_.erase(refusal); }
 
   [[nodiscard]] const Block* find(BlockKind kind, const std::string& what) const;
   // The block that a host is under, its own or that of a domain above it; null if none. Valid until a change.
@@ -71,12 +84,16 @@ class Blocks {
   // Posts of authors on `author_host` may go to an instance on `host`.
   [[nodiscard]] bool may_go(std::string_view author_host, std::string_view host) const;
 
+  // The author wants no announcement of posts by this node; by the actor of that hashtag, if one is named.
+  [[nodiscard]] bool is_refused_by(const std::string& author, const std::string& tag = {}) const;
+
   [[nodiscard]] std::vector<Block> all() const;
   [[nodiscard]] const std::set<Separation>& separations() const { return separations_; }
 
  private:
   std::map<std::pair<BlockKind, std::string>, Block, std::less<>> blocks_;
   std::set<Separation> separations_;
+  std::set<Refusal> refusals_;
 };
 
 }  // namespace tagring::federation

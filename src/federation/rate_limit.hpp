@@ -24,6 +24,7 @@ class RateLimit {
     std::uint32_t limit = 0;
     std::uint32_t remaining = 0;
     WallTime reset;  // when the window ends
+    Duration wait;   // until then
   };
   Verdict count(const IpAddress& peer) {
     const Instant now = clock_.now();
@@ -37,7 +38,7 @@ class RateLimit {
     const bool allowed = window.used < options_.requests;
     if (allowed) ++window.used;
     return {allowed, options_.requests, options_.requests - window.used,
-            clock_.wall_now() + (window.end - now)};
+            clock_.wall_now() + (window.end - now), window.end - now};
   }
 
  private:

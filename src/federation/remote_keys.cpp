@@ -36,7 +36,11 @@ Task<Result<std::string>> RemoteKeys::document(std::string url) {
 Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id) {
   const std::string at = key_id.substr(0, key_id.find('#'));
   CO_TRY(std::string body, co_await document(at));
-  CO_TRY(fediverse::KeyDocument key, fediverse::parse_key_document(body, key_id));
+  Result<fediverse::KeyDocument> parsed = fediverse::parse_key_document(body, key_id);
+  // kNotFound says that the document is gone.
+  if (!parsed && parsed.error().code == ErrorCode::kNotFound)
+    co_return fail(ErrorCode::kDenied, parsed.error().message);
+  CO_TRY(fediverse::KeyDocument key, std::move(parsed));
   if (key.owner != at) {
     body.clear();
     CO_TRY(body, co_await document(key.owner));

@@ -45,6 +45,9 @@ class RemoteKeys {
 
   void note_known(const std::string& actor, const IpAddress& peer);
 
+  // Its key signed something just now: that server is up.
+  void heard(const std::string& actor) { client_.hosts().heard(host_of(actor)); }
+
   static constexpr Duration kLifetime = std::chrono::hours(12);
   static constexpr Duration kFailureLifetime = std::chrono::minutes(1);
   static constexpr std::size_t kSizeMax = 20000;

@@ -44,6 +44,7 @@ Task<Result<HttpResponse>> SignedClient::signed_call(std::string method, std::st
   std::optional<HttpResponse> first;
   for (const signatures::SignatureForm form : forms_.forms(origin, call.url.target.contains('?'))) {
     CO_TRY(HttpResponse response, co_await send_in(call, key_id, form));
+    hosts_.note(call.url.host, call.method, response);
     if (!may_dislike_signature(response.status)) {
       if (response.status < 400) forms_.accepted(origin, form);
       co_return response;
@@ -75,6 +76,8 @@ Task<Result<HttpResponse>> SignedClient::deliver_as(std::string actor, std::stri
 
 Task<Result<std::string>> SignedClient::fetch_body(std::string url) {
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
+    if (!hosts_.may_fetch(host_of(url)))
+      co_return fail(ErrorCode::kUnavailable, host_of(url) + " asked not to be asked for a while");
     CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt));
     if (response.status >= 300 && response.status < 400) {
       const std::string location = response.headers.find("Location").value_or("");

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
+#include "federation/host_pauses.hpp"
 #include "federation/identity.hpp"
 #include "federation/signature_form_cache.hpp"
 #include "signatures/signature.hpp"
@@ -23,14 +24,17 @@ class SignedClient {
         http_(http),
         clock_(runtime.clock),
         workers_(runtime.workers),
-        forms_(runtime.clock) {}
+        forms_(runtime.clock),
+        hosts_(runtime) {}
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
+  // The pace that other servers ask for.
+  [[nodiscard]] HostPauses& hosts() { return hosts_; }
 
   // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
   // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx, but for those about time
-  // and load (kUnavailable), and for redirects to other servers. What it says of itself is for the caller to
-  // check.
+  // and load (kUnavailable), and for redirects to other servers. kUnavailable at once for a server that asked
+  // to be left alone for a while. What it says of itself is for the caller to check.
   [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
   // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
   // header Collection-Synchronization, if there is to be one.
@@ -55,6 +59,7 @@ class SignedClient {
   Clock& clock_;
   Workers& workers_;
   SignatureFormCache forms_;
+  HostPauses hosts_;
   std::uint64_t nonce_ = 0;
 };
 
@@ -66,11 +71,23 @@ inline bool was_accepted(const Result<HttpResponse>& response) {
 inline bool is_gone(const Result<HttpResponse>& response) {
   return response && (response->status == 404 || response->status == 410);
 }
-// Trying again will not help: a 4xx that is not about authentication, time or load.
+// Trying again will not help: a 4xx that is not about authentication, time, load, or what the receiver has to
+// fetch first (NodeBB answers 424 when it could not, others 409).
 inline bool was_refused(const Result<HttpResponse>& response) {
   if (!response || response->status < 400 || response->status >= 500) return false;
-  return response->status != 401 && response->status != 408 && response->status != 421 &&
-         response->status != 425 && response->status != 429;
+  switch (response->status) {
+    case 401:
+    case 408:
+    case 409:
+    case 421:
+    case 423:
+    case 424:
+    case 425:
+    case 429:
+      return false;
+    default:
+      return true;
+  }
 }
 
 // Why something was not taken, in a line for the administrator: what strangers wrote is cut, and has no

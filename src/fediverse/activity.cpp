@@ -47,18 +47,33 @@ Result<std::vector<PostRef>> parse_posts(const Source& source, const json::value
   return posts;
 }
 
+// By a signature of Linked Data, which is not checked here.
+bool is_signed(const Source& source) {
+  const json::object* signature = json::get_object(source.object, "signature");
+  return signature != nullptr && json::get_string(*signature, "signatureValue").has_value();
+}
+
 template <class T>
 Result<Content> parse_post(const Source& source) {
   const json::object* o = source.inner();
   if (o == nullptr) return ignored(source, "the object is not given whole, or there are several");
   if (!is_post(*o)) return ignored(source, "the object is not a post");
   TRY(Note note, parse_note(*o, source.actor, source.now, source.limits));
-  return T{std::move(note)};
+  return T{.note = std::move(note)};
 }
 
 Result<Content> parse_update(const Source& source) {
-  if (json::id_of(source.object, "object") == source.actor) return UpdateActor{};
-  return parse_post<Update>(source);
+  if (json::id_of(source.object, "object") == source.actor) {
+    UpdateActor update;
+    if (const json::object* o = source.inner()) {
+      Result<RemoteActor> profile = parse_actor(*o, source.actor);
+      if (profile) update.profile = *std::move(profile);
+    }
+    return update;
+  }
+  TRY(Content content, parse_post<Update>(source));
+  if (auto* update = std::get_if<Update>(&content)) update->is_signed = is_signed(source);
+  return content;
 }
 
 Result<Content> parse_delete(const Source& source) {
@@ -66,9 +81,7 @@ Result<Content> parse_delete(const Source& source) {
   if (!is_same_origin(uri, source.actor)) {
     return fail(ErrorCode::kInvalid, "object is on another server than the actor");
   }
-  const json::object* signature = json::get_object(source.object, "signature");
-  const bool is_signed = signature != nullptr && json::get_string(*signature, "signatureValue").has_value();
-  return Delete{std::move(uri), is_signed};
+  return Delete{std::move(uri), is_signed(source)};
 }
 
 // What a Follow is of: ids, or one hashtag by its URI, which comes back in its one form.
@@ -113,7 +126,8 @@ Result<Content> parse_undo(const Source& source) {
     return UndoById{std::move(id)};
   }
   const bool follow = has_type(*o, "Follow");
-  if (!follow && !has_type(*o, "Announce"))
+  const bool block = has_type(*o, "Block");
+  if (!follow && !block && !has_type(*o, "Announce"))
     return ignored(source, "the object is neither a Follow nor an Announce");
   const std::string actor = json::id_of(*o, "actor");
   if (!actor.empty() && actor != source.actor) {
@@ -122,6 +136,10 @@ Result<Content> parse_undo(const Source& source) {
   const std::string id = json::id_of(*o);
   if (!id.empty() && !is_same_origin(id, source.actor)) {
     return fail(ErrorCode::kInvalid, "object.id is on another server than the actor");
+  }
+  if (block) {
+    TRY(std::string object, parse_id(json::find(*o, "object"), "object of the Block"));
+    return UndoBlock{std::move(object)};
   }
   if (follow) {
     TRY(FollowRef ref, parse_follow_ref(*source.member("object"), source.limits));
@@ -141,8 +159,11 @@ Result<Content> parse_answer(const Source& source) {
   std::optional<Error> error;
   json::for_each(v, [&](const json::value& item) {
     if (error) return;
-    if (item.is_object() && !types_of(item.get_object()).empty() && !has_type(item.get_object(), "Follow"))
+    if (item.is_object() && !types_of(item.get_object()).empty() && !has_type(item.get_object(), "Follow")) {
+      const Result<std::string> id = parse_id(&item, "id");
+      if (std::is_same_v<T, Reject> && id) follows.push_back({*id, {}});
       return;
+    }
     Result<FollowRef> follow = parse_follow_ref(item, source.limits);
     if (follow) {
       follows.push_back(*std::move(follow));
@@ -164,9 +185,16 @@ Result<Content> parse_announce(const Source& source) {
   return Announce{std::move(posts)};
 }
 
+Result<Content> parse_block(const Source& source) {
+  TRY(std::string object, parse_id(source.member("object"), "object"));
+  return Block{std::move(object)};
+}
+
 template <class T>
 Result<Content> parse_membership(const Source& source) {
   const std::string target = json::id_of(source.object, "target");
+  if (std::is_same_v<T, Remove> && target.ends_with("/followers") && is_same_origin(target, source.actor))
+    return Reject{{{"", {source.actor}}}};
   if (!target.ends_with("/relay") && !target.ends_with("/storage")) {
     return ignored(source, "the target is not the relay or storage of a node");
   }
@@ -186,7 +214,7 @@ struct TypeParser {
   std::string_view type;
   Result<Content> (*parse)(const Source&);
 };
-constexpr std::array<TypeParser, 10> kParsers = {{
+constexpr std::array<TypeParser, 11> kParsers = {{
     {"Create", parse_post<Create>},
     {"Update", parse_update},
     {"Delete", parse_delete},
@@ -194,6 +222,7 @@ constexpr std::array<TypeParser, 10> kParsers = {{
     {"Undo", parse_undo},
     {"Accept", parse_answer<Accept>},
     {"Reject", parse_answer<Reject>},
+    {"Block", parse_block},
     {"Announce", parse_announce},
     {"Add", parse_membership<Add>},
     {"Remove", parse_membership<Remove>},

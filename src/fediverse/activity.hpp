@@ -5,11 +5,13 @@
 // on anything.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "fediverse/actor.hpp"
 #include "fediverse/note.hpp"
 
 namespace tagring::fediverse {
@@ -19,9 +21,13 @@ struct Create {
 };
 struct Update {
   Note note;
+  bool is_signed = false;  // as of Delete
 };
-// The actor's own document changed: consent may have been withdrawn.
-struct UpdateActor {};
+// The actor's own document changed: consent may have been withdrawn. The document is there if it was given
+// whole.
+struct UpdateActor {
+  std::optional<RemoteActor> profile;
+};
 // A post, or the actor itself.
 struct Delete {
   std::string uri;
@@ -53,8 +59,18 @@ struct UndoById {
 struct Accept {
   std::vector<FollowRef> follows;
 };
+// Of Follows; an id may also be that of another activity of ours, such as an Announce that a server could not
+// place (NodeBB). Who is removed from somebody's followers is told so by some as a Remove from that
+// collection.
 struct Reject {
   std::vector<FollowRef> follows;
+};
+// Of an actor: what its author wants to hear of it no more, and no more to be announced by it.
+struct Block {
+  std::string object;
+};
+struct UndoBlock {
+  std::string object;
 };
 // Of one post; between nodes of many.
 struct Announce {
@@ -80,7 +96,7 @@ struct Activity {
   std::string id;
   std::string actor;
   std::variant<Create, Update, UpdateActor, Delete, Follow, UndoFollow, UndoAnnounce, UndoById, Accept,
-               Reject, Announce, Add, Remove, Ignored>
+               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock>
       content;
 };
 

@@ -88,6 +88,16 @@ Result<void> parse_keys(const json::object& o, const KeySyntax& syntax, RemoteAc
 
 }  // namespace
 
+std::string fields_of(const json::object& actor) {
+  std::string fields;
+  json::for_each(json::find(actor, "attachment"), [&](const json::value& v) {
+    if (!v.is_object()) return;
+    for (const std::string_view key : {"name", "value"})
+      fields += json::get_string(v.get_object(), key).value_or("") + "\n";
+  });
+  return fields;
+}
+
 bool RemoteActor::lists(const KeyDocument& key) const {
   if (key.owner != id) return false;
   return std::ranges::find(key_ids, key.id) != key_ids.end() ||
@@ -98,6 +108,10 @@ bool RemoteActor::lists(const KeyDocument& key) const {
 
 Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
   TRY(const json::object o, json::parse_object(body));
+  return parse_actor(o, url);
+}
+
+Result<RemoteActor> parse_actor(const json::object& o, std::string_view url) {
   RemoteActor actor;
   TRY(actor.id, parse_id(json::find(o, "id"), "id"));
   if (!is_same_url(actor.id, url)) return fail(ErrorCode::kInvalid, "id is not where the document came from");
@@ -114,14 +128,12 @@ Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
   actor.followers = optional_id(o, "followers", actor.id);
   actor.preferred_username = json::get_string(o, "preferredUsername").value_or("");
   actor.summary = json::get_string(o, "summary").value_or("");
-  json::for_each(json::find(o, "attachment"), [&](const json::value& v) {
-    if (!v.is_object()) return;
-    for (const std::string_view key : {"name", "value"})
-      actor.fields += json::get_string(v.get_object(), key).value_or("") + "\n";
-  });
+  actor.fields = fields_of(o);
   actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);
   actor.indexable = get_bool(o, "indexable");
+  actor.suspended = get_bool(o, "suspended").value_or(false);
+  actor.hides_from_web = get_bool(o, "hidesToPublicFromUnauthedWeb").value_or(false);
   TRY_VOID(parse_keys(o, kPublicKey, actor));
   TRY_VOID(parse_keys(o, kMultikey, actor));
   return actor;

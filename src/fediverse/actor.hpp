@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.hpp"
 #include "base/result.hpp"
 #include "crypto/key.hpp"
 
@@ -36,6 +37,8 @@ struct RemoteActor {
   bool manually_approves_followers = false;
   bool is_node = false;              // a node of a hashtag network: it says so in its document
   std::optional<bool> indexable;     // FEP-5feb: absent means no
+  bool suspended = false;            // by the moderators of its server (Mastodon)
+  bool hides_from_web = false;       // posts are not for who is not logged in (GoToSocial)
   std::vector<KeyDocument> keys;     // given whole
   std::vector<std::string> key_ids;  // given by their ids, in documents of their own
 
@@ -47,12 +50,17 @@ struct RemoteActor {
   }
 };
 
+// The fields of a profile, names and values, joined.
+std::string fields_of(const json::object& actor);
+
 // Slower than verifying a signature with the key.
 Result<crypto::PublicKey> read_key(const KeyDocument& key);
 
 // `url` is where the document came from, and must be its id. kInvalid also if the inbox or a key is on
 // another server, or a key names another owner.
 Result<RemoteActor> parse_actor(std::string_view body, std::string_view url);
+// The same of an actor inside an activity that its own server signed.
+Result<RemoteActor> parse_actor(const json::object& o, std::string_view url);
 
 // The key `key_id` in the document that it leads to: a key by itself, or an actor (GoToSocial: part of one)
 // with that key in it. A publicKey comes before a Multikey of the same id.

@@ -34,6 +34,10 @@ json::array to_items(const std::vector<PostRef>& posts) {
                          {"published", to_rfc3339(*post.published)},
                          {"tag", std::move(tags)}};
     if (post.indexable) item["indexable"] = true;
+    if (const std::size_t space = post.signed_copy.find(' '); space != std::string::npos) {
+      item["signed"] = json::object{{"sha256", post.signed_copy.substr(0, space)},
+                                    {"origin", post.signed_copy.substr(space + 1)}};
+    }
     items.push_back(std::move(item));
   }
   return items;
@@ -54,6 +58,15 @@ json::object make_membership(std::string_view type, std::string_view id, std::st
   activity["target"] = target;
   activity["object"] = to_items(posts);
   return activity;
+}
+
+void address(json::object& activity, std::string_view actor, Audience audience) {
+  if (audience == Audience::kPublic) {
+    activity["to"] = json::array{kPublic};
+    activity["cc"] = json::array{followers_of(actor)};
+  } else {
+    activity["to"] = json::array{followers_of(actor)};
+  }
 }
 
 json::object make_answer(std::string_view type, std::string_view id, std::string_view actor,
@@ -80,22 +93,19 @@ json::object make_announce(std::string_view id, std::string_view actor, std::str
                            WallTime post_published, Audience audience, WallTime now) {
   json::object activity = make_activity("Announce", id, actor);
   activity["published"] = to_rfc3339(std::max(now, post_published));
-  if (audience == Audience::kPublic) {
-    activity["to"] = json::array{kPublic};
-    activity["cc"] = json::array{followers_of(actor)};
-  } else {
-    activity["to"] = json::array{followers_of(actor)};
-  }
+  address(activity, actor, audience);
   activity["object"] = uri;
   return activity;
 }
 
 json::object make_undo_announce(std::string_view id, std::string_view actor, std::string_view announce_id,
-                                std::string_view uri) {
+                                std::string_view uri, Audience audience, std::optional<WallTime> published) {
+  json::object announce = {{"id", announce_id}, {"type", "Announce"}, {"actor", actor}, {"object", uri}};
+  if (published) announce["published"] = to_rfc3339(*published);
+  address(announce, actor, audience);
   json::object activity = make_activity("Undo", id, actor);
-  activity["to"] = json::array{kPublic};
-  activity["object"] =
-      json::object{{"id", announce_id}, {"type", "Announce"}, {"actor", actor}, {"object", uri}};
+  address(activity, actor, audience);
+  activity["object"] = std::move(announce);
   return activity;
 }
 

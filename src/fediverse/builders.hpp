@@ -5,6 +5,7 @@
 // is all that most servers can read.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,11 @@ enum class Audience : std::uint8_t {
 // Its `published` is now, but never before the post's: Misskey refuses that.
 json::object make_announce(std::string_view id, std::string_view actor, std::string_view uri,
                            WallTime post_published, Audience audience, WallTime now);
-// The boost undone. `announce_id` is that of the Announce.
+// The boost undone. `announce_id` is that of the Announce, which stands in it whole: GoToSocial refuses one
+// that is addressed to nobody. Its date is the post's, if that is given: when it was sent is not remembered.
 json::object make_undo_announce(std::string_view id, std::string_view actor, std::string_view announce_id,
-                                std::string_view uri);
+                                std::string_view uri, Audience audience = Audience::kPublic,
+                                std::optional<WallTime> published = std::nullopt);
 
 // The same between nodes, for many posts.
 json::object make_batched_announce(std::string_view id, std::string_view actor,

@@ -59,8 +59,17 @@ bool refuses(std::string_view html) {
 }  // namespace
 
 Wishes wishes_of(const RemoteActor& actor) {
-  const bool no = refuses(actor.summary) || refuses(actor.fields);
-  return {.relay = !no, .archive = !no && actor.indexable.value_or(false)};
+  const bool no = actor.suspended || refuses(actor.summary) || refuses(actor.fields);
+  return {.relay = !no, .archive = !no && !actor.hides_from_web && actor.indexable.value_or(false)};
+}
+
+bool is_for_everybody(const json::object& actor) {
+  const auto says = [&](std::string_view key) {
+    const json::value* v = json::find(actor, key);
+    return v != nullptr && v->is_bool() && v->get_bool();
+  };
+  return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") &&
+         !refuses(json::get_string(actor, "summary").value_or("")) && !refuses(fields_of(actor));
 }
 
 }  // namespace tagring::fediverse

@@ -96,6 +96,30 @@ Visibility parse_visibility(const json::object& o, std::string_view author) {
   return followers ? Visibility::kFollowers : Visibility::kDirect;
 }
 
+// Where nothing is said, everybody may. `always` is the older name of `automaticApproval`.
+bool parse_may_be_announced(const json::object& o) {
+  const json::object* policy = json::get_object(o, "interactionPolicy");
+  const json::object* announcing = policy == nullptr ? nullptr : json::get_object(*policy, "canAnnounce");
+  if (announcing == nullptr) return true;
+  bool everybody = false;
+  for (const std::string_view key : {"automaticApproval", "always"}) {
+    json::for_each(json::find(*announcing, key),
+                   [&](const json::value& v) { everybody = everybody || is_public(json::id_of(v)); });
+  }
+  return everybody;
+}
+
+// Empty if it is malformed: the event counts without it.
+std::string parse_signed_copy(const json::object& o) {
+  const std::string hash = json::get_string(o, "sha256").value_or("");
+  const std::string origin = json::get_string(o, "origin").value_or("");
+  const bool is_hash = hash.size() == 64 && std::ranges::all_of(hash, [](char c) {
+                         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+                       });
+  if (!is_hash || origin.size() > kIdSizeMax || origin_of(origin) != origin) return {};
+  return hash + " " + origin;
+}
+
 }  // namespace
 
 bool is_post(const json::object& o) {
@@ -126,6 +150,7 @@ Result<Note> parse_note(const json::object& o, const std::string& actor, WallTim
   note.updated = parse_time(o, "updated", now);
   note.visibility = parse_visibility(o, actor);
   note.in_reply_to = json::id_of(o, "inReplyTo");
+  note.may_be_announced = parse_may_be_announced(o);
   TRY(SpelledTags tags, parse_tags(o, limits));
   TRY_VOID(add_addressed(o, limits, tags));
   for (auto& [tag, spelling] : tags) {
@@ -160,6 +185,7 @@ Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLi
   for (const auto& [tag, spelling] : tags) post.tags.push_back(tag);
   const json::value* indexable = json::find(o, "indexable");
   post.indexable = indexable != nullptr && indexable->is_bool() && indexable->get_bool();
+  if (const json::object* copy = json::get_object(o, "signed")) post.signed_copy = parse_signed_copy(*copy);
   return post;
 }
 

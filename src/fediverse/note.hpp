@@ -37,6 +37,8 @@ struct Note {
   std::vector<Tag> tags;               // sorted, each once; also those addressed by their URIs
   std::vector<std::string> spellings;  // of tags[i], as the author wrote it, without '#'
   std::string in_reply_to;             // empty if it is no reply
+  // Everybody may boost it without being asked (GoToSocial: interactionPolicy.canAnnounce).
+  bool may_be_announced = true;
 };
 
 // A post that somebody names. Whatever is beside the URI is that somebody's word.
@@ -47,6 +49,9 @@ struct PostRef {
   std::vector<Tag> tags;  // sorted, each once
   // Between nodes: the author may be found in the archive (FEP-5feb). Absent means no.
   bool indexable = false;
+  // Between nodes: "SHA-256 origin" of what the author's server signed about it (docs/protocol.md §7.8). Or
+  // empty.
+  std::string signed_copy = {};
 };
 
 // True for the types that Note stands for.

@@ -78,7 +78,8 @@ constexpr std::array kOfRing = {
     Metric{"ring_merges_total", "counter", "merges", "Times that the node found itself on a ring split off"},
 };
 
-// A number, a truth as 1 or 0, or how many there are in a list; empty for all else.
+// A number, a truth as 1 or 0, how many there are in a list, or the sum of counts by reason; empty for all
+// else.
 std::string figure(const json::object& status, std::string_view path) {
   const std::size_t dot = path.find('.');
   const json::value* found = json::find(status, path.substr(0, dot));
@@ -87,6 +88,12 @@ std::string figure(const json::object& status, std::string_view path) {
     return found->is_object() ? figure(found->get_object(), path.substr(dot + 1)) : std::string();
   if (found->is_bool()) return found->get_bool() ? "1" : "0";
   if (found->is_array()) return fmt::to_string(found->get_array().size());
+  if (found->is_object()) {
+    std::int64_t sum = 0;
+    for (const auto& [reason, count] : found->get_object())
+      sum += count.is_number() ? count.to_number<std::int64_t>() : 0;
+    return fmt::to_string(sum);
+  }
   return found->is_number() ? json::serialize(*found) : std::string();
 }
 

@@ -18,7 +18,8 @@ Task<void> Consents::stop() {
 
 relay::Consent Consents::read(const fediverse::RemoteActor& author) const {
   const fediverse::Wishes wishes = fediverse::wishes_of(author);
-  return {wishes.relay, wishes.relay && (wishes.archive || options_.archive_all)};
+  const bool all = options_.archive_all && !author.hides_from_web;
+  return {wishes.relay, wishes.relay && (wishes.archive || all)};
 }
 
 Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
@@ -39,6 +40,7 @@ Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
   } else {
     consent = read(author);
     CO_TRY_VOID(co_await learn(id, *consent));
+    CO_TRY_VOID(co_await look_later(id, kLifetime));
   }
   co_return *consent;
 }
@@ -54,7 +56,16 @@ Task<Result<fediverse::RemoteActor>> Consents::fetch(std::string author) {
 
 Task<Result<void>> Consents::ask(std::string author) {
   CO_TRY(const fediverse::RemoteActor actor, co_await fetch(author));
-  co_return co_await learn(std::move(author), read(actor));
+  CO_TRY_VOID(co_await learn(author, read(actor)));
+  co_return co_await look_later(std::move(author), kLifetime);
+}
+
+Task<Result<void>> Consents::state(fediverse::RemoteActor author) {
+  const std::string id = author.id;
+  if (const auto known = authors_.find(id); known != authors_.end()) known->second.stated.reset();
+  CO_TRY_VOID(co_await learn(id, read(author)));
+  authors_[id].stated = clock_.now();
+  co_return co_await look_later(id, kLifetime);
 }
 
 // A profile that cannot be fetched now is asked for again at the next post.
@@ -62,8 +73,49 @@ Task<void> Consents::ask_again(std::string author) { co_await ask(std::move(auth
 
 void Consents::remember(const std::string& author, relay::Consent consent) {
   make_room(authors_, kAuthorsMax);
-  authors_[author] = {consent, clock_.now()};
+  authors_[author] = {consent, clock_.now(), std::nullopt};
 }
+
+// --- looking again -----------------------------------------------------------------------------------------
+
+Task<Result<void>> Consents::look_later(std::string author, Duration wait, unsigned missing) {
+  return store_.save_look({std::move(author), clock_.wall_now() + wait, missing});
+}
+
+Task<void> Consents::look_again() {
+  for (;;) {
+    const Instant next = clock_.now() + std::chrono::minutes(1);
+    co_await clock_.sleep_until(next);
+    const auto due = co_await store_.looks_due(clock_.wall_now(), kLooksAMinute);
+    if (!due) continue;
+    for (const relay::ProfileLook& one : *due) co_await look(one);
+  }
+}
+
+Task<void> Consents::look(relay::ProfileLook due) {
+  const auto posts = co_await store_.posts_of(due.author, "", 1);
+  if (!posts) co_return;
+  if (posts->empty()) {
+    co_await store_.drop_look(due.author);
+    co_return;
+  }
+  const Result<fediverse::RemoteActor> actor = co_await fetch(due.author);
+  if (!actor && actor.error().code == ErrorCode::kNotFound) {
+    if (due.missing == 0) {
+      co_await look_later(std::move(due.author), kMissingFor, 1);
+    } else if (const Result<void> forgotten = co_await forget(due.author)) {
+      co_await store_.drop_look(due.author);
+    }
+    co_return;
+  }
+  if (actor) co_await learn(due.author, read(*actor));
+  // Not all on the same day that were published on one.
+  const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
+  const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
+  co_await look_later(std::move(due.author), actor ? wait : Duration(kMissingFor));
+}
+
+// --- what follows from it ----------------------------------------------------------------------------------
 
 Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
   const relay::Consent consent = read(author);
@@ -71,6 +123,9 @@ Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
 }
 
 Task<Result<void>> Consents::learn(std::string author, relay::Consent consent) {
+  const auto known = authors_.find(author);
+  const auto stated = known == authors_.end() ? std::nullopt : known->second.stated;
+  if (stated && clock_.now() - *stated < kLifetime) co_return Result<void>();
   CO_TRY(const std::optional<relay::Consent> before, co_await store_.consent(author));
   if (before == consent) {
     remember(author, consent);

@@ -1,8 +1,10 @@
 // What authors wish, as their profiles say: whether their posts are relayed, and whether they are kept.
 //
-// A profile is looked at again two minutes after the last time, when its author posts, and at once when the
-// author's server says that it has changed. Posts of authors who withdraw consent are taken out of the
-// archive, or out of everything.
+// What an author's server signs counts at once. What is fetched may be some minutes old (Mastodon answers
+// from a cache of three minutes, whatever changed), so every profile is looked at again after those; and then
+// every few days for as long as there are posts, since not all servers tell, of who is suspended or deleted,
+// say. These looks are on disk. Posts of authors who withdraw consent are taken out of the archive, or out of
+// everything.
 #pragma once
 
 #include <chrono>
@@ -23,7 +25,12 @@ class Consents {
   struct Options {
     bool archive_all = false;  // the archive gets all public posts, not only of authors who say `indexable`
   };
-  static constexpr Duration kLifetime = std::chrono::minutes(2);
+  // Longer than other servers answer from their caches.
+  static constexpr Duration kLifetime = std::chrono::minutes(4);
+  static constexpr Duration kLookEvery = std::chrono::days(3);
+  // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
+  static constexpr Duration kMissingFor = std::chrono::hours(1);
+  static constexpr std::size_t kLooksAMinute = 60;
 
   Consents(Options options, relay::OwnerQueue& owners, relay::Store& store, federation::SignedClient& client,
            const Runtime& runtime)
@@ -32,7 +39,10 @@ class Consents {
         store_(store),
         client_(client),
         clock_(runtime.clock),
+        rng_(runtime.rng.fork("consents")),
         tasks_(runtime.executor) {}
+  // Looks at profiles again when their time comes.
+  void start() { tasks_.spawn("profile_looks", look_again()); }
   [[nodiscard]] Task<void> stop();
 
   // As far as it is known. `author` is from the key that signed the post and may be hours old; what was
@@ -43,7 +53,9 @@ class Consents {
   // Takes it from a profile that was just fetched. Durable when it completes: what the author has withdrawn
   // is owed to the owners.
   [[nodiscard]] Task<Result<void>> learn(fediverse::RemoteActor author);
-  // Fetches the profile, and learns from it.
+  // What the author's server has signed just now: no fetched copy counts more for a while.
+  [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author);
+  // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
   [[nodiscard]] Task<Result<void>> ask(std::string author);
   [[nodiscard]] Task<Result<fediverse::RemoteActor>> fetch(std::string author);
   // Whether its server says so. kUnavailable or kTimedOut if it does not answer.
@@ -55,9 +67,13 @@ class Consents {
   struct Known {
     relay::Consent consent;
     Instant asked;
+    std::optional<Instant> stated;
   };
   [[nodiscard]] relay::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
+  Task<void> look_again();
+  Task<void> look(relay::ProfileLook due);
+  Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
   Task<Result<void>> learn(std::string author, relay::Consent consent);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
   void remember(const std::string& author, relay::Consent consent);
@@ -67,6 +83,7 @@ class Consents {
   relay::Store& store_;
   federation::SignedClient& client_;
   Clock& clock_;
+  Rng rng_;
   std::map<std::string, Known> authors_;
   TaskGroup tasks_;
 };

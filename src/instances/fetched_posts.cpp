@@ -24,7 +24,7 @@ Task<Result<bool>> FetchedPosts::shared(std::string uri, bool by_sharing) {
   const std::string author = json::id_of(document, "attributedTo");
   CO_TRY(fediverse::Note note,
          fediverse::parse_note(document, author, clock_.wall_now(), fediverse::ParseLimits{}));
-  if (note.visibility != fediverse::Visibility::kPublic) {
+  if (note.visibility != fediverse::Visibility::kPublic || !note.may_be_announced) {
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return false;
   }
@@ -68,15 +68,19 @@ Task<Publisher::Outcome> FetchedPosts::look_again(std::string author) {
   co_return "";
 }
 
-Task<Publisher::Outcome> FetchedPosts::gone(std::string author) { return publisher_.gone(std::move(author)); }
+Task<Publisher::Outcome> FetchedPosts::gone(std::string author) {
+  return publisher_.gone(std::move(author), /*is_signed=*/false);
+}
 
-Task<Publisher::Outcome> FetchedPosts::announced(std::string uri) {
-  CO_TRY_VOID(publisher_.check_taken(uri));
+Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, WallTime not_before, std::string by) {
+  if (!publisher_.takes(by.empty() ? uri : by)) co_return "this node takes no posts of that author's server";
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
   CO_TRY(const json::object document, json::parse_object(body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
   if (!fediverse::is_post(document)) co_return "what was announced is no post";
   CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
+  if (note.published < not_before) co_return "the post is too old";
+  if (!by.empty() && note.author != by) co_return "the post is by somebody else";
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
   CO_TRY(fediverse::RemoteActor author, co_await consents_.fetch(note.author));

@@ -40,7 +40,8 @@ class FetchedPosts {
   // Its server says that an account is gone. Believed if it is.
   [[nodiscard]] Task<Outcome> gone(std::string author);
   // A LitePub relay announces the posts of its people.
-  [[nodiscard]] Task<Outcome> announced(std::string uri);
+  [[nodiscard]] Task<Outcome> announced(std::string uri, WallTime not_before = WallTime::min(),
+                                        std::string by = {});
 
  private:
   Task<Result<bool>> take_shared(fediverse::Note note, bool by_sharing);

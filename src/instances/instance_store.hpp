@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -56,6 +57,9 @@ struct OwnFollow {
   friend bool operator==(const OwnFollow&, const OwnFollow&) = default;
 };
 
+// The source of hashtags that the administrator took from an instance although another source wants them.
+inline constexpr std::string_view kExcludedTags = "excluded";
+
 // Why an instance gets a hashtag, or not: who wants it (instances/tag_sources.hpp).
 struct TagReason {
   std::string host;
@@ -81,6 +85,15 @@ class InstanceStore {
   virtual Task<Result<void>> save_tag_source(std::string host, std::string source,
                                              std::vector<std::string> tags) = 0;
   virtual Task<Result<std::vector<TagReason>>> tag_reasons() = 0;
+
+  // For how long an Undo may come after its Follow was replaced: servers repeat for some days.
+  static constexpr Duration kFollowsKept = std::chrono::days(7);
+  // That actor follows `object` (one of this node's actors), by the Follow of that id.
+  virtual Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id,
+                                         WallTime now) = 0;
+  // That Follow was noted, and another by the same actor of the same object after it.
+  virtual Task<Result<bool>> is_former_follow(std::string actor, std::string object,
+                                              std::string follow_id) = 0;
 };
 
 }  // namespace tagring::instances

@@ -103,26 +103,19 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
   return std::nullopt;
 }
 
-std::vector<Instances::Recipient> Instances::recipients_of_signed(
-    const std::vector<std::string>& tags) const {
-  std::map<std::string, Recipient> by_inbox;
-  for (const auto& [key, link] : links_) {
-    if (link.style != Style::kMastodon) continue;
-    for (const std::string& tag : tags) {
-      std::optional<Recipient> found = recipient(link.host, tag);
-      if (!found || found->inbox != link.delivery_inbox) continue;
-      found->host = link.host;
-      by_inbox.emplace(found->inbox, *std::move(found));
-    }
-  }
-  std::vector<Recipient> recipients;
-  for (auto& [inbox, found] : by_inbox) recipients.push_back(std::move(found));
-  return recipients;
+bool Instances::believes_copies(const std::string& host) const {
+  return std::ranges::none_of(links_, [&](const auto& known) {
+    return known.second.host == host && known.second.style == Style::kLitePub;
+  });
 }
 
-Task<Result<void>> Instances::forward(Recipient recipient, std::string body) {
-  co_return co_await activities_.send(std::move(recipient.relay), std::move(recipient.inbox),
-                                      std::move(body));
+std::vector<OwnFollow> Instances::people() const {
+  std::vector<OwnFollow> found;
+  for (const auto& [key, own] : own_follows_) {
+    const auto link = links_.find({own.object, own.actor});
+    if (own.accepted && link != links_.end() && link->second.style == Style::kPerson) found.push_back(own);
+  }
+  return found;
 }
 
 std::vector<std::string> Instances::receivers() const {
@@ -230,19 +223,42 @@ Task<Result<void>> Instances::accept(Link link) {
         {tag->canonical(), link.actor, link.delivery_inbox, "", relay::Via::kTagRelay, 0}};
     CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   }
-  const std::string id = identity_.activity_id("accepts", link.relay + " " + link.follow);
+  const std::string id = activities_.fresh_id("accepts", link.relay + " " + link.follow);
   std::string answer = relay::accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   link.accepted = true;
   CO_TRY_VOID(co_await store_.save_link(link));
   keep(link);
+  CO_TRY_VOID(co_await subscribe_again(link));
   if (link.style != Style::kMastodon) co_return co_await follow_back(std::move(link));
   co_return Result<void>();
 }
 
+// Who removes the relay and adds it again, which is all that an administrator of Mastodon can do about a
+// relay that is stuck, gets what was subscribed for it before.
+Task<Result<void>> Instances::subscribe_again(Link link) {
+  const auto permission = decision(link.host);
+  if (link.relay != identity_.actor() || link.style == Style::kPerson || !permission || !permission->receives)
+    co_return Result<void>();
+  CO_TRY(const std::vector<TagReason> reasons, co_await store_.tag_reasons());
+  std::set<std::string> tags;
+  std::set<std::string> excluded;
+  for (const TagReason& reason : reasons) {
+    if (reason.host == link.host) (reason.source == kExcludedTags ? excluded : tags).insert(reason.tag);
+  }
+  std::vector<std::string> missing;
+  for (const std::string& tag : tags) {
+    if (!excluded.contains(tag) && !tags_[link.actor].contains(tag)) missing.push_back(tag);
+  }
+  if (missing.empty() || tags_[link.actor].size() + missing.size() > options_.tags_max)
+    co_return Result<void>();
+  log_.info("instance_tags", {{"host", link.host}, {"subscribed_again", missing.size()}});
+  co_return co_await subscribe(link.host, std::move(missing));
+}
+
 // Tells the instance that it is not wanted, and forgets it.
 Task<Result<void>> Instances::drop(Link link) {
-  const std::string id = identity_.activity_id("rejects", link.relay + " " + link.follow);
+  const std::string id = activities_.fresh_id("rejects", link.relay + " " + link.follow);
   std::string answer = relay::reject_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   co_return co_await unfollow(link.actor, link.relay);
@@ -250,7 +266,7 @@ Task<Result<void>> Instances::drop(Link link) {
 
 Task<Result<void>> Instances::follow_back(Link link) {
   OwnFollow follow{link.relay, link.actor,
-                   link.inbox, identity_.activity_id("follows", link.relay + " " + link.actor),
+                   link.inbox, activities_.fresh_id("follows", link.relay + " " + link.actor),
                    false,      clock_.wall_now()};
   const auto known = own_follows_.find({follow.actor, follow.object});
   if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
@@ -270,6 +286,27 @@ Task<Result<void>> Instances::take_accept(std::string actor, fediverse::FollowRe
     co_return co_await accept_follow(ours, actor);
   }
   co_return Result<void>();
+}
+
+Task<Result<void>> Instances::take_reject(std::string actor, fediverse::FollowRef follow) {
+  for (const auto& [key, own] : own_follows_) {
+    const bool named =
+        follow.id == own.follow_id || std::ranges::find(follow.objects, own.object) != follow.objects.end();
+    if (own.object != actor || !named) continue;
+    const auto [ours, theirs] = key;
+    log_.info("follow_rejected", {{"by", theirs}});
+    own_follows_.erase(key);
+    co_return co_await store_.drop_own_follow(ours, theirs);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::note_follow(std::string actor, std::string object, std::string follow_id) {
+  return store_.note_follow(std::move(actor), std::move(object), std::move(follow_id), clock_.wall_now());
+}
+
+Task<Result<bool>> Instances::is_former_follow(std::string actor, std::string object, std::string follow_id) {
+  return store_.is_former_follow(std::move(actor), std::move(object), std::move(follow_id));
 }
 
 Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::string> relay) {
@@ -336,8 +373,7 @@ Task<Result<void>> Instances::accept_follow(std::string actor, std::string objec
 Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {
   if (own_follows_.contains({actor, object})) co_return Result<void>();
   const std::string about = actor + " " + object;
-  const std::string id = identity_.activity_id(
-      "undos", about + " " + std::to_string(clock_.wall_now().time_since_epoch().count()));
+  const std::string id = activities_.fresh_id("undos", about);
   const std::vector<std::string> objects = {object};
   std::string body = json::serialize(
       fediverse::make_undo_follow(id, actor, identity_.activity_id("follows", about), objects));
@@ -356,10 +392,16 @@ json::array Instances::list() const {
     json::array links;
     for (const auto& [key, link] : links_) {
       if (link.host != host) continue;
-      links.push_back(json::object{{"actor", link.actor},
-                                   {"relay", link.relay},
-                                   {"style", style_name(link.style)},
-                                   {"accepted", link.accepted}});
+      json::object shown = {{"actor", link.actor},
+                            {"relay", link.relay},
+                            {"style", style_name(link.style)},
+                            {"accepted", link.accepted}};
+      if (link.style != Style::kMastodon) {
+        const auto own = own_follows_.find({link.relay, link.actor});
+        const bool asked = own != own_follows_.end();
+        shown["followed_back"] = !asked ? "rejected" : own->second.accepted ? "accepted" : "waits";
+      }
+      links.push_back(std::move(shown));
     }
     items.push_back(json::object{{"host", host},
                                  {"publishes", permission && permission->publishes},

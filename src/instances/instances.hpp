@@ -80,6 +80,15 @@ class Instances {
   // An actor that this node followed back has accepted.
   [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
 
+  // An actor that this node follows has rejected that, at once or later.
+  [[nodiscard]] Task<Result<void>> take_reject(std::string actor, fediverse::FollowRef follow);
+
+  // That Follow of `object`, one of this node's actors, is the last one by the actor.
+  [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
+  // It was followed by another since: an Undo of it comes too late.
+  [[nodiscard]] Task<Result<bool>> is_former_follow(std::string actor, std::string object,
+                                                    std::string follow_id);
+
   // --- when an actor's followers are compared with what is known here (docs/followers.md) ----------------
   // Which of this node's actors follow that one.
   [[nodiscard]] followers::Knowledge follows_of(const std::string& object) const;
@@ -95,22 +104,22 @@ class Instances {
   struct Recipient {
     std::string relay;
     std::string inbox;
-    std::string host = {};
   };
   [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
 
-  // Whoever gets one of these hashtags as from a relay, and believes what somebody else has signed and the
-  // relay brings (Mastodon, Misskey); each inbox once.
-  [[nodiscard]] std::vector<Recipient> recipients_of_signed(const std::vector<std::string>& tags) const;
-  // Sends it such a thing as it is. Durable when it completes.
-  [[nodiscard]] Task<Result<void>> forward(Recipient recipient, std::string body);
+  // A server there believes what somebody else has signed and this node brings: not if it is known to be of
+  // those with a LitePub relay (Pleroma).
+  [[nodiscard]] bool believes_copies(const std::string& host) const;
+
+  // People whose own posts are relayed, as this node follows them.
+  [[nodiscard]] std::vector<OwnFollow> people() const;
 
   // Hosts that may be subscribed to hashtags.
   [[nodiscard]] std::vector<std::string> receivers() const;
 
   // --- for the administrator ---------------------------------------------------------------------------
-  // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted"}],
-  //   "hashtags"}]
+  // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted",
+  //   "followed_back"?: "accepted", "waits" or "rejected"}], "hashtags"}]
   [[nodiscard]] json::array list() const;
   // Of all who use this node as a relay, or wait to.
   [[nodiscard]] std::vector<std::string> hosts() const;
@@ -136,6 +145,7 @@ class Instances {
   Task<Result<void>> accept(Link link);
   Task<Result<void>> drop(Link link);
   Task<Result<void>> follow_back(Link link);
+  Task<Result<void>> subscribe_again(Link link);
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
 
   Options options_;

@@ -26,26 +26,34 @@ Task<Result<void>> Moderation::load() {
   for (Block& block : blocks) blocks_.add(std::move(block));
   CO_TRY(std::vector<federation::Separation> separations, co_await store_.separations());
   for (federation::Separation& separation : separations) blocks_.add(std::move(separation));
+  CO_TRY(std::vector<federation::Refusal> refusals, co_await store_.refusals());
+  for (federation::Refusal& refusal : refusals) blocks_.add(std::move(refusal));
   co_return Result<void>();
 }
 
-std::vector<std::string> Moderation::admit(const std::string& author, std::vector<std::string> tags) {
+std::vector<std::string> Moderation::admit(const std::string& author, const std::string& uri,
+                                           std::vector<std::string> tags) {
   if (tags.size() > options_.hashtags_of_a_post) return {};
   make_room(recent_, kRecentMax);
+  const std::size_t post = std::hash<std::string>()(uri);
   std::erase_if(tags, [&](const std::string& tag) {
-    std::deque<Instant>& times = recent_[{author, tag}];
-    while (!times.empty() && clock_.now() - times.front() > std::chrono::hours(1)) times.pop_front();
-    if (times.size() >= options_.posts_an_hour) return true;
-    times.push_back(clock_.now());
+    std::deque<Counted>& posts = recent_[{author, tag}];
+    while (!posts.empty() && clock_.now() - posts.front().at > std::chrono::hours(1)) posts.pop_front();
+    if (std::ranges::find(posts, post, &Counted::post) != posts.end()) return false;
+    if (posts.size() >= options_.posts_an_hour) return true;
+    posts.push_back({post, clock_.now()});
     return false;
   });
   return tags;
 }
 
-void Moderation::take_back(const std::string& author, const std::vector<std::string>& tags) {
+void Moderation::take_back(const std::string& author, const std::string& uri,
+                           const std::vector<std::string>& tags) {
+  const std::size_t post = std::hash<std::string>()(uri);
   for (const std::string& tag : tags) {
-    const auto times = recent_.find({author, tag});
-    if (times != recent_.end() && !times->second.empty()) times->second.pop_back();
+    const auto posts = recent_.find({author, tag});
+    if (posts != recent_.end())
+      std::erase_if(posts->second, [&](const Counted& counted) { return counted.post == post; });
   }
 }
 
@@ -95,6 +103,17 @@ Task<Result<void>> Moderation::separate(federation::Separation separation, bool 
   } else {
     CO_TRY_VOID(co_await store_.drop_separation(separation));
     blocks_.remove(separation);
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Moderation::refuse(federation::Refusal refusal, bool on) {
+  if (on) {
+    CO_TRY_VOID(co_await store_.save_refusal(refusal));
+    blocks_.add(std::move(refusal));
+  } else {
+    CO_TRY_VOID(co_await store_.drop_refusal(refusal));
+    blocks_.remove(refusal);
   }
   co_return Result<void>();
 }

@@ -36,10 +36,12 @@ class Moderation {
   void use(Options options) { options_ = options; }
   [[nodiscard]] const federation::Blocks& blocks() const { return blocks_; }
 
-  // The hashtags of a post that are within the limits, and counts them. Empty for too many.
-  [[nodiscard]] std::vector<std::string> admit(const std::string& author, std::vector<std::string> tags);
-  // What was admitted last was not taken after all, and does not count.
-  void take_back(const std::string& author, const std::vector<std::string>& tags);
+  // The hashtags of a post that are within the limits, and counts them: a post once, however often and by
+  // whatever way it comes. Empty for too many.
+  [[nodiscard]] std::vector<std::string> admit(const std::string& author, const std::string& uri,
+                                               std::vector<std::string> tags);
+  // What was admitted was not taken after all, and does not count.
+  void take_back(const std::string& author, const std::string& uri, const std::vector<std::string>& tags);
 
   // What a change does, or would do.
   struct Effect {
@@ -54,6 +56,8 @@ class Moderation {
   [[nodiscard]] Task<Result<Effect>> block(std::vector<federation::Block> blocks);
   [[nodiscard]] Task<Result<void>> unblock(federation::BlockKind kind, std::string what);
   [[nodiscard]] Task<Result<void>> separate(federation::Separation separation, bool on);
+  // An author has blocked the actor of a hashtag here, or the node's own, or lifts that.
+  [[nodiscard]] Task<Result<void>> refuse(federation::Refusal refusal, bool on);
   // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted.
   [[nodiscard]] Task<Result<Effect>> import(fediverse::Blocklist list, std::string source);
   [[nodiscard]] Effect preview_import(fediverse::Blocklist list, const std::string& source) const;
@@ -71,7 +75,11 @@ class Moderation {
   relay::HashtagFollowers& followers_;
   Instances& instances_;
   Clock& clock_;
-  std::map<std::pair<std::string, std::string>, std::deque<Instant>> recent_;  // by author and hashtag
+  struct Counted {
+    std::size_t post;  // hash of its URI
+    Instant at;
+  };
+  std::map<std::pair<std::string, std::string>, std::deque<Counted>> recent_;  // by author and hashtag
 };
 
 }  // namespace tagring::instances

@@ -2,6 +2,7 @@
 // wish (consents.hpp), and handed to the relay owners of their hashtags.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -11,6 +12,7 @@
 #include "instances/consents.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
+#include "instances/signed_copies.hpp"
 #include "relay/owner_queue.hpp"
 #include "relay/store.hpp"
 
@@ -19,38 +21,50 @@ namespace tagring::instances {
 class Publisher {
  public:
   Publisher(Instances& instances, Moderation& moderation, Consents& consents, relay::OwnerQueue& owners,
-            relay::Store& store)
-      : instances_(instances), moderation_(moderation), consents_(consents), owners_(owners), store_(store) {}
+            relay::Store& store, SignedCopies& copies)
+      : instances_(instances),
+        moderation_(moderation),
+        consents_(consents),
+        owners_(owners),
+        store_(store),
+        copies_(copies) {}
 
   // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
   using Outcome = Result<std::string>;
 
-  // A post from its author, whose signature was checked. kDenied if posts of that author are not taken,
-  // kInvalid if a new one is not public.
-  [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
+  // A post from its author, whose signature was checked. Posts of authors who are not served, and what is not
+  // public, are passed over: servers send what their people write to whoever follows, and after some refusals
+  // send nothing any more.
+  // `signed_body`: the Update as it came, if others believe it whoever brings it; else empty.
+  [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                   std::string signed_body = {});
   // The same, whether or not posts of its server are taken.
-  [[nodiscard]] Task<Outcome> take(fediverse::Note note, fediverse::RemoteActor author, bool is_update);
-  // kDenied unless posts of that author, or with that URI, are taken.
-  [[nodiscard]] Result<void> check_taken(const std::string& url) const;
+  [[nodiscard]] Task<Outcome> take(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                   std::string signed_body = {});
+  // Posts of that author, or with that URI, are taken.
+  [[nodiscard]] bool takes(const std::string& url) const { return instances_.may_publish(url); }
   // The author, or somebody on the author's server, deleted it. `signed_body`: the Delete as it came, if
   // others believe it whoever brings it; else empty.
   [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor, std::string signed_body);
   // Takes a post out of every hashtag, if it is known here.
   [[nodiscard]] Task<Result<void>> take_out(std::string uri);
-  // The author's profile has changed.
-  [[nodiscard]] Task<Outcome> changed(std::string author);
-  // The author's server says that the account is gone. Believed if it is.
-  [[nodiscard]] Task<Outcome> gone(std::string author);
+  // The author's profile has changed: to that, if the author's server said so.
+  [[nodiscard]] Task<Outcome> changed(std::string author, std::optional<fediverse::RemoteActor> profile);
+  // Takes everything of an author back who has blocked this node, if so.
+  [[nodiscard]] Task<Result<void>> refused_by(std::string author);
+  // The author's account is gone. Who said so without a signature that could be checked is believed if it is.
+  [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed);
 
  private:
   Task<Outcome> hand_in(relay::PublishedPost post, fediverse::RemoteActor author);
-  Task<Result<void>> forward(relay::PublishedPost post, std::string signed_body);
+  void hand_on(const relay::PublishedPost& known, const std::string& signed_copy, relay::Op op);
 
   Instances& instances_;
   Moderation& moderation_;
   Consents& consents_;
   relay::OwnerQueue& owners_;
   relay::Store& store_;
+  SignedCopies& copies_;
 };
 
 }  // namespace tagring::instances

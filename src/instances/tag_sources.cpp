@@ -12,7 +12,7 @@ namespace tagring::instances {
 namespace {
 
 constexpr std::string_view kAdmin = "admin";
-constexpr std::string_view kExcluded = "excluded";
+constexpr std::string_view kExcluded = kExcludedTags;
 constexpr std::string_view kFollowedTags = "followed_tags";
 constexpr std::string_view kDatabase = "mastodon_database";
 constexpr std::string_view kSocialRelay = "social_relay";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
+#include "fediverse/consent.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "mastodon_api/html.hpp"
 #include "mastodon_api/ids.hpp"
@@ -171,6 +172,8 @@ json::array emojis_of(const json::object& document) {
 Result<json::object> read_account(std::string_view body, const std::string& uri, const Site& site) {
   TRY(const json::object actor, json::parse_object(body));
   if (json::id_of(actor) != uri) return fail(ErrorCode::kInvalid, "the document is not that actor's");
+  if (!fediverse::is_for_everybody(actor))
+    return fail(ErrorCode::kDenied, "the author's posts are not for everybody");
   return make_account(actor, uri, site);
 }
 

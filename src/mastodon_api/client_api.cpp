@@ -22,7 +22,7 @@ constexpr std::string_view kPixel =
 void allow_any_origin(HttpResponse& response) {
   response.headers.set("Access-Control-Allow-Origin", "*");
   response.headers.set("Access-Control-Expose-Headers",
-                       "Link, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset");
+                       "Link, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After");
   response.headers.set("X-Content-Type-Options", "nosniff");
 }
 
@@ -54,7 +54,8 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
     response = co_await route(std::move(wish));
   } else {
     response = api_error(429, "Too many requests");
-    response.headers.set("Retry-After", "60");
+    const auto wait = std::chrono::ceil<std::chrono::seconds>(verdict.wait);
+    response.headers.set("Retry-After", std::to_string(wait.count()));
   }
   allow_any_origin(response);
   response.headers.set("X-RateLimit-Limit", std::to_string(verdict.limit));

@@ -22,16 +22,16 @@ namespace tagring::mastodon_api {
 class PostCache {
  public:
   struct Options {
-    Duration wait = std::chrono::seconds(4);     // for one page of posts, all together
-    Duration fresh = std::chrono::minutes(5);    // a post is not fetched again before
-    Duration gone = std::chrono::minutes(10);    // nor one that its server says does not exist
-    Duration failed = std::chrono::seconds(30);  // nor one whose server did not answer
-    Duration author_fresh = std::chrono::minutes(60);
-    std::size_t remembered_max = 10'000;  // posts and authors
-    std::size_t octets_max = 64U << 20U;  // of their documents, as they came
-    std::size_t concurrent_max = 64;      // fetches under way
-    std::size_t per_host_max = 8;         // of these, from one host
-    std::size_t waiting_max = 2000;       // fetches not begun; beyond that posts are left out
+    Duration wait = std::chrono::seconds(4);           // for one page of posts, all together
+    Duration fresh = std::chrono::minutes(5);          // a post is not fetched again before
+    Duration gone = std::chrono::minutes(10);          // nor one that its server says does not exist
+    Duration failed = std::chrono::seconds(30);        // nor one whose server did not answer
+    Duration author_fresh = std::chrono::minutes(10);  // who hides meanwhile is hidden after that
+    std::size_t remembered_max = 10'000;               // posts and authors
+    std::size_t octets_max = 64U << 20U;               // of their documents, as they came
+    std::size_t concurrent_max = 64;                   // fetches under way
+    std::size_t per_host_max = 8;                      // of these, from one host
+    std::size_t waiting_max = 2000;                    // fetches not begun; beyond that posts are left out
   };
   struct Wanted {
     std::string uri;

@@ -11,7 +11,8 @@ namespace tagring::mastodon_api {
 namespace {
 
 constexpr std::size_t kTagsFoundMax = 20;
-constexpr std::size_t kQueryMax = 2048;  // bytes of a search
+constexpr std::size_t kQueryMax = 2048;   // bytes of a search
+constexpr std::size_t kSameTimeMax = 20;  // posts of one millisecond that are looked through
 
 }  // namespace
 
@@ -38,20 +39,30 @@ Task<HttpResponse> SearchApi::search(ApiRequest request) {
   co_return api_response(found);
 }
 
-// A post is found by its URI if it could stand in a timeline here: public, under a hashtag, not blocked, not
-// taken down.
+// A post is found by its URI if it stands in the history of one of its hashtags, as it is shown here. Else
+// anybody could read through this node, which fetches with its own signature, what its author gave to nobody.
 Task<json::array> SearchApi::find_post(std::string uri, IpAddress peer) {
   json::array list;
   if (!rate_.count(peer).allowed || blocks_.of_actor(uri) != nullptr) co_return list;
   const auto contents = co_await posts_.read({{uri, {}}}, posts_.deadline());
   if (!contents.front()) co_return list;
-  const Post& post = *contents.front()->post;
-  const bool is_shown = std::ranges::any_of(post.tags, [&](const Tag& tag) {
-    return history_.is_shown({tag.canonical(), post.uri, post.author, post.published});
-  });
-  if (!is_shown) co_return list;
-  list.push_back(make_status(post, *contents.front()->account, status_id(post.published, post.uri)));
+  const std::shared_ptr<const Post> post = contents.front()->post;
+  const std::shared_ptr<const json::object> account = contents.front()->account;
+  for (const Tag& tag : post->tags) {
+    if (!history_.is_shown({tag.canonical(), post->uri, post->author, post->published})) continue;
+    const bool found = co_await is_in_history(tag, post->uri, post->published);
+    if (!found) continue;
+    list.push_back(make_status(*post, *account, status_id(post->published, post->uri)));
+    break;
+  }
   co_return list;
+}
+
+Task<bool> SearchApi::is_in_history(Tag tag, std::string uri, WallTime published) {
+  const storage::HistoryCursor just_newer{published + Duration(1), ""};
+  const auto page = co_await history_.query(std::move(tag), just_newer, kSameTimeMax);
+  co_return page&& std::ranges::any_of(page->entries,
+                                       [&](const storage::HistoryEntry& entry) { return entry.uri == uri; });
 }
 
 }  // namespace tagring::mastodon_api

@@ -19,7 +19,7 @@ class SearchApi final : public ApiPart {
  public:
   // `rate` is of fetching what somebody names by its URI.
   SearchApi(federation::RateLimit::Options rate, TagApi& tags, PostCache& posts,
-            const storage::HistoryService& history, const federation::Blocks& blocks, Clock& clock)
+            storage::HistoryService& history, const federation::Blocks& blocks, Clock& clock)
       : tags_(tags), posts_(posts), history_(history), blocks_(blocks), rate_(rate, clock) {}
 
   static constexpr federation::RateLimit::Options kRate{.requests = 30};
@@ -28,11 +28,12 @@ class SearchApi final : public ApiPart {
 
  private:
   Task<HttpResponse> search(ApiRequest request);
+  Task<bool> is_in_history(Tag tag, std::string uri, WallTime published);
   Task<json::array> find_post(std::string uri, IpAddress peer);
 
   TagApi& tags_;
   PostCache& posts_;
-  const storage::HistoryService& history_;
+  storage::HistoryService& history_;
   const federation::Blocks& blocks_;
   federation::RateLimit rate_;
 };

@@ -223,7 +223,8 @@ void Streams::note(const relay::TagEvent& event) {
   if (event.op == relay::Op::kRemove) {
     const std::string id = std::to_string(status_id(event.published, event.uri));
     deliver(std::make_shared<const Event>(Event{*Tag::parse(event.tag), "delete", id}));
-  } else if (event.published >= clock_.wall_now() - options_.news_age_max) {
+  } else if (event.indexable &&
+             (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
     tasks_.spawn("tell_readers", tell(event));
   }
 }
@@ -237,7 +238,8 @@ Task<void> Streams::tell(relay::TagEvent event) {
   if (post.author != event.author || !post.has(tag)) co_return;
   const json::object status =
       make_status(post, *contents.front()->account, status_id(event.published, event.uri));
-  deliver(std::make_shared<const Event>(Event{tag, "update", json::serialize(status)}));
+  const char* name = event.is_edit() ? "status.update" : "update";
+  deliver(std::make_shared<const Event>(Event{tag, name, json::serialize(status)}));
 }
 
 void Streams::deliver(const SharedEvent& event) {

@@ -15,6 +15,7 @@
 #include "health/check.hpp"
 #include "health/probes.hpp"
 #include "health/reach.hpp"
+#include "instances/signed_copies.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "node/node_wiring.hpp"
 #include "node/part_options.hpp"
@@ -83,6 +84,8 @@ Task<Result<void>> Node::start() {
   parts_->rings.service.start();
   parts_->rings.balancer.start();
   parts_->relay.announcer.start();
+  parts_->instances.consents.start();
+  parts_->instances.outboxes.start();
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();
   parts_->fasp.sharing.start();
@@ -116,6 +119,8 @@ Task<void> Node::stop() {
   co_await parts_->relay.owners.stop();
   co_await parts_->audit.receipts.stop();
   co_await parts_->instances.consents.stop();
+  co_await parts_->instances.copies.stop();
+  co_await parts_->instances.outboxes.stop();
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
   co_await parts_->relay.checker.stop();
@@ -156,6 +161,7 @@ Routes Node::make_routes() {
   routes.add(kReading, storage::HistoryService::kDaysPath,
              [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });
   routes.add(kReading, audit::SignedTreeHeads::kPath, by(p.audit.heads));
+  routes.add(kReading, instances::SignedCopies::kPath, by(p.instances.copies));
   routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
   routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
   routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver));
@@ -229,7 +235,6 @@ bool Node::is_idle() const {
 }
 
 json::object Node::status() const {
-  const activitypub::Inbox::Counters& inbox = parts_->actors.inbox.counters();
   json::object status = {
       {"version", federation::kVersion},
       {"origin", parts_->speech.identity.origin()},
@@ -240,8 +245,7 @@ json::object Node::status() const {
       {"archived", parts_->storage.owner.archived()},
       {"received", parts_->relay.subscriber.received()},
       {"checked", parts_->relay.checker.checked()},
-      {"inbox",
-       json::object{{"accepted", inbox.accepted}, {"ignored", inbox.ignored}, {"refused", inbox.refused}}},
+      {"inbox", parts_->actors.inbox.tally().to_json()},
       {"followers", parts_->speech.followers.size()},
       {"followers_sync", parts_->instances.sync.counters().to_json()},
       {"wanted", parts_->relay.subscriptions.wanted().size()},

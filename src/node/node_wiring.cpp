@@ -87,10 +87,12 @@ void NodeWiring::entered(const relay::FeedEntry& entry) {
   // Lists of successors change without the segment; before who brings many posts has used up a stranger's
   // share.
   if (parts_.environment.clock.now() >= neighbours_noted_ + kNeighboursEvery) note_neighbours();
-  if (event.op == relay::Op::kRemove) parts_.reading.posts.forget(event.uri);
-  if (event.op == relay::Op::kAdd)
+  const bool is_edit = event.is_edit();
+  if (event.op == relay::Op::kRemove || is_edit) parts_.reading.posts.forget(event.uri);
+  if (event.op == relay::Op::kAdd && !is_edit)
     parts_.reading.trends.note(event.tag, event.author, parts_.environment.clock.wall_now());
   parts_.reading.streams.note(event);
+  parts_.instances.copies.hand_on(event);
 }
 
 void NodeWiring::relayed(const std::string& tag, std::size_t bytes) {

@@ -108,8 +108,10 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
       moderation(moderation_options(config), world.stores.blocks, speech.blocks, relay.followers, instances,
                  world.clock),
       consents({config.archive_all}, relay.owners, world.stores.relay, speech.client, speech.runtime),
-      publisher(instances, moderation, consents, relay.owners, world.stores.relay),
+      copies(activities, speech.client, speech.followers, instances, speech.blocks, speech.runtime),
+      publisher(instances, moderation, consents, relay.owners, world.stores.relay, copies),
       fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
+      outboxes(instances, fetched, world.stores.relay, speech.client, speech.runtime),
       sync({config.followers_sync,
             config.followers_require_coverage,
             std::chrono::minutes(config.followers_grace_minutes),
@@ -135,13 +137,12 @@ FaspRole::FaspRole(const config::Config& config, const Environment& world, Speec
 
 ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole& storage, Auditing& audit,
                      InstanceRole& instances)
-    : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities,
-                  speech.identity),
-      follows(instances.instances, tag_follows, speech.blocks, speech.identity),
+    : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities),
+      follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity),
       posts(instances.publisher, instances.fetched, instances.instances),
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
-      inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime.clock),
+      inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
       documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
       resolver(speech.identity, storage.history, speech.blocks) {}
 
@@ -180,7 +181,8 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
       follows(parts.relay.subscriptions, parts.speech.followers, parts.instances.sync,
               parts.environment.stores.relay, parts.environment.clock),
-      instances(parts.instances.instances, parts.instances.tag_sources),
+      instances(parts.instances.instances, parts.instances.tag_sources, parts.speech.blocks,
+                parts.relay.announcer),
       replays(parts.instances.replayer),
       moderation(parts.instances.moderation),
       fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),

@@ -43,8 +43,10 @@
 #include "instances/follower_sync.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
+#include "instances/outboxes.hpp"
 #include "instances/publisher.hpp"
 #include "instances/replay.hpp"
+#include "instances/signed_copies.hpp"
 #include "instances/tag_sources.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "mastodon_api/instance.hpp"
@@ -181,8 +183,10 @@ struct InstanceRole {
   instances::Instances instances;
   instances::Moderation moderation;
   instances::Consents consents;
+  instances::SignedCopies copies;
   instances::Publisher publisher;
   instances::FetchedPosts fetched;
+  instances::Outboxes outboxes;
   instances::FollowerSync sync;
   instances::ReplayPages replay_pages;
   instances::ReplaySender replay_sender;

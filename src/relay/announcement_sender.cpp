@@ -30,8 +30,7 @@ AnnouncementSender::AnnouncementSender(const Followers& followers, const Partial
 
 Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items) {
   if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items));
-  if (via == Via::kNode) return send_to_node(std::move(inbox), std::move(items));
-  return send_to_people(std::move(inbox), std::move(items));
+  return send_to_node(std::move(inbox), std::move(items));
 }
 
 // One activity for all who get the same posts.
@@ -126,32 +125,36 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
 
 std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {
   const std::string id = announce_id(identity_, actor, event.uri);
-  if (event.op == Op::kRemove) return undo_single(id, actor, event);
   const auto audience = via == Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;
+  if (event.op == Op::kRemove) return undo_single(id, actor, event, audience);
   return announce_single(id, actor, event, audience, clock_.wall_now());
 }
 
-Task<AnnouncementSender::Sent> AnnouncementSender::send_to_people(std::string inbox, Announcements items) {
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const TagEvent& event = items[i]->entry.event;
-    const Followers::Target* target = followers_.target(event.tag, inbox);
-    if (target == nullptr) continue;  // unfollowed meanwhile
-    const Via via = target->via();
-    const bool by_node = via == Via::kRelay;
-    const std::string actor = by_node ? identity_.actor() : identity_.tag_actor(*Tag::parse(event.tag));
-    // Who uses the node as a relay is in no collection of followers, so there is nothing to compare.
-    std::optional<std::string> header = by_node ? std::nullopt : partials_.header(event.tag, inbox);
-    const Result<HttpResponse> response =
-        co_await client_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
-    if (federation::is_gone(response)) {
-      observer_.lost_follower(event.tag, inbox);
-      continue;
-    }
-    if (federation::was_accepted(response) || federation::was_refused(response)) continue;
-    co_return Sent{{items.begin() + static_cast<std::ptrdiff_t>(i), items.end()},
-                   federation::why_not(response)};
-  }
-  co_return Sent();
+std::string AnnouncementSender::announcer(const Followers::Target& target, const std::string& tag) const {
+  return target.via() == Via::kRelay ? identity_.actor() : identity_.tag_actor(*Tag::parse(tag));
+}
+
+bool AnnouncementSender::is_announce(const std::string& id, const std::string& inbox,
+                                     const TagEvent& event) const {
+  const Followers::Target* target = followers_.target(event.tag, inbox);
+  return target != nullptr && announce_id(identity_, announcer(*target, event.tag), event.uri) == id;
+}
+
+Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,
+                                                                        Announcements::value_type item) {
+  const TagEvent& event = item->entry.event;
+  const Followers::Target* target = followers_.target(event.tag, inbox);
+  if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
+  const Via via = target->via();
+  const std::string actor = announcer(*target, event.tag);
+  // Who uses the node as a relay is in no collection of followers, so there is nothing to compare.
+  std::optional<std::string> header = via == Via::kRelay ? std::nullopt : partials_.header(event.tag, inbox);
+  const Result<HttpResponse> response =
+      co_await client_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
+  if (federation::was_accepted(response)) co_return ToldPeople{};
+  if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};
+  const Told told = federation::was_refused(response) ? Told::kRefused : Told::kAgain;
+  co_return ToldPeople{told, federation::why_not(response)};
 }
 
 }  // namespace tagring::relay

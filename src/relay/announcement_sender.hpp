@@ -33,8 +33,31 @@ class AnnouncementSender {
     Announcements again;  // what was not taken, and may be the next time: in order
     std::string because;  // the last reason, if there is any
   };
-  // Followers who are gone, or refuse this node, are reported to the observer. `via`: what the inbox is.
+  // To a node, or to a server that uses this node as a FASP. Followers who are gone, or refuse this node, are
+  // reported to the observer. `via`: what the inbox is.
   [[nodiscard]] Task<Sent> send(Via via, std::string inbox, Announcements items);
+
+  // What became of one post told to people.
+  enum class Told : std::uint8_t {
+    kTaken,
+    kNobody,   // nobody there follows the hashtag any more
+    kRefused,  // for good, this one
+    kGone,     // there is no such inbox: 404, 410
+    kAgain,
+  };
+  struct ToldPeople {
+    Told told = Told::kTaken;
+    std::string because;
+  };
+  [[nodiscard]] Task<ToldPeople> send_to_people(std::string inbox, Announcements::value_type item);
+
+  // What servers ask of the pace of deliveries.
+  [[nodiscard]] federation::HostPauses& hosts() { return client_.hosts(); }
+  // Whoever follows the hashtag there is gone.
+  void lost(const std::string& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
+  // The Announce of a post by one of this node's actors has that id.
+  [[nodiscard]] bool is_announce(const std::string& id, const std::string& inbox,
+                                 const TagEvent& event) const;
 
  private:
   // What was sent to a node lately: its other followers get the same.
@@ -45,9 +68,10 @@ class AnnouncementSender {
   };
   Task<Sent> send_to_node(std::string inbox, Announcements items);
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
-  Task<Sent> send_to_people(std::string inbox, Announcements items);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
+  // By whom the post is announced to who follows there.
+  [[nodiscard]] std::string announcer(const Followers::Target& target, const std::string& tag) const;
 
   const Followers& followers_;
   const PartialCollections& partials_;

@@ -35,12 +35,17 @@ void Followers::charge(const std::string& actor, Via via, bool enters) {
 void Followers::add(const Follower& follower) {
   remove(follower.tag, follower.actor);
   OfTag& of_tag = tags_[follower.tag];
-  of_tag.actors[follower.actor] = {follower.inbox, follower.via};
+  const auto actor =
+      of_tag.actors.insert_or_assign(follower.actor, Entry{follower.inbox, follower.via}).first;
   count(follower.tag, follower.actor, follower.via, /*enters=*/true);
   charge(follower.actor, follower.via, /*enters=*/true);
   const auto [it, fresh] = of_tag.targets.try_emplace(follower.inbox);
   Target& target = it->second;
-  if (fresh) target.host = host_of(follower.inbox);
+  if (fresh) {
+    target.host = host_of(follower.inbox);
+    ++tags_at_[follower.inbox];
+  }
+  if (follower.via == Via::kBoost) target.people.insert(actor->first);
   target.since = fresh ? follower.since : std::min(target.since, follower.since);
   ++target.followers[static_cast<std::size_t>(follower.via)];
   ++size_;
@@ -56,7 +61,11 @@ void Followers::remove(const std::string& tag, const std::string& actor) {
   charge(actor, gone.mapped().via, /*enters=*/false);
   const auto target = it->second.targets.find(gone.mapped().inbox);
   --target->second.followers[static_cast<std::size_t>(gone.mapped().via)];
-  if (target->second.count() == 0) it->second.targets.erase(target);
+  target->second.people.erase(actor);
+  if (target->second.count() == 0) {
+    it->second.targets.erase(target);
+    if (--tags_at_[gone.mapped().inbox] == 0) tags_at_.erase(gone.mapped().inbox);
+  }
   if (it->second.actors.empty()) tags_.erase(it);
 }
 
@@ -124,6 +133,11 @@ const Followers::Target* Followers::target(const std::string& tag, const std::st
   if (all == nullptr) return nullptr;
   const auto it = all->find(inbox);
   return it == all->end() ? nullptr : &it->second;
+}
+
+std::size_t Followers::tags_at(const std::string& inbox) const {
+  const auto known = tags_at_.find(inbox);
+  return known == tags_at_.end() ? 0 : known->second;
 }
 
 bool Followers::follows(const std::string& tag, const std::string& actor) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +35,7 @@ class Followers {
     std::string host;                        // of the inbox
     std::uint64_t since = 0;                 // the least of theirs
     std::array<std::size_t, 5> followers{};  // by Via
+    std::set<std::string_view> people;       // actors that get boosts
 
     // The most visible way that one of them asked for.
     [[nodiscard]] Via via() const;
@@ -41,6 +43,8 @@ class Followers {
   };
   // By inbox. Null if nobody follows the tag. Valid until the next change.
   [[nodiscard]] const std::map<std::string, Target>* targets(const std::string& tag) const;
+  // Hashtags that are followed there.
+  [[nodiscard]] std::size_t tags_at(const std::string& inbox) const;
   // Null if nobody there follows the tag.
   [[nodiscard]] const Target* target(const std::string& tag, const std::string& inbox) const;
 
@@ -96,6 +100,7 @@ class Followers {
 
   budget::Manager* budget_;
   std::map<std::string, OfTag> tags_;
+  std::unordered_map<std::string, std::size_t> tags_at_;  // by inbox
   std::unordered_map<std::string, OfNode> nodes_;
   // Ids that do not begin with their authority as we write it, such as https://EXAMPLE.org/u: so the others
   // of a server stand together in OfTag::actors.

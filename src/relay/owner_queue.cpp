@@ -153,12 +153,12 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
     Items batch;
     std::vector<TagEvent> events;
     // A node that owns two replicas of a tag needs one copy, of what is owed twice as well.
-    std::set<std::pair<std::string_view, std::string_view>> taken;
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> taken;
     for (const Item& item : items) {
       const TagEvent& event = item.pending->entry.event;
       if (event.op != op) continue;
       batch.push_back(item);
-      if (taken.emplace(event.uri, event.tag).second) events.push_back(event);
+      if (taken.emplace(event.uri, event.tag, event.signed_copy).second) events.push_back(event);
     }
     if (batch.empty()) continue;
     Result<std::vector<Refusal>> refusals = co_await send_events(to.origin, to.ring, op, std::move(events));

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "base/json.hpp"
 #include "fediverse/note.hpp"
 
 namespace tagring::relay {
 namespace {
 constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
-}
+constexpr Duration kSilentFor = std::chrono::seconds(10);
+}  // namespace
 
 PostChecker::PostChecker(Options options, budget::Manager& budget, const federation::Blocks& blocks,
                          federation::SignedClient& client, const Runtime& runtime)
@@ -41,7 +43,6 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
                                                     std::vector<Refusal>* refusals) {
   std::vector<TagEvent> believed;
   std::size_t fetches = 0;
-  Asked asked;
   for (TagEvent& event : events) {
     const Result<Tag> tag = Tag::parse(event.tag);
     Result<void> verdict = tag ? Result<void>() : std::unexpected(tag.error());
@@ -52,7 +53,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     if (verdict && sender != client_.identity().origin()) {
       const auto claim = claims.find(event.tag);
       const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
-      verdict = co_await check_truth(owner, &event, sender, claimed, &asked, &fetches);
+      verdict = co_await check_truth(owner, &event, sender, claimed, &fetches);
     }
     // Last, and with no wait between it and the write: ownership may change at any await.
     if (verdict) verdict = owner.check_place(event);
@@ -73,7 +74,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
 
 // Of what another node says. `event` leaves the archive out if its author wishes so.
 Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::string sender,
-                                            std::optional<redundancy::RelayClaim> claim, Asked* asked,
+                                            std::optional<redundancy::RelayClaim> claim,
                                             std::size_t* fetches) {
   bool trusted = vouches(sender, *event);
   if (!trusted) trusted = co_await owner.trusts(*Tag::parse(event->tag), sender, claim);
@@ -82,12 +83,14 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
       tasks_.spawn("spot_check", spot_check(*event, std::move(sender)));
     co_return Result<void>();
   }
-  if (++*fetches > options_.fetches_per_batch)
-    co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
-  CO_TRY_VOID(may_fetch(event->uri));
-  CO_TRY_VOID(co_await check_at_origin(*event));
-  was_there(event->uri);
-  if (event->op == Op::kAdd) co_return co_await ask_author(event, asked);
+  if (!was_borne_out(*event)) {
+    if (++*fetches > options_.fetches_per_batch)
+      co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
+    CO_TRY_VOID(may_fetch(event->uri));
+    CO_TRY_VOID(co_await check_at_origin(*event));
+    was_there(event->uri);
+  }
+  if (event->op == Op::kAdd) co_return co_await ask_author(event);
   co_return Result<void>();
 }
 
@@ -102,10 +105,39 @@ void PostChecker::was_there(const std::string& url) {
   budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
 }
 
+// A removal is always looked at anew, as is a tag that was not there.
+bool PostChecker::was_borne_out(const TagEvent& event) const {
+  const auto known = borne_.find(event.uri);
+  return event.op == Op::kAdd && known != borne_.end() && clock_.now() - known->second.at < kRemembered &&
+         known->second.author == event.author &&
+         std::ranges::any_of(
+             known->second.tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
+}
+
+// That an origin does not answer, or asks for patience, says nothing of this node's load, which kUnavailable
+// would (docs/protocol.md §6.1): the sender is to come again.
+Task<Result<std::string>> PostChecker::fetch(std::string url) {
+  const std::string host = host_of(url);
+  const auto silent = silent_.find(host);
+  if (silent != silent_.end() && clock_.now() - silent->second < kSilentFor)
+    co_return fail(ErrorCode::kBusy,
+                   "the origin is unavailable now: " + host + " did not answer a moment ago");
+  Result<std::string> body = co_await client_.fetch_body(std::move(url));
+  const bool unreached =
+      !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
+  if (!unreached) {
+    silent_.erase(host);
+    co_return body;
+  }
+  make_room(silent_, kRememberedMax);
+  silent_[host] = clock_.now();
+  co_return fail(ErrorCode::kBusy, "the origin is unavailable now: " + body.error().message);
+}
+
 // Fetches the post: an Add is true if it is public and carries the tag, a Remove if it is gone or does not.
 Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
   ++checked_;
-  const Result<std::string> body = co_await client_.fetch_body(event.uri);
+  const Result<std::string> body = co_await fetch(event.uri);
   const Result<json::object> document = body ? json::parse_object(*body) : std::unexpected(body.error());
   const bool gone = !document && document.error().code == ErrorCode::kNotFound;
   if (event.op == Op::kRemove && gone) co_return Result<void>();
@@ -118,9 +150,17 @@ Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
   const Result<fediverse::Note> note =
       fediverse::parse_note(*document, event.author, clock_.wall_now(), fediverse::ParseLimits{});
   if (!note) co_return std::unexpected(note.error());
-  const bool tagged =
-      note->id == event.uri && note->visibility == fediverse::Visibility::kPublic &&
-      std::ranges::any_of(note->tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
+  const bool offered =
+      note->id == event.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
+  if (offered) {
+    make_room(borne_, kRememberedMax);
+    borne_[event.uri] = {event.author, note->tags, clock_.now()};
+  } else {
+    borne_.erase(event.uri);
+  }
+  const bool tagged = offered && std::ranges::any_of(note->tags, [&](const Tag& tag) {
+                        return tag.canonical() == event.tag;
+                      });
   if (tagged == (event.op == Op::kAdd)) co_return Result<void>();
   co_return fail(ErrorCode::kInvalid,
                  tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
@@ -128,17 +168,19 @@ Task<Result<void>> PostChecker::check_at_origin(TagEvent event) {
 
 // Leaves the archive out of it if the author says so. kDenied if the author does not wish to be relayed at
 // all.
-Task<Result<void>> PostChecker::ask_author(TagEvent* event, Asked* asked) {
-  auto known = asked->find(event->author);
-  if (known == asked->end()) {
+Task<Result<void>> PostChecker::ask_author(TagEvent* event) {
+  auto known = asked_.find(event->author);
+  if (known == asked_.end() || clock_.now() - known->second.at >= kRemembered) {
     CO_TRY_VOID(may_fetch(event->author));
-    CO_TRY(const std::string body, co_await client_.fetch_body(event->author));
+    CO_TRY(const std::string body, co_await fetch(event->author));
     CO_TRY(const fediverse::RemoteActor author, fediverse::parse_actor(body, event->author));
     was_there(event->author);
-    known = asked->emplace(event->author, fediverse::wishes_of(author)).first;
+    make_room(asked_, kRememberedMax);
+    known = asked_.insert_or_assign(event->author, Asked{fediverse::wishes_of(author), clock_.now()}).first;
   }
-  if (!known->second.relay) co_return fail(ErrorCode::kDenied, "the author does not wish to be relayed");
-  event->indexable = event->indexable && known->second.archive;
+  const fediverse::Wishes wishes = known->second.wishes;
+  if (!wishes.relay) co_return fail(ErrorCode::kDenied, "the author does not wish to be relayed");
+  event->indexable = event->indexable && wishes.archive;
   co_return Result<void>();
 }
 

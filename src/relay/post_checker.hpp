@@ -55,14 +55,26 @@ class PostChecker {
   [[nodiscard]] std::uint64_t checked() const { return checked_; }  // fetched from their origin
 
  private:
-  using Asked = std::map<std::string, fediverse::Wishes>;  // by author
+  // What was fetched lately is not fetched again: for less time than other servers answer from their caches.
+  static constexpr Duration kRemembered = std::chrono::minutes(3);
+  static constexpr std::size_t kRememberedMax = 10'000;
+  struct Asked {
+    fediverse::Wishes wishes;
+    Instant at;
+  };
+  struct Borne {  // a post that is there, public, and by that author
+    std::string author;
+    std::vector<Tag> tags;
+    Instant at;
+  };
   Task<Result<void>> check_truth(Owner& owner, TagEvent* event, std::string sender,
-                                 std::optional<redundancy::RelayClaim> claim, Asked* asked,
-                                 std::size_t* fetches);
+                                 std::optional<redundancy::RelayClaim> claim, std::size_t* fetches);
+  [[nodiscard]] bool was_borne_out(const TagEvent& event) const;
   [[nodiscard]] Result<void> may_fetch(const std::string& url);
   void was_there(const std::string& url);
   Task<Result<void>> check_at_origin(TagEvent event);
-  Task<Result<void>> ask_author(TagEvent* event, Asked* asked);
+  Task<Result<void>> ask_author(TagEvent* event);
+  Task<Result<std::string>> fetch(std::string url);
   Task<void> spot_check(TagEvent event, std::string sender);
   [[nodiscard]] bool vouches(const std::string& sender, const TagEvent& event) const;
 
@@ -73,7 +85,10 @@ class PostChecker {
   Clock& clock_;
   Log& log_;
   Rng rng_;
-  std::set<std::string> liars_;  // origins whose word about their own posts was wrong
+  std::set<std::string> liars_;            // origins whose word about their own posts was wrong
+  std::map<std::string, Asked> asked_;     // by author
+  std::map<std::string, Borne> borne_;     // by URI
+  std::map<std::string, Instant> silent_;  // hosts that did not answer, and when
   std::uint64_t checked_ = 0;
   TaskGroup tasks_;
 };

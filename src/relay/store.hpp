@@ -36,7 +36,12 @@ struct TagEvent {
   std::string author;  // actor id
   WallTime published;
   bool indexable = false;  // the author may be found in the archive; a removal reaches the archive anyway
+  // What the author's server signed about it, "SHA-256 origin" (instances/signed_copies.hpp): of a removal
+  // its Delete or Update, of an Add the Update of a post that is there already. Or empty.
+  std::string signed_copy = {};
 
+  // The post has changed, and keeps the tag.
+  [[nodiscard]] bool is_edit() const { return op == Op::kAdd && !signed_copy.empty(); }
   friend bool operator==(const TagEvent&, const TagEvent&) = default;
 };
 
@@ -120,6 +125,7 @@ struct PublishedPost {
   WallTime published;
   std::vector<std::string> tags;  // canonical, sorted; empty for a deletion
   bool indexable = false;         // as in TagEvent, of the tags that are new
+  std::string signed_copy = {};   // as in TagEvent, of the others
 };
 
 // What an author of this node's instances was known to wish (fediverse/consent.hpp).
@@ -128,6 +134,13 @@ struct Consent {
   bool archive = false;
 
   friend bool operator==(const Consent&, const Consent&) = default;
+};
+
+// An author whose profile is to be looked at again.
+struct ProfileLook {
+  std::string author;
+  WallTime due;
+  unsigned missing = 0;  // times in a row that there was no such account
 };
 
 class Store {
@@ -140,6 +153,8 @@ class Store {
   // post owes nothing, nor does the deletion of an unknown one. A post once deleted (`tags` empty and known)
   // stays deleted. Returns the new outbox entries.
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
+  // The post is deleted, whenever it comes. Forgotten after some days if it never does.
+  virtual Task<Result<void>> bury(std::string uri) = 0;
   // The post as last published; kNotFound if unknown or deleted.
   virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
 
@@ -149,6 +164,10 @@ class Store {
   // Nothing if the author is unknown.
   virtual Task<Result<std::optional<Consent>>> consent(std::string author) = 0;
   virtual Task<Result<void>> save_consent(std::string author, Consent consent) = 0;
+  virtual Task<Result<void>> save_look(ProfileLook look) = 0;  // by author
+  virtual Task<Result<void>> drop_look(std::string author) = 0;
+  // Those whose time has come, the longest overdue first.
+  virtual Task<Result<std::vector<ProfileLook>>> looks_due(WallTime now, std::size_t limit) = 0;
 
   // --- outbox ----------------------------------------------------------------------------------------
   // Entries with a greater seq, oldest first.

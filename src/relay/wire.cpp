@@ -13,12 +13,13 @@ constexpr std::string_view kMoves = "followsElsewhere";
 // when a post is edited faster than it is sent, several.
 std::vector<fediverse::PostRef> posts_of(const std::vector<TagEvent>& events) {
   std::vector<fediverse::PostRef> posts;
-  std::map<std::string, std::size_t> places;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by URI and copy
   for (const TagEvent& event : events) {
-    const auto [place, fresh] = places.try_emplace(event.uri, posts.size());
+    const auto [place, fresh] = places.try_emplace(std::pair(event.uri, event.signed_copy), posts.size());
     const bool full = !fresh && posts[place->second].tags.size() == kTagsOfItem;
     if (full) place->second = posts.size();
-    if (fresh || full) posts.push_back({event.uri, event.author, event.published, {}, event.indexable});
+    if (fresh || full)
+      posts.push_back({event.uri, event.author, event.published, {}, event.indexable, event.signed_copy});
     Result<Tag> tag = Tag::parse(event.tag);
     if (tag) posts[place->second].tags.push_back(std::move(*tag));
   }
@@ -46,9 +47,13 @@ std::string with_news(json::object activity, const RelayNews& news) {
 std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& posts, WallTime now) {
   std::vector<TagEvent> events;
   for (const fediverse::PostRef& post : posts) {
+    // Who speaks for the author's server has its signature: only there is the copy to be had.
+    const std::string& copy = post.signed_copy;
+    const std::string origin = copy.substr(copy.find(' ') + 1);
+    const bool vouches = !copy.empty() && is_same_or_below(host_of(origin), host_of(post.uri));
     for (const Tag& tag : post.tags) {
-      events.push_back(
-          {tag.canonical(), op, post.uri, post.author, post.published.value_or(now), post.indexable});
+      events.push_back({tag.canonical(), op, post.uri, post.author, post.published.value_or(now),
+                        post.indexable, vouches ? copy : std::string()});
     }
   }
   return events;
@@ -63,7 +68,8 @@ json::array to_json(const std::vector<FeedEntry>& entries) {
                                  {"uri", entry.event.uri},
                                  {"author", entry.event.author},
                                  {"published", entry.event.published.time_since_epoch().count()},
-                                 {"indexable", entry.event.indexable}});
+                                 {"indexable", entry.event.indexable},
+                                 {"signed", entry.event.signed_copy}});
   }
   return items;
 }
@@ -83,9 +89,10 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
     }
     const json::value* indexable = json::find(item, "indexable");
     const Op op = text("op") == "remove" ? Op::kRemove : Op::kAdd;
-    entries.push_back({static_cast<std::uint64_t>(*seq),
-                       {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
-                        indexable != nullptr && indexable->is_bool() && indexable->get_bool()}});
+    entries.push_back(
+        {static_cast<std::uint64_t>(*seq),
+         {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
+          indexable != nullptr && indexable->is_bool() && indexable->get_bool(), text("signed")}});
   }
   return entries;
 }
@@ -151,8 +158,10 @@ std::string announce_single(const std::string& id, const std::string& actor, con
   return json::serialize(fediverse::make_announce(id, actor, event.uri, event.published, audience, now));
 }
 
-std::string undo_single(const std::string& id, const std::string& actor, const TagEvent& event) {
-  return json::serialize(fediverse::make_undo_announce(id + "#undo", actor, id, event.uri));
+std::string undo_single(const std::string& id, const std::string& actor, const TagEvent& event,
+                        fediverse::Audience audience) {
+  return json::serialize(
+      fediverse::make_undo_announce(id + "#undo", actor, id, event.uri, audience, event.published));
 }
 
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow) {

@@ -56,7 +56,8 @@ std::string announce_id(const federation::Identity& identity, const std::string&
 // To everyone else: one post. `published` of the Announce is never before the post's own.
 std::string announce_single(const std::string& id, const std::string& actor, const TagEvent& event,
                             fediverse::Audience audience, WallTime now);
-std::string undo_single(const std::string& id, const std::string& actor, const TagEvent& event);
+std::string undo_single(const std::string& id, const std::string& actor, const TagEvent& event,
+                        fediverse::Audience audience);
 // Echoes the Follow (JSON text) as it came.
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow);
 std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow);

@@ -48,9 +48,9 @@ std::string body_of(std::string text) {
   return body ? *body : text;
 }
 
-constexpr std::array<const char*, 14> kNames = {
-    "Create",   "Update", "UpdateActor", "Delete",   "Follow", "UndoFollow", "UndoAnnounce",
-    "UndoById", "Accept", "Reject",      "Announce", "Add",    "Remove",     "Ignored"};
+constexpr std::array<const char*, 16> kNames = {
+    "Create", "Update", "UpdateActor", "Delete", "Follow", "UndoFollow", "UndoAnnounce", "UndoById",
+    "Accept", "Reject", "Announce",    "Add",    "Remove", "Ignored",    "Block",        "UndoBlock"};
 
 // "accepted Create", "ignored: no use for this type", "refused: id is missing".
 std::string outcome(std::string_view body) {
@@ -112,8 +112,9 @@ TEST(DocumentsOfOthers, ExamplesOfTheSpecificationWithIdAndActorAreReadAsPinned)
     ++table[outcome(json::serialize(*object))];
   }
   expect_table("with id and actor", table,
-               {{"accepted Delete", 1},
-                {"ignored: no use for this type", 193},
+               {{"accepted Block", 1},
+                {"accepted Delete", 1},
+                {"ignored: no use for this type", 192},
                 {"ignored: the object is neither a Follow nor an Announce", 2},
                 {"ignored: the object is not a Follow", 4},
                 {"ignored: the object is not a post", 2},

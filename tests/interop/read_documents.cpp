@@ -18,7 +18,7 @@ namespace {
 
 const WallTime kNow = *from_rfc3339("2026-11-21T10:00:00Z");
 
-constexpr std::array<const char*, 14> kNames = {"Create",
+constexpr std::array<const char*, 16> kNames = {"Create",
                                                 "Update",
                                                 "Update of an actor",
                                                 "Delete",
@@ -31,7 +31,9 @@ constexpr std::array<const char*, 14> kNames = {"Create",
                                                 "Announce",
                                                 "Add",
                                                 "Remove",
-                                                "Ignored"};
+                                                "Ignored",
+                                                "Block",
+                                                "Undo of a Block"};
 
 std::string rejected(const Error& error) { return "rejected: " + error.message; }
 

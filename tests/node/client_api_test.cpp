@@ -336,6 +336,28 @@ TEST_F(Reading, SearchFindsHashtagsAndPosts) {
   EXPECT_EQ(get("/api/v2/search").status, 400);
 }
 
+TEST_F(Reading, NobodyReadsThroughTheNodeWhatItsAuthorDidNotGive) {
+  const auto found = [&](const std::string& uri) {
+    return object(get("/api/v2/search?q=" + uri)).at("statuses").as_array().size();
+  };
+  const PostText untold{.uri = "https://home.example/notes/untold", .author = alice.id, .tags = {"cats"}};
+  internet.serve(untold.uri, json::serialize(note_object(untold)));
+  EXPECT_EQ(found(untold.uri), 0U) << "never published here";
+  alice.indexable = false;
+  internet.serve(alice);
+  EXPECT_EQ(found(publish("1", {"cats"}, to_rfc3339(loop.wall_now()))), 0U) << "not for archives";
+}
+
+TEST_F(Reading, WhoHidesFromTheWebIsNotShown) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  json::object document = json::parse_object(alice.document()).value();
+  document["hidesToPublicFromUnauthedWeb"] = true;
+  internet.serve(alice.id, json::serialize(document));
+  EXPECT_THAT(timeline("cats"), IsEmpty());
+  EXPECT_THAT(object(get("/api/v2/search?q=" + uri)).at("statuses").as_array(), IsEmpty());
+  EXPECT_THAT(get("/tags/cats.rss").body, Not(HasSubstr("notes/1")));
+}
+
 TEST_F(Reading, FeedsForFeedReaders) {
   publish("1", {"cats"}, "2025-12-30T10:00:00Z", [](json::object& note) {
     note["content"] = "<p>a & b ]]></p>";

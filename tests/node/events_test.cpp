@@ -163,7 +163,8 @@ TEST_F(Events, AnOriginThatIsDownIsNoReasonToRemoveAPost) {
   EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
   settle();
   internet.documents[foreign.uri] = with_status(503);
-  expect_not_taken("Remove", relay, foreign, "unavailable");
+  // Not "unavailable", which is what a relay says that has too much to do.
+  expect_not_taken("Remove", relay, foreign, "busy: the origin is unavailable now");
 }
 
 TEST_F(Events, OfAuthorsOnOtherHostsTheProfileDecidesNotTheSender) {
@@ -174,11 +175,47 @@ TEST_F(Events, OfAuthorsOnOtherHostsTheProfileDecidesNotTheSender) {
   settle();
   EXPECT_THAT(rows("SELECT uri||' '||indexable FROM feed"), ElementsAre(foreign.uri + " 0"));
   EXPECT_THAT(history("caturday"), IsEmpty());
+  settle(std::chrono::minutes(5));  // authors are remembered for some minutes
   far_author.summary = "<p>I am <a href='x'>#<span>NoBots</span></a></p>";
   internet.serve(far_author);
   foreign.uri += "0";
   internet.serve(foreign.uri, json::serialize(note_object(foreign)));
   expect_not_taken("Add", relay, foreign, "denied: the author does not wish to be relayed");
+}
+
+TEST_F(Events, WhatWasFetchedIsNotFetchedAgain) {
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+  PostText other = foreign;
+  other.uri += "0";
+  internet.serve(other.uri, json::serialize(note_object(other)));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {other}), peer)), IsEmpty());
+  EXPECT_EQ(internet.sent_to(foreign.uri).size(), 1U);
+  EXPECT_EQ(internet.sent_to(far_author.id).size(), 1U);
+}
+
+TEST_F(Events, AnOriginThatAsksForPatienceIsLeftAloneAndOverloadsNobody) {
+  HttpResponse limited = with_status(429);
+  limited.headers.add("X-RateLimit-Remaining", "0");
+  limited.headers.add("X-RateLimit-Reset", to_rfc3339(loop.wall_now() + std::chrono::minutes(5)));
+  internet.documents[foreign.uri] = limited;
+  for (int i = 0; i < 20; ++i) {
+    expect_not_taken("Add", relay, foreign, "busy: the origin is unavailable now");
+    settle(std::chrono::seconds(10));
+  }
+  EXPECT_EQ(internet.sent_to(foreign.uri).size(), 1U);
+  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
+  settle(std::chrono::minutes(5));
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
+}
+
+TEST_F(Events, WhatItsAuthorLetsNobodyAnnounceIsNotTaken) {
+  json::object note = note_object(foreign);
+  note["interactionPolicy"] =
+      json::object{{"canAnnounce", json::object{{"automaticApproval", json::array{foreign.author}}}}};
+  internet.serve(foreign.uri, json::serialize(note));
+  expect_not_taken("Add", relay, foreign, "the post is not public or lacks the tag");
 }
 
 TEST_F(Events, TheArchiveTakesNothingThatIsNotIndexable) {

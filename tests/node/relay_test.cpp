@@ -160,9 +160,10 @@ TEST_F(Relaying, AnInstanceOfOurOwnNeedsNoPermission) {
 TEST_F(Relaying, PostsAreTakenFromWhoMayPublishOnly) {
   const Author bob = make_author("https://social.example/users/bob");
   const PostText from_bob{.uri = "https://social.example/notes/1", .author = bob.id, .tags = {"dogs"}};
-  expect_refused(signed_request(bob, create_text(from_bob)), 403, "denied", "takes no posts from");
+  // Misskey takes a 4xx for a server that does not respond, and Mastodon sends nobody's posts after ten.
+  expect_ignored(signed_request(bob, create_text(from_bob)), "takes no posts of that author's server");
   allow("social.example", /*publishes=*/false, /*receives=*/true);
-  expect_refused(signed_request(bob, create_text(from_bob)), 403, "denied", "takes no posts from");
+  expect_ignored(signed_request(bob, create_text(from_bob)), "takes no posts of that author's server");
   allow("social.example", /*publishes=*/true, /*receives=*/false);
   EXPECT_EQ(post_signed(create_text(from_bob), bob).status, 202);
   settle();
@@ -209,7 +210,7 @@ TEST_F(Relaying, AnAnnouncedVideoIsOfItsAccountNotOfItsChannel) {
   EXPECT_THAT(history("dogs"), ElementsAre(video.uri));
 }
 
-TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsRefused) {
+TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsPassedOver) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");
   json::object announce = {{"@context", "https://www.w3.org/ns/activitystreams"},
@@ -217,7 +218,8 @@ TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsRefused) {
                            {"type", "Announce"},
                            {"actor", pleroma.id},
                            {"object", "https://elsewhere.example/notes/1"}};
-  expect_refused(signed_request(pleroma, json::serialize(announce)), 403, "denied", "takes no posts from");
+  expect_ignored(signed_request(pleroma, json::serialize(announce)),
+                 "takes no posts of that author's server");
   EXPECT_THAT(internet.sent_to("https://elsewhere.example/notes/1"), IsEmpty());
 }
 
@@ -233,7 +235,7 @@ TEST_F(Relaying, APersonWhoFollowsTheNodePublishesOwnPostsOnly) {
   const PostText hers{.uri = "https://far.example/notes/1", .author = dora.id, .tags = {"dogs"}};
   EXPECT_EQ(post_signed(create_text(hers), dora).status, 202);
   const PostText other{.uri = "https://far.example/notes/2", .author = eve.id, .tags = {"dogs"}};
-  EXPECT_EQ(post_signed(create_text(other), eve).status, 403);
+  EXPECT_THAT(post_signed(create_text(other), eve).body, HasSubstr("takes no posts"));
   settle();
   EXPECT_THAT(history("dogs"), ElementsAre(hers.uri));
 }

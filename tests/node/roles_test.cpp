@@ -1,6 +1,7 @@
 // What a node does for people who follow its hashtags, and for owners that are not itself.
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "base/http_error.hpp"
 #include "node/fixture.hpp"
@@ -238,17 +239,181 @@ TEST_F(Following, AnEditThatTakesOneOfSeveralFollowedTagsAwayAnnouncesThePostUnd
             tag_actor(post.tags.front()));
 }
 
-TEST_F(Following, AnInboxThatIsGoneLosesItsFollowers) {
+TEST_F(Following, AnInboxThatIsGoneForDaysLosesItsFollowers) {
   for (const int status : {404, 410}) {
     follow(fan, "cats");
     internet.answers["https://far.example/inbox"] = [status](const HttpCall&) { return with_status(status); };
     post.uri = fmt::format("https://home.example/notes/{}", status);
     publish(create_text(post));
+    settle(std::chrono::days(2));
+    EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id)) << "proxies err for hours";
+    settle(std::chrono::days(2));
     EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
     settle(relay::HashtagFollowers::kUnsubscribeAfter);
     EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
     internet.answers.clear();
   }
+}
+
+TEST_F(Following, APostReachesEverybodyUnderWhatTheyFollowByTheFewestActors) {
+  const std::string inbox = "https://far.example/inbox";
+  const Author second = make_author("https://far.example/users/second", inbox);
+  const Author third = make_author("https://far.example/users/third", inbox);
+  follow(fan, "cats");
+  follow(second, "dogs");
+  follow(third, "emus");
+  post.tags = {"cats", "dogs"};
+  publish(create_text(post));
+  EXPECT_THAT(members(internet.posted_to(inbox), "actor"),
+              testing::UnorderedElementsAre(tag_actor("cats"), tag_actor("dogs")));
+  internet.calls.clear();
+  for (const Author& author : {fan, second, third}) follow(author, "zoo");
+  internet.calls.clear();
+  post.uri = "https://home.example/notes/2";
+  post.tags = {"cats", "dogs", "emus", "zoo"};
+  publish(create_text(post));
+  EXPECT_THAT(members(internet.posted_to(inbox), "actor"), ElementsAre(tag_actor("zoo")));
+}
+
+TEST_F(Following, ALateUndoOfAFormerFollowEndsNothing) {
+  const std::string first = follow_text(fan, {tag_actor("cats")});
+  const auto undo = [&](const std::string& follow) {
+    json::object body = json::parse_object(undo_follow_text(fan, {tag_actor("cats")})).value();
+    body["object"] = json::parse_object(follow).value();
+    return post_signed(json::serialize(body), fan);
+  };
+  EXPECT_EQ(post_signed(first, fan).status, 202);
+  const std::string second = follow_text(fan, {tag_actor("cats")});
+  EXPECT_EQ(post_signed(second, fan).status, 202);
+  start(config());
+  EXPECT_THAT(undo(first).body, HasSubstr("another Follow has replaced"));
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+  EXPECT_EQ(undo(second).status, 202);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+  // Who comes back by the id of before (NodeBB, Misskey) is a follower again, and may leave by it.
+  EXPECT_EQ(post_signed(first, fan).status, 202);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+  EXPECT_EQ(undo(first).status, 202);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
+}
+
+TEST_F(Following, AnUndoCarriesTheWholeAnnounceAndComesAMomentAfterIt) {
+  follow(fan, "cats");
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle(Duration(50));
+  EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
+  settle(Duration(200));
+  ASSERT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+  settle(std::chrono::seconds(3));
+  const std::vector<json::object> posted = internet.posted_to("https://far.example/inbox");
+  ASSERT_THAT(posted, SizeIs(2));
+  json::object undone = posted[1].at("object").as_object();
+  EXPECT_TRUE(undone.contains("published"));
+  for (const char* member : {"id", "type", "actor", "to", "cc", "object"})
+    EXPECT_EQ(undone.at(member), posted[0].at(member)) << member;
+}
+
+TEST_F(Following, WhatIsTakenBackBeforeItWasSentIsNeverSent) {
+  follow(fan, "cats");
+  follow(fan, "dogs");  // so that the node waits for a moment for other hashtags
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  EXPECT_EQ(post_signed(delete_text(post.uri, alice.id), alice).status, 202);
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
+  EXPECT_TRUE(node->is_idle());
+}
+
+TEST_F(Following, OnePostThatAnInboxDoesNotTakeHoldsUpNoOther) {
+  const std::string inbox = "https://far.example/inbox";
+  follow(fan, "cats");
+  internet.answers[inbox] = [](const HttpCall& call) {
+    return with_status(call.body.contains("notes/1\"") ? 424 : 202);
+  };
+  publish(create_text(post));
+  for (int i = 2; i < 6; ++i) {
+    post.uri = fmt::format("https://home.example/notes/{}", i);
+    publish(create_text(post));
+  }
+  std::set<std::string> taken;
+  for (const std::string& uri : members(internet.posted_to(inbox), "object")) taken.insert(uri);
+  EXPECT_THAT(taken, SizeIs(5));
+  internet.answers.clear();
+  internet.calls.clear();
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(members(internet.posted_to(inbox), "object"), ElementsAre("https://home.example/notes/1"))
+      << "424 says that it could not be fetched then";
+}
+
+TEST_F(Following, AServerThatRejectsAnAnnouncementIsNotAskedAgain) {
+  const std::string inbox = "https://far.example/inbox";
+  follow(fan, "cats");
+  internet.answers[inbox] = [](const HttpCall&) { return with_status(503); };
+  publish(create_text(post));
+  const std::string id = members(internet.posted_to(inbox), "id").at(0);
+  const json::object reject = {{"id", fan.id + "/rejects/1"},
+                               {"type", "Reject"},
+                               {"actor", fan.id},
+                               {"object", json::object{{"id", id}, {"type", "Announce"}}}};
+  EXPECT_EQ(post_signed(json::serialize(reject), fan).status, 202);
+  settle(Duration(100));
+  internet.calls.clear();
+  settle(std::chrono::hours(1));
+  EXPECT_THAT(internet.posted_to(inbox), IsEmpty());
+  EXPECT_TRUE(node->is_idle());
+}
+
+TEST_F(Following, WhoBlocksAHashtagActorIsNotBoostedByItAndDoesNotFollowIt) {
+  follow(fan, "cats");
+  follow(fan, "dogs");
+  follow(alice, "cats");
+  const json::object block = {
+      {"id", alice.id + "/blocks/1"}, {"type", "Block"}, {"actor", alice.id}, {"object", tag_actor("cats")}};
+  EXPECT_EQ(post_signed(json::serialize(block), alice).status, 202);
+  EXPECT_THAT(rows("SELECT actor FROM followers WHERE tag='cats'"), ElementsAre(fan.id));
+  start(config());
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
+  post.uri = "https://home.example/notes/2";
+  post.tags = {"dogs"};
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce"));
+  const json::object undo = {
+      {"id", alice.id + "/undos/1"}, {"type", "Undo"}, {"actor", alice.id}, {"object", block}};
+  EXPECT_EQ(post_signed(json::serialize(undo), alice).status, 202);
+  post.uri = "https://home.example/notes/3";
+  post.tags = {"cats"};
+  publish(create_text(post));
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce", "Announce"));
+}
+
+TEST_F(Following, WhoBlocksTheNodeIsTakenOutOfEverything) {
+  follow(fan, "cats");
+  publish(create_text(post));
+  const json::object block = {
+      {"id", alice.id + "/blocks/1"}, {"type", "Block"}, {"actor", alice.id}, {"object", origin + "/actor"}};
+  EXPECT_EQ(post_signed(json::serialize(block), alice).status, 202);
+  settle();
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce", "Undo"));
+  post.uri = "https://home.example/notes/2";
+  EXPECT_THAT(post_signed(create_text(post), alice).body, HasSubstr("does not wish to be relayed"));
+}
+
+TEST_F(Following, WhatIsPassedOverAndRefusedIsCountedAndLoggedByReason) {
+  Author gone = make_author("https://home.example/users/gone");
+  internet.documents.erase(gone.id);
+  const PostText theirs{.uri = "https://home.example/notes/g", .author = gone.id, .tags = {"cats"}};
+  const HttpResponse response = post_signed(create_text(theirs), gone);
+  EXPECT_EQ(response.status, 202) << "Mastodon sends nobody's posts after ten refusals";
+  EXPECT_THAT(response.body, HasSubstr("does not exist"));
+  EXPECT_EQ(ask({.method = "POST", .target = "/inbox", .headers = {}, .body = "{}", .peer = {}}).status, 400);
+  for (int i = 0; i < 3; ++i) post_signed("{}", alice);
+  const json::object inbox = status().at("inbox").as_object();
+  EXPECT_EQ(inbox.at("ignored").as_object().at("the sender's account does not exist, or not yet"), 1);
+  EXPECT_EQ(inbox.at("refused").as_object().at("invalid"), 4);
+  const auto lines = std::ranges::count_if(
+      log_lines, [](const std::string& line) { return line.contains("inbox_refuses"); });
+  EXPECT_EQ(lines, 1) << "once a minute a reason";
 }
 
 TEST_F(Following, AnInboxThatRefusesOnePostKeepsItsFollowers) {

@@ -64,6 +64,33 @@ TEST_F(Streaming, EventsOfAHashtagComeAsTheyArriveAndDeletionsToo) {
   EXPECT_EQ(next(stream), ":thump\n\n") << "no event, so a sign of life";
 }
 
+TEST_F(Streaming, AuthorsWhoMayNotBeFoundAreNotStreamed) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n\n");
+  alice.indexable = false;
+  internet.serve(alice);
+  publish("1", {"cats"});
+  EXPECT_EQ(next(stream), ":thump\n\n");
+}
+
+TEST_F(Streaming, EditsComeToo) {
+  const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(stream), ":)\n\n");
+  const std::string uri = publish("1", {"cats"});
+  EXPECT_THAT(next(stream), StartsWith("event: update"));
+  const PostText post{.uri = uri, .author = alice.id, .tags = {"cats"}};
+  json::object update = json::parse_object(update_text(post)).value();
+  json::object& note = update["object"].as_object();
+  note["published"] = to_rfc3339(loop.wall_now());
+  note["content"] = "<p>as edited</p>";
+  update["signature"] = json::object{{"type", "RsaSignature2017"}, {"signatureValue", "c2ln"}};
+  internet.serve(uri, json::serialize(note));
+  EXPECT_EQ(post_signed(json::serialize(update), alice).status, 202);
+  const std::string event = next(stream);
+  EXPECT_THAT(event, StartsWith("event: status.update"));
+  EXPECT_EQ(data(event).at("content"), "<p>as edited</p>");
+}
+
 TEST_F(Streaming, AReaderMakesTheNodeSubscribeForAsLongAsHeReadsAndALittleLonger) {
   HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
   settle(Duration(100));

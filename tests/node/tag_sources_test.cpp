@@ -216,7 +216,21 @@ TEST_F(Sources, AnInstanceThatComesBackGetsWhatItsPeopleFollow) {
   EXPECT_THAT(tags(), IsEmpty());
   EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
   settle(kPoll);
-  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
+  EXPECT_THAT(tags(), ElementsAre("cats: admin followed_tags", "dogs: followed_tags"));
+}
+
+// To remove the relay and add it again is all that an administrator of Mastodon or Misskey can do about it.
+TEST_F(Sources, AnInstanceThatComesBackKeepsWhatItsAdministratorChose) {
+  EXPECT_EQ(by_hand("subscribe", "cats"), 200);
+  EXPECT_EQ(post_signed(undo_follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle(kPoll);
+  EXPECT_THAT(tags(), IsEmpty());
+  start(config());
+  EXPECT_EQ(post_signed(follow_text(mastodon, {kEverybody}), mastodon).status, 202);
+  settle();
+  EXPECT_THAT(tags(), ElementsAre("cats: admin"));
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: admin"));
 }
 
 TEST_F(Sources, ABlockedHashtagIsSubscribedByNobody) {
