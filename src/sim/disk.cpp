@@ -97,6 +97,8 @@ struct Disk::State {
   std::uint64_t operations = 0;
   std::uint64_t crash_at = 0;  // 0: never
   bool crashed = false;
+  std::uint64_t fail_at = 0;  // 0: never
+  bool failed = false;
   double write_failures = 0;
   double sync_failures = 0;
   std::uint64_t capacity = std::numeric_limits<std::uint64_t>::max();
@@ -119,6 +121,15 @@ struct Disk::State {
       lose_some(*file, rng);
     }
     std::erase_if(files, [&](const auto& entry) { return !entry.second->exists_durably && rng.chance(0.5); });
+  }
+  // To be called before the operation's change.
+  bool fails(double probability) {
+    if (fail_at != 0 && operations + 1 == fail_at) {
+      fail_at = 0;
+      ++operations;
+      return failed = true;
+    }
+    return probability > 0 && rng.chance(probability);
   }
   // To be called after the operation's change, so that the crash may keep part of it. False: the power is
   // gone.
@@ -169,7 +180,7 @@ int write_file(sqlite3_file* base, const void* from, int size, sqlite3_int64 off
   Handle& handle = handle_of(base);
   Disk::State& disk = *handle.disk;
   if (handle.is_dead()) return SQLITE_IOERR_WRITE;
-  if (disk.write_failures > 0 && disk.rng.chance(disk.write_failures)) return SQLITE_IOERR_WRITE;
+  if (disk.fails(disk.write_failures)) return SQLITE_IOERR_WRITE;
   const std::uint64_t end = static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(size);
   const std::uint64_t grows = end - std::min<std::uint64_t>(end, handle.file->content.size());
   if (grows > 0 && disk.capacity != std::numeric_limits<std::uint64_t>::max() &&
@@ -183,7 +194,7 @@ int write_file(sqlite3_file* base, const void* from, int size, sqlite3_int64 off
 
 int truncate_file(sqlite3_file* base, sqlite3_int64 size) {
   Handle& handle = handle_of(base);
-  if (handle.is_dead()) return SQLITE_IOERR_TRUNCATE;
+  if (handle.is_dead() || handle.disk->fails(0)) return SQLITE_IOERR_TRUNCATE;
   handle.file->change({static_cast<std::size_t>(size), {}, true});
   return handle.disk->survive_operation() ? SQLITE_OK : SQLITE_IOERR_TRUNCATE;
 }
@@ -192,7 +203,7 @@ int sync_file(sqlite3_file* base, int) {
   Handle& handle = handle_of(base);
   Disk::State& disk = *handle.disk;
   if (handle.is_dead()) return SQLITE_IOERR_FSYNC;
-  if (disk.sync_failures > 0 && disk.rng.chance(disk.sync_failures)) {
+  if (disk.fails(disk.sync_failures)) {
     // The kernel reports a failed write-back once, and then takes the pages for clean.
     std::erase_if(handle.file->unsynced, [&](const Change&) { return disk.rng.chance(0.5); });
     return SQLITE_IOERR_FSYNC;
@@ -339,6 +350,13 @@ void Disk::crash_after(std::uint64_t operations) {
 
 bool Disk::crashed() const { return state_->crashed; }
 std::uint64_t Disk::operations() const { return state_->operations; }
+
+void Disk::fail_after(std::uint64_t operations) {
+  state_->fail_at = operations > 0 ? state_->operations + operations : 0;
+  state_->failed = false;
+}
+
+bool Disk::failed() const { return state_->failed; }
 
 void Disk::set_failures(double writes, double syncs) {
   state_->write_failures = writes;

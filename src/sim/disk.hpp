@@ -41,6 +41,10 @@ class Disk {
   // How many writes, truncations, syncs and deletions there were.
   [[nodiscard]] std::uint64_t operations() const;
 
+  // The `operations`-th write, truncation or sync from now fails, and no other; 0: none.
+  void fail_after(std::uint64_t operations);
+  // A failure of fail_after() has happened since the last call of it.
+  [[nodiscard]] bool failed() const;
   // Each write and each sync fails with that probability.
   void set_failures(double writes, double syncs);
   // Bytes of all files together; writes beyond fail as on a full disk.

@@ -137,8 +137,9 @@ TEST_F(Stranger, AnAccountThatIsGoneIsKnownByTheKeyThatItHad) {
       post_signed(create_text({.uri = "https://home.example/notes/2", .author = alice.id, .tags = {"cats"}}),
                   alice)
           .status,
-      401)
-      << "for anything but the farewell it has no key any more";
+      202)
+      << "whose account is gone is nobody's fault, but not believed: only the farewell is";
+  EXPECT_THAT(rows("SELECT uri FROM posts WHERE uri LIKE '%/notes/2'"), IsEmpty());
   EXPECT_EQ(post_signed(delete_text(alice.id, alice.id), alice).status, 202);
   settle();
   EXPECT_THAT(history("cats"), IsEmpty());
