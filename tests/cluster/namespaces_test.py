@@ -22,7 +22,7 @@ FULL = [1, 9, 10, 12]  # an instance's node and a subscriber, another subscriber
 AHEAD, BEHIND, CORRECTED = 3, 14, 9
 KILLED = [3, 4, 9, 12, 15]
 PAUSED = [2, 6, 8, 13]
-WITHIN = 120
+WITHIN = 300
 
 
 class Flow:

@@ -91,6 +91,42 @@ TEST_F(AnnouncerTest, WhoDoesNotAnswerIsToldAgainAndInOrder) {
   EXPECT_TRUE(announcer.has_reached(kNode, 1));
 }
 
+TEST_F(AnnouncerTest, PeopleWhoseServerDoesNotAnswerAreToldAgain) {
+  follow("cats", kPeople, Via::kBoost);
+  web.statuses[kPeople] = 503;
+  enter("https://author.example/1");
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_FALSE(announcer.idle());
+  web.calls.clear();
+  web.statuses.clear();
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(web.posted_to(kPeople), SizeIs(1));
+  EXPECT_TRUE(announcer.idle());
+}
+
+TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs) {
+  follow("cats", kNode, Via::kNode);
+  follow("cats", kPeople, Via::kBoost);
+  web.statuses[kPeople] = 503;
+  const TagEvent event{"cats",           Op::kAdd, "https://author.example/1", "https://author.example/u",
+                       clock.wall_now(), true};
+  const auto accepted = run(stores->relay.accept({event}, 0));
+  ASSERT_TRUE(accepted);
+  announcer.push({accepted->front().feed_seq, event});
+  loop.run_for(std::chrono::seconds(1));
+  finish(announcer.stop());
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(run(stores->relay.cursors()).value(), ElementsAre(testing::Pair(kNode, 1U)));
+  web.calls.clear();
+  web.statuses.clear();
+  Announcer restarted{{}, stores->relay, followers, blocks, sender, runtime};
+  ASSERT_TRUE(run(restarted.load()));
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(web.posted_to(kNode), IsEmpty());
+  EXPECT_THAT(web.posted_to(kPeople), SizeIs(1));
+  finish(restarted.stop());
+}
+
 TEST_F(AnnouncerTest, WhatAnInboxHasNotTakenForAWeekIsGivenUp) {
   follow("cats", kNode, Via::kNode);
   web.statuses[kNode] = 503;
