@@ -19,7 +19,7 @@ void fuzz(std::string_view text) {
   TR_ASSERT(config->vservers >= 1 && config->vservers <= 64);
   TR_ASSERT(std::has_single_bit(config->relay_replicas) && config->relay_replicas <= 16);
   TR_ASSERT(std::has_single_bit(config->storage_replicas) && config->storage_replicas <= 16);
-  TR_ASSERT(config->create || !config->bootstrap.empty());
+  TR_ASSERT(config->create || !config->bootstrap.empty() || !config->bootstrap_srv.empty());
   for (const std::string& origin : config->bootstrap) TR_ASSERT(Url::parse(origin));
   TR_ASSERT(!config->instances.empty());
   TR_ASSERT(config->port == 443 || config->allow_private_addresses);

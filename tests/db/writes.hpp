@@ -4,42 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/rng.hpp"
+#include "tests/db/contents.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
 
-// Every row of every table, with all its columns.
 inline std::string contents(Stores& stores) {
-  const auto lines = [](Connection& connection, const std::string& sql) -> Result<std::vector<std::string>> {
-    std::vector<std::string> found;
-    static std::set<std::string> literals;  // whose addresses name prepared statements
-    Statement row = connection.query(literals.insert(sql).first->c_str());
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.emplace_back(row.text(0));
-    }
-  };
-  auto text = run(stores.database->read([&](Connection& connection) -> Result<std::string> {
-    std::string all;
-    TRY(const auto tables,
-        lines(connection, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"));
-    for (const std::string& table : tables) {
-      TRY(const auto columns, lines(connection, "SELECT name FROM pragma_table_info('" + table + "')"));
-      std::string row;
-      for (const std::string& column : columns)
-        row += (row.empty() ? "quote(\"" : " || ' ' || quote(\"") + column + "\")";
-      TRY(const auto rows, lines(connection, "SELECT " + row + " FROM \"" + table + "\" ORDER BY 1"));
-      for (const std::string& one : rows) all.append(table).append(": ").append(one).append("\n");
-    }
-    return all;
-  }));
+  const auto text =
+      run(stores.database->read([](Connection& connection) { return contents_of(connection); }));
   return text ? *text : "unreadable: " + text.error().message;
 }
 

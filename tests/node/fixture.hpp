@@ -90,11 +90,11 @@ class NodeTest : public testing::Test {
   }
   // The answer must be that error, and nothing may have changed even seconds later.
   void expect_refused(HttpRequest request, int status, const std::string& error, const std::string& message);
-  // The same of something that is passed over in silence.
-  void expect_ignored(HttpRequest request, const std::string& reason);
+  // The same of something that is passed over in silence, but for what is noted in that table.
+  void expect_ignored(HttpRequest request, const std::string& reason, const std::string& noted_in = {});
 
-  // Every row of every table.
-  std::string state();
+  // Every row of every table, or of all but that one.
+  std::string state(const std::string& but_for = {});
   // One query, a row a line, columns joined by blanks.
   std::vector<std::string> rows(const char* sql);
   [[nodiscard]] json::object status() const { return node->status(); }
