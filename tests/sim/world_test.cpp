@@ -2,6 +2,7 @@
 // breaks on the way.
 
 #include <cstdlib>
+#include <fmt/format.h>
 
 #include "tests/sim/fixture.hpp"
 
@@ -72,6 +73,34 @@ TEST(World, ALeavingNodeHandsOverItsFollowersAndItsHistory) {
     ASSERT_TRUE(history);
     EXPECT_EQ(uris_of(*history), live_posts(world, tag)) << "#" << tag;
   }
+}
+
+TEST(World, AHistoryOfManyPagesIsHandedOverWhole) {
+  WorldOptions options;
+  options.storage_replicas = 1;
+  World world(4, options);
+  for (std::size_t i = 0; i < 5; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  std::size_t owner = 5;
+  for (const std::size_t i : world.up()) {
+    if (world.node(i).rings().of(Ring::kStorage).owning(Tag::parse("moss")->key()) != nullptr) owner = i;
+  }
+  ASSERT_LT(owner, 5U);
+  world.publish(0, {"moss"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); })) << world.unrest();
+  const auto first = world.history(owner, "moss", 10);
+  ASSERT_TRUE(first && first->size() == 1);
+  std::vector<storage::HistoryEntry> entries;
+  for (std::size_t n = 0; n < 1'000; ++n)
+    entries.push_back({"moss", fmt::format("https://n0.example/posts/old{}", n), "https://n0.example/users/a",
+                       first->front().published - std::chrono::hours(n + 1), n % 10 == 0});
+  const auto written = world.await(world.history_store(owner).put(entries), std::chrono::seconds(10));
+  ASSERT_TRUE(written && *written);
+  EXPECT_TRUE(world.leave_node(owner));
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(10), [&] { return world.is_quiet(); })) << world.unrest();
+  const auto history = world.history(owner == 0 ? 1 : 0, "moss", 100);
+  ASSERT_TRUE(history);
+  EXPECT_EQ(history->size(), 901U) << "all but those that were removed";
 }
 
 // How many of the nodes have the post, removed or not.
