@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 export JOBS
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup-run demo-deps ## a network of real nodes on this machine (ONCE=1: unattended, with checks)
 	@tools/build.py run tagring
@@ -17,6 +17,9 @@ test: setup demo-deps interop-deps ui-deps ## everything that must hold
 
 test-fast: setup ## the everyday part of it
 	@tools/run_tests.py fast
+
+interop-real: setup build demo-deps interop-deps ## beside servers of others as they are; writes build/interop.json
+	@python3 tests/interop/bots_check.py
 
 fuzz: setup ## look for inputs that break a parser (SECONDS=60 for each target, TARGET=url)
 	@tools/build.py fuzz fuzz_targets
@@ -68,9 +71,9 @@ ui-deps: demo-deps ui/node_modules/.package-lock.json ; @:
 
 demo-deps: demo/node_modules/.package-lock.json ; @:
 
-interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors/node_modules/.package-lock.json tests/interop/clients/node_modules/.package-lock.json ; @:
+interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors/node_modules/.package-lock.json tests/interop/clients/node_modules/.package-lock.json tests/interop/real/node_modules/.package-lock.json ; @:
 
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast fuzz soak build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast interop-real fuzz soak build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -143,7 +143,7 @@ def process_suites():
     yield from found
     yield python("make run ONCE=1", "demo/demo.py", "--once", **options)
     yield python("demo", "demo/test/demo_test.py", **options)
-    for name in ["documents", "followers", "actors", "clients", "dialects"]:
+    for name in ["documents", "followers", "actors", "bots", "clients", "dialects"]:
         yield python(f"interop/{name}", f"tests/interop/{name}_check.py", **options)
     for name in ["signatures", "fasp"]:
         yield program(f"interop/{name}", [NODE, f"tests/interop/{name}_check.mjs"], **options)
@@ -253,6 +253,7 @@ def main():
     if which == "fast":
         builds = [sanitized]
     else:
+        (ROOT / "build" / "interop.json").unlink(missing_ok=True)  # the suites of tests/interop write it
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
         builds = [("release", ["all_tests"], lambda: list(unit_suites("release", ""))),
                   ("debug", ["all_tests", "fuzz_targets"], lambda: [*unit_suites("debug", " (sanitized)"), fuzz])]

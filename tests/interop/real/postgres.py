@@ -1,0 +1,62 @@
+"""A PostgreSQL of its own, which listens on a socket in a temporary directory and nowhere else."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import Failure, wait_for  # noqa: E402
+
+
+def programs():
+    """The newest that Debian has."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    if not found:
+        raise Failure("there is no PostgreSQL")
+    return found[-1]
+
+
+class Postgres:
+    """Use as a context manager. The user is "admin"; whoever reaches the socket is let in."""
+
+    def __enter__(self):
+        self.directory = tempfile.mkdtemp(prefix="postgres")
+        # It refuses to run as root.
+        who = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        if who:
+            shutil.chown(self.directory, "postgres")
+        data = f"{self.directory}/data"
+        with open(f"{self.directory}/log", "w") as log:
+            subprocess.run([programs() / "initdb", "-D", data, "-A", "trust", "-U", "admin", "--no-sync"], check=True, cwd="/", stdout=log,
+                           stderr=log, **who)
+            self.process = subprocess.Popen([programs() / "postgres", "-D", data, "-k", self.directory, "-c", "listen_addresses=", "-F"],
+                                            cwd="/", stdout=log, stderr=log, **who)
+        wait_for("PostgreSQL", self.answers)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def answers(self):
+        if self.process.poll() is not None:
+            sys.exit(f"PostgreSQL ended: {Path(self.directory, 'log').read_text()[-2000:]}")
+        return self.psql("SELECT 1", check=False).returncode == 0
+
+    def psql(self, statement, check=True):
+        command = [programs() / "psql", "-h", self.directory, "-U", "admin", "-d", "postgres", "-c", statement]
+        return subprocess.run(command, capture_output=True, text=True, check=check)
+
+    def create(self, name):
+        """A new database; its URL."""
+        self.psql(f'CREATE DATABASE "{name}"')
+        return f"postgres://admin@localhost/{name}?host={self.directory}"
