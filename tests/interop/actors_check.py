@@ -11,7 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
+from network import NODE_JS, Failure, Network, node_host, wait_for  # noqa: E402
+from tally import Tally, npm_version  # noqa: E402
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "actors" / "node_modules" / "activitypub-testing" / "src" / "cli.js"
@@ -46,27 +47,22 @@ def verdicts(network, actor):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=environment, timeout=120)
     records = [json.loads(record) for record in done.stdout.split("\x1e") if record.strip()]
     if not records:
-        sys.exit(f"BAD  {actor}: {done.stderr[-2000:]}\n0 passed, 1 failed")
+        raise Failure(f"{actor}: {done.stderr[-2000:]}")
     return {r["test"]["slug"]: (r["result"]["outcome"], r["result"].get("info", "")) for r in records}
 
 
 def main():
-    passed = failed = 0
-    with Network(ROOT / "run" / "actors_check", nodes=1, port=PORT) as network:
+    version = npm_version("activitypub-testing", "actors")
+    with Tally() as tally, Network(ROOT / "run" / "actors_check", nodes=1, port=PORT) as network:
         network.start_node(0)
         wait_for("ring", lambda: network.is_settled(0))
         for path in ACTORS:
-            found = verdicts(network, f"https://{node_host(0)}:{PORT}{path}")
-            for rule in sorted(RULES.keys() | found.keys()):
-                wanted = "passed" if RULES.get(rule) == "passed" else "inapplicable" if rule in RULES else "unknown"
-                outcome, info = found.get(rule, ("not run", ""))
-                if outcome == wanted:
-                    passed += 1
-                else:
-                    failed += 1
-                    print(f"BAD  {path}: {rule}: {outcome}, not {wanted}: {info}")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+            with tally.about("activitypub-testing", version, f"rules of actors: {path}"):
+                found = verdicts(network, f"https://{node_host(0)}:{PORT}{path}")
+                for rule in sorted(RULES.keys() | found.keys()):
+                    wanted = "passed" if RULES.get(rule) == "passed" else "inapplicable" if rule in RULES else "unknown"
+                    outcome, info = found.get(rule, ("not run", ""))
+                    tally.expect(f"{path}: {rule} ({info})", outcome, wanted)
 
 
 if __name__ == "__main__":

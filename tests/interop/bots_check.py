@@ -42,7 +42,7 @@ class Bots:
         self.start(READERS, "--relay", self.actor(1))
 
     def about(self, what):
-        return self.tally.about("@evanp/activitypub-bot", npm_version("@evanp/activitypub-bot", "real"), what)
+        return self.tally.about("activitypub-bot", npm_version("@evanp/activitypub-bot", "real"), what)
 
     def actor(self, node, path="/actor"):
         return f"https://{node_host(node)}:{self.network.port}{path}"

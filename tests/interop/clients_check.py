@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
 from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
+from tally import Tally, debian_version, npm_version  # noqa: E402
 
 HERE = Path(__file__).parent
 PORT = 9445
@@ -39,8 +40,8 @@ def toot(network, *arguments):
     return done.stdout + done.stderr
 
 
-def check_toot(network):
-    """(what, pattern that its output must have) of each command."""
+def check_toot(network, tally):
+    """What its output must have, of each command."""
     base = f"{node_host(0)}:{PORT}"
     # It does not search for who has no account, though the node would let it.
     reader = f"reader@{base}"
@@ -54,32 +55,30 @@ def check_toot(network):
         (["timeline", "--tag", "cats", "--instance", base, "--once", "--count", "3", "--no-color"], r"(?s)(post \d+ #cats.*){3}"),
         (["search", "#cats", "--no-color"], "#cats"),
     ]
-    passed = failed = 0
     for arguments, pattern in steps:
-        output = toot(network, *arguments)
-        good = re.search(pattern, output) is not None
-        print(f"{'ok  ' if good else 'BAD '} toot {arguments[0]}" + ("" if good else f": {output[-1500:]}"))
-        passed, failed = passed + good, failed + (not good)
-    return passed, failed
+        with tally.about("toot", debian_version("toot"), arguments[0]):
+            output = toot(network, *arguments)
+            if not re.search(pattern, output):
+                tally.bad(f"toot {arguments[0]}: {output[-1500:]}")
 
 
-def check_masto(network, posts):
+def check_library(network, posts, tally, software, version, command):
+    """A program that says "ok   WHAT" or "BAD  WHAT: why" of each thing that it tries."""
     certs = network.directory / "certs"
     environment = {**os.environ, "NODE_EXTRA_CA_CERTS": str(certs / "ca.pem"), "WORLD": str(network.directory),
                    "BASE": f"https://{node_host(0)}:{PORT}", "CONTROL": network.controls["origins"],
                    "POSTS": json.dumps(posts)}
-    command = [str(NODE_JS), "--import", str(HERE / "world.mjs"), str(HERE / "clients" / "masto.mjs")]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment, timeout=600)
     print(done.stdout.rsplit("\n", 2)[0])
-    totals = re.findall(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
-    if not totals:
-        print(done.stderr[-3000:])
-        return 0, 1
-    return int(totals[-1][0]), int(totals[-1][1])
+    if not re.search(r"^\d+ passed, \d+ failed$", done.stdout, re.M):
+        tally.bad(f"{software} did not get to its end: {done.stderr[-3000:]}")
+    for verdict, what in re.findall(r"^(ok  |BAD ) ([^:\n]+)", done.stdout, re.M):
+        with tally.about(software, version, what):
+            tally.failed += verdict == "BAD "
 
 
 def main():
-    with Network(ROOT / "run" / "clients_check", nodes=2, port=PORT) as network:
+    with Tally() as tally, Network(ROOT / "run" / "clients_check", nodes=2, port=PORT) as network:
         network.start_node(0)
         network.start_node(1)
         network.start_origins(2)
@@ -94,14 +93,12 @@ def main():
         wait_for("history", lambda: len(network.history(0, "cats")) == POSTS)
         # Posts of one second are in the order of their ids.
         listed = [entry["uri"] for entry in network.history(0, "cats")]
-        passed = failed = 0
         if shutil.which("toot"):
-            passed, failed = check_toot(network)
+            check_toot(network, tally)
         else:
             print("skipped: there is no toot")
-        more_passed, more_failed = check_masto(network, ordered(network, listed))
-        print(f"{passed + more_passed} passed, {failed + more_failed} failed")
-        sys.exit(1 if failed + more_failed else 0)
+        masto = [NODE_JS, "--import", HERE / "world.mjs", HERE / "clients" / "masto.mjs"]
+        check_library(network, ordered(network, listed), tally, "masto", npm_version("masto", "clients"), masto)
 
 
 def ordered(network, listed):

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSigner, createVerifier, httpbis } from "http-message-signatures";
 import { startFilter } from "./filter.mjs";
+import { note, npmVersion } from "./tally.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const build = process.argv[2] ?? join(here, "..", "..", "build", "release");
@@ -85,5 +86,7 @@ for (const [name, message] of Object.entries(MESSAGES)) {
 }
 
 daemon.end();
+const software = "http-message-signatures";
+note([{ software, version: npmVersion(software), what: "signs and verifies what a FASP and a server say", ok: failed === 0 }]);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
 from network import Failure, Network, node_host, wait_for  # noqa: E402
+from tally import Tally, npm_version  # noqa: E402
 
 PORT = 9450
 NODE = f"https://{node_host(0)}:{PORT}"
@@ -18,14 +19,8 @@ ALICE = f"https://fedify.example:{PORT}/users/alice"
 DRAFT = ["--first-knock", "draft-cavage-http-signatures-12"]
 STRANGERS = [f"{NODE}/tag/stranger{i}" for i in range(5)]
 
-results = {"passed": 0, "failed": 0}
-
-
-def expect(what, found, wanted):
-    fine = found == wanted
-    results["passed" if fine else "failed"] += 1
-    if not fine:
-        print(f"BAD  {what}: {found!r}, not {wanted!r}")
+tally = Tally()
+expect = tally.expect
 
 
 class Run:
@@ -104,20 +99,19 @@ def is_not_covered(network, options):
 
 
 def main():
-    for name, scenario, options in [
-        ("whole", converges, DRAFT),
-        ("paged", converges, [*DRAFT, "--followers-page", "2"]),
-        ("lost-accept", accepts, DRAFT),
-        ("rfc9421", is_not_covered, ["--first-knock", "rfc9421"]),
-    ]:
-        try:
-            with Network(ROOT / "run" / "followers_check" / name, nodes=1, port=PORT) as network:
-                scenario(network, options)
-        except Failure as failure:
-            results["failed"] += 1
-            print(f"BAD  {name}: {failure}")
-    print(f"{results['passed']} passed, {results['failed']} failed")
-    sys.exit(1 if results["failed"] else 0)
+    version = npm_version("@fedify/fedify", "../../demo")
+    with tally:
+        for name, what, scenario, options in [
+            ("whole", "is repaired", converges, DRAFT),
+            ("paged", "is repaired by pages", converges, [*DRAFT, "--followers-page", "2"]),
+            ("lost-accept", "brings a lost Accept", accepts, DRAFT),
+            ("rfc9421", "is ignored where the signature does not cover it", is_not_covered, ["--first-knock", "rfc9421"]),
+        ]:
+            try:
+                with tally.about("Fedify", version, f"FEP-8fcf {what}"), Network(ROOT / "run" / "followers_check" / name, nodes=1, port=PORT) as network:
+                    scenario(network, options)
+            except Failure as failure:
+                tally.bad(f"{name}: {failure}")
 
 
 main()

@@ -43,7 +43,7 @@ const digestFits = ({ headers, body }, digest) => !body || Object.entries(digest
 const incoming = ({ method, url, headers }) => ({ method, url: target(url), headers: lower(headers), httpVersion: "1.1" });
 
 export const misskey = {
-  name: "Misskey (node-http-message-signatures)",
+  name: "Misskey (node-http-message-signatures)", software: "node-http-message-signatures", npm: "@misskey-dev/node-http-message-signatures",
   async verify({ body, ...message }, key) {
     const request = incoming(message);
     if (body && !(await verifyRFC3230DigestHeader(request, body, true))) return false;
@@ -63,7 +63,7 @@ export const misskey = {
 };
 
 export const peertubeLibrary = {
-  name: "PeerTube (http-signature)",
+  name: "PeerTube (http-signature)", software: "http-signature of PeerTube", npm: "@peertube/http-signature",
   verify: async (message, key) => {
     if (!digestFits(message, rfc3230)) return false;
     const parsed = peertube.parseRequest(incoming(message), { headers: covered(message.body), clockSkew: 300 });
@@ -88,7 +88,7 @@ export const peertubeLibrary = {
 };
 
 export const pythonHttpsig = (filter) => ({
-  name: "python3-httpsig",
+  name: "python3-httpsig", software: "python3-httpsig",
   verify: async (message, key) => {
     const { method, url, headers, body } = message;
     const question = { op: "verify", method, target: target(url), headers, required: covered(body), key: key.publicPem };
@@ -105,7 +105,7 @@ export const pythonHttpsig = (filter) => ({
 });
 
 export const httpMessageSignaturesCavage = {
-  name: "http-message-signatures (cavage)",
+  name: "http-message-signatures (cavage)", software: "http-message-signatures", npm: "http-message-signatures",
   verify: async (message, key) =>
     digestFits(message, rfc3230) &&
     (await cavage.verifyMessage(
@@ -139,7 +139,7 @@ const signRfc9421 = (fields, alg, algorithm) => async (message, key) => {
 };
 
 export const httpMessageSignatures = {
-  name: "http-message-signatures (RFC 9421)",
+  name: "http-message-signatures (RFC 9421)", software: "http-message-signatures", npm: "http-message-signatures",
   verify: async (message, key) => {
     const { body } = message;
     if (!digestFits(message, rfc9530)) return false;
@@ -154,7 +154,7 @@ export const named = (alg) => [`RFC 9421, ${alg} named, sha-512`, signRfc9421(LI
 
 /** Misskey's library makes the text to sign and checks digests; the signature itself is then node:crypto's to check. */
 export const misskeyBase = {
-  name: "Misskey (RFC 9421 base)",
+  name: "Misskey (RFC 9421 base)", software: "node-http-message-signatures", npm: "@misskey-dev/node-http-message-signatures",
   verify: async ({ body, ...message }, key) => {
     const request = { ...incoming(message), url: target(message.url) };
     if (body && !(await verifyRFC9530DigestHeader(request, body, { failOnNoDigest: true }))) return false;
@@ -181,7 +181,7 @@ function fedifyLoader(key) {
 }
 
 const fedify = (spec) => ({
-  name: `Fedify (${spec === DRAFT ? "cavage" : "RFC 9421"})`,
+  name: `Fedify (${spec === DRAFT ? "cavage" : "RFC 9421"})`, software: "Fedify", npm: "@fedify/fedify",
   async verify({ method, url, headers, body }, key) {
     const request = new Request(url, { method, headers, body: body || undefined });
     return (await verifyRequest(request, { documentLoader: fedifyLoader(key), spec })) !== null;

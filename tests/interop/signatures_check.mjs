@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { exportMultibaseKey } from "@fedify/vocab-runtime";
 import { startFilter } from "./filter.mjs";
 import * as peers from "./peers.mjs";
+import { debianVersion, note, npmVersion } from "./tally.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const build = process.argv[2] ?? join(here, "..", "..", "build", "release");
@@ -49,6 +50,17 @@ async function check(name, wanted, run) {
   if (!fine) console.log(`BAD  ${name}: ${JSON.stringify(result)}, not ${JSON.stringify(wanted)}`);
 }
 
+const seen = new Map();
+/** What `run` checks is one thing that was seen with a peer, or was not. */
+async function about(peer, what, run) {
+  const before = failed;
+  await run();
+  const { software, npm } = peer;
+  const version = npm ? npmVersion(npm) : debianVersion(software);
+  const key = `${software}: ${what}`;
+  seen.set(key, { software, version, what, ok: failed === before && (seen.get(key)?.ok ?? true) });
+}
+
 /** The same request with one thing changed, as somebody on the way might. */
 function changes(message) {
   const elsewhere = new URL(message.url);
@@ -70,7 +82,11 @@ async function signedByDaemon(message, form, key) {
   return { ...message, headers };
 }
 
-async function theyVerify(peer, form, key, { quirk } = {}) {
+function theyVerify(peer, form, key, options) {
+  return about(peer, `verifies what the node signs (${form})`, () => checkOurs(peer, form, key, options));
+}
+
+async function checkOurs(peer, form, key, { quirk } = {}) {
   for (const [name, message] of Object.entries(MESSAGES)) {
     const title = `${peer.name} verifies ${name}, ${form}, ${key.ed25519 ? "Ed25519" : "RSA"}`;
     const signed = await signedByDaemon(message, form, key);
@@ -87,7 +103,11 @@ async function daemonVerifies(message, headers, key) {
   return (await daemon.ask({ ...question, key, now: Math.floor(Date.now() / 1000) })).result;
 }
 
-async function weVerify(peer, key, list = peer.sign) {
+function weVerify(peer, key, list = peer.sign) {
+  return about(peer, "signs what the node verifies", () => checkTheirs(peer, key, list));
+}
+
+async function checkTheirs(peer, key, list) {
   for (const [how, sign] of list) {
     for (const [name, message] of Object.entries(MESSAGES)) {
       const title = `the daemon verifies ${name} by ${peer.name}, ${how}, ${key.ed25519 ? "Ed25519" : "RSA"}`;
@@ -143,5 +163,6 @@ for (const key of [rsa, ed25519]) {
 
 daemon.end();
 python.end();
+note([...seen.values()]);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
