@@ -44,8 +44,11 @@ class Bots:
     def about(self, what):
         return self.tally.about("activitypub-bot", npm_version("@evanp/activitypub-bot", "real"), what)
 
+    def origin(self, host):
+        return f"https://{host}:{self.network.port}"
+
     def actor(self, node, path="/actor"):
-        return f"https://{node_host(node)}:{self.network.port}{path}"
+        return self.origin(node_host(node)) + path
 
     def start(self, host, *options):
         self.network.start_peer(host, HERE / "real" / "bots.mjs", "--host", host, "--database", self.urls[host], *options)
@@ -103,6 +106,14 @@ class Bots:
             self.dog = self.write("One of the #Dogs")
             wait_for("a boost", lambda: self.received("Announce", self.actor(1, "/tag/dogs")) == [self.dog])
 
+    def edits(self):
+        """They have only the id of the post in them. What must hold is that nobody takes offence."""
+        with self.about("edits are taken without complaint"):
+            self.writer("edit", id=self.dog, text="One of the #Dogs, and more")
+            update = f'"activity":"{self.origin(WRITERS)}/user/alice/update/'
+            log = self.network.directory / f"{WRITERS}.log"
+            wait_for("delivery of the Update", lambda: any(update in line and "Delivered" in line for line in log.read_text().splitlines()))
+
     def deletions(self):
         with self.about("is told of deletions"):
             for post, actor in [(self.cat, self.actor(1)), (self.dog, self.actor(1, "/tag/dogs"))]:
@@ -140,6 +151,7 @@ class Bots:
     def run(self):
         self.handshakes()
         self.posts()
+        self.edits()
         self.deletions()
         self.comes_and_goes()
         self.logs()

@@ -1,6 +1,6 @@
-// Servers that say to a relay, on the wire, what Mastodon, Misskey and Pleroma say, each in the words of its code. Documents of
-// actors, WebFinger, keys, signatures (draft-cavage; those of Linked Data too) and the check of what comes in are
-// Fedify's. A control port tells them what to do; dialects_check.py does.
+// Servers that say to a relay, on the wire, what Mastodon, Misskey and Pleroma say, each in the words of its code, and make of what
+// they are sent what these make of it. Documents of actors, WebFinger, keys, signatures (draft-cavage; those of Linked Data too)
+// and the check of what comes in are Fedify's. A control port tells them what to do; dialects_check.py does.
 
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -23,16 +23,32 @@ const LITEPUB = "/schemas/litepub-0.1.jsonld"; // every Pleroma serves its own; 
 const LITEPUB_CONTEXT = { "@context": { litepub: "http://litepub.social/ns#", state: "litepub:state" } };
 const MISSKEY_CONTEXT = [AS, "https://w3id.org/security/v1", { Hashtag: "as:Hashtag", sensitive: "as:sensitive" }];
 
-/** How each server writes. `s` is the server; `actor` the path of who follows relays. */
+/** How each server writes. `s` is the server; `actor` the path of who follows relays. And what it makes of others:
+ *    keepsFor   for how long it answers with the document that it gave first, in ms, whatever changed since
+ *    opensAfter 4xx of an inbox, and it sends there nothing for a minute, of nobody
+ *    edits      whether an Update of another server's post, brought by anybody, counts
+ *    renotes    whether an Announce by a relay is one that its Undo takes back; else the post is there for good
+ */
 const DIALECTS = {
   mastodon: {
-    actor: "/actor", ld: { Create: true, Delete: true },
+    actor: "/actor", ld: { Create: true, Delete: true, Update: true },
+    keepsFor: 180_000, // render_with_cache, posts and actors, seen in 4.3.23 and 4.6.5
+    opensAfter: 10, // Stoplight around deliveries, seen in 4.6.5
+    edits: true, // seen in 4.3.23 and 4.6.5
+    renotes: false, // the same
     // StatusReachFinder and Relay#follow_activity: no `to`.
     followRelay: (s) => ({ "@context": AS, id: s.url(`/${randomUUID()}`), type: "Follow", actor: s.url("/actor"), object: AS_PUBLIC }),
     undoRelay: (s, follow) => ({ "@context": AS, id: s.url(`/${randomUUID()}`), type: "Undo", actor: follow.actor, object: bare(follow) }),
     follow: (s, object) => ({ "@context": AS, id: s.url(`/${randomUUID()}`), type: "Follow", actor: s.person, object }),
     undo: (s, follow) => ({ "@context": AS, id: `${s.person}#follows/1/undo`, type: "Undo", actor: s.person, object: bare(follow) }),
     publish: (s, note) => [s.person, envelope([AS, { Hashtag: "as:Hashtag" }], "Create", `${note.id}/activity`, s.person, note)],
+    edit: (s, note) => [s.person, {
+      ...envelope([AS, { Hashtag: "as:Hashtag" }], "Update", `${note.id}#updates/${Date.parse(note.updated)}`, s.person, note), published: note.updated,
+    }],
+    profile: (s, actor) => [s.person, {
+      "@context": [AS, "https://w3id.org/security/v1", { toot: "http://joinmastodon.org/ns#", indexable: "toot:indexable" }],
+      id: `${s.person}#updates/${Date.now()}`, type: "Update", actor: s.person, to: [AS_PUBLIC], object: bare(actor),
+    }],
     remove: (s, id) => [s.person, {
       "@context": [AS, { atomUri: "ostatus:atomUri", ostatus: "http://ostatus.org#" }], id: `${id}#delete`, type: "Delete", actor: s.person, to: [AS_PUBLIC],
       object: { id, type: "Tombstone", atomUri: id },
@@ -40,7 +56,9 @@ const DIALECTS = {
   },
   misskey: {
     actor: "/users/relay", ld: { Create: true, Delete: true },
-    followRelay: (s) => ({ "@context": MISSKEY_CONTEXT, id: s.url("/activities/follow-relay/9ab1"), type: "Follow", actor: s.url("/users/relay"), object: AS_PUBLIC }),
+    edits: false, // "Unknown type: Note", seen in 2024.10.1
+    renotes: true, // the same
+    followRelay: (s) => ({ "@context": MISSKEY_CONTEXT, id: s.url(`/activities/follow-relay/${randomUUID().replaceAll("-", "")}`), type: "Follow", actor: s.url("/users/relay"), object: AS_PUBLIC }),
     undoRelay: (s, follow) => ({
       "@context": MISSKEY_CONTEXT, type: "Undo", id: `${follow.id}/undo`, actor: follow.actor, object: bare(follow), published: new Date().toISOString(),
     }),
@@ -57,6 +75,8 @@ const DIALECTS = {
   },
   pleroma: {
     actor: "/relay", ld: {},
+    edits: false, // a relay's copies are not looked at
+    renotes: true,
     followRelay: (s, relay) => litepub(s, { type: "Follow", actor: s.url("/relay"), object: relay, to: [relay], cc: [], bcc: [], state: "pending" }),
     undoRelay: (s, follow) => litepub(s, { type: "Undo", actor: follow.actor, object: bare(follow), to: [follow.object], cc: [] }),
     follow: (s, object) => litepub(s, { type: "Follow", actor: s.person, object, to: [object], cc: [AS_PUBLIC], bcc: [], state: "pending" }),
@@ -84,14 +104,21 @@ function envelope(context, type, id, actor, note) {
 
 class Server {
   constructor(name) {
-    this.dialect = DIALECTS[name];
+    this.dialect = DIALECTS[name] ?? DIALECTS.mastodon;
     this.host = `${name}.example`;
     this.origin = `https://${this.host}:${options.port}`;
     this.person = this.url("/users/alice");
     this.posts = new Map();
     this.follows = new Map(); // by what is followed
     this.received = [];
+    this.ids = new Set(); // of what was received
+    this.boosts = new Map(); // id of the Announce → post
+    this.shown = new Map(); // what readers see: post → content
     this.keys = new Map();
+    this.kept = new Map(); // address → {answer, until}
+    this.refusals = new Map(); // by inbox
+    this.held = [];
+    this.profile = { indexable: true, summary: "" };
   }
 
   url(path) {
@@ -101,7 +128,7 @@ class Server {
   async start() {
     this.federation = createFederation({ kv: new MemoryKvStore(), origin: this.origin, allowPrivateAddress: true, firstKnock: "draft-cavage-http-signatures-12" });
     this.context = this.federation.createContext(new URL(this.origin), undefined);
-    for (const name of ["alice", "relay"]) this.keys.set(name, await generateCryptoKeyPair("RSASSA-PKCS1-v1_5"));
+    for (const name of ["alice", "relay", "newcomer"]) this.keys.set(name, await generateCryptoKeyPair("RSASSA-PKCS1-v1_5"));
     const setters = this.federation.setActorDispatcher("/users/{identifier}", (context, name) => this.actor(context, name));
     if (this.dialect.actor !== "/users/relay") setters.mapActorAlias(this.dialect.actor, "relay");
     setters.setKeyPairsDispatcher((_, name) => (this.keys.has(name) ? [this.keys.get(name)] : []));
@@ -112,59 +139,137 @@ class Server {
   }
 
   async actor(context, name) {
-    if (!this.keys.has(name)) return null;
+    // Accounts that wait for approval are 404, and their posts are sent all the same: Mastodon 4.3.23, 4.6.5.
+    if (!this.keys.has(name) || name === "newcomer") return null;
     const [pair] = await context.getActorKeyPairs(name);
     const Kind = name === "relay" ? Application : Person;
     const inbox = name === "relay" ? this.url("/inbox") : context.getInboxUri(name).href;
     return new Kind({
       id: context.getActorUri(name), preferredUsername: name, inbox: new URL(inbox), followers: new URL(`${context.getActorUri(name).href}/followers`),
-      endpoints: new Endpoints({ sharedInbox: new URL(this.url("/inbox")) }), indexable: true, publicKey: pair.cryptographicKey,
+      endpoints: new Endpoints({ sharedInbox: new URL(this.url("/inbox")) }), publicKey: pair.cryptographicKey, ...this.profile,
     });
   }
 
   async handle(req, res) {
     const url = new URL(req.url, this.origin);
-    if (this.posts.has(url.href)) return this.show(res, this.posts.get(url.href));
     if (url.pathname === LITEPUB) return sendJson(res, 200, LITEPUB_CONTEXT, "application/ld+json");
-    const body = req.method === "POST" ? await readBody(req) : undefined;
-    const request = new Request(url, { method: req.method, headers: headersOf(req), body });
-    const response = await this.federation.fetch(request, { contextData: undefined });
-    if (body) this.received.push({ path: url.pathname, status: response.status, activity: JSON.parse(body) });
-    res.writeHead(response.status, Object.fromEntries(response.headers));
-    res.end(Buffer.from(await response.arrayBuffer()));
+    if (req.method === "POST") return await this.take(req, res, url);
+    const kept = this.kept.get(url.href);
+    if (this.posts.get(url.href)?.deleted) throw new BadRequest("gone", 410);
+    const answer = kept && kept.until > Date.now() ? kept.answer : await this.show(req, url);
+    if (this.dialect.keepsFor && answer !== kept?.answer) this.kept.set(url.href, { answer, until: Date.now() + this.dialect.keepsFor });
+    res.writeHead(answer.status, answer.headers);
+    res.end(answer.body);
   }
 
-  show(res, { note, deleted }) {
-    if (deleted) throw new BadRequest("gone", 410);
-    sendJson(res, 200, { "@context": [AS, { Hashtag: "as:Hashtag" }], ...note }, ACTIVITY_JSON);
+  async show(req, url) {
+    const post = this.posts.get(url.href);
+    if (post) {
+      const body = JSON.stringify({ "@context": [AS, { Hashtag: "as:Hashtag" }], ...post.note });
+      return { status: 200, headers: { "Content-Type": ACTIVITY_JSON }, body };
+    }
+    const response = await this.federation.fetch(new Request(url, { headers: headersOf(req) }), { contextData: undefined });
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: Buffer.from(await response.arrayBuffer()) };
+  }
+
+  async take(req, res, url) {
+    const body = await readBody(req);
+    const request = new Request(url, { method: "POST", headers: headersOf(req), body });
+    const response = await this.federation.fetch(request, { contextData: undefined });
+    const activity = JSON.parse(body);
+    this.received.push({ path: url.pathname, status: response.status, activity });
+    res.writeHead(response.status, Object.fromEntries(response.headers));
+    res.end(Buffer.from(await response.arrayBuffer()));
+    // What has an id that is known is dropped, with 2xx: NodeBB 4.15.1 (200), Mastodon 4.3.23 (of an Announce).
+    if (response.status < 300 && !this.ids.has(activity.id)) {
+      this.ids.add(activity.id);
+      await this.learn(activity);
+    }
+  }
+
+  /** What readers of this server see of it. */
+  async learn({ id, type, object }) {
+    const { edits, renotes } = this.dialect;
+    if (type === "Announce") {
+      this.boosts.set(id, object);
+      const note = await this.fetch(object).catch(() => undefined);
+      if (note) this.shown.set(object, note.content);
+    } else if (type === "Update" && edits && this.shown.has(object.id)) {
+      this.shown.set(object.id, object.content);
+    } else if (type === "Delete") {
+      this.shown.delete(object.id ?? object);
+    } else if (type === "Undo" && renotes && this.boosts.has(object.id)) {
+      this.shown.delete(this.boosts.get(object.id));
+    }
   }
 
   /** As `actor`, with the signature of Linked Data where the server makes one. */
-  async send(inbox, actor, activity) {
-    const name = actor === this.person ? "alice" : "relay";
+  async send(inbox, actor, activity, name = actor === this.person ? "alice" : "relay") {
     const { privateKey } = this.keys.get(name);
     const keyId = new URL(`${actor}#main-key`);
     const loader = { contextLoader: this.context.contextLoader };
     const document = this.dialect.ld[activity.type] ? await signJsonLd(activity, privateKey, keyId, loader) : activity;
+    if (this.refusals.get(inbox) >= this.dialect.opensAfter) return { status: 0, answer: "nothing is sent there for a minute", sent: document };
     const request = new Request(inbox, { method: "POST", headers: { "Content-Type": ACTIVITY_JSON }, body: JSON.stringify(document) });
     const response = await fetch(await signRequest(request, privateKey, keyId, { spec: "draft-cavage-http-signatures-12" }));
+    const refused = response.status >= 400 && response.status < 500;
+    this.refusals.set(inbox, refused ? (this.refusals.get(inbox) ?? 0) + 1 : 0);
     return { status: response.status, answer: await response.text(), sent: document };
   }
 
-  async write(inbox, words) {
-    const published = new Date();
-    const id = this.url(`/objects/${randomUUID()}`);
-    const note = {
-      id, type: "Note", published: timestamp(published), attributedTo: this.person, to: [AS_PUBLIC], cc: [`${this.person}/followers`],
-      content: toHtml(this.origin, words), tag: tagList(this.origin, hashtags(words)),
-    };
-    this.posts.set(id, { note, deleted: false });
-    return { id, ...(await this.send(inbox, ...this.dialect.publish(this, note))) };
+  /** What is held waits for `release`. */
+  async deliver(inbox, [actor, activity], hold) {
+    if (!hold) return await this.send(inbox, actor, activity);
+    this.held.push({ inbox, actor, activity });
+    return { status: 0, answer: "", sent: activity };
   }
 
-  async remove(inbox, id) {
+  note(id, words, published) {
+    return {
+      id, type: "Note", published, attributedTo: this.person, to: [AS_PUBLIC], cc: [`${this.person}/followers`],
+      content: toHtml(this.origin, words), tag: tagList(this.origin, hashtags(words)),
+    };
+  }
+
+  async write(inbox, words, hold) {
+    const id = this.url(`/objects/${randomUUID()}`);
+    const note = this.note(id, words, timestamp(new Date()));
+    this.posts.set(id, { note, deleted: false });
+    return { id, ...(await this.deliver(inbox, this.dialect.publish(this, note), hold)) };
+  }
+
+  async edit(inbox, id, words) {
+    const post = this.posts.get(id);
+    // Two of one second would be one: dates, and so ids of Updates, have seconds.
+    const updated = Math.max(Date.now(), Date.parse(post.note.updated ?? post.note.published) + 1000);
+    post.note = { ...this.note(id, words, post.note.published), updated: timestamp(new Date(updated)) };
+    return await this.deliver(inbox, this.dialect.edit(this, post.note));
+  }
+
+  async remove(inbox, id, hold) {
     this.posts.get(id).deleted = true;
-    return await this.send(inbox, ...this.dialect.remove(this, id));
+    return await this.deliver(inbox, this.dialect.remove(this, id), hold);
+  }
+
+  /** Each delivery is a job that is tried again by itself, after a time of its own: what came last may be first. Mastodon's Sidekiq,
+   *  and Misskey 2024.10.1, which brought a Delete two seconds before its Create. */
+  async release() {
+    const answers = [];
+    for (const { inbox, actor, activity } of this.held.splice(0).reverse()) answers.push((await this.send(inbox, actor, activity)).status);
+    return answers;
+  }
+
+  /** By somebody who waits for approval. */
+  async writeAsNewcomer(inbox, words) {
+    const newcomer = this.url("/users/newcomer");
+    const note = { ...this.note(this.url(`/objects/${randomUUID()}`), words, timestamp(new Date())), attributedTo: newcomer };
+    return await this.send(inbox, newcomer, envelope([AS], "Create", `${note.id}/activity`, newcomer, note), "newcomer");
+  }
+
+  async change(inbox, profile) {
+    this.profile = { ...this.profile, ...profile };
+    const document = await (await this.actor(this.context, "alice")).toJsonLd({ contextLoader: this.context.contextLoader });
+    return await this.deliver(inbox, this.dialect.profile(this, document));
   }
 
   async followRelay(inbox, relay) {
@@ -206,7 +311,7 @@ function headersOf(req) {
   return headers;
 }
 
-const servers = new Map(Object.keys(DIALECTS).map((name) => [name, new Server(name)]));
+const servers = new Map([...Object.keys(DIALECTS), "elk"].map((name) => [name, new Server(name)])); // elk is a Mastodon too
 await Promise.all([...servers.values()].map((server) => server.start()));
 
 function serverOf(body) {
@@ -221,9 +326,14 @@ const control = await serveControl(Number(options.control), {
   "POST /follow": (body) => serverOf(body).follow(text(body, "inbox"), text(body, "object")),
   "POST /undo": (body) => serverOf(body).undo(text(body, "inbox"), text(body, "object")),
   "POST /accept": (body) => serverOf(body).accept(text(body, "inbox"), body.follow),
-  "POST /post": (body) => serverOf(body).write(text(body, "inbox"), text(body, "text")),
-  "POST /delete": (body) => serverOf(body).remove(text(body, "inbox"), text(body, "id")),
+  "POST /post": (body) => serverOf(body).write(text(body, "inbox"), text(body, "text"), body.hold),
+  "POST /post-as-newcomer": (body) => serverOf(body).writeAsNewcomer(text(body, "inbox"), text(body, "text")),
+  "POST /edit": (body) => serverOf(body).edit(text(body, "inbox"), text(body, "id"), text(body, "text")),
+  "POST /delete": (body) => serverOf(body).remove(text(body, "inbox"), text(body, "id"), body.hold),
+  "POST /release": (body) => serverOf(body).release(),
+  "POST /profile": (body) => serverOf(body).change(text(body, "inbox"), body.profile),
   "POST /fetch": (body) => serverOf(body).fetch(text(body, "url")),
   "GET /received": (body) => serverOf(body).received,
+  "GET /shown": (body) => Object.fromEntries(serverOf(body).shown),
 });
 announceReady({ control: `http://127.0.0.1:${control.address().port}` });
