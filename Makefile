@@ -29,6 +29,11 @@ soak: setup-build ## look for seeds on which the network does not keep its word 
 	@tools/build.py release tagring
 	@tools/soak.py --hours $(or $(HOURS),1) $(if $(SEED),--seed $(SEED))
 
+mutants: setup ## deliberate bugs of the node, each of which its test must find
+	@tools/build.py release sim_test
+	@tools/build.py debug all_tests
+	@python3 tests/mutants/node.py
+
 build: setup-build ## the release binary: build/release/tagring
 	@tools/build.py release tagring tagring-followers
 
@@ -76,4 +81,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast interop-real fuzz soak build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast interop-real mutants fuzz soak build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -131,6 +131,7 @@ def python(name, *command, **options):
 def check_suites():
     yield python("layering", "tests/layering/check.py")
     yield program("layout", ["tools/lint", "layout"], single=True)
+    yield python("mutants of the node", "tests/mutants/node.py", "--texts")
     yield python("protocol vectors", "tools/check_vectors.py", single=True)
 
 

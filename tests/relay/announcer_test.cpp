@@ -127,6 +127,20 @@ TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs)
   finish(restarted.stop());
 }
 
+TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {
+  follow("cats", kNode, Via::kNode);
+  web.statuses[kNode] = 503;
+  const TagEvent event{"cats",           Op::kAdd, "https://author.example/1", "https://author.example/u",
+                       clock.wall_now(), true};
+  announcer.start();
+  announcer.push({run(stores->relay.accept({event}, 0))->front().feed_seq, event});
+  loop.run_for(days(2));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), SizeIs(1));
+  web.statuses.clear();
+  loop.run_for(std::chrono::hours(2));
+  EXPECT_THAT(run(stores->relay.feed(0, 10)).value(), IsEmpty());
+}
+
 TEST_F(AnnouncerTest, WhatAnInboxHasNotTakenForAWeekIsGivenUp) {
   follow("cats", kNode, Via::kNode);
   web.statuses[kNode] = 503;

@@ -54,5 +54,15 @@ TEST_F(KeptPartitionsTest, WhatCouldNotBeWrittenIsNotAcknowledgedWhenItComesAgai
   EXPECT_EQ(after_a_restart(), 8U);
 }
 
+TEST_F(KeptPartitionsTest, APartitionOfManyPagesIsCopiedWhole) {
+  std::vector<HistoryEntry> entries;
+  for (int n = 0; n < 2'500; ++n)
+    entries.push_back({"cats/32", "https://a.example/" + std::to_string(n), "https://a.example/u",
+                       clock.wall_now() + std::chrono::minutes(n), n % 7 == 0});
+  ASSERT_TRUE(run(history.put(std::move(entries))));
+  ASSERT_TRUE(run(kept.copy({"cats", 32}, {"cats", 0})));
+  EXPECT_EQ(run(history.page("cats", std::nullopt, 5'000))->entries.size(), 2'500U) << "tombstones, too";
+}
+
 }  // namespace
 }  // namespace tagring::storage
