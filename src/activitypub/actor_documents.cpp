@@ -6,8 +6,9 @@
 #include "base/http_error.hpp"
 #include "federation/version.hpp"
 #include "fediverse/documents.hpp"
+#include "fediverse/negotiation.hpp"
 #include "fediverse/vocabulary.hpp"
-#include "relay/results.hpp"
+#include "relay/wire.hpp"
 
 namespace tagring::activitypub {
 namespace {
@@ -27,21 +28,28 @@ HttpResponse activity(const json::object& object) {
 
 HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
 
-// Asks for HTML, as servers do not.
-bool is_browser(const HttpRequest& request) {
-  const std::string accept = request.headers.find("Accept").value_or("");
-  return accept.contains("text/html") && !accept.contains("json");
+HttpResponse redirect(int status, std::string target) {
+  HttpResponse response;
+  response.status = status;
+  response.headers.add("Location", std::move(target));
+  return response;
 }
 
-// Who opens a hashtag's actor in a browser is shown its posts (web/site.hpp).
-HttpResponse redirect_to_timeline(std::string_view actor_name) {
-  const Result<Tag> tag = Tag::from_actor_name(percent_decode(actor_name).value_or(""));
-  if (!tag) return not_found("no such hashtag: " + tag.error().message);
-  HttpResponse response;
-  response.status = 303;
-  response.headers.add("Location", "/tags/" + percent_encode(tag->canonical()));
+// Who opens an actor in a browser is shown a page (web/site.hpp).
+bool is_browser(const HttpRequest& request) {
+  return fediverse::prefers_html(request.headers.joined("Accept").value_or(""));
+}
+
+HttpResponse by_accept(HttpResponse response) {
   response.headers.add("Vary", "Accept");
   return response;
+}
+
+// A plus is itself here, and no blank (RFC 7033, 4.1).
+std::string resource_in(std::string query) {
+  for (std::size_t at = query.find('+'); at != std::string::npos; at = query.find('+', at))
+    query.replace(at, 1, "%2B");
+  return query_value(query, "resource");
 }
 
 }  // namespace
@@ -51,17 +59,21 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   const std::string path = request.target.substr(0, mark);
   const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
   const std::string key = identity_.key.public_key().pem();
-  if (path == "/actor") co_return activity(fediverse::make_node_actor(identity_, key));
+  if (path == "/actor") {
+    co_return by_accept(is_browser(request) ? redirect(303, "/")
+                                            : activity(fediverse::make_node_actor(identity_, key)));
+  }
   if (path == "/.well-known/webfinger") co_return webfinger(query);
   if (path == "/.well-known/host-meta")
     co_return document("application/xrd+xml", fediverse::make_host_meta(identity_));
   if (path == "/.well-known/nodeinfo") {
     co_return document("application/json", json::serialize(fediverse::make_nodeinfo_links(identity_)));
   }
-  if (path == "/nodeinfo/2.1") {
-    const json::object info =
-        fediverse::make_nodeinfo(federation::kVersion, json::object{{"tagring", rings_.announcement()}});
-    co_return document("application/json; profile=\"http://nodeinfo.diaspora.software/ns/schema/2.1#\"",
+  for (const std::string_view version : fediverse::kNodeinfoVersions) {
+    if (path != fmt::format("/nodeinfo/{}", version)) continue;
+    const json::object info = fediverse::make_nodeinfo(version, federation::kVersion,
+                                                       json::object{{"tagring", rings_.announcement()}});
+    co_return document(fmt::format("application/json; profile=\"{}#\"", fediverse::nodeinfo_schema(version)),
                        json::serialize(info));
   }
   if (path == "/robots.txt") co_return document("text/plain", "User-agent: *\nDisallow: /tagring/\n");
@@ -70,33 +82,37 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
     co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
   }
   if (path.starts_with("/tag/")) {
-    const std::string rest = path.substr(5);
-    if (!rest.contains('/') && is_browser(request)) co_return redirect_to_timeline(rest);
-    co_return co_await tag_page(rest, query);
+    co_return co_await tag_page(std::move(request), path.substr(5), query);
   }
   co_return not_found("no such page");
 }
 
 HttpResponse ActorDocuments::webfinger(std::string_view query) const {
   const Result<fediverse::WebfingerTarget> target =
-      fediverse::parse_webfinger_resource(query_value(query, "resource"), identity_);
+      fediverse::parse_webfinger_resource(resource_in(std::string(query)), identity_);
   if (!target) return error_response(target.error());
   if (target->tag && blocks_.of_tag(target->tag->canonical()) != nullptr)
     return not_found("this hashtag is not offered here");
-  return document("application/jrd+json",
-                  json::serialize(fediverse::make_webfinger(target->subject, target->actor)));
+  return document("application/jrd+json", json::serialize(fediverse::make_webfinger(*target)));
 }
 
-Task<HttpResponse> ActorDocuments::tag_page(std::string rest, std::string query) {
+Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string rest, std::string query) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
-  const std::optional<std::string> name = percent_decode(rest.substr(0, slash));
-  const Result<Tag> tag = Tag::from_actor_name(name.value_or(""));
+  const std::string name = percent_decode(rest.substr(0, slash)).value_or("");
+  const Result<Tag> tag = Tag::from_actor_name(name);
   if (!tag) co_return not_found("no such hashtag: " + tag.error().message);
   if (const federation::Block* block = blocks_.of_tag(tag->canonical()))
     co_return not_found("this hashtag is not offered here: " + block->reason);
   const std::string part = rest.substr(slash);
-  if (part.empty())
-    co_return activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem()));
+  if (part.empty() && is_browser(request))
+    co_return by_accept(redirect(303, "/tags/" + percent_encode(tag->canonical())));
+  // Servers refuse a document whose id is not where they got it from.
+  if (name != tag->actor_name())
+    co_return redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query));
+  if (part.empty()) {
+    co_return by_accept(
+        activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem())));
+  }
   if (part == "/outbox") co_return co_await outbox(*tag, std::move(query));
   if (part == "/followers" || part == "/following") {
     // How many, but not who.
@@ -129,7 +145,8 @@ Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
   if (!history) co_return error_response(history.error());
   json::array items;
   for (const storage::HistoryEntry& entry : history->entries) {
-    items.push_back(json::object{{"type", "Announce"},
+    items.push_back(json::object{{"id", relay::announce_id(identity_, identity_.tag_actor(tag), entry.uri)},
+                                 {"type", "Announce"},
                                  {"actor", identity_.tag_actor(tag)},
                                  {"published", to_rfc3339(entry.published)},
                                  {"object", entry.uri}});

@@ -24,7 +24,7 @@ class ActorDocuments {
 
  private:
   HttpResponse webfinger(std::string_view query) const;
-  Task<HttpResponse> tag_page(std::string rest, std::string query);
+  Task<HttpResponse> tag_page(HttpRequest request, std::string rest, std::string query);
   Task<HttpResponse> outbox(Tag tag, std::string query);
 
   const federation::Identity& identity_;

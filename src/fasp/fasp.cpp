@@ -13,6 +13,13 @@ namespace {
 constexpr std::string_view kCapabilities = "/capabilities/";
 constexpr std::string_view kActivation = "/activation";
 
+constexpr std::string_view kAnnouncements = "/data_sharing/v0/announcements";
+
+// Below the prefix of all that is FASP.
+std::string path_of(const HttpRequest& request) {
+  return request.target.substr(0, request.target.find('?')).substr(FaspServers::kPrefix.size());
+}
+
 HttpResponse no_content() {
   HttpResponse response;
   response.status = 204;
@@ -33,29 +40,36 @@ Fasp::Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& 
       log_(log) {}
 
 Task<HttpResponse> Fasp::answer(HttpRequest request) {
-  const Result<std::string> host = co_await servers_.authenticate(request);
+  const Result<FaspServers::Asker> asker = co_await servers_.authenticate(request);
   // Whom it is from is not known, so there is no key to sign this with.
-  if (!host) co_return federation::not_authentic(host.error());
+  if (!asker) co_return federation::not_authentic(asker.error());
+  const std::string& host = asker->host;
+  // Mastodon tells of an edit twice. Its signatures are by the second, and what is told twice within one is
+  // the same request; an error would keep it from telling the other subscribers.
+  const bool is_news = path_of(request) == kAnnouncements;
+  if (asker->again && !is_news)
+    co_return federation::not_authentic({ErrorCode::kDenied, "this signed request was received before"});
   HttpResponse response;
-  if (const federation::Block* block = blocks_.of_host(*host); block != nullptr) {
-    response = error_response({ErrorCode::kDenied, *host + " is blocked here"});
+  if (const federation::Block* block = blocks_.of_host(host); block != nullptr) {
+    response = error_response({ErrorCode::kDenied, host + " is blocked here"});
+  } else if (asker->again) {
+    response = no_content();
   } else {
-    response = co_await dispatch(*host, std::move(request));
+    response = co_await dispatch(host, std::move(request));
   }
-  servers_.sign(*host, response);
+  servers_.sign(host, response);
   co_return response;
 }
 
 Task<HttpResponse> Fasp::dispatch(std::string host, HttpRequest request) {
-  std::string path = request.target.substr(0, request.target.find('?'));
-  path.erase(0, FaspServers::kPrefix.size());
+  const std::string path = path_of(request);
   if (request.method == "GET" && path == "/provider_info") {
     HttpResponse response;
     response.headers.add("Content-Type", "application/json");
     response.body = json::serialize(fediverse::make_fasp_provider_info(provider_));
     co_return response;
   }
-  if (request.method == "POST" && path == "/data_sharing/v0/announcements")
+  if (request.method == "POST" && path == kAnnouncements)
     co_return co_await sharing_.announced(std::move(host), std::move(request.body));
   if (path.starts_with(FaspHashtags::kPrefix)) {
     const std::string rest =

@@ -191,7 +191,7 @@ Task<Result<void>> FaspServers::change(std::string host, std::function<void(Fasp
 
 // --- signed requests ---------------------------------------------------------------------------------------
 
-Task<Result<std::string>> FaspServers::authenticate(HttpRequest request) {
+Task<Result<FaspServers::Asker>> FaspServers::authenticate(HttpRequest request) {
   policy_.not_before = federation::start_by_wall_clock(clock_, started_);
   CO_TRY(signatures::SignatureClaim claim,
          signatures::read_fasp_signature(request, clock_.wall_now(), policy_));
@@ -207,9 +207,8 @@ Task<Result<std::string>> FaspServers::authenticate(HttpRequest request) {
   const FaspServer* still = find(host);
   if (still == nullptr || still->id != claims.front().key_id)
     co_return fail(ErrorCode::kDenied, "this server was removed here");
-  if (request.method != "GET" && !replays_.insert(claims, clock_.wall_now()))
-    co_return fail(ErrorCode::kDenied, "this signed request was received before");
-  co_return host;
+  const bool again = request.method != "GET" && !replays_.insert(claims, clock_.wall_now());
+  co_return Asker{host, again};
 }
 
 void FaspServers::sign(const std::string& host, HttpResponse& response) const {

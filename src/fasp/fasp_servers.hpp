@@ -45,8 +45,12 @@ class FaspServers {
   // Of this node's key, as the server's administrator sees it: base64 of SHA-256.
   [[nodiscard]] static std::string fingerprint(const FaspServer& server);
 
-  // Which server signed the request: its host. kDenied for everything else, repetitions included.
-  [[nodiscard]] Task<Result<std::string>> authenticate(HttpRequest request);
+  struct Asker {
+    std::string host;
+    bool again = false;  // the very request was received before
+  };
+  // Which server signed the request. kDenied for everything else.
+  [[nodiscard]] Task<Result<Asker>> authenticate(HttpRequest request);
   void sign(const std::string& host, HttpResponse& response) const;
 
   // A signed request to `path` below the server's base URL. kDenied if a 2xx is not signed by the server;

@@ -95,6 +95,7 @@ HttpResponse not_authentic(const Error& error) {
   if (error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound ||
       error.code == ErrorCode::kInvalid) {
     response.status = 401;
+    response.headers.set("WWW-Authenticate", R"(Signature headers="(request-target) host date digest")");
   }
   if (response.status == 503) response.headers.set("Retry-After", "60");
   return response;

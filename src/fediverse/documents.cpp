@@ -1,5 +1,6 @@
 #include "fediverse/documents.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
@@ -35,15 +36,82 @@ json::object make_actor(std::string_view id, std::string_view type, std::string_
           {"publicKey", {{"id", key_id_of(id)}, {"owner", id}, {"publicKeyPem", public_key_pem}}}};
 }
 
+// Of RFC 3986, 3.1.
+bool has_scheme(std::string_view uri) {
+  const std::size_t colon = uri.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::string scheme = ascii_lower(uri.substr(0, colon));
+  return scheme[0] >= 'a' && scheme[0] <= 'z' && std::ranges::all_of(scheme, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+         });
+}
+
+// Of hashtags, whatever is no letter is left out of what people write. Of a name it is not: whoever looks for
+// "a.b" must not find "ab", and follow that.
+bool is_left_out(std::string_view character) {
+  if (character.size() == 1) {
+    const char c = character[0];
+    return !(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+  }
+  // Combining marks become one with the letter before.
+  if (character >= "\u0300" && character <= "\u036f" && character.size() == 2) return false;
+  const Result<Tag> among = Tag::parse("a" + std::string(character) + "a");
+  return !among || among->canonical() == "aa";
+}
+
+bool is_name(std::string_view name) {
+  // Longer ones are no hashtags.
+  if (name.size() > 4 * Tag::kSizeMax || !is_utf8(name)) return false;
+  const bool is_punycode = ascii_lower(name.substr(0, 4)) == "xn--";
+  while (!name.empty()) {
+    std::size_t size = 1;
+    while (size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U) ++size;
+    const bool is_of_punycode = is_punycode && name[0] == '-';
+    if (!is_of_punycode && is_left_out(name.substr(0, size))) return false;
+    name.remove_prefix(size);
+  }
+  return true;
+}
+
+std::optional<Tag> tag_below(std::string_view url, const std::string& prefix,
+                             Result<Tag> (*parse)(std::string_view)) {
+  if (!url.starts_with(prefix)) return std::nullopt;
+  const std::optional<std::string> name = percent_decode(url.substr(prefix.size()));
+  if (!name || name->find_first_of("/?#") != std::string::npos) return std::nullopt;
+  const Result<Tag> tag = parse(*name);
+  return tag ? std::optional<Tag>(*tag) : std::nullopt;
+}
+
+// "caturday@tags.example.org"; nothing is the node's own actor.
+Result<std::optional<Tag>> account_of(std::string_view account, const NodeUrls& urls) {
+  if (account.starts_with('@')) account.remove_prefix(1);
+  const std::size_t at = account.rfind('@');
+  if (at == std::string_view::npos)
+    return fail(ErrorCode::kInvalid, "resource is neither acct:name@host nor a URL");
+  const std::optional<std::string> name = percent_decode(account.substr(0, at));
+  if (!name) return fail(ErrorCode::kInvalid, "resource has a broken percent escape");
+  if (!ascii_iequals(account.substr(at + 1), urls.authority()))
+    return fail(ErrorCode::kNotFound, "resource is of another host");
+  if (*name == kNodeActorName) return std::nullopt;
+  const Result<Tag> tag = Tag::from_actor_name(*name);
+  if (!tag) return fail(ErrorCode::kNotFound, "no hashtag: " + tag.error().message);
+  if (!is_name(*name))
+    return fail(ErrorCode::kNotFound, "no account has such a name; #" + tag->canonical() + " does");
+  return *tag;
+}
+
 }  // namespace
 
 std::optional<Tag> NodeUrls::tag_of_actor(std::string_view actor) const {
-  const std::string prefix = origin_ + "/tag/";
-  if (!actor.starts_with(prefix)) return std::nullopt;
-  const std::optional<std::string> name = percent_decode(actor.substr(prefix.size()));
-  if (!name || name->find_first_of("/?#") != std::string::npos) return std::nullopt;
-  const Result<Tag> tag = Tag::from_actor_name(*name);
-  return tag ? std::optional<Tag>(*tag) : std::nullopt;
+  return tag_below(actor, origin_ + "/tag/", Tag::from_actor_name);
+}
+
+std::optional<Tag> NodeUrls::tag_of_page(std::string_view page) const {
+  return tag_below(page, origin_ + "/tags/", Tag::parse);
+}
+
+std::string NodeUrls::tag_page(const Tag& tag) const {
+  return origin_ + "/tags/" + percent_encode(tag.canonical());
 }
 
 json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem) {
@@ -68,11 +136,15 @@ json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_vi
   return actor;
 }
 
-json::object make_webfinger(std::string_view subject, std::string_view actor) {
-  return {{"subject", subject},
-          {"aliases", json::array{actor}},
+json::object make_webfinger(const WebfingerTarget& target) {
+  const std::string& actor = target.actor;
+  return {{"subject", target.subject},
+          {"aliases", json::array{actor, target.page}},
           {"links", json::array{json::object{{"rel", "self"}, {"type", kActivityJson}, {"href", actor}},
-                                json::object{{"rel", "self"}, {"type", kLdJson}, {"href", actor}}}}};
+                                json::object{{"rel", "self"}, {"type", kLdJson}, {"href", actor}},
+                                json::object{{"rel", "http://webfinger.net/rel/profile-page"},
+                                             {"type", "text/html"},
+                                             {"href", target.page}}}}};
 }
 
 std::string make_host_meta(const NodeUrls& urls) {
@@ -86,14 +158,23 @@ std::string make_host_meta(const NodeUrls& urls) {
 }
 
 json::object make_nodeinfo_links(const NodeUrls& urls) {
-  return {{"links", json::array{json::object{{"rel", "http://nodeinfo.diaspora.software/ns/schema/2.1"},
-                                             {"href", urls.origin() + "/nodeinfo/2.1"}},
-                                json::object{{"rel", "https://www.w3.org/ns/activitystreams#Application"},
-                                             {"href", urls.actor()}}}}};
+  json::array links;
+  for (const std::string_view version : kNodeinfoVersions) {
+    links.push_back(json::object{{"rel", nodeinfo_schema(version)},
+                                 {"href", fmt::format("{}/nodeinfo/{}", urls.origin(), version)}});
+  }
+  links.push_back(
+      json::object{{"rel", "https://www.w3.org/ns/activitystreams#Application"}, {"href", urls.actor()}});
+  return {{"links", std::move(links)}};
 }
 
-json::object make_nodeinfo(std::string_view software_version, json::object metadata) {
-  return {{"version", "2.1"},
+std::string nodeinfo_schema(std::string_view version) {
+  return fmt::format("http://nodeinfo.diaspora.software/ns/schema/{}", version);
+}
+
+json::object make_nodeinfo(std::string_view version, std::string_view software_version,
+                           json::object metadata) {
+  return {{"version", version},
           {"software", {{"name", "tagring"}, {"version", software_version}}},
           {"protocols", json::array{"activitypub"}},
           {"services", {{"inbound", json::array()}, {"outbound", json::array()}}},
@@ -135,29 +216,18 @@ std::string make_error_body(const Error& error) {
 
 Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, const NodeUrls& urls) {
   std::optional<Tag> tag;
-  if (resource.starts_with("https://") || resource.starts_with("http://")) {
-    if (resource != urls.actor()) {
-      tag = urls.tag_of_actor(resource);
-      if (!tag) return fail(ErrorCode::kNotFound, "no such actor on this node");
-    }
-  } else {
-    if (resource.starts_with("acct:")) resource.remove_prefix(5);
-    if (resource.starts_with('@')) resource.remove_prefix(1);
-    const std::size_t at = resource.rfind('@');
-    if (at == std::string_view::npos)
-      return fail(ErrorCode::kInvalid, "resource is neither acct:name@host nor a URL");
-    if (!ascii_iequals(resource.substr(at + 1), urls.authority())) {
-      return fail(ErrorCode::kNotFound, "resource is of another host");
-    }
-    const std::optional<std::string> name = percent_decode(resource.substr(0, at));
-    if (!name) return fail(ErrorCode::kInvalid, "resource has a broken percent escape");
-    if (*name != kNodeActorName) {
-      const Result<Tag> parsed = Tag::from_actor_name(*name);
-      if (!parsed) return fail(ErrorCode::kNotFound, "no hashtag: " + parsed.error().message);
-      tag = *parsed;
-    }
+  if (!has_scheme(resource)) return fail(ErrorCode::kInvalid, "resource is neither acct:name@host nor a URL");
+  if (resource.starts_with("acct:")) {
+    TRY(tag, account_of(resource.substr(5), urls));
+  } else if (resource != urls.actor() && resource != urls.origin() + "/") {
+    tag = urls.tag_of_actor(resource);
+    if (!tag) tag = urls.tag_of_page(resource);
+    if (!tag) return fail(ErrorCode::kNotFound, "no such actor on this node");
   }
-  WebfingerTarget target{.tag = tag, .subject = {}, .actor = tag ? urls.tag_actor(*tag) : urls.actor()};
+  WebfingerTarget target{.tag = tag,
+                         .subject = {},
+                         .actor = tag ? urls.tag_actor(*tag) : urls.actor(),
+                         .page = tag ? urls.tag_page(*tag) : urls.origin() + "/"};
   target.subject =
       fmt::format("acct:{}@{}", tag ? tag->actor_name() : std::string(kNodeActorName), urls.authority());
   return target;

@@ -1,6 +1,7 @@
 // The documents that a node serves about itself.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ class NodeUrls {
   [[nodiscard]] std::string tag_actor(const Tag& tag) const { return origin_ + "/tag/" + tag.actor_name(); }
   // The tag of one of this node's tag actors.
   [[nodiscard]] std::optional<Tag> tag_of_actor(std::string_view actor) const;
+  // The page of a tag, for people, and its tag.
+  [[nodiscard]] std::string tag_page(const Tag& tag) const;
+  [[nodiscard]] std::optional<Tag> tag_of_page(std::string_view page) const;
 
  private:
   std::string origin_;
@@ -50,14 +54,29 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
 // The actor that people follow to get a hashtag.
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem);
 
-// `subject` is "acct:name@host", `actor` the actor's URL. Served as application/jrd+json.
-json::object make_webfinger(std::string_view subject, std::string_view actor);
+// Whom a WebFinger query means.
+struct WebfingerTarget {
+  std::optional<Tag> tag;  // absent: the node's own actor
+  std::string subject;     // "acct:name@host", the one spelling that is given back
+  std::string actor;
+  std::string page;  // for people
+};
+// "acct:caturday@host", also with the name in Unicode or percent-encoded, or the URL of an actor or of a
+// hashtag's page. `resource` is decoded once, as it stood in the query. kNotFound for other hosts and schemes
+// and for names of no account, kInvalid without a scheme (RFC 7033, 4.2 and 4.5).
+Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, const NodeUrls& urls);
+
+// Served as application/jrd+json.
+json::object make_webfinger(const WebfingerTarget& target);
 // Served as application/xrd+xml.
 std::string make_host_meta(const NodeUrls& urls);
 // /.well-known/nodeinfo, which also tells the node's actor (FEP-2677).
 json::object make_nodeinfo_links(const NodeUrls& urls);
-// NodeInfo 2.1.
-json::object make_nodeinfo(std::string_view software_version, json::object metadata);
+// The newest, and what older crawlers and clients look for; the last that a reader knows is what it takes.
+inline constexpr std::array<std::string_view, 2> kNodeinfoVersions = {"2.0", "2.1"};
+std::string nodeinfo_schema(std::string_view version);
+json::object make_nodeinfo(std::string_view version, std::string_view software_version,
+                           json::object metadata);
 
 // A collection that is read page by page.
 json::object make_collection(std::string_view id, std::uint64_t total, std::string_view first);
@@ -69,15 +88,5 @@ json::object make_whole_collection(std::string_view id, const std::vector<std::s
 
 // {"error": "too_large", "message": "…"}
 std::string make_error_body(const Error& error);
-
-// Whom a WebFinger query means.
-struct WebfingerTarget {
-  std::optional<Tag> tag;  // absent: the node's own actor
-  std::string subject;     // the one spelling that is given back
-  std::string actor;
-};
-// "acct:caturday@host", also with the name in Unicode or percent-encoded, or the URL of an actor. `resource`
-// is as query_value() gives it. kNotFound for other hosts and for names that are no hashtags.
-Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, const NodeUrls& urls);
 
 }  // namespace tagring::fediverse

@@ -18,7 +18,7 @@ HttpResponse text(std::string body, std::string type) {
 }  // namespace
 
 bool Probes::is_path(std::string_view path) {
-  return path == "/livez" || path == "/readyz" || path == "/metrics";
+  return path == "/livez" || path == "/health" || path == "/readyz" || path == "/metrics";
 }
 
 Task<HttpResponse> Probes::answer(HttpRequest request) {
@@ -39,6 +39,8 @@ Task<HttpResponse> Probes::answer(HttpRequest request) {
 Task<HttpResponse> Probes::answer_inside(HttpRequest request) {
   const std::string path = request.target.substr(0, request.target.find('?'));
   if (path == "/livez") co_return text("ok\n", "text/plain");
+  // Where clients of Mastodon look, and what they expect.
+  if (path == "/health") co_return text("OK", "text/plain");
   if (path == "/metrics") co_return text(to_metrics(status_()), "text/plain; version=0.0.4");
   if (path != "/readyz")
     co_return error_response({ErrorCode::kNotFound, "there is /metrics, /livez and /readyz"});

@@ -29,6 +29,7 @@ HttpResponse api_error(int status, std::string_view message) {
 }
 
 Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name) {
+  if (name.contains('/')) return fail(ErrorCode::kNotFound, "Record not found");
   TRY(Tag tag, Tag::parse(name));
   if (const federation::Block* block = blocks.of_tag(tag.canonical()))
     return fail(ErrorCode::kNotFound, "this hashtag is not offered here: " + block->reason);

@@ -37,7 +37,8 @@ HttpResponse api_error(int status, std::string_view message);
 HttpResponse api_error(const Error& error);
 HttpResponse api_response(const json::value& value);
 
-// The hashtag of that name. kInvalid if it is none, kNotFound if it is blocked here.
+// The hashtag of that name. kInvalid if it is none, kNotFound if it is blocked here, or the name goes on to
+// something that hashtags have elsewhere ("cats/feature").
 Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name);
 
 // A number in the query, at most `most`; `otherwise` if there is none.

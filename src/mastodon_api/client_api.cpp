@@ -29,7 +29,8 @@ void allow_any_origin(HttpResponse& response) {
 HttpResponse preflight() {
   HttpResponse response{.status = 204, .headers = {}, .body = {}};
   allow_any_origin(response);
-  response.headers.add("Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
+  response.headers.add("Allow", "GET, HEAD, OPTIONS");
+  response.headers.add("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
   response.headers.add("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID");
   response.headers.add("Access-Control-Max-Age", "86400");
   return response;
@@ -46,6 +47,8 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
   Request wish{request.target.substr(0, mark),
                request.target.substr(std::min(mark + 1, request.target.size())), request.method,
                request.peer};
+  // Some clients end every address with a slash, which Mastodon passes over.
+  if (wish.path.ends_with('/')) wish.path.pop_back();
   if (wish.method == "OPTIONS") co_return preflight();
   wish.wants_socket = ascii_iequals(request.headers.find("Upgrade").value_or(""), "websocket");
   const federation::RateLimit::Verdict verdict = rate_.count(wish.peer);
@@ -66,8 +69,11 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
 
 Task<HttpResponse> ClientApi::route(Request request) {
   const std::string path = request.path;
-  if (request.method != "GET" && request.method != "HEAD")
-    co_return api_error(405, "only reading is possible here");
+  if (request.method != "GET" && request.method != "HEAD") {
+    HttpResponse response = api_error(405, "only reading is possible here");
+    response.headers.add("Allow", "GET, HEAD, OPTIONS");
+    co_return response;
+  }
   if (path == kMissingImage) {
     HttpResponse response;
     response.headers.add("Content-Type", "image/png");

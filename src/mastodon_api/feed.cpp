@@ -110,7 +110,8 @@ std::string make_feed(FeedFormat format, const Tag& tag, const json::array& stat
     latest = std::max(latest, item.published);
     items += format == FeedFormat::kRss ? rss_item(item) : atom_entry(item);
   }
-  if (statuses.empty()) latest = now;
+  // For a day the same, or readers would get an empty feed as a new one again and again.
+  if (statuses.empty()) latest = std::chrono::floor<std::chrono::days>(now);
   if (format == FeedFormat::kRss) {
     text +=
         "<rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\""

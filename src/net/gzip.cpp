@@ -60,7 +60,11 @@ bool is_compressible(const HttpResponse& response) {
 void compress(HttpResponse& response) {
   response.body = gzip(response.body);
   response.headers.add("Content-Encoding", "gzip");
-  response.headers.add("Vary", "Accept-Encoding");
+}
+
+void add_vary(Headers& headers, std::string_view field) {
+  const std::string others = headers.joined("Vary").value_or("");
+  headers.set("Vary", others.empty() ? std::string(field) : others + ", " + std::string(field));
 }
 
 }  // namespace tagring::net

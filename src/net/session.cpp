@@ -175,7 +175,7 @@ Task<Incoming> HttpSession::read_request() {
                       .body = {},
                       .peer = peer_};
   request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
-  incoming.refusal = framing_refusal(request, incoming.version);
+  incoming.refusal = to_origin_form(request) ? framing_refusal(request, incoming.version) : 400;
   if (incoming.refusal != 0) co_return incoming;
   if (!parser.is_done()) {
     incoming.share = share_of(request.peer, parser.content_length());
@@ -222,7 +222,10 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
     co_return false;
   }
-  if (may_compress && is_compressible(response)) compress(response);
+  if (is_compressible(response)) {
+    add_vary(response.headers, "Accept-Encoding");
+    if (may_compress) compress(response);
+  }
   const bool more = incoming.keep_alive && !service_->is_stopping;
   auto message = std::make_shared<const OutgoingMessage>(
       write_response(std::move(response), incoming.version, more ? Keep::kAlive : Keep::kClose, to_head));

@@ -80,6 +80,16 @@ bool is_host_field(std::string_view value) {
   });
 }
 
+bool to_origin_form(HttpRequest& request) {
+  // CONNECT names a host and a port; whoever answers it refuses the method.
+  if (request.target.starts_with('/') || request.target == "*" || request.method == "CONNECT") return true;
+  Result<Url> url = Url::parse(request.target);
+  if (!url) return false;
+  request.headers.set("Host", url->authority());
+  request.target = std::move(url->target);
+  return true;
+}
+
 int check_request_line(std::span<char> line) {
   constexpr std::string_view kName = " HTTP/";
   constexpr std::size_t kVersionSize = kName.size() + 3;
@@ -117,7 +127,9 @@ OutgoingMessage write_response(HttpResponse response, Version version, Keep keep
   const int status = checked_status(response.status);
   const bool may_have_body = status != 204 && status != 304;
   std::string head = begin_head(status, response.headers, std::min(response.body.size(), kJoinSize));
-  if (may_have_body) add_field(head, "Content-Length", fmt::to_string(response.body.size()));
+  // How long a stream will be nobody knows.
+  if (may_have_body && !response.stream)
+    add_field(head, "Content-Length", fmt::to_string(response.body.size()));
   if (keep == Keep::kClose) {
     add_field(head, "Connection", "close");
   } else if (version == Version::kHttp10) {

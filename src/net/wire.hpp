@@ -22,6 +22,10 @@ constexpr std::size_t kJoinSize = 12U * 1024U;
 // Whether a Host field names a host, and a port perhaps (RFC 9112, 3.2).
 [[nodiscard]] bool is_host_field(std::string_view value);
 
+// Makes "https://tags.example.org/actor" as the target, which proxies and nobody else write, "/actor" of that
+// host (RFC 9112, 3.2.2). False if it is neither this nor a path nor "*".
+[[nodiscard]] bool to_origin_form(HttpRequest& request);
+
 // The line that a request begins with, before the parser has it. Minor versions that there may be are read as
 // 1.1, as RFC 9110 (2.5) has it, and written so into `line`. 0, or the status that refuses it.
 [[nodiscard]] int check_request_line(std::span<char> line);

@@ -20,6 +20,7 @@
 #include "node/node_wiring.hpp"
 #include "node/part_options.hpp"
 #include "node/parts.hpp"
+#include "node/revalidation.hpp"
 #include "overlay/ring_status.hpp"
 #include "relay/catch_up.hpp"
 #include "relay/partial_collections.hpp"
@@ -141,10 +142,26 @@ HttpHandler by(Part& part) {
   return [&part](HttpRequest request) { return part.answer(std::move(request)); };
 }
 
+// By its name (RFC 9110, 7.4), so that no page of another name in the DNS can have browsers ask here. Who
+// writes the address instead looks after the machine, as do probes.
+bool is_for_this_host(const HttpRequest& request, const std::string& origin) {
+  const std::string asked = host_of("https://" + request.headers.find("Host").value_or("") + "/");
+  if (asked.empty() || asked == "localhost" || asked == host_of(origin)) return true;
+  const bool is_address = asked.starts_with('[') || IpAddress::parse(asked).has_value();
+  return is_address || health::Probes::is_path(request.target.substr(0, request.target.find('?')));
+}
+
+Task<HttpResponse> refuse_host() {
+  HttpResponse response = error_response({ErrorCode::kDenied, "Host is not a name of this node"});
+  response.status = 421;
+  co_return response;
+}
+
 }  // namespace
 
 Routes Node::make_routes() {
   using enum Routes::Methods;
+  using enum Routes::Readers;
   Parts& p = *parts_;
   Routes routes;
   routes.add_below(kAll, admin::Gate::kPrefix, by(p.admin.gate));
@@ -154,9 +171,8 @@ Routes Node::make_routes() {
   routes.add(kGetAndPost, relay::RelayRedundancy::kPath, by(p.relay.redundancy));
   routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
   routes.add(kPost, relay::CatchUp::kPath, by(p.relay.catch_up));
-  routes.add_if(kAll, mastodon_api::ClientApi::is_path, by(p.reading.client_api));
+  routes.add_if(kAll, mastodon_api::ClientApi::is_path, revalidated(by(p.reading.client_api)));
   routes.add_if(kPost, activitypub::Inbox::is_path, by(p.actors.inbox));
-  routes.add_if(kAll, activitypub::Inbox::is_path, Routes::refuse_method);
   routes.add_if(kReading, relay::PartialCollections::is_path, by(p.relay.partials));
   routes.add(kReading, storage::HistoryService::kDaysPath,
              [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });
@@ -164,15 +180,16 @@ Routes Node::make_routes() {
   routes.add(kReading, instances::SignedCopies::kPath, by(p.instances.copies));
   routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
   routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
-  routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver));
+  routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver), kAnyPage);
   routes.add(kGetAndPost, health::Reach::kPath, by(p.health.reach));
   routes.add_if(kReading, health::Probes::is_path, by(p.admin.probes));
-  routes.add_if(kReading, web::Site::is_path, by(p.reading.site));
-  routes.add_below(kReading, "", by(p.actors.documents));
+  routes.add_if(kReading, web::Site::is_path, revalidated(by(p.reading.site)));
+  routes.add_below(kReading, "", by(p.actors.documents), kAnyPage);
   return routes;
 }
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
+  if (!is_for_this_host(request, parts_->speech.identity.origin())) return refuse_host();
   parts_->health.doctor.note_request(request);
   return routes_.answer(std::move(request));
 }

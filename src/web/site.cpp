@@ -54,7 +54,29 @@ Error error_of(const HttpResponse& response) {
       }
     }
   }
-  return {response.status == 404 ? ErrorCode::kNotFound : ErrorCode::kUnavailable, std::move(message)};
+  switch (response.status) {
+    case 404:
+      return {ErrorCode::kNotFound, std::move(message)};
+    case 422:
+      return {ErrorCode::kInvalid, std::move(message)};
+    case 429:
+      return {ErrorCode::kBusy, std::move(message)};
+    default:
+      return {ErrorCode::kUnavailable, std::move(message)};
+  }
+}
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kInvalid:
+      return 422;
+    case ErrorCode::kBusy:
+      return 429;
+    default:
+      return 503;
+  }
 }
 
 std::string tag_items(const json::value* list) {
@@ -210,7 +232,7 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
-  if (!statuses) parts.status = statuses.error().code == ErrorCode::kNotFound ? 404 : 503;
+  if (!statuses) parts.status = status_of(statuses.error().code);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
   co_return make_page(parts, options_.authority);
 }

@@ -71,8 +71,8 @@ TEST(Documents, UrlsLeadBackToTags) {
 
 TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
   for (const char* resource :
-       {"acct:caturday@tags.example.org", "acct:Caturday@TAGS.example.org", "caturday@tags.example.org",
-        "acct:@caturday@tags.example.org", "https://tags.example.org/tag/caturday"}) {
+       {"acct:caturday@tags.example.org", "acct:Caturday@TAGS.example.org", "acct:@caturday@tags.example.org",
+        "https://tags.example.org/tag/caturday", "https://tags.example.org/tags/caturday"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_EQ(target->tag, Tag::parse("caturday").value());
@@ -81,15 +81,22 @@ TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
   }
   for (const char* resource :
        {"acct:日本@tags.example.org", "acct:%E6%97%A5%E6%9C%AC@tags.example.org",
-        "acct:xn--wgv71a@tags.example.org", "https://tags.example.org/tag/%E6%97%A5%E6%9C%AC"}) {
+        "acct:xn--wgv71a@tags.example.org", "https://tags.example.org/tag/%E6%97%A5%E6%9C%AC",
+        "https://tags.example.org/tags/%E6%97%A5%E6%9C%AC"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_EQ(target->subject, "acct:xn--wgv71a@tags.example.org");
   }
+  for (const char* resource : {"acct:caf\u00e9@tags.example.org", "acct:cafe\u0301@tags.example.org"}) {
+    const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
+    ASSERT_TRUE(target) << resource;
+    EXPECT_EQ(target->subject, "acct:cafe@tags.example.org");
+  }
 }
 
 TEST(Webfinger, FindsTheNode) {
-  for (const char* resource : {"acct:node.actor@tags.example.org", "https://tags.example.org/actor"}) {
+  for (const char* resource :
+       {"acct:node.actor@tags.example.org", "https://tags.example.org/actor", "https://tags.example.org/"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_FALSE(target->tag);
@@ -97,44 +104,57 @@ TEST(Webfinger, FindsTheNode) {
   }
 }
 
-TEST(Webfinger, RefusesOtherHostsAndNoTags) {
+TEST(Webfinger, RefusesOtherHostsAndWhatIsNoAccount) {
   const auto code = [](std::string_view resource) {
-    return parse_webfinger_resource(resource, kUrls).error().code;
+    const auto target = parse_webfinger_resource(resource, kUrls);
+    EXPECT_FALSE(target) << resource << " is " << target->subject;
+    return target ? ErrorCode::kCorrupt : target.error().code;
   };
-  EXPECT_EQ(code(""), ErrorCode::kInvalid);
-  EXPECT_EQ(code("acct:caturday"), ErrorCode::kInvalid);
-  EXPECT_EQ(code("acct:%zz@tags.example.org"), ErrorCode::kInvalid);
-  EXPECT_EQ(code("acct:caturday@other.example"), ErrorCode::kNotFound);
-  EXPECT_EQ(code("acct:12345@tags.example.org"), ErrorCode::kNotFound);
-  EXPECT_EQ(code("acct:\xFF@tags.example.org"), ErrorCode::kNotFound);
-  EXPECT_EQ(code("https://other.example/tag/caturday"), ErrorCode::kNotFound);
-  EXPECT_EQ(code("mailto:caturday@other.example"), ErrorCode::kNotFound);
+  for (const char* malformed : {"", "acct:caturday", "acct:%zz@tags.example.org", "caturday@tags.example.org",
+                                "=acct:caturday@tags.example.org", "caturday", "://tags.example.org"})
+    EXPECT_EQ(code(malformed), ErrorCode::kInvalid) << malformed;
+  for (const char* unknown :
+       {"acct:caturday@other.example", "acct:12345@tags.example.org", "acct:\xFF@tags.example.org",
+        "https://other.example/tag/caturday", "http://tags.example.org/tag/caturday",
+        "mailto:caturday@tags.example.org", "foo://tags.example.org", "acct:a+b@tags.example.org",
+        "acct:no.such.account@tags.example.org", "acct:cat%20day@tags.example.org",
+        "acct:cats\xF0\x9F\x8E\x89@tags.example.org", "acct:cat-day@tags.example.org",
+        "acct:%23cats@tags.example.org", "acct:cats@me@tags.example.org"})
+    EXPECT_EQ(code(unknown), ErrorCode::kNotFound) << unknown;
 }
 
-TEST(Webfinger, AnswerLinksTheActorInBothMediaTypes) {
+TEST(Webfinger, AnswerLinksTheActorInBothMediaTypesAndThePage) {
   const json::object jrd =
-      make_webfinger("acct:caturday@tags.example.org", "https://tags.example.org/tag/caturday");
+      make_webfinger(parse_webfinger_resource("acct:caturday@tags.example.org", kUrls).value());
   EXPECT_EQ(text_at(jrd, "subject"), "acct:caturday@tags.example.org");
   const json::array& links = jrd.at("links").as_array();
-  ASSERT_EQ(links.size(), 2U);
+  ASSERT_EQ(links.size(), 3U);
   EXPECT_EQ(links[0].at("type"), "application/activity+json");
   EXPECT_EQ(links[1].at("type"), R"(application/ld+json; profile="https://www.w3.org/ns/activitystreams")");
-  for (const json::value& link : links) {
-    EXPECT_EQ(link.at("rel"), "self");
-    EXPECT_EQ(link.at("href"), "https://tags.example.org/tag/caturday");
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(links[i].at("rel"), "self");
+    EXPECT_EQ(links[i].at("href"), "https://tags.example.org/tag/caturday");
   }
+  EXPECT_EQ(links[2].at("rel"), "http://webfinger.net/rel/profile-page");
+  EXPECT_EQ(links[2].at("href"), "https://tags.example.org/tags/caturday");
 }
 
 TEST(Documents, HostMetaAndNodeInfoPointToTheRest) {
   EXPECT_THAT(make_host_meta(kUrls),
               HasSubstr("template=\"https://tags.example.org/.well-known/webfinger?resource={uri}\""));
   const json::object links = make_nodeinfo_links(kUrls);
-  EXPECT_EQ(links.at("links").at(0).at("href"), "https://tags.example.org/nodeinfo/2.1");
-  EXPECT_EQ(links.at("links").at(1).at("href"), "https://tags.example.org/actor");
-  EXPECT_EQ(json::serialize(make_nodeinfo("1.2.3", {{"rings", json::array()}})),
-            R"({"version":"2.1","software":{"name":"tagring","version":"1.2.3"},"protocols":["activitypub"],)"
-            R"("services":{"inbound":[],"outbound":[]},"openRegistrations":false,"usage":{"users":{}},)"
-            R"("metadata":{"rings":[]}})");
+  EXPECT_EQ(links.at("links").at(0).at("rel"), "http://nodeinfo.diaspora.software/ns/schema/2.0");
+  EXPECT_EQ(links.at("links").at(0).at("href"), "https://tags.example.org/nodeinfo/2.0");
+  EXPECT_EQ(links.at("links").at(1).at("rel"), "http://nodeinfo.diaspora.software/ns/schema/2.1");
+  EXPECT_EQ(links.at("links").at(1).at("href"), "https://tags.example.org/nodeinfo/2.1");
+  EXPECT_EQ(links.at("links").at(2).at("href"), "https://tags.example.org/actor");
+  for (const std::string version : {"2.0", "2.1"}) {
+    EXPECT_EQ(json::serialize(make_nodeinfo(version, "1.2.3", {{"rings", json::array()}})),
+              R"({"version":")" + version +
+                  R"(","software":{"name":"tagring","version":"1.2.3"},"protocols":["activitypub"],)"
+                  R"("services":{"inbound":[],"outbound":[]},"openRegistrations":false,"usage":{"users":{}},)"
+                  R"("metadata":{"rings":[]}})");
+  }
 }
 
 TEST(Documents, CollectionsHaveTheirFourForms) {

@@ -1,4 +1,5 @@
-"""Clients of Mastodon that others wrote, on a node: masto (npm), toot (Debian), the request of GetMoarFediverse. Real processes, real TLS.
+"""Clients of Mastodon that others wrote, on a node: masto (npm), Mastodon.py and toot (Debian), the request of GetMoarFediverse. Real processes,
+real TLS.
 
     python3 tests/interop/clients_check.py        ends with "N passed, N failed"
 """
@@ -65,7 +66,8 @@ def check_toot(network, tally):
 def check_library(network, posts, tally, software, version, command):
     """A program that says "ok   WHAT" or "BAD  WHAT: why" of each thing that it tries."""
     certs = network.directory / "certs"
-    environment = {**os.environ, "NODE_EXTRA_CA_CERTS": str(certs / "ca.pem"), "WORLD": str(network.directory),
+    ca = str(certs / "ca.pem")
+    environment = {**os.environ, "NODE_EXTRA_CA_CERTS": ca, "REQUESTS_CA_BUNDLE": ca, "WORLD": str(network.directory),
                    "BASE": f"https://{node_host(0)}:{PORT}", "CONTROL": network.controls["origins"],
                    "POSTS": json.dumps(posts)}
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment, timeout=600)
@@ -98,7 +100,14 @@ def main():
         else:
             print("skipped: there is no toot")
         masto = [NODE_JS, "--import", HERE / "world.mjs", HERE / "clients" / "masto.mjs"]
-        check_library(network, ordered(network, listed), tally, "masto", npm_version("masto", "clients"), masto)
+        posts = ordered(network, listed)
+        if Path("/usr/lib/python3/dist-packages/mastodon").exists():
+            command = ["/usr/bin/python3", HERE / "clients" / "mastodon_py.py"]
+            check_library(network, posts, tally, "Mastodon.py", debian_version("python3-mastodon"), command)
+        else:
+            print("skipped: there is no python3-mastodon")
+        # Last: it writes and deletes.
+        check_library(network, posts, tally, "masto", npm_version("masto", "clients"), masto)
 
 
 def ordered(network, listed):

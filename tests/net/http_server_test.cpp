@@ -134,6 +134,40 @@ TEST_F(PlainServerTest, ReadsTheFirstLineAsRfc9112Says) {
   EXPECT_TRUE(dialogue(std::string(40'000, 'x')).starts_with("HTTP/1.1 431 "));
 }
 
+TEST_F(PlainServerTest, AWholeUrlAsTargetNamesTheHostItself) {
+  serve(plain(), [](HttpRequest request) -> Task<HttpResponse> {
+    co_return HttpResponse{.status = 200,
+                           .headers = {},
+                           .body = request.target + " at " + request.headers.joined("Host").value_or("?")};
+  });
+  const auto answer = [&](const std::string& target) {
+    const std::string whole =
+        dialogue("GET " + target + " HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n");
+    return whole.substr(9, 4) + whole.substr(whole.find("\r\n\r\n") + 4);
+  };
+  EXPECT_EQ(answer("https://tags.example/actor?a=b"), "200 /actor?a=b at tags.example");
+  EXPECT_EQ(answer("HTTP://Tags.Example:8080"), "200 / at tags.example:8080");
+  EXPECT_EQ(answer("/actor"), "200 /actor at other.example");
+  EXPECT_EQ(answer("ftp://tags.example/actor"), "400 ");
+  EXPECT_EQ(answer("https://me@tags.example/actor"), "400 ");
+  EXPECT_EQ(answer("actor"), "400 ");
+}
+
+TEST_F(PlainServerTest, SaysThatTheAnswerDependsOnTheCodingAskedFor) {
+  serve(plain(), [](HttpRequest) -> Task<HttpResponse> {
+    co_return HttpResponse{.status = 200,
+                           .headers = {{"Content-Type", "text/html"}, {"Vary", "Accept"}},
+                           .body = std::string(5000, 'x')};
+  });
+  for (const char* coding : {"", "Accept-Encoding: gzip\r\n"}) {
+    const std::string answer =
+        dialogue(std::string("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n") + coding + "\r\n");
+    EXPECT_NE(answer.find("\r\nVary: Accept, Accept-Encoding\r\n"), std::string::npos)
+        << answer.substr(0, 400);
+    EXPECT_EQ(answer.contains("Content-Encoding: gzip"), *coding != 0);
+  }
+}
+
 TEST_F(PlainServerTest, WhoSpeaksHttp10IsNotToldToGoOn) {
   serve(plain(), echo);
   const std::string answer =
@@ -526,6 +560,14 @@ TEST_F(PlainServerTest, WritesAStreamInChunks) {
   const std::string answer = dialogue("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_NE(answer.find("Transfer-Encoding: chunked"), std::string::npos) << answer;
   EXPECT_NE(answer.find("\r\n\r\n3\r\none\r\n5\r\nthree\r\n0\r\n\r\n"), std::string::npos) << answer;
+}
+
+TEST_F(PlainServerTest, SaysNoLengthOfAStreamThatIsOnlyAskedAbout) {
+  serve(plain(), streaming(std::make_shared<Pieces>(std::vector<std::string>{"one"}, false)));
+  const std::string answer = dialogue("HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 ")) << answer;
+  EXPECT_EQ(answer.find("Content-Length"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
 }
 
 TEST_F(PlainServerTest, WritesAStreamToHttp10UntilTheEnd) {

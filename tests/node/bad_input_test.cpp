@@ -77,7 +77,7 @@ TEST_F(BadInput, ABodyThatWasChangedIsRefused) {
 TEST_F(BadInput, SignedForAnotherHostOrPathIsRefused) {
   HttpRequest other_host = signed_request(alice, create_text(post));
   other_host.headers.set("Host", "tags.other.example");
-  expect_refused(std::move(other_host), 401, "denied", "Host is not a name of this node");
+  expect_refused(std::move(other_host), 421, "denied", "Host is not a name of this node");
   HttpRequest other_path = signed_request(alice, create_text(post));
   other_path.target = "/tag/caturday/inbox";
   expect_refused(std::move(other_path), 401, "denied", "the signature does not fit");

@@ -1,0 +1,87 @@
+#include "fediverse/negotiation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/bytes.hpp"
+
+namespace tagring::fediverse {
+namespace {
+
+constexpr int kWhole = 1000;  // of thousandths
+
+std::string_view trim(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t");
+  if (start == std::string_view::npos) return {};
+  return text.substr(start, text.find_last_not_of(" \t") + 1 - start);
+}
+
+// The next item of a list, taken off its front. Commas and semicolons within quotes do not divide.
+std::string_view take_item(std::string_view& list, char divider) {
+  bool quoted = false;
+  std::size_t end = 0;
+  for (; end < list.size() && (quoted || list[end] != divider); ++end) {
+    if (quoted && list[end] == '\\') {
+      ++end;
+    } else if (list[end] == '"') {
+      quoted = !quoted;
+    }
+  }
+  end = std::min(end, list.size());
+  const std::string_view item = list.substr(0, end);
+  list.remove_prefix(std::min(end + 1, list.size()));
+  return trim(item);
+}
+
+// "0.25" is 250 thousandths. What is no weight counts as a whole one.
+int thousandths(std::string_view text) {
+  if (text.empty() || (text[0] != '0' && text[0] != '1')) return kWhole;
+  if (text[0] == '1' || text.size() < 2) return text[0] == '1' ? kWhole : 0;
+  if (text[1] != '.') return kWhole;
+  int value = 0;
+  int unit = kWhole / 10;
+  for (const char c : text.substr(2)) {
+    if (c < '0' || c > '9') return kWhole;
+    value += unit * (c - '0');
+    unit /= 10;
+  }
+  return value;
+}
+
+// How much the media type is wanted, by what fits it most closely.
+int weight(std::string_view accept, std::string_view type) {
+  const std::string group = std::string(type.substr(0, type.find('/'))) + "/*";
+  int closest = 0;
+  int found = 0;
+  while (!accept.empty()) {
+    std::string_view item = take_item(accept, ',');
+    const std::string_view range = take_item(item, ';');
+    const int close = ascii_iequals(range, type)    ? 3
+                      : ascii_iequals(range, group) ? 2
+                      : range == "*/*"              ? 1
+                                                    : 0;
+    int q = kWhole;
+    while (!item.empty()) {
+      const std::string_view parameter = take_item(item, ';');
+      if (parameter.starts_with("q=") || parameter.starts_with("Q="))
+        q = thousandths(trim(parameter.substr(2)));
+    }
+    if (close == 0 || close < closest) continue;
+    found = close == closest ? std::max(found, q) : q;
+    closest = close;
+  }
+  return found;
+}
+
+}  // namespace
+
+bool prefers_html(std::string_view accept) {
+  constexpr std::array<std::string_view, 3> kActivities = {"application/activity+json", "application/ld+json",
+                                                           "application/json"};
+  int activities = 0;
+  for (const std::string_view type : kActivities) activities = std::max(activities, weight(accept, type));
+  return std::max(weight(accept, "text/html"), weight(accept, "application/xhtml+xml")) > activities;
+}
+
+}  // namespace tagring::fediverse

@@ -1,0 +1,12 @@
+// Which form of a page the Accept field of a request asks for (RFC 9110, 12.5.1).
+#pragma once
+
+#include <string_view>
+
+namespace tagring::fediverse {
+
+// HTML rather than ActivityStreams. Who wants both alike is a server, and gets ActivityStreams, and so does
+// who says nothing.
+[[nodiscard]] bool prefers_html(std::string_view accept);
+
+}  // namespace tagring::fediverse

@@ -1,0 +1,30 @@
+#include "fediverse/negotiation.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tagring::fediverse {
+namespace {
+
+TEST(Negotiation, GivesPagesToWhoPrefersThem) {
+  for (const char* browser :
+       {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html", "TEXT/HTML; level=1",
+        "text/html, application/activity+json;q=0.5", "application/ld+json;q=0.1, text/html;q=0.9",
+        "application/xhtml+xml", "text/*, */*;q=0.1", "text/html;q=0.2, application/json ; q=0.19",
+        "text/html, application/*;q=0", R"(application/ld+json;profile="a,b;q=1";q=0.3, text/html;q=0.4)",
+        "text/html;q=0.001"})
+    EXPECT_TRUE(prefers_html(browser)) << browser;
+}
+
+TEST(Negotiation, GivesActivitiesToTheRest) {
+  for (const char* server :
+       {"", "*/*", "application/activity+json", "application/activity+json, application/ld+json",
+        "application/activity+json, application/ld+json, text/html;q=0.1", "text/html;q=0, */*",
+        "text/html, application/activity+json", "text/html, application/json", "image/png",
+        R"(application/ld+json; profile="https://www.w3.org/ns/activitystreams", text/html;q=0.9)",
+        "*/*, text/html;q=0.5", "text/html;q=0.5, application/*;q=0.5", "text/html;q=0.0",
+        ",;,q=", "text/*;q=0.1, */*", "\"text/html"})
+    EXPECT_FALSE(prefers_html(server)) << server;
+}
+
+}  // namespace
+}  // namespace tagring::fediverse

@@ -1,0 +1,160 @@
+// What HTTP and the web's own documents ask of every answer, whatever it is about.
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class HttpRules : public NodeTest {
+ protected:
+  HttpResponse ask_with(const std::string& method, const std::string& target, Headers headers = {}) {
+    return ask(HttpRequest{
+        .method = method, .target = target, .headers = std::move(headers), .body = {}, .peer = {}});
+  }
+  static std::string at(const HttpResponse& response, std::string_view name) {
+    return response.headers.joined(name).value_or("");
+  }
+};
+
+TEST_F(HttpRules, AMethodThatIsNotAllowedIsToldWhichAre) {
+  for (const auto& [method, target, allowed] :
+       {std::tuple("POST", "/actor", "GET, HEAD, OPTIONS"),
+        std::tuple("DELETE", "/tag/cats", "GET, HEAD, OPTIONS"),
+        std::tuple("PUT", "/tags/cats", "GET, HEAD, OPTIONS"), std::tuple("GET", "/inbox", "POST, OPTIONS"),
+        std::tuple("HEAD", "/tag/cats/inbox", "POST, OPTIONS"),
+        std::tuple("GET", "/tagring/v1/ring", "POST, OPTIONS"),
+        std::tuple("POST", "/api/v1/tags/cats", "GET, HEAD, OPTIONS")}) {
+    const HttpResponse response = ask_with(method, target);
+    EXPECT_EQ(response.status, 405) << target;
+    EXPECT_EQ(at(response, "Allow"), allowed) << target;
+  }
+  for (const char* target : {"*", "/inbox", "/actor", "/tags/cats", "/api/v1/tags/cats"}) {
+    const HttpResponse response = ask_with("OPTIONS", target);
+    EXPECT_EQ(response.status, 204) << target;
+    EXPECT_THAT(at(response, "Allow"), HasSubstr("OPTIONS")) << target;
+  }
+}
+
+TEST_F(HttpRules, WhoIsNotSignedIsToldHow) {
+  const HttpResponse response = ask(HttpRequest{
+      .method = "POST",
+      .target = "/inbox",
+      .headers = {},
+      .body =
+          R"({"type":"Follow","id":"https://a.example/1","actor":"https://a.example/a","object":"https://tags.home.example/tag/cats"})",
+      .peer = {}});
+  EXPECT_EQ(response.status, 401);
+  EXPECT_THAT(at(response, "WWW-Authenticate"), HasSubstr("Signature"));
+}
+
+TEST_F(HttpRules, PagesOfOtherSitesMayReadWhatIsPublic) {
+  for (const char* target :
+       {"/.well-known/webfinger?resource=acct:cats@tags.home.example",
+        "/.well-known/webfinger?resource=acct:no.such@tags.home.example", "/.well-known/nodeinfo",
+        "/nodeinfo/2.0", "/nodeinfo/2.1", "/.well-known/host-meta", "/actor", "/tag/cats", "/tag/cats/outbox",
+        "/tag/cats/followers", "/tagring/v1/resolve?uri=hashtag:cats"}) {
+    EXPECT_EQ(at(get(target), "Access-Control-Allow-Origin"), "*") << target;
+    const HttpResponse preflight = ask_with("OPTIONS", target);
+    EXPECT_EQ(preflight.status, 204) << target;
+    EXPECT_EQ(at(preflight, "Access-Control-Allow-Origin"), "*") << target;
+    EXPECT_THAT(at(preflight, "Access-Control-Allow-Methods"), HasSubstr("GET")) << target;
+  }
+  EXPECT_THAT(at(ask_with("OPTIONS", "/inbox"), "Access-Control-Allow-Origin"), IsEmpty());
+  EXPECT_THAT(at(ask_with("OPTIONS", "/api/v1/tags/cats"), "Access-Control-Allow-Origin"), "*");
+}
+
+TEST_F(HttpRules, WebfingerReadsAPlusAsItself) {
+  EXPECT_EQ(get("/.well-known/webfinger?resource=acct:a+b@tags.home.example").status, 404);
+  EXPECT_EQ(get("/.well-known/webfinger?resource=acct%3Acats%40tags.home.example").status, 200);
+  EXPECT_EQ(get("/.well-known/webfinger?resource==acct:cats@tags.home.example").status, 400);
+  EXPECT_EQ(get("/.well-known/webfinger").status, 400);
+}
+
+TEST_F(HttpRules, NodeInfoHasBothVersions) {
+  for (const std::string version : {"2.0", "2.1"}) {
+    const HttpResponse response = get("/nodeinfo/" + version);
+    EXPECT_EQ(response.status, 200);
+    EXPECT_THAT(at(response, "Content-Type"), HasSubstr("schema/" + version + "#"));
+    EXPECT_THAT(response.body, HasSubstr(R"("version":")" + version + '"'));
+    EXPECT_THAT(response.body, HasSubstr(R"("network")")) << "which nodes look for";
+  }
+}
+
+TEST_F(HttpRules, AnActorIsAPageForWhoPrefersOne) {
+  for (const auto& [target, page] :
+       {std::pair("/tag/cats", "/tags/cats"), std::pair("/actor", "/"),
+        std::pair("/tag/xn--z7x", "/tags/%E7%8C%AB"), std::pair("/tag/%E7%8C%AB", "/tags/%E7%8C%AB")}) {
+    const HttpResponse browser =
+        ask_with("GET", target, {{"Accept", "text/html, application/activity+json;q=0.5"}});
+    EXPECT_EQ(browser.status, 303) << target;
+    EXPECT_EQ(at(browser, "Location"), page);
+    EXPECT_EQ(at(browser, "Vary"), "Accept");
+  }
+  const HttpResponse server =
+      ask_with("GET", "/tag/cats", {{"Accept", "application/activity+json, text/html;q=0.1"}});
+  EXPECT_EQ(server.status, 200);
+  EXPECT_EQ(at(server, "Vary"), "Accept") << "or a cache gives it to browsers";
+}
+
+TEST_F(HttpRules, AnotherSpellingLeadsToTheActorThatHasThatId) {
+  for (const auto& [target, actor] :
+       {std::pair("/tag/%E7%8C%AB", "/tag/xn--z7x"), std::pair("/tag/Caf%C3%A9", "/tag/cafe"),
+        std::pair("/tag/CATS/outbox?page=true", "/tag/cats/outbox?page=true")}) {
+    const HttpResponse response = ask_with("GET", target, {{"Accept", "application/activity+json"}});
+    EXPECT_EQ(response.status, 308) << target;
+    EXPECT_EQ(at(response, "Location"), origin + actor);
+  }
+}
+
+TEST_F(HttpRules, AnotherHostIsRefusedButNotAnAddress) {
+  for (const char* own :
+       {"tags.home.example", "TAGS.home.example:443", "127.0.0.1:8443", "[::1]", "localhost:9000"})
+    EXPECT_EQ(ask_with("GET", "/actor", {{"Host", own}}).status, 200) << own;
+  EXPECT_EQ(ask_with("GET", "/actor", {{"Host", "other.example"}}).status, 421);
+  EXPECT_EQ(ask_with("GET", "/livez", {{"Host", "other.example"}}).status, 200);
+}
+
+TEST_F(HttpRules, WhatDidNotChangeIsNotSentAgain) {
+  for (const char* target : {"/", "/tags/cats", "/tags/cats.rss", "/tags/cats.atom", "/api/v1/tags/cats"}) {
+    const HttpResponse first = get(target);
+    ASSERT_EQ(first.status, 200) << target;
+    const std::string tag = at(first, "ETag");
+    ASSERT_FALSE(tag.empty()) << target;
+    for (const std::string& known : {tag, "\"x\", " + tag, tag.substr(2), std::string("*")}) {
+      const HttpResponse again = ask_with("GET", target, {{"If-None-Match", known}});
+      EXPECT_EQ(again.status, 304) << target << known;
+      EXPECT_THAT(again.body, IsEmpty());
+      EXPECT_EQ(at(again, "ETag"), tag);
+    }
+    EXPECT_EQ(ask_with("GET", target, {{"If-None-Match", "\"other\""}}).status, 200) << target;
+  }
+  EXPECT_THAT(at(get("/tags/!"), "ETag"), IsEmpty()) << "which is an error";
+  EXPECT_NE(at(get("/tags/cats"), "ETag"), at(get("/tags/dogs"), "ETag"));
+}
+
+TEST_F(HttpRules, AnAddressMayEndWithASlash) {
+  for (const char* target :
+       {"/api/v1/instance/", "/api/v2/instance/", "/api/v2/search/?q=cats", "/api/v1/tags/cats/",
+        "/api/v1/timelines/tag/cats/", "/api/v1/streaming/health/"})
+    EXPECT_EQ(get(target).status, 200) << target;
+  for (const char* target :
+       {"/api/v1/tags/a/b", "/api/v1/timelines/tag/bench/x", "/api/v1/tags/", "/api/v1/tags/cats%2Ffeature"})
+    EXPECT_EQ(get(target).status, 404) << target;
+}
+
+TEST_F(HttpRules, WhatAnOutboxAnnouncesHasItsId) {
+  const Author alice = make_author("https://home.example/users/alice");
+  const PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  EXPECT_THAT(get("/tag/cats/outbox?page=true").body, HasSubstr(origin + "/announces/"));
+}
+
+}  // namespace
+}  // namespace tagring::node
