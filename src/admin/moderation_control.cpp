@@ -40,7 +40,7 @@ Result<federation::Block> block_in(const json::object& body) {
     return fail(ErrorCode::kInvalid, "an author is named by the URL of the actor");
   }
   block.reason = text_in(body, "reason").substr(0, kReasonMax);
-  block.source = "admin";
+  block.source = federation::kByHand;
   return block;
 }
 
@@ -49,7 +49,8 @@ json::object to_json(const instances::Moderation::Effect& effect) {
           {"known", effect.known},
           {"lifted", json::array(effect.lifted.begin(), effect.lifted.end())},
           {"followers", json::array(effect.followers.begin(), effect.followers.end())},
-          {"instances", json::array(effect.instances.begin(), effect.instances.end())}};
+          {"instances", json::array(effect.instances.begin(), effect.instances.end())},
+          {"skipped", json::array(effect.skipped.begin(), effect.skipped.end())}};
 }
 
 }  // namespace
@@ -59,6 +60,7 @@ void ModerationControl::add_routes(Routes& routes) {
   routes.post("/blocks/add", [this](Request request) { return add(std::move(request.body)); });
   routes.post("/blocks/remove", [this](Request request) { return remove(std::move(request.body)); });
   routes.post("/blocks/import", [this](Request request) { return import(std::move(request.body)); });
+  routes.post("/blocks/lift", [this](Request request) { return lift(std::move(request.body)); });
   routes.post("/separations/add",
               [this](Request request) { return separate(std::move(request.body), true); });
   routes.post("/separations/remove",
@@ -100,19 +102,23 @@ Task<Reply> ModerationControl::remove(json::object body) {
 
 Task<Reply> ModerationControl::import(json::object body) {
   const std::string source = text_in(body, "source");
-  if (source.empty() || source == "admin" || source.size() > 100)
+  if (source.empty() || source == federation::kByHand || source.size() > 100)
     co_return fail(ErrorCode::kInvalid, "'source' must name the list, in at most 100 letters");
   CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_in(body, "text")));
-  const json::array skipped(list.skipped.begin(), list.skipped.end());
-  json::object result;
-  if (flag_in(body, "preview")) {
-    result = to_json(moderation_.preview_import(std::move(list), source));
-  } else {
-    CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.import(std::move(list), source));
-    result = to_json(effect);
-  }
-  result["skipped"] = skipped;
-  co_return result;
+  if (flag_in(body, "preview")) co_return to_json(moderation_.preview_import(std::move(list), source));
+  CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.import(std::move(list), source));
+  co_return to_json(effect);
+}
+
+Task<Reply> ModerationControl::lift(json::object body) {
+  const std::string source = text_in(body, "source");
+  const std::vector<federation::Block> all = moderation_.blocks().all();
+  if (source == federation::kByHand ||
+      std::ranges::find(all, source, &federation::Block::source) == all.end())
+    co_return fail(ErrorCode::kNotFound,
+                   "there is no list '" + source + "'; `tagring block list` names them");
+  CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.import({}, source));
+  co_return to_json(effect);
 }
 
 Task<Reply> ModerationControl::separate(json::object body, bool on) {

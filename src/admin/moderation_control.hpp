@@ -5,11 +5,13 @@
 //   POST /blocks/add              {"kind": "domain" | "author" | "tag", "what", "reason"?}
 //   POST /blocks/remove           {"kind", "what"}
 //   POST /blocks/import           {"source", "text", "preview": bool?}: a list of domains in any known form
+//   POST /blocks/lift             {"source"}: all that a list has blocked
 //   POST /separations/add         {"host", "other", "direction": "receive" | "send"}: an instance never gets
 //   POST /separations/remove      anything of another, or never sends it anything
 //
-// What falls under a new block, or would, is in the answer: {"fresh", "known", "lifted", "followers",
-// "instances"}, and of a list "skipped": what was not understood.
+// What several sources block is in the list for each, and blocked as long as one of them does. What falls
+// under a new block, or would, is in the answer: {"fresh", "known", "lifted", "followers", "instances",
+// "skipped"}; the last is what of a list was not understood, or is this node itself.
 #pragma once
 
 #include "admin/routes.hpp"
@@ -28,6 +30,7 @@ class ModerationControl final : public Subject {
   Task<Reply> add(json::object body);
   Task<Reply> remove(json::object body);
   Task<Reply> import(json::object body);
+  Task<Reply> lift(json::object body);
   Task<Reply> separate(json::object body, bool on);
 
   instances::Moderation& moderation_;

@@ -178,7 +178,11 @@ Task<Result<void>> Daemon::open() {
                                 .machine = this};
   CO_TRY_VOID(co_await remember(&environment));
   if (!config_.followed_tags_tokens.empty()) {
-    CO_TRY(environment.tag_tokens, instances::load_tag_tokens(config_.followed_tags_tokens));
+    // What is wrong with it is better told now than in a log.
+    CO_TRY_VOID(instances::load_tag_tokens(config_.followed_tags_tokens));
+    environment.read_tag_tokens = [file = config_.followed_tags_tokens] {
+      return instances::load_tag_tokens(file);
+    };
   }
   node_ = std::make_unique<node::Node>(config_, std::move(own_key), incarnation, environment);
   co_return Result<void>();

@@ -132,6 +132,13 @@ void add_block(CLI::App& app, int& status) {
     status = tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body), "lifted");
   });
   add_import(*block, options, status);
+  CLI::App* lift = block->add_subcommand("lift", "Lift all blocks of a list; those of other lists stay");
+  lift->add_option("source", options->source, "Name of the list")->required();
+  add_control_options(*lift, options->control);
+  lift->callback([options, &status] {
+    const json::object body = {{"source", options->source}};
+    status = print_effect(*options, ask_node(options->control, "POST", "/blocks/lift", body), "lifted:");
+  });
   add_separate(*block, options, status);
 }
 

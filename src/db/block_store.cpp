@@ -20,10 +20,11 @@ Task<Result<void>> SqliteBlockStore::save_blocks(std::vector<Block> blocks) {
   });
 }
 
-Task<Result<void>> SqliteBlockStore::drop_blocks(std::vector<std::pair<BlockKind, std::string>> blocks) {
+Task<Result<void>> SqliteBlockStore::drop_blocks(std::vector<Block> blocks) {
   return database_.write([blocks = std::move(blocks)](Connection& db) -> Result<void> {
-    for (const auto& [kind, what] : blocks) {
-      TRY_VOID(db.run("DELETE FROM blocks WHERE kind = ? AND what = ?", static_cast<int>(kind), what));
+    for (const Block& b : blocks) {
+      TRY_VOID(db.run("DELETE FROM blocks WHERE kind = ? AND what = ? AND source = ?",
+                      static_cast<int>(b.kind), b.what, b.source));
     }
     return {};
   });

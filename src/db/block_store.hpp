@@ -12,7 +12,7 @@ class SqliteBlockStore final : public federation::BlockStore {
   explicit SqliteBlockStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> save_blocks(std::vector<federation::Block> blocks) override;
-  Task<Result<void>> drop_blocks(std::vector<std::pair<federation::BlockKind, std::string>> blocks) override;
+  Task<Result<void>> drop_blocks(std::vector<federation::Block> blocks) override;
   Task<Result<std::vector<federation::Block>>> blocks() override;
   Task<Result<void>> save_separation(federation::Separation separation) override;
   Task<Result<void>> drop_separation(federation::Separation separation) override;

@@ -218,7 +218,19 @@ ALTER TABLE feed ADD COLUMN signed_copy TEXT NOT NULL DEFAULT '';
 INSERT INTO profile_looks SELECT author, unixepoch() * 1000 + abs(random() % 259200000), 0 FROM consents;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
+constexpr const char* kVersion7 = R"sql(
+-- What several lists block is blocked as long as one of them does.
+CREATE TABLE blocks_by_source(
+  kind INTEGER NOT NULL, what TEXT NOT NULL, reason TEXT NOT NULL, source TEXT NOT NULL, since INTEGER NOT NULL,
+  PRIMARY KEY(kind, what, source)
+) WITHOUT ROWID, STRICT;
+INSERT INTO blocks_by_source SELECT kind, what, reason, source, since FROM blocks;
+DROP TABLE blocks;
+ALTER TABLE blocks_by_source RENAME TO blocks;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                    kVersion5, kVersion6, kVersion7};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -106,6 +106,7 @@ Task<HttpResponse> Fasp::activate(std::string host, std::string what, bool on) {
     const Result<void> forgotten = co_await hashtags_.forget(host);
     if (!forgotten) co_return error_response(forgotten.error());
   }
+  if (id == "data_sharing" && !on) sharing_.deactivated(host);
   const Result<void> done = co_await servers_.change(host, std::move(change));
   if (!done) co_return error_response(done.error());
   log_.info("fasp_activation", {{"server", host}, {"capability", id}, {"on", on ? "yes" : "no"}});

@@ -17,6 +17,7 @@ constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
 constexpr unsigned kFailuresMax = 3;       // in a row; then the host of the objects is given a rest
 constexpr const char* kRetryAfter = "60";  // seconds
 constexpr std::string_view kSubscriptions = "/data_sharing/v0/event_subscriptions";
+constexpr std::size_t kEndingMax = 100;  // subscriptions that are being deleted
 constexpr std::string_view kBackfills = "/data_sharing/v0/backfill_requests";
 
 // Few requests at a time: nobody waits for these posts.
@@ -117,7 +118,15 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
     backfill->received += said->uris.size();
     backfill->more = said->more;
   } else if (expected.empty() || said->subscription != expected) {
-    co_return error_response({ErrorCode::kNotFound, "no such subscription of that category"});
+    const bool is_own = said->subscription == server->content_subscription ||
+                        said->subscription == server->account_subscription || subscribing_.contains(host);
+    if (is_own || said->subscription.empty())
+      co_return error_response({ErrorCode::kNotFound, "no such subscription of that category"});
+    // Of a time before, or the answer to it was lost. An error would keep Mastodon from telling those
+    // subscribers that come after this one.
+    if (ending_.size() < kEndingMax && ending_.emplace(host, said->subscription).second)
+      tasks_.spawn("end_subscription", end_subscription(host, said->subscription));
+    co_return HttpResponse{.status = 204, .headers = {}, .body = {}};
   }
   const auto waiting = waiting_.find(host);
   if (waiting != waiting_.end() && waiting->second + said->uris.size() > kWaitingMax) {
@@ -350,6 +359,23 @@ Task<void> FaspSharing::go_on(std::string host) {
   if (federation::is_gone(response)) next.more = false;
   backfills_[host] = next;
   co_await store_.save_backfill(std::move(next));
+}
+
+void FaspSharing::deactivated(const std::string& host) {
+  const FaspServer* server = servers_.find(host);
+  if (server == nullptr || !server->shares) return;
+  for (const std::string& id : {server->content_subscription, server->account_subscription}) {
+    if (!id.empty() && ending_.emplace(host, id).second)
+      tasks_.spawn("end_subscription", end_subscription(host, id));
+  }
+}
+
+// Asked for once; if that fails, the next announcement of it is a reason to ask again.
+Task<void> FaspSharing::end_subscription(std::string host, std::string id) {
+  const std::string path = fmt::format("{}/{}", kSubscriptions, id);
+  const Result<HttpResponse> response = co_await servers_.call(host, "DELETE", path, "");
+  if (response) log_.info("fasp_subscription_ended", {{"server", host}, {"status", response->status}});
+  ending_.erase({host, id});
 }
 
 Task<void> FaspSharing::take_leave(std::string host) {

@@ -41,6 +41,9 @@ class FaspSharing {
 
   // The server has activated the capability: asks it to tell of posts and accounts.
   void activated(const std::string& host);
+  // The server ends the capability, and with it whatever this node has from it: the subscriptions, which
+  // Mastodon keeps, and goes on telling of, until they are deleted. Before they are forgotten here.
+  void deactivated(const std::string& host);
   // An announcement, from that server. Durable when it completes with 204.
   [[nodiscard]] Task<HttpResponse> announced(std::string host, std::string body);
 
@@ -77,6 +80,7 @@ class FaspSharing {
   Task<void> subscribe(std::string host);
   Task<Result<void>> subscribe_to(std::string host, fediverse::FaspCategory category);
   Task<void> go_on(std::string host);
+  Task<void> end_subscription(std::string host, std::string id);
 
   FaspServers& servers_;
   FaspStore& store_;
@@ -85,11 +89,12 @@ class FaspSharing {
   const federation::Blocks& blocks_;
   Clock& clock_;
   Log& log_;
-  std::map<std::string, FaspBackfill> backfills_;  // by server
-  std::map<std::string, std::size_t> waiting_;     // objects by server
-  std::set<std::string> checking_;                 // URIs
-  std::set<std::string> subscribing_;              // hosts
-  federation::DeliveryQueues<Item> lanes_;         // by host of the object
+  std::map<std::string, FaspBackfill> backfills_;         // by server
+  std::map<std::string, std::size_t> waiting_;            // objects by server
+  std::set<std::string> checking_;                        // URIs
+  std::set<std::string> subscribing_;                     // hosts
+  std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions
+  federation::DeliveryQueues<Item> lanes_;                // by host of the object
   TaskGroup tasks_;
 };
 

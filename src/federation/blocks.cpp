@@ -15,13 +15,21 @@ std::unexpected<Error> denied(const std::string& what, const Block& block) {
 }  // namespace
 
 void Blocks::add(Block block) {
-  std::pair<BlockKind, std::string> key(block.kind, block.what);
-  blocks_.insert_or_assign(std::move(key), std::move(block));
+  std::vector<Block>& all = blocks_[{block.kind, block.what}];
+  std::erase_if(all, [&](const Block& other) { return other.source == block.source; });
+  const auto rank = [](const Block& each) { return std::pair(each.source != kByHand, each.source); };
+  all.insert(std::ranges::lower_bound(all, rank(block), {}, rank), std::move(block));
 }
 
-void Blocks::remove(BlockKind kind, const std::string& what) { blocks_.erase({kind, what}); }
+void Blocks::remove(const Block& block) {
+  const auto found = blocks_.find({block.kind, block.what});
+  if (found == blocks_.end()) return;
+  std::erase_if(found->second, [&](const Block& other) { return other.source == block.source; });
+  if (found->second.empty()) blocks_.erase(found);
+}
 
 const Block* Blocks::of_host(std::string_view host) const {
+  if (host == spared_) return nullptr;
   for (;;) {
     const Block* block = find(BlockKind::kDomain, std::string(host));
     if (block != nullptr) return block;
@@ -41,7 +49,12 @@ const Block* Blocks::of_tag(const std::string& tag) const { return find(BlockKin
 
 const Block* Blocks::find(BlockKind kind, const std::string& what) const {
   const auto found = blocks_.find(std::pair(kind, what));
-  return found == blocks_.end() ? nullptr : &found->second;
+  return found == blocks_.end() ? nullptr : &found->second.front();
+}
+
+std::vector<Block> Blocks::of_all_sources(BlockKind kind, const std::string& what) const {
+  const auto found = blocks_.find(std::pair(kind, what));
+  return found == blocks_.end() ? std::vector<Block>() : found->second;
 }
 
 Result<void> Blocks::check_actor(const std::string& actor) const {
@@ -69,7 +82,7 @@ bool Blocks::is_refused_by(const std::string& author, const std::string& tag) co
 
 std::vector<Block> Blocks::all() const {
   std::vector<Block> list;
-  for (const auto& [key, block] : blocks_) list.push_back(block);
+  for (const auto& [key, blocks] : blocks_) list.insert(list.end(), blocks.begin(), blocks.end());
   return list;
 }
 

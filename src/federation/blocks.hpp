@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -21,11 +22,13 @@ enum class BlockKind : std::uint8_t {
   kTag = 2,     // canonical: not relayed, no actor (a person's or a brand's name, say)
 };
 
+inline constexpr std::string_view kByHand = "admin";
+
 struct Block {
   BlockKind kind = BlockKind::kDomain;
   std::string what;
   std::string reason;
-  std::string source;  // "admin", or the name of a list
+  std::string source;  // kByHand, or the name of a list
   WallTime since;
 
   friend bool operator==(const Block&, const Block&) = default;
@@ -51,8 +54,9 @@ struct Refusal {
 class BlockStore {
  public:
   virtual ~BlockStore() = default;
-  virtual Task<Result<void>> save_blocks(std::vector<Block> blocks) = 0;  // by (kind, what)
-  virtual Task<Result<void>> drop_blocks(std::vector<std::pair<BlockKind, std::string>> blocks) = 0;
+  // Both by (kind, what, source).
+  virtual Task<Result<void>> save_blocks(std::vector<Block> blocks) = 0;
+  virtual Task<Result<void>> drop_blocks(std::vector<Block> blocks) = 0;
   virtual Task<Result<std::vector<Block>>> blocks() = 0;
   virtual Task<Result<void>> save_separation(Separation separation) = 0;
   virtual Task<Result<void>> drop_separation(Separation separation) = 0;
@@ -65,14 +69,19 @@ class BlockStore {
 // In memory, for asking.
 class Blocks {
  public:
+  // This node's own host, which is under no block, not even of a domain above it.
+  void spare(std::string host) { spared_ = std::move(host); }
+  // Several sources may block the same, each for its own reason: it is blocked as long as one of them does.
   void add(Block block);
-  void remove(BlockKind kind, const std::string& what);
+  void remove(const Block& block);
   void add(Separation separation) { separations_.insert(std::move(separation)); }
   void remove(const Separation& separation) { separations_.erase(separation); }
   void add(Refusal refusal) { refusals_.insert(std::move(refusal)); }
   void remove(const Refusal& refusal) { refusals_.erase(refusal); }
 
+  // If there are several, that of the administrator, or else of the source that is first by its name.
   [[nodiscard]] const Block* find(BlockKind kind, const std::string& what) const;
+  [[nodiscard]] std::vector<Block> of_all_sources(BlockKind kind, const std::string& what) const;
   // The block that a host is under, its own or that of a domain above it; null if none. Valid until a change.
   [[nodiscard]] const Block* of_host(std::string_view host) const;
   // The same of an actor or its host.
@@ -91,7 +100,8 @@ class Blocks {
   [[nodiscard]] const std::set<Separation>& separations() const { return separations_; }
 
  private:
-  std::map<std::pair<BlockKind, std::string>, Block, std::less<>> blocks_;
+  std::map<std::pair<BlockKind, std::string>, std::vector<Block>> blocks_;  // none empty
+  std::string spared_;
   std::set<Separation> separations_;
   std::set<Refusal> refusals_;
 };

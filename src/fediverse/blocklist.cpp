@@ -1,7 +1,12 @@
 #include "fediverse/blocklist.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <memory>
+#include <optional>
+#include <unicode/bytestream.h>
+#include <unicode/idna.h>
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
@@ -10,75 +15,142 @@
 namespace tagring::fediverse {
 namespace {
 
+constexpr std::size_t kShownMax = 200;    // bytes of what was passed over
+constexpr std::size_t kReasonMax = 1000;  // bytes
+
 std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-// Adds an entry, or says why not.
-void add(Blocklist& list, std::string_view name, std::string_view severity, std::string reason) {
-  const std::string domain = ascii_lower(trim(name));
-  const auto skip = [&](std::string_view why) { list.skipped.push_back(fmt::format("{}: {}", domain, why)); };
-  if (domain.find('*') != std::string::npos) return skip("the name is obfuscated");
-  if (!severity.empty() && severity != "suspend") return skip(fmt::format("severity is {}", severity));
-  if (!domain.contains('.') || !is_host_name(domain)) return skip("no domain");
-  list.domains.push_back({domain, std::move(reason)});
+// "https://Bücher.example./" as "xn--bcher-kva.example". Unchanged where that makes no sense.
+std::string domain_in(std::string_view text) {
+  text = trim(text);
+  for (const std::string_view scheme : {"https://", "http://"}) {
+    if (ascii_lower(text.substr(0, scheme.size())) == scheme) text.remove_prefix(scheme.size());
+  }
+  if (text.ends_with('/')) text.remove_suffix(1);
+  if (text.ends_with('.')) text.remove_suffix(1);
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+    return ascii_lower(text);
+  UErrorCode error = U_ZERO_ERROR;
+  const std::unique_ptr<icu::IDNA> idna(
+      icu::IDNA::createUTS46Instance(UIDNA_NONTRANSITIONAL_TO_ASCII, error));
+  icu::IDNAInfo info;
+  std::string ascii;
+  icu::StringByteSink<std::string> sink(&ascii);
+  if (U_SUCCESS(error))
+    idna->nameToASCII_UTF8(icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, info,
+                           error);
+  return U_FAILURE(error) || info.hasErrors() ? std::string(text) : ascii_lower(ascii);
 }
 
-// The fields of one line of CSV; quotes as in RFC 4180, but no line breaks in fields.
-std::vector<std::string> fields_of(std::string_view line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (quoted && line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back().push_back('"');
-      ++i;
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back().push_back(line[i]);
-    }
+// Adds an entry, or says why not.
+void add(Blocklist& list, std::string_view name, std::string_view severity, std::string reason) {
+  const std::string domain = domain_in(name);
+  const auto skip = [&](std::string_view why) {
+    list.skipped.push_back(fmt::format("{}: {}", cut_utf8(domain, kShownMax), why));
+  };
+  if (domain.find('*') != std::string::npos) return skip("the name is obfuscated");
+  if (!severity.empty() && ascii_lower(severity) != "suspend")
+    return skip(fmt::format("severity is {}", cut_utf8(severity, kShownMax)));
+  if (!domain.contains('.') || !is_host_name(domain)) return skip("no domain");
+  list.domains.push_back({domain, std::string(cut_utf8(reason, kReasonMax))});
+}
+
+// Takes a line off the text, without its end.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// Takes what is in quotes, the first of which is gone already: two of them are one. Nothing if it does not
+// end.
+std::optional<std::string> take_quoted(std::string_view& text) {
+  std::string field;
+  for (;;) {
+    const std::size_t quote = text.find('"');
+    if (quote == std::string_view::npos) return std::nullopt;
+    field += text.substr(0, quote);
+    text.remove_prefix(quote + 1);
+    if (!text.starts_with('"')) return field;
+    field.push_back('"');
+    text.remove_prefix(1);
   }
+}
+
+// Takes a record of RFC 4180 off the text. Fields in quotes may have line ends in them.
+Result<std::vector<std::string>> take_record(std::string_view& text, char separator) {
+  const std::array<char, 3> stops = {separator, '\n', '\r'};
+  std::vector<std::string> fields;
+  for (;;) {
+    std::string field;
+    if (text.starts_with('"')) {
+      text.remove_prefix(1);
+      std::optional<std::string> quoted = take_quoted(text);
+      if (!quoted) return fail(ErrorCode::kInvalid, "a quote is not closed; the list may be cut off");
+      field = *std::move(quoted);
+    }
+    const std::size_t end =
+        std::min(text.find_first_of(std::string_view(stops.data(), stops.size())), text.size());
+    field += text.substr(0, end);
+    text.remove_prefix(end);
+    fields.push_back(std::move(field));
+    if (!text.starts_with(separator)) break;
+    text.remove_prefix(1);
+  }
+  take_line(text);
   return fields;
 }
 
 struct Columns {
+  char separator = ',';
   std::size_t severity = std::string::npos;
   std::size_t comment = std::string::npos;
 };
 
-Columns columns_of(const std::vector<std::string>& header) {
-  Columns columns;
-  for (std::size_t i = 0; i < header.size(); ++i) {
-    const std::string name = ascii_lower(trim(header[i]));
-    if (name == "#severity" || name == "severity") columns.severity = i;
-    if (name == "#public_comment" || name == "public_comment") columns.comment = i;
+// Whether the line names columns; the first is the domain, and what follows it separates them.
+bool read_header(std::string_view line, Columns& columns) {
+  const std::string lower = ascii_lower(trim(line));
+  std::string_view rest = lower;
+  if (rest.starts_with('#')) rest.remove_prefix(1);
+  if (!rest.starts_with("domain")) return false;
+  rest.remove_prefix(std::string_view("domain").size());
+  if (rest.empty()) return true;
+  if (!std::string_view(",;\t").contains(rest.front())) return false;
+  columns.separator = rest.front();
+  for (std::size_t i = 0; !rest.empty(); ++i) {
+    const std::size_t end = std::min(rest.find(columns.separator), rest.size());
+    std::string_view name = trim(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (name.starts_with('#')) name.remove_prefix(1);
+    if (name == "severity") columns.severity = i;
+    if (name == "public_comment") columns.comment = i;
   }
-  return columns;
+  return true;
 }
 
 Result<void> parse_lines(std::string_view text, Blocklist& list) {
   Columns columns;
   bool first = true;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty()) continue;
+    std::string_view rest = text;
+    const std::string_view line = take_line(rest);
+    const bool is_header = first && read_header(line, columns);
+    if (!trim(line).empty()) first = false;
+    if (is_header || trim(line).empty() || trim(line).starts_with('#')) {
+      text = rest;
+      continue;
+    }
     if (list.domains.size() + list.skipped.size() >= kBlocklistMax)
       return fail(ErrorCode::kTooLarge, fmt::format("more than {} entries", kBlocklistMax));
-    const std::vector<std::string> fields = fields_of(line);
-    const std::string head = ascii_lower(trim(fields[0]));
-    if (first && (head == "#domain" || head == "domain")) {
-      columns = columns_of(fields);
-    } else if (!head.starts_with('#')) {
-      const auto field = [&](std::size_t i) { return i < fields.size() ? std::string(trim(fields[i])) : ""; };
-      add(list, fields[0], field(columns.severity), field(columns.comment));
-    }
-    first = false;
+    TRY(const std::vector<std::string> fields, take_record(text, columns.separator));
+    const auto field = [&](std::size_t i) { return i < fields.size() ? std::string(trim(fields[i])) : ""; };
+    add(list, fields[0], field(columns.severity), field(columns.comment));
   }
   return {};
 }
@@ -125,7 +197,7 @@ std::string format_blocklist(const std::vector<BlockedDomain>& domains) {
     std::string comment;
     for (const char c : blocked.reason) {
       if (c == '"') comment.push_back('"');
-      comment.push_back(c == '\n' || c == '\r' ? ' ' : c);
+      comment.push_back(c);
     }
     text += fmt::format("{},suspend,false,false,\"{}\",false\n", blocked.domain, comment);
   }

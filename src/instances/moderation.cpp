@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "base/url.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -22,6 +23,7 @@ federation::Blocks of(const std::vector<Block>& list) {
 }  // namespace
 
 Task<Result<void>> Moderation::load() {
+  blocks_.spare(options_.own_host);
   CO_TRY(std::vector<Block> blocks, co_await store_.blocks());
   for (Block& block : blocks) blocks_.add(std::move(block));
   CO_TRY(std::vector<federation::Separation> separations, co_await store_.separations());
@@ -74,6 +76,9 @@ Moderation::Effect Moderation::preview(const std::vector<Block>& list) const {
 }
 
 Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
+  for (const Block& block : list) {
+    if (is_own(block)) co_return fail(ErrorCode::kInvalid, block.what + " is this node");
+  }
   Effect effect = preview(list);
   for (Block& block : list) block.since = clock_.wall_now();
   CO_TRY_VOID(co_await store_.save_blocks(list));
@@ -90,10 +95,8 @@ Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
 }
 
 Task<Result<void>> Moderation::unblock(BlockKind kind, std::string what) {
-  std::vector<std::pair<BlockKind, std::string>> lifted = {{kind, what}};
-  CO_TRY_VOID(co_await store_.drop_blocks(std::move(lifted)));
-  blocks_.remove(kind, what);
-  co_return Result<void>();
+  std::vector<Block> blocks = blocks_.of_all_sources(kind, what);
+  co_return co_await drop(std::move(blocks));
 }
 
 Task<Result<void>> Moderation::separate(federation::Separation separation, bool on) {
@@ -118,20 +121,29 @@ Task<Result<void>> Moderation::refuse(federation::Refusal refusal, bool on) {
   co_return Result<void>();
 }
 
+bool Moderation::is_own(const Block& block) const {
+  const std::string& own = options_.own_host;
+  if (block.kind == BlockKind::kDomain) return block.what == own;
+  return block.kind == BlockKind::kAuthor && !own.empty() && host_of(block.what) == own;
+}
+
 Moderation::Plan Moderation::plan(fediverse::Blocklist list, const std::string& source) const {
   Plan plan;
-  for (fediverse::BlockedDomain& entry : list.domains)
-    plan.blocks.push_back({BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}});
-  const federation::Blocks coming = of(plan.blocks);
-  for (const Block& block : blocks_.all()) {
-    if (block.source == source && coming.find(block.kind, block.what) == nullptr)
-      plan.lifted.push_back(block.what);
+  plan.skipped = std::move(list.skipped);
+  for (fediverse::BlockedDomain& entry : list.domains) {
+    Block block{BlockKind::kDomain, std::move(entry.domain), std::move(entry.reason), source, {}};
+    if (is_own(block)) {
+      plan.skipped.push_back(block.what + ": is this node");
+    } else {
+      plan.blocks.push_back(std::move(block));
+    }
   }
-  // What the administrator blocked by hand stays so.
-  std::erase_if(plan.blocks, [this](const Block& block) {
-    const Block* present = blocks_.find(block.kind, block.what);
-    return present != nullptr && present->source == "admin";
-  });
+  const federation::Blocks coming = of(plan.blocks);
+  for (Block& block : blocks_.all()) {
+    if (block.source != source || coming.find(block.kind, block.what) != nullptr) continue;
+    if (blocks_.of_all_sources(block.kind, block.what).size() == 1) plan.lifted.push_back(block.what);
+    plan.dropped.push_back(std::move(block));
+  }
   return plan;
 }
 
@@ -139,18 +151,23 @@ Moderation::Effect Moderation::preview_import(fediverse::Blocklist list, const s
   Plan planned = plan(std::move(list), source);
   Effect effect = preview(planned.blocks);
   effect.lifted = std::move(planned.lifted);
+  effect.skipped = std::move(planned.skipped);
   return effect;
 }
 
 Task<Result<Moderation::Effect>> Moderation::import(fediverse::Blocklist list, std::string source) {
   Plan planned = plan(std::move(list), source);
-  std::vector<std::pair<BlockKind, std::string>> lifted;
-  for (const std::string& domain : planned.lifted) lifted.emplace_back(BlockKind::kDomain, domain);
-  CO_TRY_VOID(co_await store_.drop_blocks(lifted));
-  for (const auto& [kind, what] : lifted) blocks_.remove(kind, what);
+  CO_TRY_VOID(co_await drop(std::move(planned.dropped)));
   CO_TRY(Effect effect, co_await block(std::move(planned.blocks)));
   effect.lifted = std::move(planned.lifted);
+  effect.skipped = std::move(planned.skipped);
   co_return effect;
+}
+
+Task<Result<void>> Moderation::drop(std::vector<Block> blocks) {
+  CO_TRY_VOID(co_await store_.drop_blocks(blocks));
+  for (const Block& block : blocks) blocks_.remove(block);
+  co_return Result<void>();
 }
 
 }  // namespace tagring::instances

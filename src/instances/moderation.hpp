@@ -21,11 +21,12 @@ class Moderation {
   struct Options {
     std::size_t hashtags_of_a_post = 30;  // a post with more is taken for advertising
     std::size_t posts_an_hour = 60;       // of one author under one hashtag
+    std::string own_host = {};            // never blocked
   };
 
   Moderation(Options options, federation::BlockStore& store, federation::Blocks& blocks,
              relay::HashtagFollowers& followers, Instances& instances, Clock& clock)
-      : options_(options),
+      : options_(std::move(options)),
         store_(store),
         blocks_(blocks),
         followers_(followers),
@@ -33,7 +34,7 @@ class Moderation {
         clock_(clock) {}
 
   [[nodiscard]] Task<Result<void>> load();
-  void use(Options options) { options_ = options; }
+  void use(Options options) { options_ = std::move(options); }
   [[nodiscard]] const federation::Blocks& blocks() const { return blocks_; }
 
   // The hashtags of a post that are within the limits, and counts them: a post once, however often and by
@@ -50,24 +51,32 @@ class Moderation {
     std::vector<std::string> followers;  // actors that are removed
     std::vector<std::string> instances;  // hosts whose use of this node as a relay ends
     std::vector<std::string> lifted;     // domains that a list had before, and has not any more
+    std::vector<std::string> skipped;    // entries of a list that were passed over, with the reason
   };
   [[nodiscard]] Effect preview(const std::vector<federation::Block>& blocks) const;
-  // Durable when it completes. Followers and instances that fall under a block go.
+  // Durable when it completes. Followers and instances that fall under a block go. kInvalid, and nothing is
+  // changed, for this node itself.
   [[nodiscard]] Task<Result<Effect>> block(std::vector<federation::Block> blocks);
+  // Whoever blocks it.
   [[nodiscard]] Task<Result<void>> unblock(federation::BlockKind kind, std::string what);
   [[nodiscard]] Task<Result<void>> separate(federation::Separation separation, bool on);
   // An author has blocked the actor of a hashtag here, or the node's own, or lifts that.
   [[nodiscard]] Task<Result<void>> refuse(federation::Refusal refusal, bool on);
-  // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted.
+  // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted,
+  // unless others block the same. This node itself is passed over.
   [[nodiscard]] Task<Result<Effect>> import(fediverse::Blocklist list, std::string source);
   [[nodiscard]] Effect preview_import(fediverse::Blocklist list, const std::string& source) const;
 
  private:
   struct Plan {
     std::vector<federation::Block> blocks;
-    std::vector<std::string> lifted;
+    std::vector<federation::Block> dropped;
+    std::vector<std::string> lifted;   // of these, what nobody blocks any more
+    std::vector<std::string> skipped;  // with the reason
   };
   [[nodiscard]] Plan plan(fediverse::Blocklist list, const std::string& source) const;
+  Task<Result<void>> drop(std::vector<federation::Block> blocks);
+  [[nodiscard]] bool is_own(const federation::Block& block) const;
 
   Options options_;
   federation::BlockStore& store_;

@@ -41,6 +41,7 @@ bool contains(const std::vector<std::string>& tags, const std::string& tag) {
 Task<Result<void>> TagSources::load() {
   CO_TRY(const std::vector<TagReason> reasons, co_await store_.tag_reasons());
   for (const TagReason& reason : reasons) wishes_[reason.host][reason.source].push_back(reason.tag);
+  read_tokens();
   co_return Result<void>();
 }
 
@@ -117,11 +118,21 @@ json::object TagSources::describe(const std::string& host) const {
 std::vector<std::string> TagSources::sources_of(const std::string& host) const {
   std::vector<std::string> sources;
   if (host == options_.database_host) sources.emplace_back(kDatabase);
-  for (const TagToken& token : options_.tokens) {
+  for (const TagToken& token : tokens_) {
     if (token.host == host && !contains(sources, source_of(token))) sources.push_back(source_of(token));
   }
   sources.emplace_back(kSocialRelay);
   return sources;
+}
+
+// Of the file as it is now. While it cannot be read, those that were read before count.
+void TagSources::read_tokens() {
+  if (!options_.read_tokens) return;
+  Result<std::vector<TagToken>> tokens = options_.read_tokens();
+  if (!tokens && tokens.error().message != tokens_error_)
+    log_.warn("tag_tokens_fail", {{"why", tokens.error().message}});
+  tokens_error_ = tokens ? std::string() : tokens.error().message;
+  if (tokens) tokens_ = *std::move(tokens);
 }
 
 Task<void> TagSources::poll() {
@@ -131,6 +142,7 @@ Task<void> TagSources::poll() {
     const Instant next = clock_.now() + wait * 9 / 10 + Duration(static_cast<Duration::rep>(jitter));
     co_await clock_.sleep_until(next);
     wait = options_.every;
+    read_tokens();
     std::vector<std::string> hosts = instances_.receivers();
     while (!hosts.empty()) {
       std::vector<Task<bool>> some;
@@ -220,9 +232,11 @@ Task<Result<HttpResponse>> TagSources::get(std::string url, std::string token) {
 }
 
 Task<Result<TagSources::Tags>> TagSources::read_tokens_tags(std::string host, std::string source) {
-  const auto token = std::ranges::find_if(options_.tokens, [&](const TagToken& candidate) {
+  const auto token = std::ranges::find_if(tokens_, [&](const TagToken& candidate) {
     return candidate.host == host && source_of(candidate) == source;
   });
+  // The file was read again meanwhile.
+  if (token == tokens_.end()) co_return fail(ErrorCode::kUnavailable, "the token was taken away");
   const std::string secret = token->token;
   const std::string origin = "https://" + host;
   std::string url = origin + "/api/v1/followed_tags?limit=200";

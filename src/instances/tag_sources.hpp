@@ -33,7 +33,7 @@ class TagSources {
   struct Options {
     std::size_t tags_max = 1000;  // of one instance
     Duration every = std::chrono::minutes(10);
-    std::vector<TagToken> tokens = {};
+    ReadTagTokens read_tokens = {};  // none: there are no tokens
     std::string database_host = {};  // whose database it is; empty: none
     std::string database_dsn = {};
     ReadFollowedTags read_database = {};
@@ -77,6 +77,7 @@ class TagSources {
   };
 
   [[nodiscard]] std::vector<std::string> sources_of(const std::string& host) const;
+  void read_tokens();
   Task<void> poll();
   Task<bool> poll_host(std::string host);
   Task<Result<Tags>> read(std::string host, std::string source);
@@ -89,6 +90,8 @@ class TagSources {
   Task<Result<void>> save_changes(std::string host, BySource before);
 
   Options options_;
+  std::vector<TagToken> tokens_;
+  std::string tokens_error_;
   InstanceStore& store_;
   Instances& instances_;
   const federation::Blocks& blocks_;

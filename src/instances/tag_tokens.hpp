@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ struct TagToken {
 
 // kInvalid with the number of the line; what is on it stays a secret.
 Result<std::vector<TagToken>> parse_tag_tokens(std::string_view text);
+// Reads them again, as the file is now.
+using ReadTagTokens = std::function<Result<std::vector<TagToken>>()>;
 // kDenied if others than its owner have any right to the file.
 Result<std::vector<TagToken>> load_tag_tokens(const std::filesystem::path& file);
 

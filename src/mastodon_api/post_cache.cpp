@@ -1,6 +1,7 @@
 #include "mastodon_api/post_cache.hpp"
 
 #include "base/counted.hpp"
+#include "fediverse/vocabulary.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -9,7 +10,15 @@ namespace {
 struct Read {
   Result<Post> post = fail(ErrorCode::kInvalid, "");
   Result<json::object> account = fail(ErrorCode::kInvalid, "");
+  std::string other;  // the id of another post
 };
+
+// What a document at `url` has for its id, if that is on the same server.
+std::string other_id(std::string_view body, const std::string& url) {
+  const Result<json::object> document = json::parse_object(body);
+  const std::string id = document ? json::get_string(*document, "id").value_or("") : "";
+  return id != url && fediverse::is_same_origin(id, url) ? id : std::string();
+}
 
 }  // namespace
 
@@ -157,12 +166,14 @@ Task<void> PostCache::fetch(std::string uri, bool is_author) {
         read.account = read_account(body, uri, site);
       } else {
         read.post = read_post(body, uri, now, site);
+        if (!read.post) read.other = other_id(body, uri);
       }
       return read;
     };
     Read read = co_await workers_.run(std::move(job));
     if (read.post) entry.post = std::make_shared<const Post>(*std::move(read.post));
     if (read.account) entry.account = std::make_shared<const json::object>(*std::move(read.account));
+    entry.other = std::move(read.other);
     // What its own server does not vouch for is as good as gone.
     entry.state = entry.post || entry.account ? State::kThere : State::kGone;
   } else {
@@ -188,6 +199,41 @@ void PostCache::finish(const std::string& uri, Entry result) {
   make_room();
   begin_fetches();
   alarm_.ring();
+}
+
+json::object PostCache::show(const Content& content, StatusId id) {
+  tagring::make_room(shown_, options_.remembered_max);
+  shown_[id] = content.post->uri;
+  const std::string account = json::get_string(*content.account, "id").value_or("");
+  tagring::make_room(accounts_, options_.remembered_max);
+  accounts_[account] = content.post->author;
+  const auto parent = entries_.find(content.post->in_reply_to);
+  const bool has_parent = parent != entries_.end() && parent->second.post;
+  return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);
+}
+
+std::string PostCache::shown_as(StatusId id) const {
+  const auto found = shown_.find(id);
+  return found == shown_.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> PostCache::replies_to(const std::string& uri) const {
+  std::vector<std::string> replies;
+  for (const auto& [reply, entry] : entries_) {
+    if (entry.post && entry.post->in_reply_to == uri) replies.push_back(reply);
+  }
+  return replies;
+}
+
+std::shared_ptr<const json::object> PostCache::account(const std::string& id) const {
+  const auto named = accounts_.find(id);
+  const auto found = named == accounts_.end() ? entries_.end() : entries_.find(named->second);
+  return found == entries_.end() ? nullptr : found->second.account;
+}
+
+std::string PostCache::found_at(const std::string& url) const {
+  const auto found = entries_.find(url);
+  return found == entries_.end() ? std::string() : found->second.other;
 }
 
 // Forgets the oldest, a tenth at a time.

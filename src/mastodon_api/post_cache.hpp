@@ -53,6 +53,19 @@ class PostCache {
   // The post has changed, or is gone: what is remembered of it does not count any more.
   void forget(const std::string& uri);
 
+  // The Status of a post, under its id in the timeline that it is shown in. From now on readers may ask for
+  // it by that id.
+  [[nodiscard]] json::object show(const Content& content, StatusId id);
+  // The URI of what was shown so; empty if that is not remembered.
+  [[nodiscard]] std::string shown_as(StatusId id) const;
+  // URIs of posts here that answer that one.
+  [[nodiscard]] std::vector<std::string> replies_to(const std::string& uri) const;
+  // The Account with that id, if it is remembered.
+  [[nodiscard]] std::shared_ptr<const json::object> account(const std::string& id) const;
+  // Where read() found another post of the same server than the URI named, as at the address that a browser
+  // shows: the URI of that post. Else empty.
+  [[nodiscard]] std::string found_at(const std::string& url) const;
+
   struct Counters {
     std::uint64_t fetched = 0;
     std::uint64_t failed = 0;
@@ -68,6 +81,7 @@ class PostCache {
     std::size_t octets = 0;
     std::shared_ptr<const Post> post;             // of a post
     std::shared_ptr<const json::object> account;  // of an author
+    std::string other = {};                       // see found_at()
     bool stale = false;                           // forgotten while it was being fetched
   };
 
@@ -94,6 +108,8 @@ class PostCache {
     bool is_author = false;
   };
   std::deque<Job> queue_;
+  std::map<StatusId, std::string> shown_;         // URIs
+  std::map<std::string, std::string> accounts_;   // URIs, by id
   std::map<std::string, std::size_t> under_way_;  // by host
   std::map<std::string, Instant> failing_;        // hosts that did not answer, and when
   std::size_t fetching_ = 0;

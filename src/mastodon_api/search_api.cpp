@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/url.hpp"
+#include "fediverse/documents.hpp"
 #include "mastodon_api/ids.hpp"
 #include "mastodon_api/status.hpp"
 #include "mastodon_api/timeline_query.hpp"
@@ -10,15 +11,43 @@
 namespace tagring::mastodon_api {
 namespace {
 
+constexpr std::string_view kStatuses = "/api/v1/statuses/";
+constexpr std::string_view kAccounts = "/api/v1/accounts/";
+constexpr std::string_view kContext = "/context";
 constexpr std::size_t kTagsFoundMax = 20;
+constexpr std::size_t kAncestorsMax = 5;
+constexpr std::size_t kRepliesMax = 20;
 constexpr std::size_t kQueryMax = 2048;   // bytes of a search
 constexpr std::size_t kSameTimeMax = 20;  // posts of one millisecond that are looked through
+
+// The hashtag that is meant by its address, by the URL of its page or by that of its actor.
+Result<fediverse::WebfingerTarget> named(std::string_view text, const Site& site) {
+  if (text.starts_with('@')) text.remove_prefix(1);
+  const std::string resource = (Url::parse(text) ? "" : "acct:") + std::string(text);
+  return fediverse::parse_webfinger_resource(resource, fediverse::NodeUrls(site.origin));
+}
 
 }  // namespace
 
 Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
-  if (request.path != "/api/v2/search") co_return std::nullopt;
-  co_return co_await search(std::move(request));
+  if (request.path == "/api/v2/search") co_return co_await search(std::move(request));
+  if (request.path.starts_with(kAccounts)) {
+    const auto account = posts_.account(request.path.substr(kAccounts.size()));
+    if (account) co_return api_response(*account);
+  }
+  if (!request.path.starts_with(kStatuses)) co_return std::nullopt;
+  std::string id = request.path.substr(kStatuses.size());
+  const bool asks_context = id.ends_with(kContext);
+  if (asks_context) id.resize(id.size() - kContext.size());
+  const std::optional<StatusId> known = parse_status_id(id);
+  const std::string uri = known ? posts_.shown_as(*known) : std::string();
+  if (uri.empty()) co_return std::nullopt;
+  const std::optional<Found> found = co_await find_post(uri);
+  if (!found) co_return std::nullopt;
+  if (!asks_context) co_return api_response(posts_.show(found->content, *known));
+  if (!rate_.count(request.peer).allowed) co_return api_error(429, "Too many requests");
+  const json::object around = co_await context(found->content.post);
+  co_return api_response(around);
 }
 
 Task<HttpResponse> SearchApi::search(ApiRequest request) {
@@ -30,32 +59,63 @@ Task<HttpResponse> SearchApi::search(ApiRequest request) {
   json::object found = {
       {"accounts", json::array()}, {"statuses", json::array()}, {"hashtags", json::array()}};
   const bool is_first_page = number_in(request.query, "offset", 0, 1) == 0;
-  if (Url::parse(text)) {
+  const bool wants_tags = is_first_page && (type.empty() || type == "hashtags");
+  const auto here = named(text, site_);
+  if (here && here->tag) {
+    if (wants_tags) found["hashtags"] = co_await tags_.find(here->tag->canonical(), 1);
+  } else if (Url::parse(text)) {
     if (is_first_page && (type.empty() || type == "statuses"))
-      found["statuses"] = co_await find_post(text, request.peer);
-  } else if (is_first_page && (type.empty() || type == "hashtags")) {
+      found["statuses"] = co_await find_by_address(text, request.peer);
+  } else if (wants_tags && !text.contains('@')) {
     found["hashtags"] = co_await tags_.find(text, std::min(limit, kTagsFoundMax));
   }
   co_return api_response(found);
 }
 
-// A post is found by its URI if it stands in the history of one of its hashtags, as it is shown here. Else
-// anybody could read through this node, which fetches with its own signature, what its author gave to nobody.
-Task<json::array> SearchApi::find_post(std::string uri, IpAddress peer) {
+// A post may be asked for by its URI, or by the address that a browser shows.
+Task<json::array> SearchApi::find_by_address(std::string url, IpAddress peer) {
   json::array list;
-  if (!rate_.count(peer).allowed || blocks_.of_actor(uri) != nullptr) co_return list;
+  if (!rate_.count(peer).allowed) co_return list;
+  std::optional<Found> found = co_await find_post(url);
+  const std::string uri = found ? std::string() : posts_.found_at(url);
+  if (!uri.empty()) found = co_await find_post(uri);
+  if (found) list.push_back(posts_.show(found->content, found->id));
+  co_return list;
+}
+
+// A post is found if it stands in the history of one of its hashtags, as it is shown here. Else anybody could
+// read through this node, which fetches with its own signature, what its author gave to nobody.
+Task<std::optional<SearchApi::Found>> SearchApi::find_post(std::string uri) {
+  if (blocks_.of_actor(uri) != nullptr) co_return std::nullopt;
   const auto contents = co_await posts_.read({{uri, {}}}, posts_.deadline());
-  if (!contents.front()) co_return list;
+  if (!contents.front()) co_return std::nullopt;
   const std::shared_ptr<const Post> post = contents.front()->post;
-  const std::shared_ptr<const json::object> account = contents.front()->account;
   for (const Tag& tag : post->tags) {
     if (!history_.is_shown({tag.canonical(), post->uri, post->author, post->published})) continue;
     const bool found = co_await is_in_history(tag, post->uri, post->published);
-    if (!found) continue;
-    list.push_back(make_status(*post, *account, status_id(post->published, post->uri)));
-    break;
+    if (found) co_return Found{*contents.front(), status_id(post->published, post->uri)};
   }
-  co_return list;
+  co_return std::nullopt;
+}
+
+// What it answers, and what answers it, as far as that is under hashtags too and this node knows of it.
+Task<json::object> SearchApi::context(std::shared_ptr<const Post> post) {
+  json::array above;
+  std::string parent = post->in_reply_to;
+  for (std::size_t i = 0; i < kAncestorsMax && !parent.empty(); ++i) {
+    const std::optional<Found> found = co_await find_post(parent);
+    if (!found) break;
+    above.insert(above.begin(), posts_.show(found->content, found->id));
+    parent = found->content.post->in_reply_to;
+  }
+  json::array below;
+  std::vector<std::string> replies = posts_.replies_to(post->uri);
+  replies.resize(std::min(replies.size(), kRepliesMax));
+  for (const std::string& reply : replies) {
+    const std::optional<Found> found = co_await find_post(reply);
+    if (found) below.push_back(posts_.show(found->content, found->id));
+  }
+  co_return json::object{{"ancestors", std::move(above)}, {"descendants", std::move(below)}};
 }
 
 Task<bool> SearchApi::is_in_history(Tag tag, std::string uri, WallTime published) {

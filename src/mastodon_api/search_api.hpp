@@ -1,9 +1,15 @@
-// Search (docs/client-api.md): hashtags by how they begin, and a post by its URI.
+// What readers name (docs/client-api.md): hashtags by how they begin or by their address here, a post by its
+// URI or the address that a browser shows, and what was shown by its id.
 //
 //   GET /api/v2/search
+//   GET /api/v1/statuses/:id, /api/v1/statuses/:id/context
+//   GET /api/v1/accounts/:id
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/ip.hpp"
 #include "federation/blocks.hpp"
@@ -18,19 +24,33 @@ namespace tagring::mastodon_api {
 class SearchApi final : public ApiPart {
  public:
   // `rate` is of fetching what somebody names by its URI.
-  SearchApi(federation::RateLimit::Options rate, TagApi& tags, PostCache& posts,
-            storage::HistoryService& history, const federation::Blocks& blocks, Clock& clock)
-      : tags_(tags), posts_(posts), history_(history), blocks_(blocks), rate_(rate, clock) {}
-
-  static constexpr federation::RateLimit::Options kRate{.requests = 30};
+  struct Options {
+    Site site;
+    federation::RateLimit::Options rate{.requests = 30};
+  };
+  SearchApi(Options options, TagApi& tags, PostCache& posts, storage::HistoryService& history,
+            const federation::Blocks& blocks, Clock& clock)
+      : site_(std::move(options.site)),
+        tags_(tags),
+        posts_(posts),
+        history_(history),
+        blocks_(blocks),
+        rate_(options.rate, clock) {}
 
   [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
 
  private:
   Task<HttpResponse> search(ApiRequest request);
   Task<bool> is_in_history(Tag tag, std::string uri, WallTime published);
-  Task<json::array> find_post(std::string uri, IpAddress peer);
+  struct Found {
+    PostCache::Content content;
+    StatusId id = 0;
+  };
+  Task<std::optional<Found>> find_post(std::string uri);
+  Task<json::array> find_by_address(std::string url, IpAddress peer);
+  Task<json::object> context(std::shared_ptr<const Post> post);
 
+  Site site_;
   TagApi& tags_;
   PostCache& posts_;
   storage::HistoryService& history_;

@@ -206,13 +206,23 @@ Result<Post> read_post(std::string_view body, const std::string& uri, WallTime n
   if (note.id != uri) return fail(ErrorCode::kInvalid, "the document is another post");
   if (note.visibility != fediverse::Visibility::kPublic)
     return fail(ErrorCode::kNotFound, "the post is not public");
-  Post post{uri, note.author, note.published, note.tags, false, describe(o, note, now, site)};
+  Post post{.uri = uri,
+            .author = note.author,
+            .published = note.published,
+            .in_reply_to = note.in_reply_to,
+            .tags = note.tags,
+            .has_media = false,
+            .status = describe(o, note, now, site)};
   post.has_media = !post.status.at("media_attachments").as_array().empty();
   return post;
 }
 
-json::object make_status(const Post& post, const json::object& account, StatusId id) {
+json::object make_status(const Post& post, const json::object& account, StatusId id, const Post* parent) {
   json::object status = post.status;
+  if (parent != nullptr) {
+    status["in_reply_to_id"] = std::to_string(status_id(parent->published, parent->uri));
+    status["in_reply_to_account_id"] = stable_id(parent->author);
+  }
   status["id"] = std::to_string(id);
   status["account"] = account;
   return status;

@@ -19,7 +19,8 @@ struct Post {
   std::string uri;
   std::string author;
   WallTime published;
-  std::vector<Tag> tags;  // sorted
+  std::string in_reply_to;  // URI; empty if it is no reply
+  std::vector<Tag> tags;    // sorted
   bool has_media = false;
   // A Status without `account`; `id` is made of `published`.
   json::object status;
@@ -36,7 +37,9 @@ inline constexpr std::size_t kChoicesMax = 50;
 // is a Tombstone, or is not public any more.
 Result<Post> read_post(std::string_view body, const std::string& uri, WallTime now, const Site& site);
 
-// The whole Status. `id`: its place in the timeline it is shown in.
-json::object make_status(const Post& post, const json::object& account, StatusId id);
+// The whole Status. `id`: its place in the timeline it is shown in. `parent`: what it answers, if that is
+// known.
+json::object make_status(const Post& post, const json::object& account, StatusId id,
+                         const Post* parent = nullptr);
 
 }  // namespace tagring::mastodon_api

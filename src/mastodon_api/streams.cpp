@@ -236,8 +236,7 @@ Task<void> Streams::tell(relay::TagEvent event) {
   if (!contents.front()) co_return;
   const Post& post = *contents.front()->post;
   if (post.author != event.author || !post.has(tag)) co_return;
-  const json::object status =
-      make_status(post, *contents.front()->account, status_id(event.published, event.uri));
+  const json::object status = posts_.show(*contents.front(), status_id(event.published, event.uri));
   const char* name = event.is_edit() ? "status.update" : "update";
   deliver(std::make_shared<const Event>(Event{tag, name, json::serialize(status)}));
 }

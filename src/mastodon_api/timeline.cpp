@@ -173,7 +173,7 @@ Task<std::vector<json::object>> Timeline::show(std::vector<Entry> entries, Timel
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!contents[i] || contents[i]->post->author != entries[i].entry.author) continue;
     if (!passes(*contents[i]->post, query)) continue;
-    statuses[i] = make_status(*contents[i]->post, *contents[i]->account, entries[i].id);
+    statuses[i] = posts_.show(*contents[i], entries[i].id);
   }
   co_return statuses;
 }

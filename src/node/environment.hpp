@@ -56,7 +56,7 @@ struct Environment {
   Log& log;
   std::uint64_t seed = 0;
   // Where Config does not read itself: secrets, and another program's database.
-  std::vector<instances::TagToken> tag_tokens = {};
+  instances::ReadTagTokens read_tag_tokens = {};
   instances::ReadFollowedTags read_followed_tags = {};
   ServiceFinder* services = nullptr;  // for ring.bootstrap_srv
   budget::Manager* budget = nullptr;  // shared with the servers; without it, the node has its own

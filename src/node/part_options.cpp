@@ -114,7 +114,7 @@ instances::Instances::Options instance_options(const config::Config& config, bud
 }
 
 instances::Moderation::Options moderation_options(const config::Config& config) {
-  return {config.hashtags_of_a_post, config.posts_an_hour};
+  return {config.hashtags_of_a_post, config.posts_an_hour, config.host};
 }
 
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world) {
@@ -138,7 +138,7 @@ instances::TagSources::Options tag_options(const config::Config& config, const E
   instances::TagSources::Options options;
   options.tags_max = config.tags_per_instance;
   options.every = std::chrono::minutes(config.tag_poll_minutes);
-  options.tokens = world.tag_tokens;
+  options.read_tokens = world.read_tag_tokens;
   if (world.read_followed_tags) options.database_host = config.mastodon_database_host;
   options.database_dsn = config.mastodon_database_dsn;
   options.read_database = world.read_followed_tags;

@@ -255,7 +255,7 @@ inline constexpr std::array kOthers = {
           }},
     Write{"drop_blocks",
           [](Stores& s, Rng& rng) {
-            return done(s.blocks.drop_blocks({{federation::BlockKind::kDomain, host(rng)}}));
+            return done(s.blocks.drop_blocks({{federation::BlockKind::kDomain, host(rng), "", "admin", {}}}));
           }},
     Write{"save_separation",
           [](Stores& s, Rng& rng) {

@@ -44,11 +44,47 @@ TEST(Blocklist, ReadsTheListsOfMastodonsAndGoToSocialsApis) {
               ElementsAre("a.example", "c.example", "d.example"));
 }
 
-TEST(Blocklist, AQuoteThatIsLeftOpenMakesNoDomainOfTheRestOfTheLine) {
-  const Result<Blocklist> list = parse_blocklist("domain\n\"open.example,suspend\nb.example\n");
-  ASSERT_TRUE(list);
-  EXPECT_THAT(list->domains, ElementsAre(BlockedDomain{"b.example", ""}));
-  EXPECT_THAT(list->skipped, ElementsAre("open.example,suspend: no domain"));
+TEST(Blocklist, ALineOfACommentIsNoDomain) {
+  const Result<Blocklist> list = parse_blocklist(
+      "#domain,#severity,#public_comment,#obfuscate\r\n"
+      "a.example,suspend,\"one\r\ninnocent.example\r\n\r\n\"\"three\"\"\",false\r\n"
+      "\"b.example\",\"suspend\",\"\",false\n"
+      "c.example,suspend,it's 5\" long,false");
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_THAT(list->domains,
+              ElementsAre(BlockedDomain{"a.example", "one\r\ninnocent.example\r\n\r\n\"three\""},
+                          BlockedDomain{"b.example", ""}, BlockedDomain{"c.example", "it's 5\" long"}));
+  EXPECT_THAT(list->skipped, ElementsAre());
+}
+
+TEST(Blocklist, AQuoteThatIsLeftOpenIsAnError) {
+  for (const char* text :
+       {"domain\n\"open.example,suspend\nb.example\n",
+        "#domain,#severity,#public_comment\na.example,suspend,\"cut o", "\"", "a.example\n\"\"\""}) {
+    const Result<Blocklist> list = parse_blocklist(text);
+    ASSERT_FALSE(list) << text;
+    EXPECT_EQ(list.error().message, "a quote is not closed; the list may be cut off");
+  }
+}
+
+TEST(Blocklist, ReadsDomainsHoweverTheyAreWritten) {
+  EXPECT_THAT(
+      domains(
+          "UPPER.Example.\nhttps://url.example/\nB\u00fccher.example\n\"quoted.example\"\n# \"no.example"),
+      ElementsAre("quoted.example", "upper.example", "url.example", "xn--bcher-kva.example"));
+  EXPECT_THAT(domains("a.example/path\nhttps://b.example/path\nxn--\u00fc.example\n.example\ngood.example"),
+              ElementsAre("good.example"));
+}
+
+TEST(Blocklist, ReadsOtherSeparatorsAndSeveritiesInCapitals) {
+  for (const char* text :
+       {"domain;severity;public_comment\na.example;Suspend;x,y\nb.example;SILENCE;\n",
+        "#domain\t#severity\t#public_comment\na.example\tSUSPEND\tx,y\nb.example\tsilence\t\n"}) {
+    const Result<Blocklist> list = parse_blocklist(text);
+    ASSERT_TRUE(list) << list.error().message;
+    EXPECT_THAT(list->domains, ElementsAre(BlockedDomain{"a.example", "x,y"})) << text;
+    EXPECT_EQ(list->skipped.size(), 1U);
+  }
 }
 
 TEST(Blocklist, RefusesWhatIsNoList) {
@@ -61,7 +97,7 @@ TEST(Blocklist, RefusesWhatIsNoList) {
 }
 
 TEST(Blocklist, WritesWhatItReads) {
-  const std::vector<BlockedDomain> list = {{"a.example", "says \"no\", twice"}, {"b.example", ""}};
+  const std::vector<BlockedDomain> list = {{"a.example", "says \"no\", twice\nand again"}, {"b.example", ""}};
   EXPECT_EQ(parse_blocklist(format_blocklist(list))->domains, list);
 }
 

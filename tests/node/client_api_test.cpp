@@ -336,6 +336,84 @@ TEST_F(Reading, SearchFindsHashtagsAndPosts) {
   EXPECT_EQ(get("/api/v2/search").status, 400);
 }
 
+TEST_F(Reading, WhatWasShownCanBeOpenedByItsId) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  publish("2", {"cats"}, "2025-12-30T11:00:00Z",
+          [](json::object& note) { note["inReplyTo"] = "https://home.example/notes/1"; });
+  const std::string early = std::to_string(
+      mastodon_api::status_id(*from_rfc3339("2025-12-30T10:00:00Z"), "https://home.example/notes/1"));
+  EXPECT_EQ(get("/api/v1/statuses/" + early).status, 404) << "it was not shown yet";
+  const json::array page = list(get("/api/v1/timelines/tag/cats"));
+  ASSERT_THAT(page, SizeIs(2));
+  const json::object reply = page.at(0).as_object();
+  const json::object parent = page.at(1).as_object();
+  EXPECT_EQ(reply.at("in_reply_to_id"), parent.at("id"));
+  EXPECT_EQ(reply.at("in_reply_to_account_id"), parent.at("account").at("id"));
+  EXPECT_TRUE(parent.at("in_reply_to_id").is_null());
+  const auto path = [](const json::object& status) {
+    return "/api/v1/statuses/" + std::string(status.at("id").as_string());
+  };
+  EXPECT_EQ(object(get(path(parent))), parent);
+  EXPECT_EQ(object(get(path(reply))), reply);
+  EXPECT_EQ(mastodon_api::wrong_fields("Status", object(get(path(reply)))), "");
+  EXPECT_EQ(object(get(path(reply) + "/context")).at("ancestors"), json::value(json::array{parent}));
+  EXPECT_EQ(object(get(path(reply) + "/context")).at("descendants"), json::value(json::array()));
+  EXPECT_EQ(object(get(path(parent) + "/context")).at("descendants"), json::value(json::array{reply}));
+  const json::object account = reply.at("account").as_object();
+  EXPECT_EQ(object(get("/api/v1/accounts/" + std::string(account.at("id").as_string()))), account);
+  for (const char* none :
+       {"/api/v1/statuses/1", "/api/v1/statuses/", "/api/v1/statuses/abc/context", "/api/v1/accounts/1"})
+    EXPECT_EQ(get(none).status, 404) << none;
+}
+
+TEST_F(Reading, WhatIsGoneCannotBeOpenedByItsId) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const std::string path =
+      "/api/v1/statuses/" + std::string(list(get("/api/v1/timelines/tag/cats")).at(0).at("id").as_string());
+  EXPECT_EQ(get(path).status, 200);
+  EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
+  settle();
+  EXPECT_EQ(get(path).status, 404);
+  EXPECT_EQ(get(path + "/context").status, 404);
+}
+
+TEST_F(Reading, SearchFindsAPostByTheAddressThatABrowserShows) {
+  const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const std::string shown = "https://home.example/@alice/1";
+  internet.serve(shown, internet.documents.at(uri));
+  const auto found = [&](const std::string& address) {
+    return object(get("/api/v2/search?q=" + percent_encode(address))).at("statuses").as_array();
+  };
+  ASSERT_THAT(found(shown), SizeIs(1));
+  EXPECT_EQ(found(shown).at(0).at("uri"), json::value(uri));
+  // Another server has no say.
+  internet.serve("https://other.example/@alice/1", internet.documents.at(uri));
+  EXPECT_THAT(found("https://other.example/@alice/1"), IsEmpty());
+  // Nor does an address that leads to what was never published here.
+  const PostText untold{.uri = "https://home.example/notes/untold", .author = alice.id, .tags = {"cats"}};
+  internet.serve(untold.uri, json::serialize(note_object(untold)));
+  internet.serve("https://home.example/@alice/untold", internet.documents.at(untold.uri));
+  EXPECT_THAT(found("https://home.example/@alice/untold"), IsEmpty());
+}
+
+TEST_F(Reading, SearchFindsAHashtagByItsAddress) {
+  const auto found = [&](const std::string& text) {
+    std::vector<std::string> names;
+    for (const json::value& tag :
+         object(get("/api/v2/search?q=" + percent_encode(text))).at("hashtags").as_array())
+      names.emplace_back(tag.at("name").as_string());
+    return names;
+  };
+  for (const char* address :
+       {"@cats@tags.home.example", "cats@tags.home.example", "https://tags.home.example/tags/cats",
+        "https://tags.home.example/tag/cats", "#cats"})
+    EXPECT_THAT(found(address), ElementsAre("cats")) << address;
+  EXPECT_THAT(found("https://tags.home.example/tags/%E7%8C%AB"), ElementsAre("猫"));
+  for (const char* other :
+       {"@a6@src.example", "a6@src.example", "@no.such@tags.home.example", "https://tags.home.example/actor"})
+    EXPECT_THAT(found(other), IsEmpty()) << other;
+}
+
 TEST_F(Reading, NobodyReadsThroughTheNodeWhatItsAuthorDidNotGive) {
   const auto found = [&](const std::string& uri) {
     return object(get("/api/v2/search?q=" + uri)).at("statuses").as_array().size();

@@ -62,8 +62,9 @@ FaspPeer& FaspTest::enroll(const std::string& host) {
   const auto answer = [this, &made](const HttpCall& call) { return serve(made, call); };
   for (const char* path :
        {"/registration", "/data_sharing/v0/event_subscriptions", "/data_sharing/v0/event_subscriptions/1",
-        "/data_sharing/v0/event_subscriptions/2", "/data_sharing/v0/backfill_requests",
-        "/data_sharing/v0/backfill_requests/3/continuation", "/hashtag_subscription/v0/announcements"})
+        "/data_sharing/v0/event_subscriptions/2", "/data_sharing/v0/event_subscriptions/9",
+        "/data_sharing/v0/backfill_requests", "/data_sharing/v0/backfill_requests/3/continuation",
+        "/hashtag_subscription/v0/announcements"})
     internet.answers[made.base() + path] = answer;
   const HttpResponse registered =
       control("/fasp/register", json::serialize(json::object{{"server", made.host}}));

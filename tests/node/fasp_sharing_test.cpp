@@ -257,7 +257,6 @@ TEST_F(FaspSharing, RefusesAnnouncementsItDidNotAskFor) {
     SCOPED_TRACE(body.substr(0, 200));
     expect_unchanged(peer, request(peer, "POST", kAnnouncements, body), status);
   };
-  refuse(event("new", {post.uri}, "content", "9"), 404);
   refuse(event("new", {post.uri}, "content", "2"), 404);  // that of accounts
   refuse(old_posts({post.uri}, true, "1"), 404);
   refuse(event("trending", {post.uri}), 422);
@@ -270,6 +269,29 @@ TEST_F(FaspSharing, RefusesAnnouncementsItDidNotAskFor) {
   for (int i = 0; i <= 100; ++i) many.push_back(fmt::format("https://social.example/notes/{}", i));
   refuse(event("new", many), 413);
   refuse(event("new", {"https://social.example/" + std::string(3000, 'x')}), 413);
+}
+
+// Mastodon tells its subscriptions one after the other, and stops at the first error.
+TEST_F(FaspSharing, ASubscriptionOfABygoneTimeIsAnsweredAndDeleted) {
+  const std::string before = state();
+  const HttpResponse answer = ask_as(peer, "POST", kAnnouncements, event("new", {post.uri}, "content", "9"));
+  EXPECT_EQ(answer.status, 204);
+  settle();
+  EXPECT_EQ(state(), before) << "what it tells is not taken";
+  std::vector<HttpCall> ended = calls_to(peer, "/data_sharing/v0/event_subscriptions/9");
+  ASSERT_THAT(ended, SizeIs(1));
+  EXPECT_EQ(ended[0].method, "DELETE");
+}
+
+TEST_F(FaspSharing, WhatIsSwitchedOffIsDeletedAtTheServer) {
+  EXPECT_EQ(ask_as(peer, "DELETE", "/capabilities/data_sharing/0/activation").status, 204);
+  settle();
+  for (const char* id : {"1", "2"}) {
+    const std::vector<HttpCall> ended =
+        calls_to(peer, std::string("/data_sharing/v0/event_subscriptions/") + id);
+    ASSERT_THAT(ended, SizeIs(1)) << id;
+    EXPECT_EQ(ended[0].method, "DELETE");
+  }
 }
 
 // Mastodon does that within one second, with the same signature.

@@ -120,8 +120,9 @@ void NodeTest::start(config::Config config) {
   if (!opened) throw std::runtime_error(opened.error().message);
   stores = std::move(*opened);
   const std::uint64_t incarnation = run(stores->meta.next_incarnation(clock)).value();
-  Environment environment{clock,      loop.executor(kOwner), internet, workers, stores_of(*stores), log, 42,
-                          tag_tokens, read_followed_tags,    services};
+  const auto read_tokens = [this]() -> Result<std::vector<instances::TagToken>> { return tag_tokens; };
+  Environment environment{clock, loop.executor(kOwner), internet,           workers, stores_of(*stores), log,
+                          42,    read_tokens,           read_followed_tags, services};
   environment.ahead.saved = run(stores->meta.get("signed_ahead")).value();
   environment.ahead.save = [this](std::string ahead) {
     return stores->meta.set("signed_ahead", std::move(ahead));

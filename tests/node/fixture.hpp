@@ -109,8 +109,8 @@ class NodeTest : public testing::Test {
   Log log{[this](LogLevel, const std::string& line) { log_lines.push_back(line); }};
   Workers workers;
   const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
-  // What start() hands to the node.
-  std::vector<instances::TagToken> tag_tokens;
+  // What start() hands to the node. The tokens are read again and again.
+  Result<std::vector<instances::TagToken>> tag_tokens;
   instances::ReadFollowedTags read_followed_tags;
   ServiceFinder* services = nullptr;
   std::unique_ptr<db::Stores> stores;

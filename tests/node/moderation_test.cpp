@@ -134,8 +134,59 @@ TEST_F(Moderating, ANewListLiftsWhatItNoLongerNamesAndLeavesOtherBlocksAlone) {
   EXPECT_EQ(admin("/blocks/import", wish).at("lifted"), lifted);
   wish["preview"] = false;
   EXPECT_EQ(admin("/blocks/import", wish).at("lifted"), lifted);
-  EXPECT_THAT(rows("SELECT what||' '||source FROM blocks ORDER BY what"),
-              ElementsAre("mine.example admin", "three.example a", "two.example b"));
+  EXPECT_THAT(rows("SELECT what||' '||source FROM blocks ORDER BY what, source"),
+              ElementsAre("mine.example a", "mine.example admin", "three.example a", "two.example b"));
+  EXPECT_THAT(control("/blocks").body, HasSubstr("mine.example"));
+}
+
+TEST_F(Moderating, WhatTwoListsBlockStaysBlockedWhenOneDropsIt) {
+  admin("/blocks/import", {{"source", "a"}, {"text", "home.example\nother.example"}});
+  EXPECT_EQ(admin("/blocks/import", {{"source", "b"}, {"text", "home.example"}}).at("known"), json::value(1));
+  const json::object effect = admin("/blocks/import", {{"source", "a"}, {"text", "other.example"}});
+  EXPECT_EQ(effect.at("lifted"), json::value(json::array()));
+  for (int restarted = 0; restarted < 2; ++restarted) {
+    expect_ignored(signed_request(alice, create_text(post)), "the author is blocked here");
+    start(config());
+    settle();
+  }
+  const json::value lifted = json::array{"home.example"};
+  EXPECT_EQ(admin("/blocks/lift", {{"source", "b"}}).at("lifted"), lifted);
+  EXPECT_EQ(publish(), 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  admin("/blocks/lift", {{"source", "b"}}, 404);
+  admin("/blocks/lift", {{"source", "admin"}}, 404);
+  EXPECT_THAT(rows("SELECT what||' '||source FROM blocks"), ElementsAre("other.example a"));
+}
+
+TEST_F(Moderating, RemovingABlockLiftsItWhoeverBlocks) {
+  admin("/blocks/import", {{"source", "a"}, {"text", "home.example"}});
+  block("domain", "home.example");
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "home.example"}});
+  EXPECT_THAT(rows("SELECT what FROM blocks"), IsEmpty());
+  EXPECT_EQ(publish(), 202);
+}
+
+TEST_F(Moderating, TheNodeNeverBlocksItself) {
+  const std::string before = state();
+  for (const char* own : {"tags.home.example", "TAGS.home.example"})
+    admin("/blocks/add", {{"kind", "domain"}, {"what", own}}, 400);
+  admin("/blocks/add", {{"kind", "author"}, {"what", "https://tags.home.example/actor"}}, 400);
+  EXPECT_EQ(state(), before);
+  for (const bool preview : {true, false}) {
+    const json::object effect =
+        admin("/blocks/import",
+              {{"source", "a"}, {"text", "tags.home.example\nfar.example"}, {"preview", preview}});
+    EXPECT_EQ(effect.at("fresh"), json::value(1));
+    EXPECT_THAT(json::serialize(effect.at("skipped")), HasSubstr("tags.home.example: is this node"));
+  }
+  EXPECT_THAT(rows("SELECT what FROM blocks"), ElementsAre("far.example"));
+  block("domain", "example");  // above it
+  const Author outside = make_node_author("https://tags.peer.test");
+  const PostText theirs{
+      .uri = "https://peer.test/notes/1", .author = "https://peer.test/users/u", .tags = {"cats"}};
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", outside, origin + "/storage", {theirs}), outside)),
+              IsEmpty());
+  EXPECT_THAT(history("cats"), ElementsAre(theirs.uri)) << "the node asks itself";
 }
 
 TEST_F(Moderating, AnInstanceThatIsBlockedEndsAndMayComeBackWhenTheBlockIsLifted) {

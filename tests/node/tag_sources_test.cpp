@@ -146,7 +146,7 @@ TEST_F(Sources, AFailureChangesNothing) {
     settle(kPoll);
     EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags")) << nonsense;
   }
-  start_with(tag_tokens);  // nor does a restart
+  start_with(*tag_tokens);  // nor does a restart
   settle(kPoll);
   EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags"));
 }
@@ -156,6 +156,23 @@ TEST_F(Sources, WhatATokenWantedGoesWithTheToken) {
   start_with({{kHost, "ann"}, {kHost, "bob"}});
   start_with({{kHost, "ann"}});
   EXPECT_THAT(tags(), ElementsAre("cats: followed_tags"));
+}
+
+TEST_F(Sources, TheFileOfTokensIsReadAgain) {
+  people_follow({{"ann", {"cats"}}, {"bob", {"dogs"}}});
+  start_with({{kHost, "ann"}});
+  tag_tokens = std::vector<instances::TagToken>{{kHost, "ann"}, {kHost, "bob"}};
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
+  tag_tokens = fail(ErrorCode::kDenied, "chmod 600");
+  settle(2 * kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags")) << "while it cannot be read";
+  EXPECT_EQ(
+      std::ranges::count_if(log_lines, [](const std::string& line) { return line.contains("chmod 600"); }),
+      1);
+  tag_tokens = std::vector<instances::TagToken>{{kHost, "bob"}};
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
 }
 
 TEST_F(Sources, AnInstanceThatIsNoReceiverIsNotAsked) {
@@ -199,7 +216,7 @@ TEST_F(Sources, WhatWasRemovedByHandStaysAway) {
   EXPECT_EQ(by_hand("unsubscribe", "cats"), 200);
   settle(kPoll);
   EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
-  start_with(tag_tokens);
+  start_with(*tag_tokens);
   settle(kPoll);
   EXPECT_THAT(tags(), ElementsAre("dogs: followed_tags"));
   EXPECT_EQ(by_hand("subscribe", "cats"), 200);

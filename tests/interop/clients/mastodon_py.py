@@ -78,6 +78,14 @@ def _():
     assert [tag["name"] for tag in found["hashtags"]] == ["cats"], found
 
 
+@check("a post and its author by their ids, and what is around it")
+def _():
+    shown = client.timeline_hashtag("cats", limit=1)[0]
+    assert client.status(shown["id"])["uri"] == shown["uri"]
+    assert client.status_context(shown["id"])["ancestors"] == []
+    assert client.account(shown["account"]["id"])["acct"] == shown["account"]["acct"]
+
+
 @check("what is not there is said so")
 def _():
     try:
