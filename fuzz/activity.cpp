@@ -42,6 +42,7 @@ struct Check {
     TR_ASSERT(note.author == activity.actor);
   }
   void operator()(const UpdateActor&) const {}
+  void operator()(const Told& told) const { TR_ASSERT(is_same_origin(told.uri, activity.actor)); }
   void operator()(const Delete& removal) const { TR_ASSERT(is_same_origin(removal.uri, activity.actor)); }
   void operator()(const Follow& follow) const {
     TR_ASSERT(!follow.objects.empty() && follow.objects.size() <= kLimits.items_max);

@@ -93,6 +93,8 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
     co_return co_await posts_.changed(activity.actor, std::move(update->profile));
   if (auto* deletion = std::get_if<fediverse::Delete>(&content))
     co_return co_await posts_.deletion(std::move(*deletion), activity.actor, std::move(envelope.body));
+  if (auto* told = std::get_if<fediverse::Told>(&content))
+    co_return co_await posts_.told(std::move(*told), activity.actor);
   if (std::holds_alternative<fediverse::Follow>(content))
     co_return co_await follows_.follow(std::move(activity), std::move(sender), std::move(envelope));
   if (auto* undo = std::get_if<fediverse::UndoFollow>(&content))
@@ -115,7 +117,7 @@ Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse
   if (auto* undo = std::get_if<fediverse::UndoBlock>(&content))
     co_return co_await follows_.take_block(activity.actor, std::move(undo->object), /*on=*/false);
   auto* announce = std::get_if<fediverse::Announce>(&content);
-  if (announce != nullptr && posts_.is_announcer(sender.id))
+  if (announce != nullptr && posts_.is_announcer(sender))
     co_return co_await posts_.announced(std::move(*announce));
   co_return co_await between_nodes(std::move(activity), std::move(envelope.body));
 }
@@ -129,7 +131,8 @@ Task<HttpResponse> Inbox::between_nodes(fediverse::Activity activity, std::strin
   if (auto* remove = std::get_if<fediverse::Remove>(&content))
     co_return co_await events_.take(remove->target,
                                     {Op::kRemove, std::move(remove->posts), origin, std::move(body)});
-  if (auto* announce = std::get_if<fediverse::Announce>(&content))
+  if (auto* announce = std::get_if<fediverse::Announce>(&content);
+      announce != nullptr && announce->of == fediverse::Announce::Of::kPosts)
     co_return co_await events_.take_announced(
         {Op::kAdd, std::move(announce->posts), origin, std::move(body)});
   if (auto* undo = std::get_if<fediverse::UndoAnnounce>(&content))

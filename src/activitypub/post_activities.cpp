@@ -42,8 +42,18 @@ Task<void> PostActivities::blocked(std::string author) {
 }
 
 Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
+  using Of = fediverse::Announce::Of;
   if (announce.posts.size() != 1) co_return ignored("a relay announces one post at a time");
-  co_return respond(co_await fetched_.announced(std::move(announce.posts.front().uri)));
+  std::string uri = std::move(announce.posts.front().uri);
+  if (announce.of == Of::kDelete) co_return respond(co_await fetched_.deleted(std::move(uri)));
+  instances::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate};
+  co_return respond(co_await fetched_.announced(std::move(uri), std::move(told)));
+}
+
+Task<HttpResponse> PostActivities::told(fediverse::Told told, std::string actor) {
+  if (!publisher_.takes(actor)) co_return ignored("this node takes no posts of that author's server");
+  instances::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update};
+  co_return respond(co_await fetched_.announced(std::move(told.uri), std::move(how)));
 }
 
 }  // namespace tagring::activitypub

@@ -1,5 +1,5 @@
 // Activities of authors and their servers about posts, and the answer to each: new posts, edits, deletions,
-// changed profiles, deleted accounts, and what LitePub relays announce (instances/publisher.hpp).
+// changed profiles, deleted accounts, and what LitePub relays and groups announce (instances/publisher.hpp).
 #pragma once
 
 #include <optional>
@@ -30,15 +30,18 @@ class PostActivities {
   [[nodiscard]] Task<HttpResponse> gone(std::string author);
   // The author may have blocked this node: then what is published of it is taken back.
   [[nodiscard]] Task<void> blocked(std::string author);
-  // That actor is a LitePub relay, whose Announces name posts of its people.
-  [[nodiscard]] bool is_announcer(const std::string& actor) const {
-    return instances_.is_litepub_relay(actor);
+  // That actor is a LitePub relay, whose Announces name posts of its people, or of a server that this node
+  // works for, such as a group there.
+  [[nodiscard]] bool is_announcer(const fediverse::RemoteActor& actor) const {
+    return instances_.is_litepub_relay(actor.id) || (!actor.is_node && is_trusted(actor.id));
   }
   // That actor is of a server that this node works for.
   [[nodiscard]] bool is_trusted(const std::string& actor) const {
     return instances_.is_trusted(host_of(actor));
   }
   [[nodiscard]] Task<HttpResponse> announced(fediverse::Announce announce);
+  // A post of that actor, by its URI.
+  [[nodiscard]] Task<HttpResponse> told(fediverse::Told told, std::string actor);
 
  private:
   instances::Publisher& publisher_;

@@ -11,6 +11,11 @@ namespace {
 
 using Content = decltype(Activity::content);
 
+// A list of one is as good as that one.
+const json::value* only_one(const json::value* v) {
+  return v != nullptr && v->is_array() && v->get_array().size() == 1 ? &v->get_array().front() : v;
+}
+
 // An activity of a known type, with what every parser below needs.
 struct Source {
   const json::object& object;
@@ -20,8 +25,11 @@ struct Source {
   const ParseLimits& limits;
 
   [[nodiscard]] const json::value* member(std::string_view key) const { return json::find(object, key); }
-  // The object, if it is given whole.
-  [[nodiscard]] const json::object* inner() const { return json::get_object(object, "object"); }
+  // The object, if there is one and it is given whole.
+  [[nodiscard]] const json::object* inner() const {
+    const json::value* only = only_one(member("object"));
+    return only != nullptr && only->is_object() ? &only->get_object() : nullptr;
+  }
 };
 
 Content ignored(const Source& source, std::string reason) { return Ignored{source.type, std::move(reason)}; }
@@ -53,17 +61,30 @@ bool is_signed(const Source& source) {
   return signature != nullptr && json::get_string(*signature, "signatureValue").has_value();
 }
 
+Result<std::string> uri_on_own_server(const json::value& v, const Source& source) {
+  TRY(std::string uri, parse_id(&v, "object"));
+  if (!is_same_origin(uri, source.actor))
+    return fail(ErrorCode::kInvalid, "object is on another server than the actor");
+  return uri;
+}
+
 template <class T>
 Result<Content> parse_post(const Source& source) {
   const json::object* o = source.inner();
-  if (o == nullptr) return ignored(source, "the object is not given whole, or there are several");
+  if (o == nullptr || (types_of(*o).empty() && o->contains("id"))) {
+    const json::value* only = only_one(source.member("object"));
+    if (only == nullptr || only->is_array()) return ignored(source, "there is no object, or several");
+    TRY(std::string uri, uri_on_own_server(*only, source));
+    return Told{std::move(uri), std::is_same_v<T, Update>};
+  }
   if (!is_post(*o)) return ignored(source, "the object is not a post");
   TRY(Note note, parse_note(*o, source.actor, source.now, source.limits));
   return T{.note = std::move(note)};
 }
 
 Result<Content> parse_update(const Source& source) {
-  if (json::id_of(source.object, "object") == source.actor) {
+  const json::value* object = only_one(source.member("object"));
+  if (object != nullptr && json::id_of(*object) == source.actor) {
     UpdateActor update;
     if (const json::object* o = source.inner()) {
       Result<RemoteActor> profile = parse_actor(*o, source.actor);
@@ -77,10 +98,9 @@ Result<Content> parse_update(const Source& source) {
 }
 
 Result<Content> parse_delete(const Source& source) {
-  TRY(std::string uri, parse_id(source.member("object"), "object"));
-  if (!is_same_origin(uri, source.actor)) {
-    return fail(ErrorCode::kInvalid, "object is on another server than the actor");
-  }
+  const json::value* object = only_one(source.member("object"));
+  if (object == nullptr) return fail(ErrorCode::kInvalid, "object is missing");
+  TRY(std::string uri, uri_on_own_server(*object, source));
   return Delete{std::move(uri), is_signed(source)};
 }
 
@@ -178,11 +198,23 @@ Result<Content> parse_answer(const Source& source) {
 }
 
 Result<Content> parse_announce(const Source& source) {
-  if (const json::object* o = source.inner(); o != nullptr && !types_of(*o).empty() && !is_post(*o)) {
-    return ignored(source, "the object is not a post");
+  const json::object* o = source.inner();
+  if (o == nullptr || types_of(*o).empty() || is_post(*o)) {
+    TRY(std::vector<PostRef> posts, parse_posts(source, source.member("object")));
+    return Announce{.posts = std::move(posts)};
   }
-  TRY(std::vector<PostRef> posts, parse_posts(source, source.member("object")));
-  return Announce{std::move(posts)};
+  Announce announce;
+  if (has_type(*o, "Update")) announce.of = Announce::Of::kUpdate;
+  if (has_type(*o, "Delete")) announce.of = Announce::Of::kDelete;
+  const json::value* about = only_one(json::find(*o, "object"));
+  const json::object* whole = about != nullptr && about->is_object() ? &about->get_object() : nullptr;
+  const bool is_of_post =
+      whole == nullptr || types_of(*whole).empty() || is_post(*whole) || has_type(*whole, "Tombstone");
+  if (about == nullptr || about->is_array() || !is_of_post ||
+      (announce.of == Announce::Of::kPosts && !has_type(*o, "Create")))
+    return ignored(source, "the object is not a post");
+  TRY(announce.posts, parse_posts(source, about));
+  return announce;
 }
 
 Result<Content> parse_block(const Source& source) {
@@ -239,7 +271,7 @@ Result<Activity> parse_activity(const json::object& object, WallTime now, const 
   const std::vector<std::string> types = types_of(object);
   if (types.empty()) return fail(ErrorCode::kInvalid, "type is missing");
   TRY(std::string id, parse_id(json::find(object, "id"), "id"));
-  TRY(std::string actor, parse_id(json::find(object, "actor"), "actor"));
+  TRY(std::string actor, parse_id(only_one(json::find(object, "actor")), "actor"));
   if (!is_same_origin(id, actor)) return fail(ErrorCode::kInvalid, "id is on another server than the actor");
   for (const TypeParser& parser : kParsers) {
     if (!has_type(object, parser.type)) continue;

@@ -5,6 +5,7 @@
 // on anything.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,11 @@ struct Update {
 // whole.
 struct UpdateActor {
   std::optional<RemoteActor> profile;
+};
+// A Create or Update whose post is given by its URI alone, on the actor's server.
+struct Told {
+  std::string uri;
+  bool is_update = false;
 };
 // A post, or the actor itself.
 struct Delete {
@@ -72,9 +78,12 @@ struct Block {
 struct UndoBlock {
   std::string object;
 };
-// Of one post; between nodes of many.
+// Of one post; between nodes of many. Groups (FEP-1b12: Lemmy, PieFed, NodeBB) also announce what happened to
+// the post. What it says of them is the word of who announces.
 struct Announce {
+  enum class Of : std::uint8_t { kPosts, kUpdate, kDelete };
   std::vector<PostRef> posts;
+  Of of = Of::kPosts;
 };
 // Between nodes: posts that enter or leave tags. `target` is an owner's "…/relay" or "…/storage"; every post
 // has its author, its time and at least one tag.
@@ -96,7 +105,7 @@ struct Activity {
   std::string id;
   std::string actor;
   std::variant<Create, Update, UpdateActor, Delete, Follow, UndoFollow, UndoAnnounce, UndoById, Accept,
-               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock>
+               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock, Told>
       content;
 };
 

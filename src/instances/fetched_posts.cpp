@@ -2,6 +2,7 @@
 
 #include "fediverse/consent.hpp"
 #include "fediverse/note.hpp"
+#include "fediverse/vocabulary.hpp"
 
 namespace tagring::instances {
 
@@ -72,19 +73,43 @@ Task<Publisher::Outcome> FetchedPosts::gone(std::string author) {
   return publisher_.gone(std::move(author), /*is_signed=*/false);
 }
 
-Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, WallTime not_before, std::string by) {
-  if (!publisher_.takes(by.empty() ? uri : by)) co_return "this node takes no posts of that author's server";
+Task<Result<json::object>> FetchedPosts::fetch(std::string uri) {
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
-  CO_TRY(const json::object document, json::parse_object(body));
+  CO_TRY(json::object document, json::parse_object(body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+  co_return document;
+}
+
+Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
+  if (!publisher_.takes(told.by.empty() ? uri : told.by))
+    co_return "this node takes no posts of that author's server";
+  CO_TRY(json::object document, co_await fetch(uri));
+  if (fediverse::has_type(document, "Create") || fediverse::has_type(document, "Update")) {
+    // What was announced is what happened to the post.
+    const std::string post = json::id_of(document, "object");
+    if (!fediverse::is_same_origin(post, uri)) co_return "what was announced is of another server";
+    CO_TRY(document, co_await fetch(post));
+  }
   if (!fediverse::is_post(document)) co_return "what was announced is no post";
   CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
-  if (note.published < not_before) co_return "the post is too old";
-  if (!by.empty() && note.author != by) co_return "the post is by somebody else";
+  if (note.published < told.not_before) co_return "the post is too old";
+  if (!told.by.empty() && note.author != told.by) co_return "the post is by somebody else";
   // Boosts of what is not public happen; they are nobody's fault.
-  if (note.visibility != fediverse::Visibility::kPublic) co_return "the post is not public";
+  if (note.visibility != fediverse::Visibility::kPublic && !told.is_update)
+    co_return "the post is not public";
   CO_TRY(fediverse::RemoteActor author, co_await consents_.fetch(note.author));
-  co_return co_await publisher_.post(std::move(note), std::move(author), /*is_update=*/false);
+  co_return co_await publisher_.post(std::move(note), std::move(author), told.is_update);
+}
+
+Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
+  const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+  if (!known && known.error().code == ErrorCode::kNotFound) co_return "the post is not known here";
+  if (!known) co_return std::unexpected(known.error());
+  const Result<json::object> document = co_await fetch(uri);
+  if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  if (document && fediverse::is_post(*document)) co_return "the post is still there";
+  CO_TRY_VOID(co_await take_out(std::move(uri)));
+  co_return "";
 }
 
 }  // namespace tagring::instances

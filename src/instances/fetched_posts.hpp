@@ -1,5 +1,6 @@
-// Posts that somebody tells of by their URI alone: servers that share data with this node as a FASP, and
-// LitePub relays. Each is fetched from its own server, and published as it is now.
+// Posts that somebody tells of by their URI alone: servers that share data with this node as a FASP, LitePub
+// relays, groups, and servers that name what they created. Each is fetched from its own server, and published
+// as it is now.
 #pragma once
 
 #include <string>
@@ -39,11 +40,20 @@ class FetchedPosts {
   [[nodiscard]] Task<Outcome> look_again(std::string author);
   // Its server says that an account is gone. Believed if it is.
   [[nodiscard]] Task<Outcome> gone(std::string author);
-  // A LitePub relay announces the posts of its people.
-  [[nodiscard]] Task<Outcome> announced(std::string uri, WallTime not_before = WallTime::min(),
-                                        std::string by = {});
+  // Some server tells of a post by its URI. It is taken as its own server gives it.
+  struct Told {
+    WallTime not_before = WallTime::min();
+    std::string by = {};     // its author, if that is known
+    bool is_update = false;  // it may be less public than it was
+  };
+  // By a relay, a group, or the author's server itself.
+  [[nodiscard]] Task<Outcome> announced(std::string uri, Told told);
+  // A group says that a post was deleted. Believed if it is.
+  [[nodiscard]] Task<Outcome> deleted(std::string uri);
 
  private:
+  // The document with that very id.
+  Task<Result<json::object>> fetch(std::string uri);
   Task<Result<bool>> take_shared(fediverse::Note note, bool by_sharing);
 
   Publisher& publisher_;

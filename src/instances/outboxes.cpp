@@ -75,7 +75,7 @@ Task<Result<std::size_t>> Outboxes::read(OwnFollow follow) {
     if (known || !fediverse::is_same_origin(uri, actor)) continue;
     const Instant next = clock_.now() + kBetween;
     co_await clock_.sleep_until(next);
-    const auto taken = co_await fetched_.announced(uri, not_before, actor);
+    const auto taken = co_await fetched_.announced(uri, {.not_before = not_before, .by = actor});
     found += taken && taken->empty() ? 1 : 0;
   }
   co_return found;

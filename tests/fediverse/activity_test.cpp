@@ -260,9 +260,23 @@ TEST(Note, OtherObjectsAreIgnoredWithAReason) {
     EXPECT_EQ(note_of(fmt::format(R"(,"type":"{}")", type))->type, type);
   }
   EXPECT_EQ(content_of<Ignored>(create(R"(,"type":"Person")")).reason, "the object is not a post");
-  EXPECT_THAT(content_of<Ignored>(activity(R"("type":"Create","object":"https://a.example/1")")).reason,
-              HasSubstr("not given whole"));
-  EXPECT_THAT(content_of<Ignored>(activity(R"("type":"Create")")).reason, HasSubstr("not given whole"));
+  EXPECT_EQ(content_of<Ignored>(activity(R"("type":"Create")")).reason, "there is no object, or several");
+  EXPECT_EQ(content_of<Ignored>(
+                activity(R"("type":"Create","object":["https://a.example/1","https://a.example/2"])"))
+                .reason,
+            "there is no object, or several");
+}
+
+TEST(Activity, APostMayBeGivenByItsUriAlone) {
+  for (const char* object :
+       {R"("https://a.example/1")", R"(["https://a.example/1"])", R"({"id":"https://a.example/1"})"}) {
+    const Told created = content_of<Told>(activity(fmt::format(R"("type":"Create","object":{})", object)));
+    EXPECT_EQ(created.uri, "https://a.example/1");
+    EXPECT_FALSE(created.is_update);
+    EXPECT_TRUE(content_of<Told>(activity(fmt::format(R"("type":"Update","object":{})", object))).is_update);
+  }
+  EXPECT_EQ(refusal(activity(R"("type":"Create","object":"https://b.example/1")")),
+            "object is on another server than the actor");
 }
 
 TEST(Activity, UpdateOfTheActorItselfIsKnown) {
@@ -439,11 +453,29 @@ TEST(Activity, AnnounceOfManyPosts) {
   EXPECT_EQ(refusal(activity(R"("type":"Announce")")), "object is missing");
 }
 
-TEST(Activity, AnnounceOfAnActivityIsIgnored) {
-  EXPECT_EQ(content_of<Ignored>(
-                activity(R"("type":"Announce","object":{"type":"Create","id":"https://b.example/c"})"))
-                .reason,
-            "the object is not a post");
+TEST(Activity, AGroupAnnouncesWhatHappenedToAPost) {
+  using Of = Announce::Of;
+  for (const auto& [type, of] : {std::pair("Create", Of::kPosts), std::pair("Update", Of::kUpdate),
+                                 std::pair("Delete", Of::kDelete)}) {
+    for (const char* object : {R"("https://b.example/1")", R"({"type":"Page","id":"https://b.example/1"})",
+                               R"([{"type":"Note","id":"https://b.example/1"}])",
+                               R"({"type":"Tombstone","id":"https://b.example/1"})"}) {
+      const Announce announce = content_of<Announce>(activity(fmt::format(
+          R"("type":"Announce","object":{{"type":"{}","id":"https://b.example/c","actor":"https://b.example/u","object":{}}})",
+          type, object)));
+      EXPECT_EQ(announce.of, of);
+      ASSERT_EQ(announce.posts.size(), 1U);
+      EXPECT_EQ(announce.posts[0].uri, "https://b.example/1");
+    }
+  }
+  for (const char* object : {R"({"type":"Create","id":"https://b.example/c"})",
+                             R"({"type":"Like","object":"https://b.example/1"})",
+                             R"({"type":"Undo","object":{"type":"Delete","object":"https://b.example/1"}})",
+                             R"({"type":"Update","object":{"type":"Group","id":"https://b.example/c"}})",
+                             R"({"type":"Delete","object":["https://b.example/1","https://b.example/2"]})"}) {
+    const std::string text = activity(fmt::format(R"("type":"Announce","object":{})", object));
+    EXPECT_EQ(content_of<Ignored>(text).reason, "the object is not a post") << object;
+  }
 }
 
 TEST(Activity, AddAndRemoveCarryCompletePosts) {

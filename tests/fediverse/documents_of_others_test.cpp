@@ -48,9 +48,10 @@ std::string body_of(std::string text) {
   return body ? *body : text;
 }
 
-constexpr std::array<const char*, 16> kNames = {
-    "Create", "Update", "UpdateActor", "Delete", "Follow", "UndoFollow", "UndoAnnounce", "UndoById",
-    "Accept", "Reject", "Announce",    "Add",    "Remove", "Ignored",    "Block",        "UndoBlock"};
+constexpr std::array<const char*, 17> kNames = {
+    "Create",       "Update",   "UpdateActor", "Delete",    "Follow",   "UndoFollow",
+    "UndoAnnounce", "UndoById", "Accept",      "Reject",    "Announce", "Add",
+    "Remove",       "Ignored",  "Block",       "UndoBlock", "Told"};
 
 // "accepted Create", "ignored: no use for this type", "refused: id is missing".
 std::string outcome(std::string_view body) {
@@ -81,7 +82,7 @@ TEST(DocumentsOfOthers, AreAcceptedIgnoredOrRefusedAsPinned) {
         {"refused: type is missing", 2}}},
       {"fedify-dev__fedify",
        {{"ignored: no use for this type", 1},
-        {"ignored: the object is not given whole, or there are several", 1},
+        {"ignored: there is no object, or several", 1},
         {"refused: actor is missing", 19},
         {"refused: id is missing", 1},
         {"refused: id is on another server than the actor", 1},
@@ -118,7 +119,7 @@ TEST(DocumentsOfOthers, ExamplesOfTheSpecificationWithIdAndActorAreReadAsPinned)
                 {"ignored: the object is neither a Follow nor an Announce", 2},
                 {"ignored: the object is not a Follow", 4},
                 {"ignored: the object is not a post", 2},
-                {"ignored: the object is not given whole, or there are several", 2},
+                {"accepted Told", 2},
                 {"ignored: the target is not the relay or storage of a node", 5},
                 {"refused: object is missing", 1},
                 {"refused: object.id is missing", 2},

@@ -18,7 +18,7 @@ namespace {
 
 const WallTime kNow = *from_rfc3339("2026-11-21T10:00:00Z");
 
-constexpr std::array<const char*, 16> kNames = {"Create",
+constexpr std::array<const char*, 17> kNames = {"Create",
                                                 "Update",
                                                 "Update of an actor",
                                                 "Delete",
@@ -33,7 +33,8 @@ constexpr std::array<const char*, 16> kNames = {"Create",
                                                 "Remove",
                                                 "Ignored",
                                                 "Block",
-                                                "Undo of a Block"};
+                                                "Undo of a Block",
+                                                "post by its id"};
 
 std::string rejected(const Error& error) { return "rejected: " + error.message; }
 
@@ -43,6 +44,10 @@ std::string inbox(std::string_view body) {
   const auto& content = activity->content;
   if (const auto* ignored = std::get_if<Ignored>(&content)) return "ignored: " + ignored->reason;
   std::string verdict = fmt::format("accepted: {}", kNames.at(content.index()));
+  if (const auto* announce = std::get_if<Announce>(&content)) {
+    constexpr std::array<const char*, 3> kOf = {"", " of an edit", " of a deletion"};
+    verdict += kOf.at(static_cast<std::size_t>(announce->of));
+  }
   const Note* note = nullptr;
   if (const auto* create = std::get_if<Create>(&content)) note = &create->note;
   if (const auto* update = std::get_if<Update>(&content)) note = &update->note;

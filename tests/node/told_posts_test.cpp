@@ -1,0 +1,133 @@
+// Posts that are not brought by their authors: given by their URIs, or announced by groups. They are taken as
+// their own servers give them.
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ToldPosts : public NodeTest {
+ protected:
+  Author alice = make_author("https://home.example/users/alice");
+  Author group = make_author("https://home.example/category/2");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+
+  void serve() { internet.serve(post.uri, json::serialize(note_object(post))); }
+  static std::string activity(const std::string& type, const std::string& actor, const json::value& object) {
+    static int count = 0;
+    return json::serialize(json::object{{"@context", "https://www.w3.org/ns/activitystreams"},
+                                        {"id", fmt::format("{}#activity/{}", actor, ++count)},
+                                        {"type", type},
+                                        {"actor", actor},
+                                        {"object", object}});
+  }
+  static std::string activity(const std::string& type, const std::string& actor, const std::string& uri) {
+    return activity(type, actor, json::value(uri));
+  }
+  std::string announce(const std::string& type, const json::value& object) {
+    return activity(
+        "Announce", group.id,
+        json::object{{"id", alice.id + "#1"}, {"type", type}, {"actor", alice.id}, {"object", object}});
+  }
+  std::string announce(const std::string& type, const std::string& uri) {
+    return announce(type, json::value(uri));
+  }
+  HttpResponse bring(const std::string& text, const Author& sender) {
+    HttpResponse response = post_signed(text, sender);
+    settle();
+    return response;
+  }
+};
+
+TEST_F(ToldPosts, ACreateThatNamesItsPostIsLookedUp) {
+  serve();
+  EXPECT_EQ(bring(activity("Create", alice.id, post.uri), alice).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  post.tags = {"dogs"};
+  serve();
+  EXPECT_EQ(bring(activity("Update", alice.id, json::value(json::array{post.uri})), alice).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  post.to = json::value(alice.id + "/followers");
+  serve();
+  EXPECT_EQ(bring(activity("Update", alice.id, post.uri), alice).status, 202);
+  EXPECT_THAT(history("dogs"), IsEmpty()) << "it is not public any more";
+}
+
+TEST_F(ToldPosts, SomebodyElsesPostIsNotTakenForTheSenders) {
+  const Author bob = make_author("https://home.example/users/bob");
+  serve();
+  EXPECT_THAT(bring(activity("Create", bob.id, post.uri), bob).body, HasSubstr("by somebody else"));
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(ToldPosts, WhoMayNotPublishMakesTheNodeFetchNothing) {
+  const Author eve = make_author("https://evil.example/users/eve");
+  const std::string named = "https://evil.example/notes/1";
+  EXPECT_EQ(bring(activity("Create", eve.id, named), eve).status, 202);
+  EXPECT_LT(bring(activity("Announce", eve.id, json::value(note_object(post))), eve).status, 300);
+  EXPECT_THAT(internet.sent_to(named), IsEmpty());
+  EXPECT_THAT(internet.sent_to(post.uri), IsEmpty());
+  EXPECT_THAT(history("cats"), IsEmpty());
+}
+
+TEST_F(ToldPosts, WhatAGroupAnnouncesIsReadAtItsOrigin) {
+  serve();
+  PostText forged = post;
+  forged.tags = {"spam"};
+  // Whole, as NodeBB does; what it says is the group's word.
+  EXPECT_EQ(bring(activity("Announce", group.id, json::value(note_object(forged))), group).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(history("spam"), IsEmpty());
+}
+
+TEST_F(ToldPosts, AGroupTellsWhatHappenedToAPost) {
+  serve();
+  EXPECT_EQ(bring(announce("Create", json::value(note_object(post))), group).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  post.tags = {"dogs"};
+  serve();
+  EXPECT_EQ(bring(announce("Update", post.uri), group).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_THAT(bring(announce("Delete", post.uri), group).body, HasSubstr("still there"));
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  internet.serve(post.uri, R"({"type":"Tombstone","id":")" + post.uri + R"("})");
+  EXPECT_EQ(bring(announce("Delete", post.uri), group).status, 202);
+  EXPECT_THAT(history("dogs"), IsEmpty());
+}
+
+TEST_F(ToldPosts, ADeletionThatCannotBeCheckedIsAskedForAgain) {
+  serve();
+  bring(announce("Create", post.uri), group);
+  internet.serve(post.uri, with_status(503));
+  EXPECT_EQ(bring(announce("Delete", post.uri), group).status, 503);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  internet.serve(post.uri, with_status(404));
+  EXPECT_EQ(bring(announce("Delete", post.uri), group).status, 202);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(bring(announce("Delete", std::string("https://home.example/notes/9")), group).body,
+              HasSubstr("not known here"));
+}
+
+TEST_F(ToldPosts, WhatIsAnnouncedByItsIdMayBeWhatHappened) {
+  serve();
+  const std::string create = "https://home.example/activities/1";
+  internet.serve(create, R"({"id":")" + create + R"(","type":"Create","actor":")" + alice.id +
+                             R"(","object":")" + post.uri + R"("})");
+  EXPECT_EQ(bring(activity("Announce", group.id, create), group).status, 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  const std::string foreign = "https://home.example/activities/2";
+  internet.serve(foreign, R"({"id":")" + foreign + R"(","type":"Create","actor":")" + alice.id +
+                              R"(","object":"https://evil.example/1"})");
+  EXPECT_THAT(bring(activity("Announce", group.id, foreign), group).body, HasSubstr("another server"));
+  EXPECT_THAT(internet.sent_to("https://evil.example/1"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tagring::node
