@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "base/http_error.hpp"
 #include "federation/version.hpp"
+#include "fediverse/badge.hpp"
 #include "fediverse/documents.hpp"
 #include "fediverse/negotiation.hpp"
 #include "fediverse/vocabulary.hpp"
@@ -25,6 +27,15 @@ HttpResponse document(std::string_view type, std::string body) {
 HttpResponse activity(const json::object& object) {
   return document(fediverse::kActivityJson, json::serialize(object));
 }
+
+HttpResponse picture(std::string png) {
+  HttpResponse response = document("image/png", std::move(png));
+  response.headers.add("Cache-Control", "public, max-age=604800");
+  return response;
+}
+
+// The colour of the node's own actor, which has no key.
+constexpr std::size_t kOwnColour = 4;
 
 HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
 
@@ -78,9 +89,11 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   }
   if (path == "/robots.txt") co_return document("text/plain", "User-agent: *\nDisallow: /tagring/\n");
   if (path == "/followers" || path == "/actor/followers" || path == "/actor/following" ||
-      path == "/actor/outbox") {
+      path == "/actor/outbox" || path == "/actor/featured") {
     co_return activity(fediverse::make_whole_collection(identity_.origin() + path, {}));
   }
+  if (path == "/actor/icon.png") co_return picture(fediverse::make_icon(kOwnColour));
+  if (path == "/actor/header.png") co_return picture(fediverse::make_header(kOwnColour));
   if (path.starts_with("/tag/")) {
     co_return co_await tag_page(std::move(request), path.substr(5), query);
   }
@@ -113,16 +126,38 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
     co_return by_accept(
         activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem())));
   }
+  if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
+  if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));
+  if (part == "/about") co_return activity(fediverse::make_about_note(identity_, *tag));
+  if (part == "/featured") {
+    const std::string actor = identity_.tag_actor(*tag);
+    co_return activity(fediverse::make_whole_collection(actor + part, {fediverse::about_note_of(actor)}));
+  }
   if (part == "/outbox") co_return co_await outbox(*tag, std::move(query));
   if (part == "/followers" || part == "/following") {
-    // How many, but not who.
+    // How many, but not who; and people only, since nobody else is shown by those who count.
     const std::string id = identity_.tag_actor(*tag) + part;
     co_return activity({{"@context", fediverse::kContext},
                         {"id", id},
                         {"type", "OrderedCollection"},
-                        {"totalItems", part == "/followers" ? followers_.count(tag->canonical()) : 0}});
+                        {"totalItems", part == "/followers" ? followers_.people(tag->canonical()) : 0}});
   }
   co_return not_found("no such page of a hashtag");
+}
+
+// Of the whole history; nothing if its owners do not say.
+Task<std::optional<std::uint64_t>> ActorDocuments::count_posts(Tag tag) {
+  const auto known = counts_.find(tag.canonical());
+  if (known != counts_.end() && clock_.now() - known->second.since < kCountFresh)
+    co_return known->second.posts;
+  const auto tomorrow = std::chrono::floor<std::chrono::days>(clock_.wall_now()) + std::chrono::days(1);
+  const auto days = co_await history_.query_days(tag, tomorrow - storage::HistoryService::kDaysMax, tomorrow);
+  if (!days) co_return std::nullopt;
+  std::uint64_t posts = 0;
+  for (const storage::HistoryDay& day : *days) posts += day.posts;
+  make_room(counts_, kCountsMax);
+  counts_.insert_or_assign(tag.canonical(), Count{clock_.now(), posts});
+  co_return posts;
 }
 
 // The tag's history as a collection of announcements, a page at a time; any node shows it.
@@ -130,10 +165,13 @@ Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
   const std::string id = identity_.tag_actor(tag) + "/outbox";
   const std::string page = query_value(query, "page");
   if (page.empty()) {
-    co_return activity({{"@context", fediverse::kContext},
-                        {"id", id},
-                        {"type", "OrderedCollection"},
-                        {"first", id + "?page=true"}});
+    json::object collection = {{"@context", fediverse::kContext},
+                               {"id", id},
+                               {"type", "OrderedCollection"},
+                               {"first", id + "?page=true"}};
+    const std::optional<std::uint64_t> posts = co_await count_posts(std::move(tag));
+    if (posts) collection["totalItems"] = *posts;
+    co_return activity(collection);
   }
   std::optional<storage::HistoryCursor> cursor;
   if (page != "true") {

@@ -1,8 +1,14 @@
 // The documents that a node shows the world: its actors, WebFinger, NodeInfo, and hashtags' outboxes.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "base/http.hpp"
 #include "base/task.hpp"
+#include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "hashtag/tag.hpp"
@@ -16,8 +22,13 @@ class ActorDocuments {
  public:
   ActorDocuments(const federation::Identity& identity, overlay::RingService& rings,
                  storage::HistoryService& history, const relay::Followers& followers,
-                 const federation::Blocks& blocks)
-      : identity_(identity), rings_(rings), history_(history), followers_(followers), blocks_(blocks) {}
+                 const federation::Blocks& blocks, const Clock& clock)
+      : identity_(identity),
+        rings_(rings),
+        history_(history),
+        followers_(followers),
+        blocks_(blocks),
+        clock_(clock) {}
 
   // Answers a GET. 404 for unknown paths.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -26,12 +37,23 @@ class ActorDocuments {
   HttpResponse webfinger(std::string_view query) const;
   Task<HttpResponse> tag_page(HttpRequest request, std::string rest, std::string query);
   Task<HttpResponse> outbox(Tag tag, std::string query);
+  Task<std::optional<std::uint64_t>> count_posts(Tag tag);
+
+  // How many posts a hashtag has: servers that meet its actor ask for that, many at a time.
+  static constexpr Duration kCountFresh = std::chrono::minutes(15);
+  static constexpr std::size_t kCountsMax = 2000;
+  struct Count {
+    Instant since;
+    std::uint64_t posts = 0;
+  };
 
   const federation::Identity& identity_;
   overlay::RingService& rings_;
   storage::HistoryService& history_;
   const relay::Followers& followers_;
   const federation::Blocks& blocks_;
+  const Clock& clock_;
+  std::map<std::string, Count> counts_;
 };
 
 }  // namespace tagring::activitypub

@@ -15,7 +15,29 @@ json::array actor_context() {
           json::object{{"toot", "http://joinmastodon.org/ns#"},
                        {"discoverable", "toot:discoverable"},
                        {"indexable", "toot:indexable"},
+                       {"featured", json::object{{"@id", "toot:featured"}, {"@type", "@id"}}},
+                       {"schema", "http://schema.org#"},
+                       {"PropertyValue", "schema:PropertyValue"},
+                       {"value", "schema:value"},
                        {"manuallyApprovesFollowers", "as:manuallyApprovesFollowers"}}};
+}
+
+json::object picture(std::string_view url, std::string_view shows) {
+  return {{"type", "Image"}, {"mediaType", "image/png"}, {"url", url}, {"summary", shows}};
+}
+
+// A row of the table in a profile. Nothing in names of hosts and hashtags needs to be escaped.
+json::object field(std::string_view name, std::string_view html) {
+  return {{"type", "PropertyValue"}, {"name", name}, {"value", html}};
+}
+
+// `rel` "me": the page links back, and is marked as the actor's own.
+std::string link_to(std::string_view url, std::string_view rel, std::string_view text) {
+  return fmt::format(R"(<a href="{}" rel="{}" target="_blank">{}</a>)", url, rel, text);
+}
+
+std::string page_of(const NodeUrls& urls, const Tag& tag, std::string_view rel) {
+  return link_to(urls.tag_page(tag), rel, fmt::format("{}/tags/{}", urls.authority(), tag.canonical()));
 }
 
 json::object make_actor(std::string_view id, std::string_view type, std::string_view username,
@@ -30,6 +52,9 @@ json::object make_actor(std::string_view id, std::string_view type, std::string_
           {"outbox", base + "/outbox"},
           {"followers", followers_of(id)},
           {"following", base + "/following"},
+          {"featured", base + "/featured"},
+          {"icon", picture(base + "/icon.png", "Hash sign")},
+          {"image", picture(base + "/header.png", "Hash signs")},
           {"endpoints", {{"sharedInbox", urls.shared_inbox()}}},
           {"manuallyApprovesFollowers", false},
           {"indexable", false},
@@ -92,7 +117,8 @@ Result<std::optional<Tag>> account_of(std::string_view account, const NodeUrls& 
   if (!name) return fail(ErrorCode::kInvalid, "resource has a broken percent escape");
   if (!ascii_iequals(account.substr(at + 1), urls.authority()))
     return fail(ErrorCode::kNotFound, "resource is of another host");
-  if (*name == kNodeActorName) return std::nullopt;
+  // Its host's name is what servers call their own actors.
+  if (*name == kNodeActorName || ascii_iequals(*name, urls.authority())) return std::nullopt;
   const Result<Tag> tag = Tag::from_actor_name(*name);
   if (!tag) return fail(ErrorCode::kNotFound, "no hashtag: " + tag.error().message);
   if (!is_name(*name))
@@ -118,7 +144,19 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
   json::object actor =
       make_actor(urls.actor(), "Application", kNodeActorName, urls.shared_inbox(), urls, public_key_pem);
   actor["name"] = urls.authority();
-  actor["summary"] = "<p>Hashtag relay. Automated; acts for no person.</p>";
+  // What accepting means must be said where it is asked for.
+  actor["summary"] = fmt::format(
+      "<p>Relays public posts under hashtags between servers, and keeps no copy of what they say. Servers "
+      "add {} as "
+      "a relay. Where this node works for people too: who follows this account and accepts its follow in "
+      "return has "
+      "public posts with hashtags relayed from then on, and nobody else. It reads nothing that is not "
+      "public.</p>"
+      "<p>Not wanted? #nobot in your profile, or block this account.</p>",
+      urls.shared_inbox());
+  actor["attachment"] =
+      json::array{field("Hashtags", link_to(urls.origin() + "/", "me nofollow noopener", urls.authority())),
+                  field("Software", "tagring, automated")};
   actor["discoverable"] = false;
   actor[kNodeMark] = 1;
   return actor;
@@ -128,12 +166,39 @@ json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_vi
   const std::string id = urls.tag_actor(tag);
   json::object actor = make_actor(id, "Service", tag.actor_name(), id + "/inbox", urls, public_key_pem);
   actor["name"] = "#" + tag.canonical();
-  // Letters, digits and a few separators: nothing in a tag needs to be escaped.
+  // Letters, digits and a few separators: nothing in a tag needs to be escaped. What matters comes first:
+  // what is shown of it at a glance ends after some 90 letters.
   actor["summary"] = fmt::format(
-      "<p>Boosts public posts tagged #{}. Automated, run by {}; not affiliated with any person or brand.</p>",
-      tag.canonical(), urls.authority());
-  actor["discoverable"] = true;
+      R"(<p>Every public post under <a href="{}" class="mention hashtag" rel="tag">#<span>{}</span></a> that reaches )"
+      "this network, from many servers. Older posts: {}</p>",
+      urls.tag_page(tag), tag.canonical(), page_of(urls, tag, "nofollow noopener"));
+  actor["attachment"] =
+      json::array{field("Posts", page_of(urls, tag, "me nofollow noopener")),
+                  field("Run by", link_to(urls.origin() + "/", "nofollow noopener", urls.authority()) +
+                                      ", automatically; for no person or brand"),
+                  field("Not here, please", "#nobot in your profile, or block this account")};
+  // It announces all day, and would stand before all people in a directory.
+  actor["discoverable"] = false;
   return actor;
+}
+
+std::string about_note_of(std::string_view tag_actor) { return std::string(tag_actor) + "/about"; }
+
+json::object make_about_note(const NodeUrls& urls, const Tag& tag) {
+  const std::string actor = urls.tag_actor(tag);
+  return {{"@context", kContext},
+          {"id", about_note_of(actor)},
+          {"type", "Note"},
+          {"attributedTo", actor},
+          {"to", json::array{kPublic}},
+          {"cc", json::array{followers_of(actor)}},
+          {"url", urls.tag_page(tag)},
+          {"content",
+           fmt::format(
+               "<p>New posts under #{} appear here as they are published; older ones: {}.</p><p>Put me on a "
+               "list that hides its members from your home timeline, and you have the hashtag by itself. I "
+               "only boost: the bell never rings, and nobody reads what is sent to me.</p>",
+               tag.canonical(), page_of(urls, tag, "nofollow noopener"))}};
 }
 
 json::object make_webfinger(const WebfingerTarget& target) {

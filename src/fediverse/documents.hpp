@@ -54,6 +54,10 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
 // The actor that people follow to get a hashtag.
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem);
 
+// What stands first on the profile of a hashtag: a note of its actor, which is in the collection `featured`.
+std::string about_note_of(std::string_view tag_actor);
+json::object make_about_note(const NodeUrls& urls, const Tag& tag);
+
 // Whom a WebFinger query means.
 struct WebfingerTarget {
   std::optional<Tag> tag;  // absent: the node's own actor

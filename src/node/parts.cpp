@@ -143,7 +143,8 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
-      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks),
+      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks,
+                speech.runtime.clock),
       resolver(speech.identity, storage.history, speech.blocks) {}
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,

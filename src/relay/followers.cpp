@@ -165,9 +165,12 @@ std::vector<std::pair<std::string, std::string>> Followers::nodes(const std::str
   return nodes;
 }
 
-std::size_t Followers::count(const std::string& tag) const {
-  const auto it = tags_.find(tag);
-  return it == tags_.end() ? 0 : it->second.actors.size();
+std::size_t Followers::people(const std::string& tag) const {
+  std::size_t people = 0;
+  if (const auto* all = targets(tag)) {
+    for (const auto& [inbox, target] : *all) people += target.people.size();
+  }
+  return people;
 }
 
 bool Followers::has_people(const std::string& tag) const {

@@ -50,7 +50,8 @@ class Followers {
 
   [[nodiscard]] bool follows(const std::string& tag, const std::string& actor) const;
   [[nodiscard]] std::vector<std::string> actors(const std::string& tag, const std::string& inbox) const;
-  [[nodiscard]] std::size_t count(const std::string& tag) const;
+  // How many people follow the tag, nodes and relays not counted.
+  [[nodiscard]] std::size_t people(const std::string& tag) const;
   // The nodes among those who follow the tag: actor and inbox, by actor.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> nodes(const std::string& tag) const;
   // Somebody follows the tag who is not a node: a reason for this node to subscribe to it.

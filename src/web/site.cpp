@@ -1,6 +1,9 @@
 #include "web/site.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <optional>
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
@@ -20,6 +23,8 @@ constexpr std::string_view kTags = "/tags/";
 constexpr std::string_view kSubscribe = "http://ostatus.org/schema/1.0/subscribe";
 constexpr std::chrono::seconds kFollowTimeout{8};
 constexpr std::size_t kListMax = 20;
+// Software that is known to have no page on which to follow what is found elsewhere.
+constexpr std::array<std::string_view, 2> kWithoutPage = {"gotosocial", "activitypub-bot"};
 
 HttpResponse asset(std::string_view name) {
   HttpResponse response;
@@ -90,11 +95,58 @@ std::string tag_items(const json::value* list) {
   return items.empty() ? items : "<ul class=\"tag-list\">" + items + "</ul>";
 }
 
-// "@me@social.example", "me@social.example" or just the server. Empty if it is none of these.
-std::string server_of(std::string_view account) {
-  const std::string server = ascii_lower(account.substr(account.rfind('@') + 1));  // npos + 1 is 0
-  const Result<Url> url = Url::parse("https://" + server + "/");
-  return url && url->target == "/" && is_host_name(url->host) ? url->authority() : std::string();
+// The actor that a page is about, for servers that are given the page's address, and for those that mark a
+// link in a profile as the actor's own if the page links back.
+std::string links_to_actor(std::string_view actor) {
+  return fmt::format(
+      "<link rel=\"alternate\" type=\"application/activity+json\" href=\"{0}\">\n<link rel=\"me\" "
+      "href=\"{0}\">\n",
+      actor);
+}
+
+std::string description(std::string_view text) {
+  return fmt::format(
+      "<meta name=\"description\" content=\"{0}\">\n<meta property=\"og:description\" content=\"{0}\">\n",
+      text);
+}
+
+struct Reader {
+  std::string user;  // may be empty
+  std::string server;
+};
+
+// Who somebody is, of what people paste: "@me@social.example", "acct:me@social.example", "social.example", or
+// the address of a profile or of the server, with blanks around it. Nothing if it is none of these.
+std::optional<Reader> reader_in(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  for (const std::string_view scheme : {"https://", "http://", "acct:"}) {
+    if (ascii_lower(text.substr(0, scheme.size())) != scheme) continue;
+    text.remove_prefix(scheme.size());
+    break;
+  }
+  if (text.starts_with('@')) text.remove_prefix(1);
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  std::string_view path = text.substr(slash);
+  std::string_view place = text.substr(0, slash);
+  Reader reader;
+  if (const std::size_t at = place.rfind('@'); at != std::string_view::npos) {
+    reader.user = place.substr(0, at);
+    place.remove_prefix(at + 1);
+  }
+  if (!reader.user.empty() && path.size() > 1) return std::nullopt;
+  const Result<Url> url = Url::parse(fmt::format("https://{}/", ascii_lower(place)));
+  if (!url || !is_host_name(url->host) || !url->host.contains('.')) return std::nullopt;
+  reader.server = url->authority();
+  for (const std::string_view before :
+       {"/@", "/users/", "/u/", "/profile/", "/author/", "/accounts/", "/user/"}) {
+    if (!path.starts_with(before) || !reader.user.empty()) continue;
+    path.remove_prefix(before.size());
+    // "/@me@elsewhere.example" is how servers show people of others.
+    reader.user = path.substr(0, path.find_first_of("/?#@"));
+  }
+  return reader;
 }
 
 // Of the page after this one, in a Link header: <…?max_id=7>; rel="next".
@@ -184,7 +236,13 @@ Task<HttpResponse> Site::home(IpAddress reader) {
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
       "or follow it from your own server.</p>\n";
   if (!trends.empty()) main += "<h2>Used now</h2>\n" + trends + "\n";
-  co_return page(options_.authority, main + "</div>\n");
+  PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
+  parts.head = links_to_actor(options_.origin + "/actor") +
+               description(
+                   "Every public post under a hashtag, from every server that takes part: to read, and to "
+                   "follow from your own server.");
+  parts.main = main + "</div>\n";
+  co_return make_page(parts, options_.authority);
 }
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
@@ -228,7 +286,12 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
     older = next_max_id(answer->headers.find("Link").value_or(""));
   }
   PageParts parts{.title = "#" + tag->canonical() + " – " + options_.authority};
-  parts.head = fmt::format(
+  parts.head =
+      links_to_actor(fmt::format("{}/tag/{}", options_.origin, tag->actor_name())) +
+      description(fmt::format("Public posts under #{} from many servers of the fediverse: read them here, or "
+                              "follow @{}@{} from your own server.",
+                              escape(tag->canonical()), tag->actor_name(), escape(options_.authority)));
+  parts.head += fmt::format(
       "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
@@ -241,9 +304,10 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
 // users whether they want to follow. A link and not a redirect, so that nobody is sent to where they did not
 // expect by an address that begins with this node's.
 Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
-  const std::string server = server_of(account);
+  std::optional<Reader> reader = reader_in(account);
   Result<Way> way = fail(ErrorCode::kInvalid, "that is no account, such as @me@social.example");
-  if (!server.empty()) way = co_await way_to_follow(server, std::move(account));
+  const std::string server = reader ? reader->server : std::string();
+  if (reader) way = co_await way_to_follow(server, std::move(reader->user));
   const std::string address = fmt::format("{}@{}", tag.actor_name(), options_.authority);
   const std::string url = way ? fill_in(way->text, address) : std::string();
   if (as_json) {
@@ -279,33 +343,63 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
 
 // As Mastodon's own pages do it: what the account's WebFinger says, or else the server's; and where that says
 // nothing, the address that Mastodon has. But not for a server that does not answer at all.
-Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string account) {
+Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user) {
   if (follows_ >= kFollowsAtOnceMax) co_return fail(ErrorCode::kBusy, "too many readers ask at once");
   const Counted counted(follows_);
-  const std::size_t at = account.rfind('@');
-  std::string user = at == std::string::npos ? std::string() : account.substr(0, at);
-  if (user.starts_with('@')) user.erase(0, 1);
   std::vector<std::string> resources;
   if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
   resources.push_back("https://" + server + "/");
   for (std::string& resource : resources) {
-    CO_TRY(std::optional<Way> way, co_await ask_webfinger(server, std::move(resource)));
-    if (way) co_return *std::move(way);
+    CO_TRY(std::optional<std::string> found, co_await ask_webfinger(server, std::move(resource)));
+    if (found && !found->empty()) co_return Way{*std::move(found)};
+    if (found) break;
   }
+  // Some have no such page, and it is no use to send anybody there.
+  const std::string software = co_await software_of(server);
+  if (std::ranges::find(kWithoutPage, software) != kWithoutPage.end())
+    co_return fail(ErrorCode::kNotFound, fmt::format("{} ({}) has no page for that", server, software));
   co_return Way{usual_template(server), /*guessed=*/true};
 }
 
-Task<Result<std::optional<Site::Way>>> Site::ask_webfinger(std::string server, std::string resource) {
-  CO_TRY(Url url, Url::parse(fmt::format("https://{}/.well-known/webfinger?resource={}", server,
-                                         percent_encode(resource))));
-  HttpCall call("GET", std::move(url), clock_.now() + kFollowTimeout);
+// As its NodeInfo says; empty if that does not say.
+Task<std::string> Site::software_of(std::string server) {
+  const std::string origin = "https://" + server;
+  std::string target = origin + "/.well-known/nodeinfo";
+  json::object document;
+  for (int i = 0; i < 2; ++i) {
+    const Result<HttpResponse> answer = co_await get(target);
+    Result<json::object> parsed =
+        answer && answer->status == 200 ? json::parse_object(answer->body) : fail(ErrorCode::kNotFound, "");
+    if (!parsed) co_return "";
+    document = *std::move(parsed);
+    if (i == 1) break;
+    target.clear();
+    json::for_each(json::find(document, "links"), [&](const json::value& link) {
+      if (!link.is_object()) return;
+      const std::string href = json::get_string(link.get_object(), "href").value_or("");
+      const std::string rel = json::get_string(link.get_object(), "rel").value_or("");
+      if (rel.contains("nodeinfo.diaspora.software/ns/schema/") && origin_of(href) == origin) target = href;
+    });
+    if (target.empty()) co_return "";
+  }
+  const json::object* software = json::get_object(document, "software");
+  co_return software == nullptr ? "" : ascii_lower(json::get_string(*software, "name").value_or(""));
+}
+
+Task<Result<HttpResponse>> Site::get(std::string url) {
+  CO_TRY(Url parsed, Url::parse(url));
+  HttpCall call("GET", std::move(parsed), clock_.now() + kFollowTimeout);
   call.headers.add("Accept", "application/jrd+json, application/json");
   call.response_size_max = 64U << 10U;
-  const Result<HttpResponse> answer = co_await http_.send(std::move(call));
+  co_return co_await http_.send(std::move(call));
+}
+
+Task<Result<std::optional<std::string>>> Site::ask_webfinger(std::string server, std::string resource) {
+  const Result<HttpResponse> answer = co_await get(
+      fmt::format("https://{}/.well-known/webfinger?resource={}", server, percent_encode(resource)));
   if (!answer) co_return fail(answer.error().code, server + " does not answer");
   if (answer->status != 200) co_return std::nullopt;
-  std::string text = template_in(answer->body);
-  co_return text.empty() ? Way{usual_template(server), /*guessed=*/true} : Way{std::move(text)};
+  co_return template_in(answer->body);
 }
 
 }  // namespace tagring::web

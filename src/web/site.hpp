@@ -38,9 +38,12 @@ class Site {
     std::string text;      // a URI with {uri} in it
     bool guessed = false;  // the server does not say: the place where many have it
   };
-  Task<Result<Way>> way_to_follow(std::string server, std::string account);
-  // What the server's WebFinger says, empty if it knows nothing of that. An error if it does not answer.
-  Task<Result<std::optional<Way>>> ask_webfinger(std::string server, std::string resource);
+  Task<Result<Way>> way_to_follow(std::string server, std::string user);
+  // The template that the server's WebFinger has, empty without one; nothing if it does not know the
+  // resource. An error if it does not answer.
+  Task<Result<std::optional<std::string>>> ask_webfinger(std::string server, std::string resource);
+  Task<std::string> software_of(std::string server);
+  Task<Result<HttpResponse>> get(std::string url);
   // On behalf of the reader, who may ask only so much.
   Task<Result<HttpResponse>> ask_api(std::string target, IpAddress reader);
 

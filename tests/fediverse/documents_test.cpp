@@ -34,7 +34,7 @@ TEST(Documents, TagActorHasEveryFieldThatSomeServerNeeds) {
   EXPECT_EQ(text_at(actor, "type"), "Service");
   EXPECT_EQ(text_at(actor, "preferredUsername"), "caturday");
   EXPECT_EQ(text_at(actor, "name"), "#caturday");
-  EXPECT_THAT(text_at(actor, "summary"), HasSubstr("#caturday"));
+  EXPECT_THAT(text_at(actor, "summary"), HasSubstr("#<span>caturday</span>"));
   EXPECT_EQ(text_at(actor, "url"), id);
   EXPECT_EQ(text_at(actor, "inbox"), id + "/inbox");
   EXPECT_EQ(text_at(actor, "outbox"), id + "/outbox");
@@ -42,12 +42,41 @@ TEST(Documents, TagActorHasEveryFieldThatSomeServerNeeds) {
   EXPECT_EQ(text_at(actor, "following"), id + "/following");
   EXPECT_EQ(actor.at("endpoints").at("sharedInbox"), "https://tags.example.org/inbox");
   EXPECT_EQ(actor.at("manuallyApprovesFollowers"), false);
-  EXPECT_EQ(actor.at("discoverable"), true);
+  EXPECT_EQ(actor.at("discoverable"), false) << "it would head every directory of people";
+  for (const auto& [member, file] : {std::pair("icon", "/icon.png"), std::pair("image", "/header.png")}) {
+    EXPECT_EQ(actor.at(member).at("mediaType"), "image/png");
+    EXPECT_EQ(actor.at(member).at("url"), json::value(id + file));
+  }
+  EXPECT_EQ(text_at(actor, "featured"), id + "/featured");
+  const std::string page = "https://tags.example.org/tags/caturday";
+  EXPECT_EQ(actor.at("attachment").at(0).at("type"), "PropertyValue");
+  EXPECT_THAT(std::string(actor.at("attachment").at(0).at("value").as_string()),
+              HasSubstr("href=\"" + page + "\" rel=\"me "));
+  EXPECT_EQ(actor.at("attachment").as_array().size(), 3U);
+  // What a card shows of it says what it is.
+  EXPECT_THAT(text_at(actor, "summary"),
+              ::testing::StartsWith("<p>Every public post under <a href=\"" + page));
   EXPECT_EQ(actor.at("indexable"), false);
   EXPECT_EQ(actor.at("publicKey").at("id"), json::value(id + "#main-key"));
   EXPECT_EQ(actor.at("publicKey").at("owner"), json::value(id));
   EXPECT_EQ(actor.at("publicKey").at("publicKeyPem"), "PEM");
   EXPECT_EQ(actor.at("@context").at(0), "https://www.w3.org/ns/activitystreams");
+}
+
+TEST(Documents, ANoteOfTheActorStandsOnItsProfile) {
+  const json::object note = make_about_note(kUrls, Tag::parse("猫").value());
+  EXPECT_EQ(text_at(note, "id"), "https://tags.example.org/tag/xn--z7x/about");
+  EXPECT_EQ(text_at(note, "attributedTo"), "https://tags.example.org/tag/xn--z7x");
+  EXPECT_EQ(note.at("to").at(0), "https://www.w3.org/ns/activitystreams#Public");
+  EXPECT_THAT(text_at(note, "content"), HasSubstr("https://tags.example.org/tags/%E7%8C%AB"));
+  EXPECT_FALSE(note.contains("tag")) << "or it would be a post under the hashtag";
+}
+
+TEST(Documents, TheNodeSaysWhatAcceptingItsFollowMeans) {
+  const json::object actor = make_node_actor(kUrls, "PEM");
+  EXPECT_THAT(text_at(actor, "summary"), HasSubstr("accepts its follow in return"));
+  EXPECT_EQ(actor.at("icon").at("url"), "https://tags.example.org/actor/icon.png");
+  EXPECT_EQ(text_at(actor, "featured"), "https://tags.example.org/actor/featured");
 }
 
 TEST(Documents, TagActorOfANonAsciiTagHasAnAsciiName) {
@@ -95,8 +124,8 @@ TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
 }
 
 TEST(Webfinger, FindsTheNode) {
-  for (const char* resource :
-       {"acct:node.actor@tags.example.org", "https://tags.example.org/actor", "https://tags.example.org/"}) {
+  for (const char* resource : {"acct:node.actor@tags.example.org", "acct:tags.example.org@tags.example.org",
+                               "https://tags.example.org/actor", "https://tags.example.org/"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_FALSE(target->tag);

@@ -147,6 +147,35 @@ TEST_F(HttpRules, AnAddressMayEndWithASlash) {
     EXPECT_EQ(get(target).status, 404) << target;
 }
 
+TEST_F(HttpRules, AnActorHasPicturesAndANoteOfItsOwn) {
+  for (const char* target :
+       {"/tag/cats/icon.png", "/tag/cats/header.png", "/actor/icon.png", "/actor/header.png"}) {
+    const HttpResponse response = get(target);
+    EXPECT_EQ(response.status, 200) << target;
+    EXPECT_EQ(at(response, "Content-Type"), "image/png");
+    EXPECT_TRUE(response.body.starts_with("\x89PNG")) << target;
+  }
+  EXPECT_NE(get("/tag/cats/icon.png").body, get("/tag/dogs/icon.png").body);
+  const json::object featured = json::parse_object(get("/tag/cats/featured").body).value();
+  EXPECT_EQ(featured.at("type"), "OrderedCollection");
+  EXPECT_EQ(featured.at("orderedItems"), json::value(json::array{origin + "/tag/cats/about"}));
+  const json::object note = json::parse_object(get("/tag/cats/about").body).value();
+  EXPECT_EQ(json::id_of(note), origin + "/tag/cats/about");
+  EXPECT_EQ(json::parse_object(get("/actor/featured").body)->at("orderedItems"), json::value(json::array()));
+}
+
+TEST_F(HttpRules, AnOutboxSaysHowManyPostsThereAre) {
+  const Author alice = make_author("https://home.example/users/alice");
+  EXPECT_EQ(json::parse_object(get("/tag/dogs/outbox").body)->at("totalItems"), json::value(0));
+  for (int i = 0; i < 3; ++i) {
+    const PostText post{
+        .uri = fmt::format("https://home.example/notes/{}", i), .author = alice.id, .tags = {"cats"}};
+    EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  }
+  settle();
+  EXPECT_EQ(json::parse_object(get("/tag/cats/outbox").body)->at("totalItems"), json::value(3));
+}
+
 TEST_F(HttpRules, WhatAnOutboxAnnouncesHasItsId) {
   const Author alice = make_author("https://home.example/users/alice");
   const PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};

@@ -24,7 +24,8 @@ TEST(Followers, AreFoundByTag) {
   EXPECT_EQ(followers.targets("birds"), nullptr);
   EXPECT_TRUE(followers.follows("dogs", "https://a.test/u"));
   EXPECT_FALSE(followers.follows("dogs", "https://n.test/actor"));
-  EXPECT_EQ(followers.count("cats"), 2U);
+  EXPECT_EQ(followers.people("cats"), 1U) << "a node is nobody";
+  EXPECT_EQ(followers.people("birds"), 0U);
   EXPECT_EQ(followers.size(), 3U);
 }
 

@@ -5,7 +5,9 @@
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 
+#include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "web/tag_page.hpp"
 
@@ -27,8 +29,11 @@ class OneAnswer final : public HttpClient {
  public:
   [[nodiscard]] Task<Result<HttpResponse>> send(HttpCall call) override {
     asked.push_back(call.url.text());
+    if (const auto known = answers.find(asked.back()); known != answers.end())
+      co_return HttpResponse{.status = 200, .headers = {}, .body = known->second};
     co_return answer;
   }
+  std::map<std::string, std::string> answers;  // bodies, by URL
   std::vector<std::string> asked;
   Result<HttpResponse> answer;
 };
@@ -170,12 +175,76 @@ TEST_F(SiteTest, FollowingTriesTheUsualPlaceIfTheServerDoesNotSay) {
     EXPECT_EQ(
         answer.body,
         R"({"url":"https://social.example/authorize_interaction?uri=cats%40tags.example.org","guessed":true})");
-    EXPECT_EQ(http.asked.size(), status == 200 ? 1U : 2U);
+    EXPECT_EQ(http.asked.size(), status == 200 ? 2U : 3U);
+    EXPECT_EQ(http.asked.back(), "https://social.example/.well-known/nodeinfo");
   }
-  EXPECT_THAT(http.asked.back(), testing::EndsWith("resource=https%3A%2F%2Fsocial.example%2F"));
+  EXPECT_THAT(http.asked.at(1), testing::EndsWith("resource=https%3A%2F%2Fsocial.example%2F"));
   const std::string page = get("/tags/cats/follow?account=me@social.example").body;
   EXPECT_THAT(page, HasSubstr("does not say how to follow from there"));
   EXPECT_THAT(page, HasSubstr("copy <code>@cats@tags.example.org</code>"));
+}
+
+TEST_F(SiteTest, FollowingTakesWhatPeoplePaste) {
+  http.answer = HttpResponse{.status = 200,
+                             .headers = {},
+                             .body = R"({"links":[{"rel":"http://ostatus.org/schema/1.0/subscribe",)"
+                                     R"("template":"https://elk.example/authorize?uri={uri}"}]})"};
+  const std::string of_me = "https://elk.example/.well-known/webfinger?resource=acct%3Ame%40elk.example";
+  const std::string of_all =
+      "https://elk.example/.well-known/webfinger?resource=https%3A%2F%2Felk.example%2F";
+  for (const auto& [pasted, asked] :
+       {std::pair("https://elk.example/@me", of_me), std::pair("elk.example/@me", of_me),
+        std::pair("https://elk.example/users/me", of_me),
+        std::pair("https://elk.example/u/me?tab=posts", of_me),
+        std::pair("https://elk.example/@me@far.example", of_me),
+        std::pair("https://elk.example/@me/117", of_me), std::pair(" @me@elk.example ", of_me),
+        std::pair("\tme@Elk.Example\n", of_me), std::pair("acct:me@elk.example", of_me),
+        std::pair("HTTPS://Elk.Example", of_all), std::pair("https://elk.example/", of_all),
+        std::pair("elk.example", of_all), std::pair("https://elk.example/about", of_all)}) {
+    http.asked.clear();
+    const HttpResponse answer = get("/tags/cats/follow?account=" + percent_encode(pasted));
+    EXPECT_EQ(answer.status, 200) << pasted;
+    ASSERT_FALSE(http.asked.empty()) << pasted;
+    EXPECT_EQ(http.asked.front(), asked) << pasted;
+  }
+  http.asked.clear();
+  for (const char* nothing :
+       {"hello", "@hello", "https://hello/", "mailto:me@elk.example:x", "   ", "@@", "https://"}) {
+    EXPECT_THAT(get("/tags/cats/follow?account=" + percent_encode(nothing)).body,
+                HasSubstr("that is no account"))
+        << nothing;
+  }
+  EXPECT_TRUE(http.asked.empty());
+}
+
+TEST_F(SiteTest, NobodyIsSentToAPageThatTheServerDoesNotHave) {
+  http.answers["https://gts.example/.well-known/nodeinfo"] =
+      R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"https://gts.example/nodeinfo/2.0"}]})";
+  http.answers["https://gts.example/nodeinfo/2.0"] = R"({"software":{"name":"GoToSocial"}})";
+  http.answer = HttpResponse{.status = 200, .headers = {}, .body = R"({"links":[]})"};
+  const HttpResponse page = get("/tags/cats/follow?account=@bob@gts.example");
+  EXPECT_EQ(page.status, 422);
+  EXPECT_THAT(page.body, HasSubstr("gts.example (gotosocial) has no page for that"));
+  EXPECT_THAT(page.body, HasSubstr("copy <code>@cats@tags.example.org</code>"));
+  // NodeInfo of another server says nothing.
+  http.answers["https://gts.example/.well-known/nodeinfo"] =
+      R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"https://other.example/nodeinfo/2.0"}]})";
+  EXPECT_EQ(get("/tags/cats/follow?account=@bob@gts.example").status, 200);
+}
+
+TEST_F(SiteTest, ThePagesLeadToTheirActors) {
+  EXPECT_THAT(
+      get("/tags/%E7%8C%AB").body,
+      HasSubstr(
+          R"(<link rel="alternate" type="application/activity+json" href="https://tags.example.org/tag/xn--z7x">)"));
+  EXPECT_THAT(get("/tags/cats").body,
+              HasSubstr(R"(<link rel="me" href="https://tags.example.org/tag/cats">)"));
+  EXPECT_THAT(get("/tags/cats").body,
+              HasSubstr(R"(<meta name="description" content="Public posts under #cats)"));
+  EXPECT_THAT(
+      get("/").body,
+      HasSubstr(
+          R"(<link rel="alternate" type="application/activity+json" href="https://tags.example.org/actor">)"));
 }
 
 TEST_F(SiteTest, FollowingGoesNowhereElseThanTheServerSays) {
