@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace tagring::followers {
 namespace {
@@ -30,6 +31,26 @@ bool skip(std::string_view& text, char c) {
   return true;
 }
 
+// Of RFC 9110, 5.6.2.
+bool is_token_character(char c) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return is_name_character(c) || kMarks.find(c) != std::string_view::npos;
+}
+
+// What stands after the equals sign, taken off the text: in quotes, or a token, as a parameter that somebody
+// adds may have. Nothing if it is neither.
+std::optional<std::string_view> take_value(std::string_view& text) {
+  const bool quoted = text.starts_with('"');
+  if (quoted) text.remove_prefix(1);
+  const std::size_t end =
+      quoted ? text.find('"')
+             : static_cast<std::size_t>(std::ranges::find_if_not(text, is_token_character) - text.begin());
+  if (end == std::string_view::npos || (!quoted && end == 0)) return std::nullopt;
+  const std::string_view value = text.substr(0, end);
+  text.remove_prefix(end + (quoted ? 1 : 0));
+  return fits_between_quotes(value) ? std::optional(value) : std::nullopt;
+}
+
 // name="value", … Views into `text`.
 std::expected<Parameters, Ignore> parse_parameters(std::string_view text) {
   Parameters parameters;
@@ -38,15 +59,10 @@ std::expected<Parameters, Ignore> parse_parameters(std::string_view text) {
     const auto name_end = std::ranges::find_if_not(text, is_name_character);
     const std::string_view name(text.begin(), name_end);
     text.remove_prefix(name.size());
-    if (name.empty() || !skip(text, '=') || !text.starts_with('"'))
-      return std::unexpected(Ignore::kMalformed);
-    text.remove_prefix(1);
-    const std::size_t end = text.find('"');
-    if (end == std::string_view::npos) return std::unexpected(Ignore::kMalformed);
-    const std::string_view value = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    if (!fits_between_quotes(value)) return std::unexpected(Ignore::kMalformed);
-    if (!parameters.emplace(name, value).second) return std::unexpected(Ignore::kDuplicateParameter);
+    if (name.empty() || !skip(text, '=')) return std::unexpected(Ignore::kMalformed);
+    const std::optional<std::string_view> value = take_value(text);
+    if (!value) return std::unexpected(Ignore::kMalformed);
+    if (!parameters.emplace(name, *value).second) return std::unexpected(Ignore::kDuplicateParameter);
   } while (skip(text, ','));
   if (!text.empty()) return std::unexpected(Ignore::kMalformed);
   return parameters;

@@ -98,7 +98,23 @@ TEST(SyncHeader, ReadsUpperCaseDigestsAsLowerCase) {
   EXPECT_EQ(parsed->digest.hex(), kHex);
 }
 
-TEST(SyncHeader, SkipsParametersItDoesNotKnow) { EXPECT_EQ(reason(kFepExample + R"(, version="2")"), "ok"); }
+TEST(SyncHeader, SkipsParametersItDoesNotKnow) {
+  EXPECT_EQ(reason(kFepExample + R"(, version="2")"), "ok");
+  EXPECT_EQ(reason(kFepExample + ", v=1"), "ok");
+  EXPECT_EQ(reason("v=1.0-beta,w = x, " + kFepExample), "ok");
+}
+
+// As in the parsers of Mastodon and others, which read it as they read Signature.
+TEST(SyncHeader, AValueMayBeAToken) {
+  const auto parsed =
+      parse_header(R"(collectionId=")" + kCollection + R"(", url=")" + kUrl + R"(", digest=)" + kHex);
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(*parsed, header());
+  EXPECT_EQ(reason(kFepExample + ", v=a b"), "malformed");
+  EXPECT_EQ(reason(kFepExample + ", v=a\"b\""), "malformed");
+  EXPECT_EQ(reason("digest=abc"), "missing_parameter");
+  EXPECT_EQ(reason("collectionId=c, url=u, digest=d"), "bad_digest");
+}
 
 TEST(SyncHeader, OfFieldworkWithABase64DigestIsIgnored) {
   EXPECT_EQ(reason(with_digest("sha-256=wz9IzTQe8EaiBrinLsl69lB5+aOpuQ7vecWSDc5Fxh8=")), "bad_digest");
@@ -147,10 +163,9 @@ TEST(SyncHeader, WithoutOneOfTheThreeParametersIsIgnored) {
 }
 
 TEST(SyncHeader, ThatIsNoListOfQuotedParametersIsIgnored) {
-  for (const std::string bad :
-       {"", " ", ",", "hello this is malformed!", "digest", "digest=", "digest=\"", "=\"x\"", "digest=abc",
-        "collectionId=c, url=u, digest=d", "a=\"1\" b=\"2\"", "a=\"1\",", "a=\"1\",,b=\"2\"", "a=\"1\"x",
-        "a=\"\\\"\"", "a=\"\r\nX: y\"", "a;b=\"1\""}) {
+  for (const std::string bad : {"", " ", ",", "hello this is malformed!", "digest", "digest=", "digest=\"",
+                                "=\"x\"", "digest=,", "a=\"1\" b=\"2\"", "a=\"1\",", "a=\"1\",,b=\"2\"",
+                                "a=\"1\"x", "a=\"\\\"\"", "a=\"\r\nX: y\"", "a;b=\"1\""}) {
     EXPECT_EQ(reason(bad), "malformed") << bad;
   }
   EXPECT_EQ(reason(std::string("a=\"\0\"", 5)), "malformed");
