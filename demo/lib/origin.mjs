@@ -130,7 +130,8 @@ export class Origin {
   }
 
   /**
-   * Delivers with the author's signature. Retries connection errors, 429 and 5xx, with a growing random pause.
+   * Delivers with the author's signature. Retries, with a growing random pause, what Mastodon 4.3 does: connection errors, 401 (what
+   * was signed just before a node started is not believed), 408, 429 and 5xx.
    * Answers {status, attempts, error?}; status 0 means that no answer came.
    */
   async send(author, activity, retries = 3, inbox = this.inbox()) {
@@ -138,7 +139,7 @@ export class Origin {
     const { key } = this.actor(author);
     for (let attempt = 1; ; attempt++) {
       const result = { ...(await post(key, inbox, body)), attempts: attempt };
-      const passing = result.status === 0 || result.status === 429 || result.status >= 500;
+      const passing = [0, 401, 408, 429].includes(result.status) || result.status >= 500;
       if (!passing || attempt > retries) return result;
       await sleep(Math.min(5000, 100 * 2 ** attempt) * (0.5 + Math.random()));
     }
