@@ -43,7 +43,7 @@ Budgets default_budgets() {
           Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},  // bodies
           Limit{1'200, 30, 60, kMinute},                 // key_fetches
           Limit{1'200, 10, 40, kMinute},                 // key_hosts
-          Limit{600, 6, 12, kMinute},                    // checks
+          Limit{600, 4, 8, kMinute},                     // checks
           Limit{0, 0, 40'000, 60 * kMinute},             // events
           Limit{24, 4, 4, {}},                           // names
           Limit{8, 2, 2, {}},                            // ring_names
