@@ -94,8 +94,14 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
   co_return Result<void>();
 }
 
-// That host is not asked for too many things that others have named.
+// That host is not asked for too many things that others have named, nor again when it did not answer: which
+// says nothing of this node's load, as kUnavailable would (docs/protocol.md §6.1).
 Result<void> PostChecker::may_fetch(const std::string& url) {
+  const std::string host = host_of(url);
+  const auto silent = silent_.find(host);
+  if ((silent != silent_.end() && clock_.now() - silent->second < kSilentFor) ||
+      !client_.hosts().may_fetch(host))
+    return fail(ErrorCode::kBusy, "the origin is unavailable now: " + host + " did not answer a moment ago");
   if (budget_.take(budget::Resource::kChecks, budget_.who(host_of(url))) == Duration::zero()) return {};
   return fail(ErrorCode::kBusy, "too many posts of " + host_of(url) + " to check: send them again later");
 }
@@ -114,14 +120,9 @@ bool PostChecker::was_borne_out(const TagEvent& event) const {
              known->second.tags, [&](const Tag& tag) { return tag.canonical() == event.tag; });
 }
 
-// That an origin does not answer, or asks for patience, says nothing of this node's load, which kUnavailable
-// would (docs/protocol.md §6.1): the sender is to come again.
+// Of an origin that does not answer, or asks for patience, the sender is to come again.
 Task<Result<std::string>> PostChecker::fetch(std::string url) {
   const std::string host = host_of(url);
-  const auto silent = silent_.find(host);
-  if (silent != silent_.end() && clock_.now() - silent->second < kSilentFor)
-    co_return fail(ErrorCode::kBusy,
-                   "the origin is unavailable now: " + host + " did not answer a moment ago");
   Result<std::string> body = co_await client_.fetch_body(std::move(url));
   const bool unreached =
       !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);

@@ -97,6 +97,7 @@ TEST_F(Events, ADocumentThatIsNoPostIsRefused) {
     document["type"] = type;
     internet.serve(foreign.uri, json::serialize(document));
     expect_not_taken("Add", relay, foreign, "invalid");
+    settle(std::chrono::minutes(1));  // its host is asked for few such posts a minute
   }
   internet.serve(foreign.uri, "[]");
   expect_not_taken("Add", relay, foreign, "invalid");
