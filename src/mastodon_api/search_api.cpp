@@ -17,8 +17,7 @@ constexpr std::string_view kContext = "/context";
 constexpr std::size_t kTagsFoundMax = 20;
 constexpr std::size_t kAncestorsMax = 5;
 constexpr std::size_t kRepliesMax = 20;
-constexpr std::size_t kQueryMax = 2048;   // bytes of a search
-constexpr std::size_t kSameTimeMax = 20;  // posts of one millisecond that are looked through
+constexpr std::size_t kQueryMax = 2048;  // bytes of a search
 
 // The hashtag that is meant by its address, by the URL of its page or by that of its actor.
 Result<fediverse::WebfingerTarget> named(std::string_view text, const Site& site) {
@@ -119,10 +118,9 @@ Task<json::object> SearchApi::context(std::shared_ptr<const Post> post) {
 }
 
 Task<bool> SearchApi::is_in_history(Tag tag, std::string uri, WallTime published) {
-  const storage::HistoryCursor just_newer{published + Duration(1), ""};
-  const auto page = co_await history_.query(std::move(tag), just_newer, kSameTimeMax);
-  co_return page&& std::ranges::any_of(page->entries,
-                                       [&](const storage::HistoryEntry& entry) { return entry.uri == uri; });
+  const auto page =
+      co_await history_.query(std::move(tag), storage::HistoryCursor::just_above(published, uri), 1);
+  co_return page && !page->entries.empty() && page->entries.front().uri == uri;
 }
 
 }  // namespace tagring::mastodon_api

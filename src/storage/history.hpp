@@ -42,6 +42,10 @@ struct HistoryCursor {
   [[nodiscard]] std::string text() const;
   static Result<HistoryCursor> parse(std::string_view text);
   static HistoryCursor of(const HistoryEntry& entry) { return {entry.published, entry.uri}; }
+  // The place from which that post comes next: no URI has a space in it, or any byte below.
+  static HistoryCursor just_above(WallTime published, const std::string& uri) {
+    return {published, uri + " "};
+  }
   // True if `entry` comes after this place when reading newest first.
   [[nodiscard]] bool before(const HistoryEntry& entry) const;
 };

@@ -366,6 +366,21 @@ TEST_F(Reading, WhatWasShownCanBeOpenedByItsId) {
     EXPECT_EQ(get(none).status, 404) << none;
 }
 
+// Many servers tell the time of a post in whole seconds, and a busy hashtag has more of one second than a
+// page holds.
+TEST_F(Reading, APostIsOpenedByItsIdHoweverManyWerePublishedAtThatMoment) {
+  constexpr int kPosts = 30;
+  for (int i = 0; i < kPosts; ++i) publish(fmt::format("{:02}", i), {"cats"}, "2025-12-30T10:00:00Z");
+  const json::array page = list(get("/api/v1/timelines/tag/cats?limit=40"));
+  ASSERT_THAT(page, SizeIs(kPosts));
+  for (const json::value& status : page) {
+    const std::string id(status.at("id").as_string());
+    EXPECT_EQ(object(get("/api/v1/statuses/" + id)), status.as_object()) << status.at("uri");
+  }
+  EXPECT_THAT(object(get("/api/v2/search?q=https://home.example/notes/00")).at("statuses").as_array(),
+              SizeIs(1));
+}
+
 TEST_F(Reading, WhatIsGoneCannotBeOpenedByItsId) {
   const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   const std::string path =
