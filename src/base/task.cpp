@@ -32,6 +32,16 @@ struct TaskGroup::State {
   std::vector<std::move_only_function<void()>> waiters;
   bool cancelled = false;
 
+  void cancel() {
+    cancelled = true;
+    // A task that ends at once removes itself from the list, so walk over a copy.
+    const auto all = entries;
+    for (const auto& entry : all) {
+      entry->cancelled = !entry->started;
+      if (entry->started) entry->signal.emit(asio::cancellation_type::terminal);
+    }
+  }
+
   void remove(const std::shared_ptr<Entry>& entry) {
     entries.erase(entry->place);
     if (!entries.empty()) return;
@@ -92,15 +102,7 @@ void TaskGroup::spawn(std::string name, Task<void> task) {
   asio::co_spawn(executor_, State::run(entry, std::move(task)), Done{std::move(token)});
 }
 
-void TaskGroup::cancel() {
-  state_->cancelled = true;
-  // A task that ends at once removes itself from the list, so walk over a copy.
-  const auto entries = state_->entries;
-  for (const auto& entry : entries) {
-    entry->cancelled = !entry->started;
-    if (entry->started) entry->signal.emit(asio::cancellation_type::terminal);
-  }
-}
+void TaskGroup::cancel() { state_->cancel(); }
 
 void TaskGroup::reopen() {
   TR_ASSERT(state_->entries.empty());
@@ -115,6 +117,8 @@ Task<void> TaskGroup::join() {
   if (state->entries.empty()) co_return;
   co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(
       [state, executor](auto handler) {
+        auto slot = asio::get_associated_cancellation_slot(handler);
+        if (slot.is_connected()) slot.assign([state](asio::cancellation_type) { state->cancel(); });
         auto shared = std::make_shared<decltype(handler)>(std::move(handler));
         state->waiters.emplace_back(
             [shared, executor] { asio::post(executor, [shared] { std::move (*shared)(); }); });

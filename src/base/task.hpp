@@ -41,7 +41,8 @@ class TaskGroup {
   void cancel();
   // Allows spawn again after cancel() and join().
   void reopen();
-  // Completes when every task has ended.
+  // Completes when every task has ended. Cancelling who waits here cancels the tasks, and is not answered
+  // before they have ended.
   [[nodiscard]] Task<void> join();
   [[nodiscard]] std::size_t size() const;
 

@@ -4,9 +4,11 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -37,7 +39,10 @@ Task<std::vector<T>> all_of(std::vector<Task<T>> tasks) {
   }
   std::vector<T> results;
   results.reserve(slots.size());
-  for (const auto& slot : slots) results.push_back(std::move(**slot));
+  for (const auto& slot : slots) {
+    if (!*slot) throw boost::system::system_error(boost::asio::error::operation_aborted);  // cancelled
+    results.push_back(std::move(**slot));
+  }
   co_return results;
 }
 

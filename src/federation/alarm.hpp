@@ -14,7 +14,8 @@ class Alarm {
  public:
   Alarm(Clock& clock, Executor executor) : clock_(clock), executor_(std::move(executor)) {}
 
-  // Completes at `deadline`, or when ring() is called. Why, is for the caller to look.
+  // Completes at `deadline`, when ring() is called, or when who waits is cancelled. Why, is for the caller to
+  // look.
   [[nodiscard]] Task<void> wait_until(Instant deadline) {
     auto waiter = std::make_shared<TaskGroup>(executor_);
     waiters_.push_back(waiter);

@@ -100,7 +100,7 @@ def main():
             print(f"{name:38} {row['attacker_bytes'] / MIB:8.1f} MiB {row['attacker_requests']:7} requests | p99 {row['honest_p99_before_ms']:6.1f} → "
                   f"{row['honest_p99_ms']:7.1f} ms, memory {row['rss_mb']:+6.1f} MiB, database {row['database_mb']:+5.2f} MiB, "
                   f"{row['outgoing_requests']:3} requests{'' if row['ok'] else '  BAD: ' + ', '.join(wrong)}", flush=True)
-        world.network.kill_node(0)
+        world.network.stop_node(0)  # whatever it still waits for
         world.network.start_node(0)
         wait_for("the node after a restart", lambda: world.network.is_settled(0))
     if options.json:

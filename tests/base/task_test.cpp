@@ -61,5 +61,59 @@ TEST(TaskGroup, CancelInterruptsWhatWaitsAndJoinSeesItEnd) {
   EXPECT_EQ(group.size(), 0U);
 }
 
+Task<void> join_only(TaskGroup* group, bool* joined) {
+  co_await group->join();
+  *joined = true;
+}
+
+// Found by a daemon that would not end: who waited for others heard of its own end when theirs came, an hour
+// later.
+TEST(TaskGroup, CancellingWhoWaitsForTasksCancelsThem) {
+  boost::asio::io_context context;
+  TaskGroup inner(context.get_executor());
+  TaskGroup outer(context.get_executor());
+  bool cancelled = false;
+  bool joined = false;
+  bool ended = false;
+  inner.spawn("inner", wait_for_ever(&cancelled));
+  outer.spawn("outer", join_only(&inner, &joined));
+  context.poll();
+  boost::asio::co_spawn(context, cancel_and_join(&outer, &ended),
+                        [](std::exception_ptr error) { EXPECT_FALSE(error); });
+  context.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(cancelled);
+  EXPECT_TRUE(joined) << "the wait itself had come to its end";
+  EXPECT_TRUE(ended);
+}
+
+Task<int> never(bool* cancelled) {
+  co_await wait_for_ever(cancelled);
+  co_return 1;
+}
+
+Task<void> wait_for_all(bool* first, bool* second) {
+  std::vector<Task<int>> tasks;
+  tasks.push_back(never(first));
+  tasks.push_back(never(second));
+  co_await all_of(std::move(tasks));
+  ADD_FAILURE() << "there are no results";
+}
+
+TEST(AllOf, IsCancelledWithAllOfThem) {
+  boost::asio::io_context context;
+  TaskGroup group(context.get_executor());
+  bool first = false;
+  bool second = false;
+  bool ended = false;
+  group.spawn("all", wait_for_all(&first, &second));
+  context.poll();
+  boost::asio::co_spawn(context, cancel_and_join(&group, &ended),
+                        [](std::exception_ptr error) { EXPECT_FALSE(error); });
+  context.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_TRUE(ended);
+}
+
 }  // namespace
 }  // namespace tagring

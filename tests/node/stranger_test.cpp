@@ -263,6 +263,25 @@ TEST_F(Stranger, HashtagsAreNotReadBeforeTheSignature) {
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202) << "and are read after it";
 }
 
+Task<bool> stop(Node* node) {
+  co_await node->stop();
+  co_return true;
+}
+
+// A follower whose server takes nothing must not keep a node from ending: what waits for it is on disk.
+TEST_F(Stranger, ANodeEndsAtOnceWhateverWaitsForServersThatAreDown) {
+  const Author fan = make_author("https://far.example/users/fan", "https://far.example/inbox");
+  internet.answers["https://far.example/inbox"] = [](const HttpCall&) { return with_status(503); };
+  internet.answers[fan.inbox] = [](const HttpCall&) { return with_status(503); };
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle(std::chrono::hours(2));  // so that it is tried again in a while only
+  ASSERT_FALSE(node->is_idle());
+  const Instant before = loop.now();
+  EXPECT_TRUE(run(stop(node.get())));
+  EXPECT_LT(loop.now() - before, std::chrono::seconds(1));
+}
+
 TEST_F(Stranger, StatusSaysWhatIsUsed) {
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
   const json::object all = status();
