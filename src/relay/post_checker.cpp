@@ -88,7 +88,8 @@ Task<Result<void>> PostChecker::check_truth(Owner& owner, TagEvent* event, std::
       co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
     CO_TRY_VOID(may_fetch(event->uri));
     CO_TRY_VOID(co_await check_at_origin(*event));
-    was_there(event->uri);
+    // Of what is not there, anybody can name as much as they like.
+    if (event->op == Op::kAdd) was_there(event->uri);
   }
   if (event->op == Op::kAdd) co_return co_await ask_author(event);
   co_return Result<void>();
@@ -191,7 +192,12 @@ Task<void> PostChecker::spot_check(TagEvent event, std::string sender) {
   const Instant later = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(spread)));
   co_await clock_.sleep_until(later);
   const std::string uri = event.uri;
+  // Whoever invents posts of their own, so that their server or another's is asked for each, gets no further
+  // than others.
+  if (liars_.contains(sender) || !may_fetch(uri)) co_return;
+  const bool is_added = event.op == Op::kAdd;
   const Result<void> verdict = co_await check_at_origin(std::move(event));
+  if (verdict && is_added) was_there(uri);
   if (verdict || verdict.error().code != ErrorCode::kInvalid) co_return;
   log_.warn("sender_not_believed_any_more",
             {{"sender", sender}, {"post", uri}, {"because", verdict.error().message}});

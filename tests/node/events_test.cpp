@@ -295,6 +295,38 @@ TEST_F(Events, AnHonestNodeIsLookedAtAndStaysBelieved) {
   EXPECT_THAT(log_lines, Each(Not(HasSubstr("sender_not_believed_any_more"))));
 }
 
+// Of each post that a node invents on a server, as its own or as another's that is gone, that server may be
+// asked once: whoever makes up a thousand must not have it asked a thousand times.
+TEST_F(Events, AServerIsAskedForFewOfThePostsThatAreInventedOnIt) {
+  const auto asked = [&](const std::string& host) {
+    return std::ranges::count_if(internet.calls, [&](const HttpCall& call) {
+      return call.method == "GET" && call.url.text().starts_with("https://" + host + "/notes/");
+    });
+  };
+  std::vector<PostText> invented;
+  std::vector<PostText> gone;
+  for (int i = 0; i < 2000; ++i) {
+    own.uri = fmt::format("https://peer.example/notes/{}", i);
+    invented.push_back(own);
+  }
+  for (int i = 0; i < 40; ++i) {
+    foreign.uri = fmt::format("https://far.example/notes/{}", i);
+    gone.push_back(foreign);
+  }
+  for (std::size_t i = 0; i < invented.size(); i += 500) {
+    const std::vector<PostText> some(invented.begin() + static_cast<std::ptrdiff_t>(i),
+                                     invented.begin() + static_cast<std::ptrdiff_t>(i + 500));
+    EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, some), peer)), IsEmpty());
+  }
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Remove", peer, relay, gone), peer)),
+              Contains(HasSubstr("busy: too many posts of far.example")).Times(testing::Ge(30)));
+  settle(std::chrono::seconds(50));
+  EXPECT_GT(asked("peer.example"), 0);
+  EXPECT_LE(asked("peer.example"), 8);
+  EXPECT_GT(asked("far.example"), 0);
+  EXPECT_LE(asked("far.example"), 4);
+}
+
 // --- announcements -----------------------------------------------------------------------------------------
 
 TEST_F(Events, AnAnnouncementFromSomebodyWeDoNotFollowIsRefused) {
