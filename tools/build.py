@@ -36,7 +36,7 @@ def build(preset, folder, targets):
     for line in ninja.stdout:
         step = re.match(r"\[(\d+)/(\d+)\] ", line)
         if not step:
-            if not line.startswith(("ninja: ", "-- ")):  # of CMake, which runs again when files came or went
+            if not line.startswith(("ninja: Entering", "ninja: no work", "ninja: build stopped", "-- ")):  # of CMake, which runs again when files came or went
                 print(line, end="", flush=True)
             continue
         done, total = map(int, step.groups())

@@ -143,14 +143,14 @@ def be_honest(address, port, host, ca, stop, times):
             connection.request("GET", paths[turn % len(paths)], headers={"Host": f"{host}:{port}"})
             response = connection.getresponse()
             response.read()
+            if response.status >= 500:
+                print(f"the honest user got {response.status}", flush=True)
             times.put((started, time.monotonic() - started if response.status < 500 else -1.0))
             if response.will_close or turn % 20 == 19:  # newcomers must get in as well
                 connection.close()
                 connection = None
-        except OSError:
-            times.put((started, -1.0))
-            connection = None
-        except http.client.HTTPException:
+        except (OSError, http.client.HTTPException) as error:
+            print(f"the honest user got {error!r} after {time.monotonic() - started:.1f} s", flush=True)
             times.put((started, -1.0))
             connection = None
         turn += 1
