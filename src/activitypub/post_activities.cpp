@@ -50,6 +50,11 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   co_return respond(co_await fetched_.announced(std::move(uri), std::move(told)));
 }
 
+Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,
+                                            std::string reporter) {
+  co_return respond(co_await reports_.take(std::move(flag), std::move(activity), std::move(reporter)));
+}
+
 Task<HttpResponse> PostActivities::told(fediverse::Told told, std::string actor) {
   if (!publisher_.takes(actor)) co_return ignored("this node takes no posts of that author's server");
   instances::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update};

@@ -1,5 +1,6 @@
 // Activities of authors and their servers about posts, and the answer to each: new posts, edits, deletions,
-// changed profiles, deleted accounts, and what LitePub relays and groups announce (instances/publisher.hpp).
+// changed profiles, deleted accounts, reports, and what LitePub relays and groups announce
+// (instances/publisher.hpp).
 #pragma once
 
 #include <optional>
@@ -11,14 +12,15 @@
 #include "instances/fetched_posts.hpp"
 #include "instances/instances.hpp"
 #include "instances/publisher.hpp"
+#include "reports/reports.hpp"
 
 namespace tagring::activitypub {
 
 class PostActivities {
  public:
   PostActivities(instances::Publisher& publisher, instances::FetchedPosts& fetched,
-                 const instances::Instances& instances)
-      : publisher_(publisher), fetched_(fetched), instances_(instances) {}
+                 const instances::Instances& instances, reports::Reports& reports)
+      : publisher_(publisher), fetched_(fetched), instances_(instances), reports_(reports) {}
 
   // `signed_body`: the Update as it came, if others believe it whoever brings it.
   [[nodiscard]] Task<HttpResponse> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
@@ -40,6 +42,7 @@ class PostActivities {
     return instances_.is_trusted(host_of(actor));
   }
   [[nodiscard]] Task<HttpResponse> announced(fediverse::Announce announce);
+  [[nodiscard]] Task<HttpResponse> reported(fediverse::Flag flag, std::string activity, std::string reporter);
   // A post of that actor, by its URI.
   [[nodiscard]] Task<HttpResponse> told(fediverse::Told told, std::string actor);
 
@@ -47,6 +50,7 @@ class PostActivities {
   instances::Publisher& publisher_;
   instances::FetchedPosts& fetched_;
   const instances::Instances& instances_;
+  reports::Reports& reports_;
 };
 
 }  // namespace tagring::activitypub

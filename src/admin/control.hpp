@@ -7,7 +7,7 @@
 //   follow_control.hpp        what this node is subscribed to, and who follows it
 //   instance_control.hpp      who uses this node as a relay
 //   replay_control.hpp        histories on their way into instances
-//   moderation_control.hpp    blocks
+//   moderation_control.hpp    blocks and reports
 //   fasp_control.hpp          this node as a FASP
 //   audit_control.hpp         audits and take-downs
 //   overview.hpp              what is kept, and the settings

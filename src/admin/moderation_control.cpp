@@ -44,13 +44,23 @@ Result<federation::Block> block_in(const json::object& body) {
   return block;
 }
 
+json::array to_array(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
+}
+
 json::object to_json(const instances::Moderation::Effect& effect) {
   return {{"fresh", effect.fresh},
           {"known", effect.known},
-          {"lifted", json::array(effect.lifted.begin(), effect.lifted.end())},
-          {"followers", json::array(effect.followers.begin(), effect.followers.end())},
-          {"instances", json::array(effect.instances.begin(), effect.instances.end())},
-          {"skipped", json::array(effect.skipped.begin(), effect.skipped.end())}};
+          {"lifted", to_array(effect.lifted)},
+          {"followers", to_array(effect.followers)},
+          {"instances", to_array(effect.instances)},
+          {"skipped", to_array(effect.skipped)}};
+}
+
+Result<std::uint64_t> id_in(const json::object& body) {
+  const std::optional<std::int64_t> id = json::get_int(body, "id");
+  if (!id || *id < 0) return fail(ErrorCode::kInvalid, "'id' must be the number of a report");
+  return static_cast<std::uint64_t>(*id);
 }
 
 }  // namespace
@@ -65,6 +75,10 @@ void ModerationControl::add_routes(Routes& routes) {
               [this](Request request) { return separate(std::move(request.body), true); });
   routes.post("/separations/remove",
               [this](Request request) { return separate(std::move(request.body), false); });
+  routes.get("/reports", [this](const Request&) { return list_reports(); });
+  routes.post("/reports/close", [this](Request request) { return close_report(std::move(request.body)); });
+  routes.post("/reports/forward",
+              [this](Request request) { return forward_report(std::move(request.body)); });
 }
 
 json::object ModerationControl::list() const {
@@ -131,6 +145,33 @@ Task<Reply> ModerationControl::separate(json::object body, bool on) {
   separation.receive = direction == "receive";
   CO_TRY_VOID(co_await moderation_.separate(std::move(separation), on));
   co_return json::object{{"separated", on}};
+}
+
+Task<Reply> ModerationControl::list_reports() {
+  CO_TRY(const std::vector<reports::Report> all, co_await reports_.list(kListMax));
+  json::array rows;
+  for (const reports::Report& one : all) {
+    rows.push_back(json::object{{"id", one.id},
+                                {"at", to_rfc3339(one.at)},
+                                {"from", one.reporter},
+                                {"comment", one.comment},
+                                {"about", to_array(one.about)},
+                                {"forwarded", to_array(one.forwarded)},
+                                {"open", one.open}});
+  }
+  co_return json::object{{"reports", std::move(rows)}};
+}
+
+Task<Reply> ModerationControl::close_report(json::object body) {
+  CO_TRY(const std::uint64_t id, id_in(body));
+  CO_TRY_VOID(co_await reports_.close(id));
+  co_return json::object{{"closed", id}};
+}
+
+Task<Reply> ModerationControl::forward_report(json::object body) {
+  CO_TRY(const std::uint64_t id, id_in(body));
+  CO_TRY(const std::vector<std::string> told, co_await reports_.forward(id, text_in(body, "uri")));
+  co_return json::object{{"forwarded", to_array(told)}};
 }
 
 }  // namespace tagring::admin

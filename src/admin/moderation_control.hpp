@@ -1,4 +1,4 @@
-// The administrator's requests about blocks, as JSON (see control.hpp).
+// The administrator's requests about blocks and reports, as JSON (see control.hpp).
 //
 //   GET  /blocks                  {"blocks": [{"kind", "what", "reason", "source", "since"}],
 //                                  "separations": [{"host", "other", "direction"}]}
@@ -8,6 +8,11 @@
 //   POST /blocks/lift             {"source"}: all that a list has blocked
 //   POST /separations/add         {"host", "other", "direction": "receive" | "send"}: an instance never gets
 //   POST /separations/remove      anything of another, or never sends it anything
+//   GET  /reports                 {"reports": [{"id", "at", "from", "comment", "about": [URI],
+//                                  "forwarded": [URI], "open"}]}, the open ones first
+//   POST /reports/close           {"id"}
+//   POST /reports/forward         {"id", "uri"?}: tells the author's server of that post, or of all of the
+//                                 report's that are not this node's own; {"forwarded": [URI]}
 //
 // What several sources block is in the list for each, and blocked as long as one of them does. What falls
 // under a new block, or would, is in the answer: {"fresh", "known", "lifted", "followers", "instances",
@@ -16,12 +21,14 @@
 
 #include "admin/routes.hpp"
 #include "instances/moderation.hpp"
+#include "reports/reports.hpp"
 
 namespace tagring::admin {
 
 class ModerationControl final : public Subject {
  public:
-  explicit ModerationControl(instances::Moderation& moderation) : moderation_(moderation) {}
+  ModerationControl(instances::Moderation& moderation, reports::Reports& reports)
+      : moderation_(moderation), reports_(reports) {}
 
   void add_routes(Routes& routes) override;
 
@@ -32,8 +39,12 @@ class ModerationControl final : public Subject {
   Task<Reply> import(json::object body);
   Task<Reply> lift(json::object body);
   Task<Reply> separate(json::object body, bool on);
+  Task<Reply> list_reports();
+  Task<Reply> close_report(json::object body);
+  Task<Reply> forward_report(json::object body);
 
   instances::Moderation& moderation_;
+  reports::Reports& reports_;
 };
 
 }  // namespace tagring::admin

@@ -10,8 +10,8 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections", "bodies",     "key_fetches", "key_hosts", "checks", "events",
-    "names",       "ring_names", "waiting",     "letters",   "wanted", "node_follows"};
+    "connections", "bodies",  "key_fetches", "key_hosts", "checks",       "events", "names",
+    "ring_names",  "waiting", "letters",     "wanted",    "node_follows", "reports"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -50,7 +50,8 @@ Budgets default_budgets() {
           Limit{5'000, 0, 20, {}},                       // waiting
           Limit{50'000, 0, 50, {}},                      // letters
           Limit{200'000, 0, 5'000, {}},                  // wanted
-          Limit{2'000'000, 0, 20'000, {}}};              // node_follows
+          Limit{2'000'000, 0, 20'000, {}},               // node_follows
+          Limit{1'000, 0, 20, {}}};                      // reports
 }
 
 bool Manager::is_known(const std::string& each) const {

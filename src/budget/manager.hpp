@@ -34,8 +34,9 @@ enum class Resource : std::uint8_t {
   kLetters,      // answers that wait to be delivered to a domain
   kWanted,       // hashtags followed here by people and servers of a domain
   kNodeFollows,  // hashtags followed here by nodes of a domain
+  kReports,      // reports of a domain that the administrator has not closed yet
 };
-inline constexpr std::size_t kResources = 12;
+inline constexpr std::size_t kResources = 13;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {

@@ -15,6 +15,7 @@ void add_subscribe(CLI::App& app, int& status);
 void add_unsubscribe(CLI::App& app, int& status);
 void add_instance(CLI::App& app, int& status);
 void add_block(CLI::App& app, int& status);
+void add_report(CLI::App& app, int& status);
 void add_fasp(CLI::App& app, int& status);
 void add_feed(CLI::App& app, int& status);
 void add_ring(CLI::App& app, int& status);

@@ -30,6 +30,8 @@ std::map<std::string, std::uint64_t*> budget_keys(budget::Budgets& budgets) {
       {"budget.letters_per_domain", &of(Resource::kLetters).group},
       {"budget.wanted", &of(Resource::kWanted).total},
       {"budget.wanted_per_domain", &of(Resource::kWanted).group},
+      {"budget.reports", &of(Resource::kReports).total},
+      {"budget.reports_per_domain", &of(Resource::kReports).group},
       {"budget.node_follows", &of(Resource::kNodeFollows).total},
       {"budget.node_follows_per_domain", &of(Resource::kNodeFollows).group},
   };

@@ -229,8 +229,18 @@ DROP TABLE blocks;
 ALTER TABLE blocks_by_source RENAME TO blocks;
 )sql";
 
+constexpr const char* kVersion8 = R"sql(
+-- What others complained of (reports/report_store.hpp). `about` and `forwarded`: JSON arrays of URIs.
+CREATE TABLE reports(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, activity TEXT NOT NULL UNIQUE,
+  reporter TEXT NOT NULL, comment TEXT NOT NULL, about TEXT NOT NULL, forwarded TEXT NOT NULL,
+  open INTEGER NOT NULL
+) STRICT;
+CREATE INDEX reports_by_state ON reports(open, id);
+)sql";
+
 constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                    kVersion5, kVersion6, kVersion7};
+                                    kVersion5, kVersion6, kVersion7, kVersion8};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

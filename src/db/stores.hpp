@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "db/block_store.hpp"
 #include "db/fasp_store.hpp"
 #include "db/history_store.hpp"
 #include "db/instance_store.hpp"
+#include "db/moderation_store.hpp"
 #include "db/receipt_store.hpp"
 #include "db/relay_store.hpp"
 #include "db/replay_store.hpp"
@@ -26,6 +26,7 @@ struct Stores {
         fasp(*database),
         history(*database),
         receipts(*database),
+        reports(*database),
         meta(*database) {}
 
   std::unique_ptr<sql::Database> database;
@@ -36,6 +37,7 @@ struct Stores {
   SqliteFaspStore fasp;
   SqliteHistoryStore history;
   SqliteReceiptStore receipts;
+  SqliteReportStore reports;
   sql::SqliteMeta meta;
 };
 

@@ -222,6 +222,14 @@ Result<Content> parse_block(const Source& source) {
   return Block{std::move(object)};
 }
 
+Result<Content> parse_flag(const Source& source) {
+  TRY(std::vector<std::string> objects,
+      parse_ids(source.member("object"), "object", source.limits.items_max));
+  std::string comment = json::get_string(source.object, "content").value_or("");
+  if (comment.empty()) comment = json::get_string(source.object, "summary").value_or("");  // Lemmy
+  return Flag{std::move(comment), std::move(objects)};
+}
+
 template <class T>
 Result<Content> parse_membership(const Source& source) {
   const std::string target = json::id_of(source.object, "target");
@@ -246,7 +254,7 @@ struct TypeParser {
   std::string_view type;
   Result<Content> (*parse)(const Source&);
 };
-constexpr std::array<TypeParser, 11> kParsers = {{
+constexpr std::array<TypeParser, 12> kParsers = {{
     {"Create", parse_post<Create>},
     {"Update", parse_update},
     {"Delete", parse_delete},
@@ -255,6 +263,7 @@ constexpr std::array<TypeParser, 11> kParsers = {{
     {"Accept", parse_answer<Accept>},
     {"Reject", parse_answer<Reject>},
     {"Block", parse_block},
+    {"Flag", parse_flag},
     {"Announce", parse_announce},
     {"Add", parse_membership<Add>},
     {"Remove", parse_membership<Remove>},

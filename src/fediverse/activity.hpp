@@ -78,6 +78,11 @@ struct Block {
 struct UndoBlock {
   std::string object;
 };
+// A complaint to the administrator of a server: about actors, and what they have posted or boosted.
+struct Flag {
+  std::string comment;  // plain text; may be empty
+  std::vector<std::string> objects;
+};
 // Of one post; between nodes of many. Groups (FEP-1b12: Lemmy, PieFed, NodeBB) also announce what happened to
 // the post. What it says of them is the word of who announces.
 struct Announce {
@@ -105,7 +110,7 @@ struct Activity {
   std::string id;
   std::string actor;
   std::variant<Create, Update, UpdateActor, Delete, Follow, UndoFollow, UndoAnnounce, UndoById, Accept,
-               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock, Told>
+               Reject, Announce, Add, Remove, Ignored, Block, UndoBlock, Told, Flag>
       content;
 };
 

@@ -143,6 +143,14 @@ json::object make_undo_follow(std::string_view id, std::string_view actor, std::
   return activity;
 }
 
+json::object make_flag(std::string_view id, std::string_view actor, std::string_view comment,
+                       const std::vector<std::string>& objects) {
+  json::object activity = make_activity("Flag", id, actor);
+  activity["content"] = comment;
+  activity["object"] = to_array(objects);
+  return activity;
+}
+
 json::object make_accept(std::string_view id, std::string_view actor, const json::object& follow) {
   return make_answer("Accept", id, actor, follow);
 }

@@ -51,6 +51,10 @@ json::object make_follow(std::string_view id, std::string_view actor,
 json::object make_undo_follow(std::string_view id, std::string_view actor, std::string_view follow_id,
                               const std::vector<std::string>& objects);
 
+// A complaint: the author first, then the posts.
+json::object make_flag(std::string_view id, std::string_view actor, std::string_view comment,
+                       const std::vector<std::string>& objects);
+
 // Answers echo the Follow unchanged: some servers look at its id, some at all of it.
 json::object make_accept(std::string_view id, std::string_view actor, const json::object& follow);
 json::object make_reject(std::string_view id, std::string_view actor, const json::object& follow);

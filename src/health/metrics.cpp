@@ -58,6 +58,8 @@ constexpr std::array kOfNode = {
            "The same, because their host was asked too often"},
     Metric{"events_refused_total", "counter", "budget.events.refused",
            "Batches of posts put off, because their domain had brought too many"},
+    Metric{"reports_open", "gauge", "budget.reports.used",
+           "Reports of other servers that wait for the administrator"},
     Metric{"instances_waiting", "gauge", "budget.waiting.used", "Actors that wait for the administrator"},
     Metric{"receipts_bad_total", "counter", "receipts.bad", "Receipts of owners that were not in order"},
     Metric{"entries_transferred_total", "counter", "transferred", "Entries fetched because owners changed"},

@@ -25,6 +25,7 @@
 #include "instances/tag_sources.hpp"
 #include "instances/tag_tokens.hpp"
 #include "relay/store.hpp"
+#include "reports/report_store.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::node {
@@ -39,11 +40,13 @@ struct Stores {
   fasp::FaspStore& fasp;
   storage::HistoryStore& history;
   audit::ReceiptStore& receipts;
+  reports::ReportStore& reports;
 };
 // `all` has them as members of these names, as db::Stores does, and must outlive what is returned.
 template <class All>
 Stores stores_of(All& all) {
-  return {all.relay, all.relay, all.instances, all.blocks, all.replays, all.fasp, all.history, all.receipts};
+  return {all.relay, all.relay,   all.instances, all.blocks, all.replays,
+          all.fasp,  all.history, all.receipts,  all.reports};
 }
 
 // What a node needs of the world. Everything outlives the node.

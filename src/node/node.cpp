@@ -51,6 +51,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->relay.subscriptions.load());
   CO_TRY_VOID(co_await parts_->instances.instances.load());
   CO_TRY_VOID(co_await parts_->instances.moderation.load());
+  CO_TRY_VOID(co_await parts_->instances.reports.load());
   CO_TRY_VOID(co_await parts_->audit.heads.load());
   CO_TRY_VOID(co_await parts_->audit.audit.load());
   std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) {

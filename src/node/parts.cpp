@@ -122,7 +122,8 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
       replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.stores.replays,
                replay_pages, replay_sender, speech.runtime),
       tag_sources(tag_options(config, world), world.stores.instances, instances, speech.blocks, world.http,
-                  speech.runtime) {}
+                  speech.runtime),
+      reports(speech.budget, world.stores.reports, activities, speech.client, speech.runtime) {}
 
 FaspRole::FaspRole(const config::Config& config, const Environment& world, Speech& speech, RelayRole& relay,
                    StorageRole& storage, InstanceRole& instances)
@@ -139,7 +140,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
                      InstanceRole& instances)
     : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities),
       follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity),
-      posts(instances.publisher, instances.fetched, instances.instances),
+      posts(instances.publisher, instances.fetched, instances.instances, instances.reports),
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
@@ -186,7 +187,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       instances(parts.instances.instances, parts.instances.tag_sources, parts.speech.blocks,
                 parts.relay.announcer),
       replays(parts.instances.replayer),
-      moderation(parts.instances.moderation),
+      moderation(parts.instances.moderation, parts.instances.reports),
       fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
       audit(parts.audit.audit, parts.audit.heads),
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),

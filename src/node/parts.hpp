@@ -70,6 +70,7 @@
 #include "relay/owner_queue.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "relay/subscriber.hpp"
+#include "reports/reports.hpp"
 #include "storage/history_service.hpp"
 #include "storage/retention.hpp"
 #include "storage/storage_owner.hpp"
@@ -192,6 +193,7 @@ struct InstanceRole {
   instances::ReplaySender replay_sender;
   instances::Replayer replayer;
   instances::TagSources tag_sources;
+  reports::Reports reports;
 };
 
 struct FaspRole {

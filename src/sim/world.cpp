@@ -264,7 +264,7 @@ Task<void> World::boot(std::size_t i) {
       workers_,
       {run.relay ? *run.relay : run.stores->relay, run.stores->relay, run.stores->instances,
        run.stores->blocks, run.stores->replays, run.stores->fasp,
-       run.history ? *run.history : run.stores->history, run.stores->receipts},
+       run.history ? *run.history : run.stores->history, run.stores->receipts, run.stores->reports},
       log_,
       rng_.next()};
   sql::SqliteMeta* const meta = &run.stores->meta;

@@ -277,6 +277,23 @@ inline constexpr std::array kOthers = {
             const std::string by = author(rng);
             return done(s.blocks.drop_refusal({by, tag(rng)}));
           }},
+    Write{"add_report",
+          [](Stores& s, Rng& rng) {
+            reports::Report drawn;
+            drawn.at = moment(rng);
+            drawn.activity = pick(rng, "https://r.example/", 40);
+            drawn.reporter = author(rng);
+            drawn.about = several(rng, 4, author);
+            return done(s.reports.add_report(std::move(drawn)));
+          }},
+    Write{"update_report",
+          [](Stores& s, Rng& rng) {
+            reports::Report drawn;
+            drawn.id = rng.below(40);
+            drawn.open = rng.chance(0.5);
+            drawn.forwarded = several(rng, 3, author);
+            return done(s.reports.update_report(std::move(drawn), rng.below(4)));
+          }},
     Write{"plan", [](Stores& s,
                      Rng& rng) { return done(s.replays.plan(replay(rng), {{"", "1~a"}, {"1~a", "2~b"}})); }},
     Write{"save",

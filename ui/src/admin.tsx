@@ -9,6 +9,7 @@ import { FaspPanel } from "./fasp.tsx";
 import { useAsk } from "./hooks.ts";
 import { InstancesPanel } from "./instances.tsx";
 import { FollowersPanel, OverviewPanel, QueuesPanel, SettingsPanel, StoragePanel, SubscriptionsPanel } from "./panels.tsx";
+import { ReportsPanel } from "./reports.tsx";
 import { RingPanel } from "./ring.tsx";
 
 function Login({ onSecret }: { onSecret: () => void }) {
@@ -39,7 +40,7 @@ function Login({ onSecret }: { onSecret: () => void }) {
   );
 }
 
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"] as const;
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Reports", "Blocks", "Queues", "Storage", "Audit", "Settings"] as const;
 type Tab = (typeof TABS)[number];
 
 const tabOf = (hash: string): Tab => TABS.find((tab) => `#${tab.toLowerCase()}` === hash) ?? "Overview";
@@ -58,6 +59,8 @@ function Panel({ tab, status }: { tab: Tab; status: NodeStatus | undefined }) {
       return <FaspPanel />;
     case "Followers":
       return <FollowersPanel />;
+    case "Reports":
+      return <ReportsPanel />;
     case "Blocks":
       return <BlocksPanel />;
     case "Queues":

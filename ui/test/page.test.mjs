@@ -9,7 +9,7 @@ import { launch, open, shoot } from "./browser.mjs";
 
 const world = JSON.parse(process.env.PAGE_WORLD);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Blocks", "Queues", "Storage", "Audit", "Settings"];
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Reports", "Blocks", "Queues", "Storage", "Audit", "Settings"];
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 let browser;

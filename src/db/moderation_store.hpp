@@ -1,7 +1,9 @@
-// relay::BlockStore on SQLite.
+// What the administrator keeps away, and what others complained of: federation::BlockStore and
+// reports::ReportStore on SQLite.
 #pragma once
 
 #include "federation/blocks.hpp"
+#include "reports/report_store.hpp"
 #include "sql/database.hpp"
 
 namespace tagring::db {
@@ -21,6 +23,21 @@ class SqliteBlockStore final : public federation::BlockStore {
   Task<Result<void>> save_refusal(federation::Refusal refusal) override;
   Task<Result<void>> drop_refusal(federation::Refusal refusal) override;
   Task<Result<std::vector<federation::Refusal>>> refusals() override;
+
+ private:
+  sql::Database& database_;
+};
+
+class SqliteReportStore final : public reports::ReportStore {
+ public:
+  // The database must outlive it.
+  explicit SqliteReportStore(sql::Database& database) : database_(database) {}
+
+  Task<Result<bool>> add_report(reports::Report report) override;
+  Task<Result<void>> update_report(reports::Report report, std::size_t closed_max) override;
+  Task<Result<std::vector<reports::Report>>> reports(std::size_t limit) override;
+  Task<Result<reports::Report>> report(std::uint64_t id) override;
+  Task<Result<std::vector<std::string>>> open_reporters() override;
 
  private:
   sql::Database& database_;

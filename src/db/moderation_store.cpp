@@ -1,0 +1,193 @@
+#include "db/moderation_store.hpp"
+
+#include "base/json.hpp"
+
+namespace tagring::db {
+
+using namespace sql;
+
+using federation::Block;
+using federation::BlockKind;
+using federation::Refusal;
+using federation::Separation;
+using reports::Report;
+
+namespace {
+
+std::string to_text(const std::vector<std::string>& uris) {
+  return json::serialize(json::array(uris.begin(), uris.end()));
+}
+
+Result<std::vector<std::string>> uris_in(std::string_view text) {
+  TRY(const json::value list, json::parse(text));
+  std::vector<std::string> uris;
+  json::for_each(&list, [&](const json::value& uri) { uris.push_back(json::id_of(uri)); });
+  return uris;
+}
+
+// Of SELECT *.
+Result<Report> read_report(const Statement& row) {
+  TRY(std::vector<std::string> about, uris_in(row.view(5)));
+  TRY(std::vector<std::string> forwarded, uris_in(row.view(6)));
+  return Report{.id = row.number(0),
+                .at = row.time(1),
+                .activity = row.text(2),
+                .reporter = row.text(3),
+                .comment = row.text(4),
+                .about = std::move(about),
+                .forwarded = std::move(forwarded),
+                .open = row.integer(7) != 0};
+}
+
+}  // namespace
+
+// --- blocks ------------------------------------------------------------------------------------------------
+
+Task<Result<void>> SqliteBlockStore::save_blocks(std::vector<Block> blocks) {
+  return database_.write([blocks = std::move(blocks)](Connection& db) -> Result<void> {
+    for (const Block& b : blocks) {
+      TRY_VOID(
+          db.run("INSERT OR REPLACE INTO blocks(kind, what, reason, source, since) VALUES(?, ?, ?, ?, ?)",
+                 static_cast<int>(b.kind), b.what, b.reason, b.source, b.since));
+    }
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::drop_blocks(std::vector<Block> blocks) {
+  return database_.write([blocks = std::move(blocks)](Connection& db) -> Result<void> {
+    for (const Block& b : blocks) {
+      TRY_VOID(db.run("DELETE FROM blocks WHERE kind = ? AND what = ? AND source = ?",
+                      static_cast<int>(b.kind), b.what, b.source));
+    }
+    return {};
+  });
+}
+
+Task<Result<std::vector<Block>>> SqliteBlockStore::blocks() {
+  return database_.read([](Connection& db) -> Result<std::vector<Block>> {
+    std::vector<Block> found;
+    Statement row = db.query("SELECT kind, what, reason, source, since FROM blocks ORDER BY kind, what");
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back(
+          {static_cast<BlockKind>(row.integer(0)), row.text(1), row.text(2), row.text(3), row.time(4)});
+    }
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::save_separation(Separation separation) {
+  return database_.write([r = std::move(separation)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT OR REPLACE INTO separations(host, other, receive) VALUES(?, ?, ?)", r.host,
+                    r.other, r.receive));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::drop_separation(Separation separation) {
+  return database_.write([r = std::move(separation)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM separations WHERE host = ? AND other = ? AND receive = ?", r.host, r.other,
+                    r.receive));
+    return {};
+  });
+}
+
+Task<Result<std::vector<Separation>>> SqliteBlockStore::separations() {
+  return database_.read([](Connection& db) -> Result<std::vector<Separation>> {
+    std::vector<Separation> found;
+    Statement row = db.query("SELECT host, other, receive FROM separations ORDER BY host, other, receive");
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back({row.text(0), row.text(1), row.integer(2) != 0});
+    }
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::save_refusal(Refusal refusal) {
+  return database_.write([r = std::move(refusal)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT OR REPLACE INTO refusals(author, tag) VALUES(?, ?)", r.author, r.tag));
+    return {};
+  });
+}
+
+Task<Result<void>> SqliteBlockStore::drop_refusal(Refusal refusal) {
+  return database_.write([r = std::move(refusal)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM refusals WHERE author = ? AND tag = ?", r.author, r.tag));
+    return {};
+  });
+}
+
+Task<Result<std::vector<Refusal>>> SqliteBlockStore::refusals() {
+  return database_.read([](Connection& db) -> Result<std::vector<Refusal>> {
+    std::vector<Refusal> found;
+    Statement row = db.query("SELECT author, tag FROM refusals ORDER BY author, tag");
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back({row.text(0), row.text(1)});
+    }
+  });
+}
+
+// --- reports -----------------------------------------------------------------------------------------------
+
+Task<Result<bool>> SqliteReportStore::add_report(Report report) {
+  return database_.write([r = std::move(report)](Connection& db) -> Result<bool> {
+    TRY(const std::int64_t added,
+        db.run("INSERT INTO reports(at, activity, reporter, comment, about, forwarded, open)"
+               " VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT(activity) DO NOTHING",
+               r.at, r.activity, r.reporter, r.comment, to_text(r.about), to_text(r.forwarded), r.open));
+    return added > 0;
+  });
+}
+
+Task<Result<void>> SqliteReportStore::update_report(Report report, std::size_t closed_max) {
+  return database_.write([r = std::move(report), closed_max](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("UPDATE reports SET forwarded = ?, open = ? WHERE id = ?", to_text(r.forwarded), r.open,
+                    r.id));
+    TRY_VOID(
+        db.run("DELETE FROM reports WHERE open = 0 AND id NOT IN"
+               " (SELECT id FROM reports WHERE open = 0 ORDER BY id DESC LIMIT ?)",
+               closed_max));
+    return {};
+  });
+}
+
+Task<Result<std::vector<Report>>> SqliteReportStore::reports(std::size_t limit) {
+  return database_.read([limit](Connection& db) -> Result<std::vector<Report>> {
+    std::vector<Report> found;
+    Statement row = db.query("SELECT * FROM reports ORDER BY open DESC, id DESC LIMIT ?", limit);
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      TRY(found.emplace_back(), read_report(row));
+    }
+  });
+}
+
+Task<Result<Report>> SqliteReportStore::report(std::uint64_t id) {
+  return database_.read([id](Connection& db) -> Result<Report> {
+    Statement row = db.query("SELECT * FROM reports WHERE id = ?", id);
+    TRY(const bool there, row.step());
+    if (!there)
+      return fail(ErrorCode::kNotFound, "there is no report " + std::to_string(id) +
+                                            "; `tagring report list` shows those that are there");
+    return read_report(row);
+  });
+}
+
+Task<Result<std::vector<std::string>>> SqliteReportStore::open_reporters() {
+  return database_.read([](Connection& db) -> Result<std::vector<std::string>> {
+    std::vector<std::string> found;
+    Statement row = db.query("SELECT reporter FROM reports WHERE open = 1 ORDER BY id");
+    for (;;) {
+      TRY(const bool more, row.step());
+      if (!more) return found;
+      found.push_back(row.text(0));
+    }
+  });
+}
+
+}  // namespace tagring::db

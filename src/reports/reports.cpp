@@ -1,0 +1,113 @@
+#include "reports/reports.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/url.hpp"
+#include "fediverse/actor.hpp"
+#include "fediverse/builders.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::reports {
+
+using budget::Resource;
+
+namespace {
+
+// On one line, and nothing that a terminal would obey.
+std::string readable(std::string_view text) {
+  std::string line(cut_utf8(text, Reports::kCommentMax));
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+  return line;
+}
+
+}  // namespace
+
+Task<Result<void>> Reports::load() {
+  CO_TRY(const std::vector<std::string> reporters, co_await store_.open_reporters());
+  for (const std::string& reporter : reporters)
+    budget_.count(Resource::kReports, budget_.who(host_of(reporter)));
+  co_return Result<void>();
+}
+
+bool Reports::is_own(const std::string& uri) const {
+  return fediverse::is_same_origin(uri, client_.identity().actor());
+}
+
+Task<Result<std::string>> Reports::take(fediverse::Flag flag, std::string activity, std::string reporter) {
+  if (std::ranges::none_of(flag.objects, [&](const std::string& uri) { return is_own(uri); }))
+    co_return "a report about nothing of this node";
+  const budget::Spender server = budget_.who(host_of(reporter));
+  if (budget_.take(Resource::kReports, server) > Duration::zero())
+    co_return fail(ErrorCode::kUnavailable,
+                   "too many reports of " + host_of(reporter) + " wait for this node's administrator");
+  if (flag.objects.size() > kAboutMax) flag.objects.resize(kAboutMax);
+  Report report{.at = clock_.wall_now(),
+                .activity = std::move(activity),
+                .reporter = std::move(reporter),
+                .comment = readable(flag.comment),
+                .about = std::move(flag.objects),
+                .forwarded = {}};
+  const std::string by = report.reporter;
+  const std::string about = report.about.front();
+  const Result<bool> fresh = co_await store_.add_report(std::move(report));
+  if (!fresh || !*fresh) budget_.give_back(Resource::kReports, server);
+  if (!fresh) co_return std::unexpected(fresh.error());
+  if (*fresh) log_.warn("report", {{"by", by}, {"about", about}, {"see", "tagring report list"}});
+  co_return "";
+}
+
+Task<Result<std::vector<Report>>> Reports::list(std::size_t limit) { return store_.reports(limit); }
+
+Task<Result<void>> Reports::close(std::uint64_t id) {
+  CO_TRY(Report report, co_await store_.report(id));
+  if (!report.open) co_return fail(ErrorCode::kConflict, fmt::format("report {} is closed already", id));
+  report.open = false;
+  const budget::Spender server = budget_.who(host_of(report.reporter));
+  CO_TRY_VOID(co_await store_.update_report(std::move(report), kClosedMax));
+  budget_.give_back(Resource::kReports, server);
+  co_return Result<void>();
+}
+
+Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::string uri) {
+  CO_TRY(Report report, co_await store_.report(id));
+  std::vector<std::string> posts;
+  if (!uri.empty()) {
+    posts.push_back(std::move(uri));
+  } else {
+    std::ranges::copy_if(report.about, std::back_inserter(posts),
+                         [&](const std::string& named) { return !is_own(named); });
+  }
+  if (posts.empty())
+    co_return fail(
+        ErrorCode::kInvalid,
+        fmt::format("report {} names no post; say which one: tagring report forward {} URI", id, id));
+  for (const std::string& post : posts) {
+    if (!Url::parse(post) || is_own(post))
+      co_return fail(ErrorCode::kInvalid, "'" + post + "' is not the URL of somebody's post");
+    CO_TRY_VOID(co_await tell_of(post, report.comment));
+    if (!std::ranges::count(report.forwarded, post)) report.forwarded.push_back(post);
+    CO_TRY_VOID(co_await store_.update_report(report, kClosedMax));
+  }
+  co_return posts;
+}
+
+Task<Result<void>> Reports::tell_of(std::string uri, std::string comment) {
+  CO_TRY(const std::string body, co_await client_.fetch_body(uri));
+  CO_TRY(const json::object post, json::parse_object(body));
+  const std::string author = json::id_of(post, "attributedTo");
+  if (json::id_of(post) != uri || !fediverse::is_same_origin(author, uri))
+    co_return fail(ErrorCode::kInvalid, uri + " is no post of an author on that server");
+  CO_TRY(const std::string profile, co_await client_.fetch_body(author));
+  CO_TRY(const json::object document, json::parse_object(profile));
+  CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document, author));
+  const std::string self = client_.identity().actor();
+  const json::object flag =
+      fediverse::make_flag(activities_.fresh_id("flag", uri), self, comment, {author, uri});
+  co_return co_await activities_.send(self, actor.inbox, json::serialize(flag));
+}
+
+}  // namespace tagring::reports

@@ -1,0 +1,64 @@
+// Reports (Flag): what people of other servers tell this node's administrator about its actors and what these
+// announce. A report is kept until somebody has closed it; until then it counts against what its server may
+// leave here (budget/manager.hpp).
+//
+// Nobody but the author's server can do more than hide a post here, so a report can be handed on to it. It
+// goes out as from this node: who complained is not told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "budget/manager.hpp"
+#include "federation/activity_queue.hpp"
+#include "federation/signed_client.hpp"
+#include "fediverse/activity.hpp"
+#include "reports/report_store.hpp"
+
+namespace tagring::reports {
+
+class Reports {
+ public:
+  static constexpr std::size_t kCommentMax = 4'000;  // bytes; more is cut
+  static constexpr std::size_t kAboutMax = 20;       // URIs; more are left out
+  static constexpr std::size_t kClosedMax = 500;
+
+  Reports(budget::Manager& budget, ReportStore& store, federation::ActivityQueue& activities,
+          federation::SignedClient& client, const Runtime& runtime)
+      : budget_(budget),
+        store_(store),
+        activities_(activities),
+        client_(client),
+        clock_(runtime.clock),
+        log_(runtime.log) {}
+
+  // Counts what is open.
+  [[nodiscard]] Task<Result<void>> load();
+  // Durable when it completes. Empty if it was taken; else why not. kUnavailable if too many of that server's
+  // are open.
+  [[nodiscard]] Task<Result<std::string>> take(fediverse::Flag flag, std::string activity,
+                                               std::string reporter);
+  // The open ones first.
+  [[nodiscard]] Task<Result<std::vector<Report>>> list(std::size_t limit);
+  // kNotFound, kConflict if it is closed already.
+  [[nodiscard]] Task<Result<void>> close(std::uint64_t id);
+  // Tells the server of its author of one post, or, without `uri`, of each of the report's that is not this
+  // node's own. The posts that it told of. kInvalid if there is none; errors of fetching the post and its
+  // author.
+  [[nodiscard]] Task<Result<std::vector<std::string>>> forward(std::uint64_t id, std::string uri);
+
+ private:
+  [[nodiscard]] bool is_own(const std::string& uri) const;
+  // To its author's server.
+  Task<Result<void>> tell_of(std::string uri, std::string comment);
+
+  budget::Manager& budget_;
+  ReportStore& store_;
+  federation::ActivityQueue& activities_;
+  federation::SignedClient& client_;
+  Clock& clock_;
+  Log& log_;
+};
+
+}  // namespace tagring::reports

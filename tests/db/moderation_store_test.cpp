@@ -1,0 +1,60 @@
+#include "db/moderation_store.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/db/fixture.hpp"
+
+namespace tagring::db {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+using reports::Report;
+
+class ReportStore : public StoresTest {
+ protected:
+  SqliteReportStore& store() { return stores->reports; }
+  static Report report(int n) {
+    return {.id = static_cast<std::uint64_t>(n),
+            .at = at(n),
+            .activity = "https://a.example/reports/" + std::to_string(n),
+            .reporter = "https://a.example/actor",
+            .comment = "\"quoted\"",
+            .about = {"https://tags.example/tag/cats", "https://b.example/1"},
+            .forwarded = {}};
+  }
+};
+
+TEST_F(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
+  for (int n = 1; n <= 3; ++n) EXPECT_TRUE(must(store().add_report(report(n))));
+  EXPECT_FALSE(must(store().add_report(report(2))));
+  Report closed = report(3);
+  closed.open = false;
+  closed.forwarded = {"https://b.example/1"};
+  must(store().update_report(closed, 10));
+  reopen();
+  EXPECT_THAT(must(store().reports(10)), ElementsAre(report(2), report(1), closed));
+  EXPECT_THAT(must(store().reports(1)), ElementsAre(report(2)));
+  EXPECT_EQ(must(store().report(3)), closed);
+  EXPECT_EQ(run(store().report(4)).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(must(store().open_reporters()), SizeIs(2));
+}
+
+TEST_F(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
+  for (int n = 1; n <= 4; ++n) must(store().add_report(report(n)));
+  for (int n = 1; n <= 3; ++n) {
+    Report closed = report(n);
+    closed.open = false;
+    must(store().update_report(closed, 2));
+  }
+  std::vector<std::uint64_t> ids;
+  for (const Report& one : must(store().reports(10))) ids.push_back(one.id);
+  EXPECT_THAT(ids, ElementsAre(4, 3, 2));
+  // Never a number that was given out before.
+  must(store().add_report(report(1)));
+  EXPECT_EQ(must(store().reports(1)).front().id, 5U);
+}
+
+}  // namespace
+}  // namespace tagring::db

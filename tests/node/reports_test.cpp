@@ -1,0 +1,152 @@
+// What people of other servers complain of: what is kept, and what the administrator can do about it.
+#include "reports/reports.hpp"
+
+#include <fmt/format.h>
+
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class Reporting : public NodeTest {
+ protected:
+  // Mastodon speaks as its own actor, so that nobody learns who complained.
+  Author server = make_author("https://far.example/actor", "https://far.example/inbox");
+  Author alice = make_author("https://home.example/users/alice");
+  PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+
+  std::string flag(const Author& by, const std::string& name, const json::value& objects,
+                   const json::value& content = "advertising") {
+    return json::serialize(json::object{{"@context", "https://www.w3.org/ns/activitystreams"},
+                                        {"id", origin_of(by.id) + "/reports/" + name},
+                                        {"type", "Flag"},
+                                        {"actor", by.id},
+                                        {"content", content},
+                                        {"object", objects}});
+  }
+  // A complaint about the actor of a hashtag and a post that it boosted.
+  int complain(const std::string& name, const json::value& content = "advertising") {
+    return post_signed(flag(server, name, json::array{origin + "/tag/cats", post.uri}, content), server)
+        .status;
+  }
+  json::array reports() {
+    const HttpResponse response = control("/reports");
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse_object(response.body).value().at("reports").as_array();
+  }
+  json::object admin(const std::string& path, const json::object& body, int status = 200) {
+    const HttpResponse response = control(path, json::serialize(body));
+    EXPECT_EQ(response.status, status) << response.body;
+    settle();
+    return json::parse_object(response.body).value_or(json::object());
+  }
+};
+
+TEST_F(Reporting, AReportAboutAHashtagActorIsKeptUntilItIsClosed) {
+  EXPECT_EQ(complain("1"), 202);
+  ASSERT_THAT(reports(), SizeIs(1));
+  const json::object report = reports().front().as_object();
+  EXPECT_EQ(report.at("from"), json::value(server.id));
+  EXPECT_EQ(report.at("comment"), "advertising");
+  EXPECT_EQ(report.at("about"), json::value(json::array{origin + "/tag/cats", post.uri}));
+  EXPECT_EQ(report.at("open"), true);
+  EXPECT_THAT(log_lines, Contains(HasSubstr("event=report")));
+  settle();
+  EXPECT_EQ(complain("1"), 202) << "sent again, as servers do that got no answer";
+  EXPECT_THAT(reports(), SizeIs(1));
+  admin("/reports/close", {{"id", report.at("id")}});
+  EXPECT_EQ(reports().front().as_object().at("open"), false);
+  EXPECT_EQ(admin("/reports/close", {{"id", report.at("id")}}, 409).at("error"), "conflict");
+  EXPECT_EQ(admin("/reports/close", {{"id", 99}}, 404).at("error"), "not_found");
+  EXPECT_EQ(admin("/reports/close", {{"id", "one"}}, 400).at("error"), "invalid");
+}
+
+TEST_F(Reporting, TheNodesActorAndSingleObjectsCanBeReportedToo) {
+  EXPECT_EQ(post_signed(flag(server, "1", json::value(origin + "/actor"), nullptr), server).status, 202);
+  ASSERT_THAT(reports(), SizeIs(1));
+  EXPECT_EQ(reports().front().as_object().at("comment"), "");
+  // Pleroma gives the reported posts whole.
+  const json::array objects = {origin + "/tag/cats", json::object{{"type", "Note"}, {"id", post.uri}}};
+  EXPECT_EQ(post_signed(flag(server, "2", objects), server).status, 202);
+  EXPECT_EQ(reports().front().as_object().at("about").as_array().at(1), json::value(post.uri));
+}
+
+TEST_F(Reporting, AReportAboutOthersIsNotKept) {
+  expect_ignored(signed_request(server, flag(server, "1", json::array{alice.id, post.uri})),
+                 "a report about nothing of this node");
+  expect_refused(signed_request(server, flag(alice, "1", json::value(origin + "/actor"))), 403, "denied",
+                 "it speaks for");
+  expect_refused(signed_request(server, flag(server, "2", "no URL")), 400, "invalid", "object");
+  EXPECT_THAT(reports(), IsEmpty());
+}
+
+TEST_F(Reporting, AServerCanLeaveSoManyOpenReportsAndNoMore) {
+  const std::size_t each =
+      node->status().at("budget").as_object().at("reports").as_object().at("group").to_number<std::size_t>();
+  for (std::size_t i = 0; i < each; ++i) EXPECT_EQ(complain(std::to_string(i)), 202);
+  EXPECT_EQ(complain("more"), 503);
+  EXPECT_THAT(reports(), SizeIs(each));
+  admin("/reports/close", {{"id", reports().front().as_object().at("id")}});
+  EXPECT_EQ(complain("more"), 202);
+  EXPECT_EQ(complain("last"), 503);
+}
+
+TEST_F(Reporting, WhatStrangersWriteIsBoundedAndObeyedByNoTerminal) {
+  json::array objects = {origin + "/tag/cats"};
+  for (int i = 0; i < 100; ++i)
+    objects.push_back(json::value(fmt::format("https://home.example/notes/{}", i)));
+  const std::string comment = "\x1b[2Jlook\nhere " + std::string(100'000, 'x');
+  EXPECT_EQ(post_signed(flag(server, "1", objects, json::value(comment)), server).status, 202);
+  const json::object report = reports().front().as_object();
+  const std::string kept(report.at("comment").as_string());
+  EXPECT_LE(kept.size(), reports::Reports::kCommentMax);
+  EXPECT_THAT(kept, testing::StartsWith(" [2Jlook here xxx"));
+  EXPECT_THAT(report.at("about").as_array(), SizeIs(reports::Reports::kAboutMax));
+}
+
+TEST_F(Reporting, AReportCanBeHandedOnToTheAuthorsServerWithoutSayingWhoComplained) {
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  complain("1");
+  const json::value id = reports().front().as_object().at("id");
+  EXPECT_EQ(admin("/reports/forward", {{"id", id}}).at("forwarded"), json::value(json::array{post.uri}));
+  const auto sent = internet.posted_to(alice.inbox);
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_EQ(sent.front().at("type"), "Flag");
+  EXPECT_EQ(sent.front().at("actor"), json::value(origin + "/actor"));
+  EXPECT_EQ(sent.front().at("content"), "advertising");
+  EXPECT_EQ(sent.front().at("object"), json::value(json::array{alice.id, post.uri}));
+  EXPECT_THAT(json::serialize(sent.front()), Not(HasSubstr(server.id)));
+  EXPECT_EQ(reports().front().as_object().at("forwarded"), json::value(json::array{post.uri}));
+}
+
+TEST_F(Reporting, WhatCannotBeHandedOnIsSaid) {
+  EXPECT_EQ(post_signed(flag(server, "1", json::value(origin + "/tag/cats")), server).status, 202);
+  const json::value id = reports().front().as_object().at("id");
+  const auto refused = [&](const json::object& body, int status) {
+    return std::string(admin("/reports/forward", body, status).at("message").as_string());
+  };
+  EXPECT_THAT(refused({{"id", id}}, 400), HasSubstr("tagring report forward 1 URI"));
+  EXPECT_THAT(refused({{"id", id}, {"uri", "not a URL"}}, 400), HasSubstr("'not a URL' is not the URL"));
+  EXPECT_THAT(refused({{"id", id}, {"uri", origin + "/tag/cats"}}, 400), HasSubstr("somebody's post"));
+  EXPECT_THAT(refused({{"id", id}, {"uri", post.uri}}, 404), Not(IsEmpty()));
+  // A document that names an author of another server.
+  PostText foreign = post;
+  foreign.author = server.id;
+  internet.serve(post.uri, json::serialize(note_object(foreign)));
+  EXPECT_THAT(refused({{"id", id}, {"uri", post.uri}}, 400),
+              HasSubstr("is no post of an author on that server"));
+  EXPECT_THAT(internet.posted_to(alice.inbox), IsEmpty());
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  EXPECT_EQ(admin("/reports/forward", {{"id", id}, {"uri", post.uri}}).at("forwarded"),
+            json::value(json::array{post.uri}));
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace tagring::node
