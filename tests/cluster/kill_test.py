@@ -15,7 +15,6 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import Failure, Network, at_once, wait_for  # noqa: E402
 
 NODES = 6
-PORT = 9448
 ORIGINS = 3
 POSTS = 1500
 KILLS = 10
@@ -26,7 +25,7 @@ def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     print(f"seed {seed}")
     rng = random.Random(seed)
-    with Network(ROOT / "run" / "kill_test", nodes=NODES, port=PORT) as network:
+    with Network(ROOT / "run" / "kill_test", nodes=NODES) as network:
         for i in range(NODES):
             network.start_node(i)
         wait_for("rings", lambda: all(map(network.is_settled, range(NODES))))

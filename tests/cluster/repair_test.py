@@ -13,7 +13,6 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import Failure, Network, wait_for  # noqa: E402
 
 NODES = 4
-PORT = 9449
 SUBSCRIBER = 3
 EARLY = [f"early{i}" for i in range(24)]  # followed when the backup was made
 LATE = [f"late{i}" for i in range(120)]  # and since
@@ -39,7 +38,7 @@ def main():
         else:
             failures.append(what)
 
-    with Network(ROOT / "run" / "repair_test", nodes=NODES, stabilise_ms=2000, port=PORT) as network:
+    with Network(ROOT / "run" / "repair_test", nodes=NODES, stabilise_ms=2000) as network:
         for i in range(NODES):
             settings(network, i)
             network.start_node(i)
@@ -81,7 +80,7 @@ def main():
         wait_for("the ring", lambda: network.is_whole())
 
         def compare():
-            return network.cli(SUBSCRIBER, "followers-check", f"https://{host}:{PORT}/actor")
+            return network.cli(SUBSCRIBER, "followers-check", f"https://{host}:{network.port}/actor")
 
         lost, gone = len(compare()["remove"]), late[0]
         check(f"after the restore {lost} subscriptions are lost", lost == len(late))

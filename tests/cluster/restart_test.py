@@ -13,7 +13,6 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import Failure, Network, node_host, wait_for  # noqa: E402
 
 NODES = 4
-PORT = 9451
 FOUNDER = 0
 PATIENCE = 75  # seconds: a minute, and what a busy machine takes to start processes
 TAG = "caturday"
@@ -32,8 +31,8 @@ def main():
             print(f"  FAIL  {failure}")
             failures.append(what)
 
-    with Network(ROOT / "run" / "restart_test", nodes=NODES, port=PORT) as network:
-        origin = f"https://{node_host(FOUNDER)}:{PORT}"
+    with Network(ROOT / "run" / "restart_test", nodes=NODES) as network:
+        origin = f"https://{node_host(FOUNDER)}:{network.port}"
 
         def knows(i, bootstrap):
             network.write_config(i, bootstrap=bootstrap, extra="[balance]\nenabled = false\n")

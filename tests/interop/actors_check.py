@@ -16,7 +16,6 @@ from tally import Tally, npm_version  # noqa: E402
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "actors" / "node_modules" / "activitypub-testing" / "src" / "cli.js"
-PORT = 9444
 ACTORS = ["/actor", "/tag/cats", "/tag/xn--z7x"]
 
 # What must pass; and what does not apply, with the reason.
@@ -53,12 +52,12 @@ def verdicts(network, actor):
 
 def main():
     version = npm_version("activitypub-testing", "actors")
-    with Tally() as tally, Network(ROOT / "run" / "actors_check", nodes=1, port=PORT) as network:
+    with Tally() as tally, Network(ROOT / "run" / "actors_check", nodes=1) as network:
         network.start_node(0)
         wait_for("ring", lambda: network.is_settled(0))
         for path in ACTORS:
             with tally.about("activitypub-testing", version, f"rules of actors: {path}"):
-                found = verdicts(network, f"https://{node_host(0)}:{PORT}{path}")
+                found = verdicts(network, f"https://{node_host(0)}:{network.port}{path}")
                 for rule in sorted(RULES.keys() | found.keys()):
                     wanted = "passed" if RULES.get(rule) == "passed" else "inapplicable" if rule in RULES else "unknown"
                     outcome, info = found.get(rule, ("not run", ""))

@@ -5,7 +5,6 @@ is written, edited and deleted. Each has a node of its own; posts travel through
 """
 
 import json
-import socket
 import sys
 from pathlib import Path
 
@@ -19,12 +18,6 @@ from tally import Tally, npm_version  # noqa: E402
 WRITERS, READERS = "writers.example", "readers.example"
 HOSTS = {WRITERS: "127.0.3.2", READERS: "127.0.3.3"}
 ERROR = 50  # in the logs of pino
-
-
-def free_port(address):
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]
 
 
 class Bots:
@@ -158,8 +151,7 @@ class Bots:
 
 
 def main():
-    port = free_port("127.0.1.1")
-    with Tally() as tally, Postgres() as database, Network(ROOT / "run" / "bots_check", nodes=2, port=port, peers=HOSTS) as network:
+    with Tally() as tally, Postgres() as database, Network(ROOT / "run" / "bots_check", nodes=2, peers=HOSTS) as network:
         Bots(tally, network, database).run()
 
 

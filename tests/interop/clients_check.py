@@ -18,7 +18,6 @@ from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
 from tally import Tally, debian_version, npm_version  # noqa: E402
 
 HERE = Path(__file__).parent
-PORT = 9445
 POSTS = 25
 
 # toot lives in the network of the test: names and certificates of its own.
@@ -43,7 +42,7 @@ def toot(network, *arguments):
 
 def check_toot(network, tally):
     """What its output must have, of each command."""
-    base = f"{node_host(0)}:{PORT}"
+    base = f"{node_host(0)}:{network.port}"
     # It does not search for who has no account, though the node would let it.
     reader = f"reader@{base}"
     settings = network.directory / "toot" / "toot" / "config.json"
@@ -68,7 +67,7 @@ def check_library(network, posts, tally, software, version, command):
     certs = network.directory / "certs"
     ca = str(certs / "ca.pem")
     environment = {**os.environ, "NODE_EXTRA_CA_CERTS": ca, "REQUESTS_CA_BUNDLE": ca, "WORLD": str(network.directory),
-                   "BASE": f"https://{node_host(0)}:{PORT}", "CONTROL": network.controls["origins"],
+                   "BASE": f"https://{node_host(0)}:{network.port}", "CONTROL": network.controls["origins"],
                    "POSTS": json.dumps(posts)}
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment, timeout=600)
     print(done.stdout.rsplit("\n", 2)[0])
@@ -80,7 +79,7 @@ def check_library(network, posts, tally, software, version, command):
 
 
 def main():
-    with Tally() as tally, Network(ROOT / "run" / "clients_check", nodes=2, port=PORT) as network:
+    with Tally() as tally, Network(ROOT / "run" / "clients_check", nodes=2) as network:
         network.start_node(0)
         network.start_node(1)
         network.start_origins(2)
@@ -117,7 +116,7 @@ def ordered(network, listed):
 
     context = ssl.create_default_context(cafile=str(network.directory / "certs" / "ca.pem"))
     context.check_hostname = False
-    url = f"https://{network.hosts[node_host(0)]}:{PORT}/api/v1/timelines/tag/cats?limit=40"
+    url = f"https://{network.hosts[node_host(0)]}:{network.port}/api/v1/timelines/tag/cats?limit=40"
     with urllib.request.urlopen(url, context=context) as answer:
         statuses = json.load(answer)
     assert sorted(s["uri"] for s in statuses) == sorted(listed)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import Failure, Network, node_host, wait_for  # noqa: E402
+from network import Failure, Network, free_port, node_host, wait_for  # noqa: E402
 from tally import Tally, npm_version  # noqa: E402
 
-PORT = 9443
+PORT = free_port()
 NODE = f"https://{node_host(0)}:{PORT}"
 ACTOR = f"{NODE}/actor"
 INBOX = f"{NODE}/inbox"

@@ -15,7 +15,6 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import NODE_JS, Network, node_host, wait_for  # noqa: E402
 
 NODES = 5
-PORT = 9446
 TAGS = ["caturday", "猫", "قطط", "silentsunday"]
 POSTS = 120
 TAKEN_DOWN = "unwanted"  # a hashtag with two posts, of which one will be taken down
@@ -49,7 +48,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--only", default="", help="run the tests whose names match")
     only = arguments.parse_args().only
-    with Network(ROOT / "run" / "page_test", nodes=NODES, port=PORT) as network:
+    with Network(ROOT / "run" / "page_test", nodes=NODES) as network:
         for i in range(NODES):
             network.start_node(i)
         network.start_origins(NODES)
@@ -64,7 +63,7 @@ def main():
 
         def person(i):
             login = [str(network.binary), "login", "--json", "--config", str(network.config_file(i))]
-            return {"node": f"https://{node_host(i)}:{PORT}", "login": login}
+            return {"node": f"https://{node_host(i)}:{network.port}", "login": login}
 
         world = {
             **person(0),
