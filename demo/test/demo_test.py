@@ -48,10 +48,10 @@ def ends_all(how, enough, options):
     started = wait_until(lambda: len(processes(mark)) >= enough, 120)
     demo.send_signal(how)
     try:
-        demo.wait(60)
+        demo.wait(120)
     except subprocess.TimeoutExpired:
         demo.kill()
-    left = [] if wait_until(lambda: not processes(mark), 5) else processes(mark)
+    left = [] if wait_until(lambda: not processes(mark), 60) else processes(mark)
     ok = started and not left
     print(f"{'ok  ' if ok else 'FAIL'}  {how.name} {' '.join(options)} with {enough} processes: {left or 'all ended' if started else 'did not start'}", flush=True)
     return ok

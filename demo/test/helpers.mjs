@@ -64,7 +64,7 @@ export async function call(control, request, body) {
 
 /** Waits until `probe` returns something true, and returns it. */
 export async function until(what, probe) {
-  for (const end = Date.now() + 8000; Date.now() < end; await sleep(30)) {
+  for (const end = Date.now() + 120_000; Date.now() < end; await sleep(30)) {
     const value = await probe();
     if (value) return value;
   }

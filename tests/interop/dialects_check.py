@@ -58,6 +58,13 @@ class Dialects:
     def instance(self, *arguments):
         return self.network.cli(0, "instance", *arguments)
 
+    def subscribe(self, server, *tags):
+        self.instance("subscribe", f"{server}.example", *tags)
+        self.await_subscriptions()
+
+    def await_subscriptions(self):
+        wait_for("subscriptions", lambda: self.network.is_settled(0))
+
     def received(self, server, kind=None, about=None):
         """What a server was sent and found properly signed; of one type; about one post or follow."""
         entries = self.network.control("dialects", f"/received?server={server}")
@@ -138,9 +145,9 @@ class Dialects:
             expect("Announce is no older than the post", moment(announces[0]) >= moment(note), True)
 
     def relays(self):
-        self.instance("subscribe", "mastodon.example", "cats")
-        self.instance("subscribe", "misskey.example", "cats", "dogs")
-        self.instance("subscribe", "pleroma.example", "cats")
+        self.subscribe("mastodon", "cats")
+        self.subscribe("misskey", "cats", "dogs")
+        self.subscribe("pleroma", "cats")
         self.nobody_asked = self.post("mastodon", "Nobody here asked for #birds")
         self.of_mastodon = self.post("mastodon", "A #cat, one of many #cats, with #dogs")
         self.announced(self.of_mastodon, "mastodon", ["misskey", "pleroma"])
@@ -179,7 +186,7 @@ class Dialects:
             expect(f"somebody of {server} follows", asked["status"], 202)
             accepts = self.await_(server, "Accept", asked["sent"]["id"])
             expect(f"Accept at {server}", [(a["actor"], bare(a["object"])) for a in accepts], [(tag_actor("foxes"), bare(asked["sent"]))])
-        wait_for("subscription", lambda: self.network.is_settled(0), 20)
+        self.await_subscriptions()
         post = self.post("mastodon", "Two #foxes")
         self.announced(post, "mastodon", ["misskey", "pleroma"], "foxes")
         post = self.post("misskey", "One of the #foxes")
@@ -196,7 +203,7 @@ class Dialects:
     def edits(self):
         """Mastodon answers with the first version for three minutes, so what counts is what it signed."""
         self.add_relay("elk")
-        self.instance("subscribe", "elk.example", "otters")
+        self.subscribe("elk", "otters")
         post = self.post("mastodon", "One of the #otters, and #dogs")
         for server in ["elk", "misskey"]:
             self.await_shown(server, post, "One of the #otters, and #dogs")
@@ -255,9 +262,9 @@ class Dialects:
         expect("nobody got what nobody asked for", [self.received(s, "Announce", self.nobody_asked) for s in SERVERS], [[], [], []])
         self.returns()
         for server in SERVERS:
-            own = [a["object"] for a in self.received(server, "Announce") if a["object"].startswith(f"https://{server}.")]
-            expect(f"own posts sent back to {server}", own, [])
-
+            posts = [a["object"] for a in self.received(server, "Announce")]
+            expect(f"own posts sent back to {server}", [p for p in posts if p.startswith(f"https://{server}.")], [])
+            expect(f"posts sent to {server} twice", sorted({p for p in posts if posts.count(p) > 1}), [])
 
     def returns(self):
         """Who removed the relay, and adds it again: at once, with the same hashtags, and no id that was there before."""
