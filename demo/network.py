@@ -9,9 +9,12 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -208,6 +211,18 @@ ca_file = "{certs}/ca.pem"
             if "before" not in answer:
                 return entries
             cursor = ["--before", answer["before"]]
+
+    def timeline(self, i, tag):
+        """The URIs of the newest posts under a tag, at most 40, as node i shows them to readers. What its author's server does not
+        answer in time is left out, and may be there the next time."""
+        context = ssl.create_default_context(cafile=str(self.directory / "certs" / "ca.pem"))
+        context.check_hostname = False  # called by its address
+        url = f"https://{self.node_address(i)}:{self.port}/api/v1/timelines/tag/{urllib.parse.quote(tag)}?limit=40"
+        try:
+            with urllib.request.urlopen(url, context=context, timeout=60) as answer:
+                return [status["uri"] for status in json.load(answer)]
+        except OSError as error:
+            raise Failure(f"{url}: {error}") from error
 
     def feed(self, i):
         """What node i has received or relayed: [(seq, op, tag, uri)]."""

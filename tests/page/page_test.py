@@ -60,6 +60,7 @@ def main():
         wait_for("history", lambda: len(network.history(0, "caturday")) == POSTS + 3)
         wait_for("history", lambda: len(network.history(0, TAKEN_DOWN)) == 2)
         owner = an_owner(network, TAKEN_DOWN)
+        wait_for("contents", lambda: len(network.timeline(0, "caturday")) == 40 and len(network.timeline(owner, TAKEN_DOWN)) == 2)
 
         def person(i):
             login = [str(network.binary), "login", "--json", "--config", str(network.config_file(i))]

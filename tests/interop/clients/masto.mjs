@@ -31,7 +31,7 @@ async function write(path, body) {
 const publish = (text) => write("/post", { text });
 
 async function until(what, condition) {
-  for (let i = 0; i < 100; ++i) {
+  for (const end = Date.now() + 120_000; Date.now() < end; ) {
     const value = await condition();
     if (value) return value;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -74,7 +74,8 @@ await check("a hashtag with its history", async () => {
   const tag = await masto.v1.tags.$select("Cats").fetch();
   assert.equal(tag.name, "cats");
   assert.equal(tag.history.length, 7);
-  assert.equal(Number(tag.history[0].uses), all.length);
+  // Midnight may have been since.
+  assert.equal(Number(tag.history[0].uses) + Number(tag.history[1].uses), all.length);
 });
 
 await check("trends", async () => {
@@ -124,11 +125,13 @@ await check("a stream by server-sent events", async () => {
   assert.equal(response.headers.get("content-type"), "text/event-stream");
   const { id: uri } = await publish("again #live");
   let text = "";
+  // Others may be under way from before.
+  const updates = () => [...text.matchAll(/event: update\ndata: (.*)\n\n/g)].map(([, data]) => JSON.parse(data).uri);
   for await (const piece of response.body) {
     text += Buffer.from(piece).toString();
-    if (/event: update\ndata: .*\n\n/.test(text)) break;
+    if (updates().includes(uri)) return;
   }
-  assert.equal(JSON.parse(text.match(/data: (.*)\n/)[1]).uri, uri);
+  assert.fail(`the stream ended: ${text}`);
 });
 
 await check("the request of GetMoarFediverse, which keeps to robots.txt and reads URIs", async () => {
