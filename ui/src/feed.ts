@@ -93,8 +93,9 @@ export class Feed {
       this.#isDeaf = true;
       if (stream.readyState === EventSource.CLOSED) this.#pollOn();
     };
-    stream.addEventListener("update", (event) => this.#hear(tag, "update", event.data));
-    stream.addEventListener("delete", (event) => this.#hear(tag, "delete", event.data));
+    for (const name of ["update", "status.update", "delete"]) {
+      stream.addEventListener(name, (event: MessageEvent<string>) => this.#hear(tag, name, event.data));
+    }
   }
 
   // One connection for all hashtags. It tells of each by itself, so what a combination shows is asked as well.
@@ -161,12 +162,12 @@ export class Feed {
       if (![...this.state.pieces, this.state.waiting].some((list) => list.some((post) => post.id === payload))) return;
       this.#lost.set(payload, (this.#lost.get(payload) ?? new Set()).add(word));
       this.#edit(payload, (post) => (this.#belongs(post) ? post : null));
-    } else if (event === "update") {
+    } else if (event === "update" || event === "status.update") {
       const status = JSON.parse(payload) as Status;
       this.#lost.get(status.id)?.delete(word);
       const now = this.#belongs(status, word) ? status : null;
       if (this.#known.has(status.uri)) this.#edit(status.id, (post) => (post.uri === status.uri ? now : post));
-      else if (now) this.#arrive([now]);
+      else if (now && event === "update") this.#arrive([now]);
     }
   }
 

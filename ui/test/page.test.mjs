@@ -204,6 +204,18 @@ test("combined hashtags are live: posts come, stay as long as one hashtag does, 
     await shown(both).waitFor({ state: "detached" });
   }));
 
+test("what an author edits is shown as it is now, and what was not shown is no news", () =>
+  visit({}, async (page) => {
+    await page.goto("/");
+    const [first] = await page.evaluate(async (target) => (await fetch(target)).json(), "/api/v1/timelines/tag/caturday?limit=1");
+    const statuses = [{ ...first, id: "1", uri: `${first.uri}/old` }, { ...first, content: "<p>Never mind the cat</p>" }];
+    const events = statuses.map((status) => `event: status.update\ndata: ${JSON.stringify(status)}\n\n`);
+    await page.route("**/api/v1/streaming/**", (route) => route.fulfill({ contentType: "text/event-stream", body: events.join("") }));
+    await live(page, "caturday");
+    await page.locator(`article.post[data-uri="${first.uri}"]`).getByText("Never mind the cat").waitFor();
+    assert.equal(await page.getByRole("button", { name: "1 new post" }).count(), 0);
+  }));
+
 for (const query of ["", "?any=leopard"]) {
   test(`what is deleted while nobody looks at the tab is gone later (/tags/panther${query})`, () =>
     visit({}, async (page) => {
