@@ -50,11 +50,13 @@ Duration asked_pause(const HttpResponse& response, WallTime now) {
 }
 
 std::shared_ptr<HostPauses::Host> HostPauses::of(const std::string& host) {
-  if (hosts_.size() >= kHostsMax)
-    std::erase_if(hosts_, [](const auto& known) { return known.second.use_count() == 1; });
-  std::shared_ptr<Host>& found = hosts_[host];
-  if (!found) found = std::make_shared<Host>(clock_, executor_);
-  return found;
+  std::shared_ptr<Host>& known = hosts_[host];
+  if (known) return known;
+  std::shared_ptr<Host> fresh = known = std::make_shared<Host>(clock_, executor_);
+  // Not each time, or each of many for whom something waits would look at all.
+  if (hosts_.size() % kHostsMax == 0)
+    std::erase_if(hosts_, [](const auto& each) { return each.second.use_count() == 1; });
+  return fresh;
 }
 
 void HostPauses::note(const std::string& host, const std::string& method, const HttpResponse& response) {
