@@ -9,22 +9,13 @@ namespace tagring::instances {
 Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
 
 Task<Result<bool>> FetchedPosts::shared(std::string uri, bool by_sharing) {
-  const Result<std::string> body = co_await client_.fetch_body(uri);
-  bool is_gone = !body && body.error().code == ErrorCode::kNotFound;
-  if (!body && !is_gone) co_return std::unexpected(body.error());
-  json::object document;
-  if (!is_gone) {
-    CO_TRY(document, json::parse_object(*body));
-    if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
-    is_gone = !fediverse::is_post(document);  // a Tombstone
-  }
-  if (is_gone) {
+  const Result<json::object> document = co_await fetch(uri);
+  if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  if (!document || !fediverse::is_post(*document)) {  // or a Tombstone
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return false;
   }
-  const std::string author = json::id_of(document, "attributedTo");
-  CO_TRY(fediverse::Note note,
-         fediverse::parse_note(document, author, clock_.wall_now(), fediverse::ParseLimits{}));
+  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(*document, clock_.wall_now()));
   if (note.visibility != fediverse::Visibility::kPublic || !note.may_be_announced) {
     CO_TRY_VOID(co_await take_out(std::move(uri)));
     co_return false;

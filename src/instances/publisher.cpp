@@ -25,18 +25,18 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   std::erase_if(post.tags, [this](const std::string& tag) { return !moderation_.blocks().check_tag(tag); });
   // Only new posts count against the limits. A Create is new, unless it comes again.
   std::vector<std::string> admitted;
+  Result<relay::PublishedPost> known = fail(ErrorCode::kNotFound, "not looked for");
   if (!is_update) admitted = moderation_.admit(note.author, note.id, post.tags);
   if (post.tags.empty() || admitted.size() < post.tags.size()) {
-    const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
+    known = co_await store_.find_post(note.id);
     if (!known && post.tags.empty()) co_return "the post has no hashtags that are relayed here";
     if (!known && is_update) admitted = moderation_.admit(note.author, note.id, post.tags);
     if (!known && admitted.empty()) co_return "too many hashtags, or too many posts under them";
     if (!known) post.tags = admitted;
   }
-  if (is_update && is_public && !signed_body.empty()) {
-    const Result<relay::PublishedPost> known = co_await store_.find_post(note.id);
-    if (known) post.signed_copy = copies_.keep(signed_body);
-    if (known && !post.signed_copy.empty()) hand_on(*known, post.signed_copy, relay::Op::kAdd);
+  if (known && is_update && is_public && !signed_body.empty()) {
+    post.signed_copy = copies_.keep(signed_body);
+    hand_on(*known, post.signed_copy, relay::Op::kAdd);
   }
   Outcome outcome = co_await hand_in(std::move(post), std::move(author));
   // Or one post that comes again and again while the disk is full uses up the limit, and is passed over then.
@@ -65,7 +65,7 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
   if (!fediverse::is_same_origin(known->author, actor))
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
   if (!signed_body.empty()) known->signed_copy = copies_.keep(signed_body);
-  if (!known->signed_copy.empty()) hand_on(*known, known->signed_copy, relay::Op::kRemove);
+  hand_on(*known, known->signed_copy, relay::Op::kRemove);
   known->tags.clear();
   CO_TRY_VOID(co_await owners_.publish(std::move(*known)));
   co_return "";

@@ -44,8 +44,8 @@ class SignedCopies {
         tasks_(runtime.executor) {}
   [[nodiscard]] Task<void> stop();
 
-  // Keeps what an author's server signed, and returns its name for events (relay::TagEvent::signed_copy).
-  // Empty if it is too large.
+  // Keeps what an author's server signed of a public post, and returns its name for events
+  // (relay::TagEvent::signed_copy). Empty if it is too large.
   [[nodiscard]] std::string keep(const std::string& body);
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
