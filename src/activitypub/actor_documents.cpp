@@ -69,10 +69,9 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   const std::size_t mark = std::min(request.target.find('?'), request.target.size());
   const std::string path = request.target.substr(0, mark);
   const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
-  const std::string key = identity_.key.public_key().pem();
   if (path == "/actor") {
-    co_return by_accept(is_browser(request) ? redirect(303, "/")
-                                            : activity(fediverse::make_node_actor(identity_, key)));
+    if (is_browser(request)) co_return by_accept(redirect(303, "/"));
+    co_return by_accept(activity(fediverse::make_node_actor(identity_, identity_.key.public_key().pem())));
   }
   if (path == "/.well-known/webfinger") co_return webfinger(query);
   if (path == "/.well-known/host-meta")
