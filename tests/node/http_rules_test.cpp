@@ -117,6 +117,7 @@ TEST_F(HttpRules, AnotherHostIsRefusedButNotAnAddress) {
     EXPECT_EQ(ask_with("GET", "/actor", {{"Host", own}}).status, 200) << own;
   EXPECT_EQ(ask_with("GET", "/actor", {{"Host", "other.example"}}).status, 421);
   EXPECT_EQ(ask_with("GET", "/livez", {{"Host", "other.example"}}).status, 200);
+  EXPECT_EQ(get("/health").body, "OK") << "where clients of Mastodon look";
 }
 
 TEST_F(HttpRules, WhatDidNotChangeIsNotSentAgain) {
@@ -178,11 +179,17 @@ TEST_F(HttpRules, AnOutboxSaysHowManyPostsThereAre) {
 
 TEST_F(HttpRules, WhatAnOutboxAnnouncesHasItsId) {
   const Author alice = make_author("https://home.example/users/alice");
+  const Author fan = make_author("https://far.example/users/fan");
   const PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
-  internet.serve(post.uri, json::serialize(note_object(post)));
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  settle();
+  internet.calls.clear();
   EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
   settle();
-  EXPECT_THAT(get("/tag/cats/outbox?page=true").body, HasSubstr(origin + "/announces/"));
+  const std::vector<json::object> sent = internet.posted_to(fan.inbox);
+  ASSERT_EQ(sent.size(), 1U);
+  const json::object page = json::parse_object(get("/tag/cats/outbox?page=true").body).value();
+  EXPECT_EQ(page.at("orderedItems").as_array().at(0).as_object().at("id"), sent[0].at("id"));
 }
 
 }  // namespace
