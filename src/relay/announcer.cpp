@@ -185,6 +185,8 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
   std::vector<Item> under;  // of several that reach as many, those that came first
   for (const auto& [tag, item] : told.under) under.push_back(item);
   std::ranges::sort(under, {}, [](const Item& item) { return item->entry.seq; });
+  // Most posts: then nobody need be counted.
+  const bool is_only_one = under.size() == 1 && told.announced.empty();
   for (const Item& item : under) {
     const std::string& tag = item->entry.event.tag;
     const Followers::Target* target = followers_.target(tag, destination);
@@ -192,7 +194,7 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
       settle(destination, inbox, item->entry.seq);
       continue;
     }
-    followers::Audience audience = target->people;
+    followers::Audience audience = is_only_one ? followers::Audience() : target->people;
     audience.insert(kRelays);
     if (told.announced.contains(tag)) {
       reached.merge(audience);
