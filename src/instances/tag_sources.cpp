@@ -130,7 +130,8 @@ void TagSources::read_tokens() {
   if (!options_.read_tokens) return;
   Result<std::vector<TagToken>> tokens = options_.read_tokens();
   if (!tokens && tokens.error().message != tokens_error_)
-    log_.warn("tag_tokens_fail", {{"why", tokens.error().message}});
+    log_.warn("tag_tokens_fail",
+              {{"why", tokens.error().message}, {"until_then", "the tokens that were read before count"}});
   tokens_error_ = tokens ? std::string() : tokens.error().message;
   if (tokens) tokens_ = *std::move(tokens);
 }

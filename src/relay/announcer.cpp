@@ -310,7 +310,12 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
   }
   if (inbox.refusals == 0) inbox.refusing_since = clock_.now();
   if (++inbox.refusals == kRefusalsMax)
-    log_.warn("inbox_refuses_everything", {{"inbox", destination}, {"why", told.because}});
+    log_.warn("inbox_refuses_everything",
+              {{"inbox", destination},
+               {"why", told.because},
+               {"what_to_do",
+                "ask there whether this node is blocked; after a week of that, nobody there counts "
+                "as a follower any more"}});
   if (inbox.refusals >= kRefusalsMax && clock_.now() - inbox.refusing_since >= kLifetime) {
     sender_.lost(event.tag, destination);
     if (followers_.tags_at(destination) <= 1) inbox.refusals = 0;
