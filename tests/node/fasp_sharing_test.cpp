@@ -116,6 +116,14 @@ TEST_F(FaspSharing, PublishesWhatIsAnnounced) {
   EXPECT_THAT(rows("SELECT uri FROM fasp_news"), IsEmpty());
 }
 
+TEST_F(FaspSharing, AuthorsMayBeGivenInAList) {
+  json::object note = note_object(post);
+  note["attributedTo"] = json::array{json::object{{"type", "Person"}, {"id", carol.id}}};
+  internet.serve(post.uri, json::serialize(note));
+  EXPECT_EQ(tell("new"), 204);
+  EXPECT_THAT(rows("SELECT uri||' '||author FROM posts"), ElementsAre(post.uri + " " + carol.id));
+}
+
 TEST_F(FaspSharing, FollowsEditsAndDeletions) {
   tell("new");
   post.tags = {"dogs"};
