@@ -171,7 +171,7 @@ class Phases:
         before = len(self.flow.refused.get(publisher, []))
         # There is room where the log of a database began anew: until that is used up, what is acknowledged is kept.
         answers = []
-        until = time.monotonic() + 90
+        until = time.monotonic() + WITHIN
         while not (all(self._says_full(i) for i in [publisher, subscriber]) and self._refused(answers[-10:])):
             if time.monotonic() > until:
                 raise Failure(f"nodes with full disks go on as if they had room: {len(answers)} posts at one of them")
