@@ -53,7 +53,7 @@ PostCache::Entry* PostCache::want(const std::string& uri, bool is_author) {
     return &known->second;
   }
   if (queue_.size() >= options_.waiting_max) return nullptr;
-  if (known != entries_.end()) octets_ -= known->second.octets;
+  if (known != entries_.end()) leave_out(uri, known->second);
   Entry& entry = entries_[uri];
   entry = Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}};
   queue_.push_back({uri, host_of(uri), is_author});
@@ -65,7 +65,7 @@ void PostCache::forget(const std::string& uri) {
   if (known == entries_.end()) return;
   known->second.stale = known->second.state == State::kFetching;
   if (known->second.state < State::kThere) return;
-  octets_ -= known->second.octets;
+  leave_out(uri, known->second);
   entries_.erase(known);
 }
 
@@ -194,16 +194,20 @@ void PostCache::finish(const std::string& uri, Entry result) {
   result.since = clock_.now();
   Entry& entry = entries_[uri];
   if (entry.stale) result = Entry{.state = State::kFailed, .since = {}, .post = {}, .account = {}};
-  octets_ += result.octets;
   entry = std::move(result);
+  take_in(uri, entry);
   make_room();
   begin_fetches();
   alarm_.ring();
 }
 
 json::object PostCache::show(const Content& content, StatusId id) {
-  tagring::make_room(shown_, options_.remembered_max);
-  shown_[id] = content.post->uri;
+  // Not the oldest posts go, or whoever reads back to them could open none.
+  if (shown_.insert_or_assign(id, content.post->uri).second) shown_first_.push_back(id);
+  if (shown_.size() > options_.remembered_max) {
+    shown_.erase(shown_first_.front());
+    shown_first_.pop_front();
+  }
   const std::string account = json::get_string(*content.account, "id").value_or("");
   tagring::make_room(accounts_, options_.remembered_max);
   accounts_[account] = content.post->author;
@@ -219,9 +223,8 @@ std::string PostCache::shown_as(StatusId id) const {
 
 std::vector<std::string> PostCache::replies_to(const std::string& uri) const {
   std::vector<std::string> replies;
-  for (const auto& [reply, entry] : entries_) {
-    if (entry.post && entry.post->in_reply_to == uri) replies.push_back(reply);
-  }
+  for (auto at = replies_.lower_bound({uri, ""}); at != replies_.end() && at->first == uri; ++at)
+    replies.push_back(at->second);
   return replies;
 }
 
@@ -246,9 +249,20 @@ void PostCache::make_room() {
   for (const auto& [since, uri] : by_age) {
     if (entries_.size() <= options_.remembered_max / 10 * 9 && octets_ <= options_.octets_max / 10 * 9)
       return;
-    octets_ -= entries_[uri].octets;
-    entries_.erase(uri);
+    const auto oldest = entries_.find(uri);
+    leave_out(uri, oldest->second);
+    entries_.erase(oldest);
   }
+}
+
+void PostCache::take_in(const std::string& uri, const Entry& entry) {
+  octets_ += entry.octets;
+  if (entry.post && !entry.post->in_reply_to.empty()) replies_.emplace(entry.post->in_reply_to, uri);
+}
+
+void PostCache::leave_out(const std::string& uri, const Entry& entry) {
+  octets_ -= entry.octets;
+  if (entry.post) replies_.erase({entry.post->in_reply_to, uri});
 }
 
 }  // namespace tagring::mastodon_api

@@ -9,7 +9,9 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/runtime.hpp"
@@ -95,6 +97,8 @@ class PostCache {
   Task<void> fetch(std::string uri, bool is_author);
   void finish(const std::string& uri, Entry result);
   void make_room();
+  void take_in(const std::string& uri, const Entry& entry);
+  void leave_out(const std::string& uri, const Entry& entry);
 
   Options options_;
   federation::SignedClient& client_;
@@ -108,10 +112,12 @@ class PostCache {
     bool is_author = false;
   };
   std::deque<Job> queue_;
-  std::map<StatusId, std::string> shown_;         // URIs
-  std::map<std::string, std::string> accounts_;   // URIs, by id
-  std::map<std::string, std::size_t> under_way_;  // by host
-  std::map<std::string, Instant> failing_;        // hosts that did not answer, and when
+  std::set<std::pair<std::string, std::string>> replies_;  // URIs of a post and of one that answers it
+  std::map<StatusId, std::string> shown_;                  // URIs
+  std::deque<StatusId> shown_first_;                       // in the order in which they were shown first
+  std::map<std::string, std::string> accounts_;            // URIs, by id
+  std::map<std::string, std::size_t> under_way_;           // by host
+  std::map<std::string, Instant> failing_;                 // hosts that did not answer, and when
   std::size_t fetching_ = 0;
   std::size_t octets_ = 0;
   Counters counters_;
