@@ -49,39 +49,13 @@ HttpResponse redirect(int status, std::string target) {
 }
 
 // Why the API did not answer, in its own words if it has some.
-Error error_of(const HttpResponse& response) {
-  std::string message = fmt::format("status {}", response.status);
+std::string reason_of(const HttpResponse& response) {
   if (const auto body = json::parse_object(response.body)) {
     for (const char* key : {"message", "error_description", "error"}) {
-      if (const auto text = json::get_string(*body, key)) {
-        message = *text;
-        break;
-      }
+      if (auto text = json::get_string(*body, key)) return *std::move(text);
     }
   }
-  switch (response.status) {
-    case 404:
-      return {ErrorCode::kNotFound, std::move(message)};
-    case 422:
-      return {ErrorCode::kInvalid, std::move(message)};
-    case 429:
-      return {ErrorCode::kBusy, std::move(message)};
-    default:
-      return {ErrorCode::kUnavailable, std::move(message)};
-  }
-}
-
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kInvalid:
-      return 422;
-    case ErrorCode::kBusy:
-      return 429;
-    default:
-      return 503;
-  }
+  return fmt::format("status {}", response.status);
 }
 
 std::string tag_items(const json::value* list) {
@@ -218,19 +192,17 @@ HttpResponse Site::page(std::string title, std::string main, int status) const {
   return make_page(parts, options_.authority);
 }
 
-Task<Result<HttpResponse>> Site::ask_api(std::string target, IpAddress reader) {
+Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
   HttpRequest request;
   request.peer = reader;
   request.target = std::move(target);
-  HttpResponse response = co_await api_(std::move(request));
-  if (response.status != 200) co_return std::unexpected(error_of(response));
-  co_return response;
+  return api_(std::move(request));
 }
 
 Task<HttpResponse> Site::home(IpAddress reader) {
-  const Result<HttpResponse> answer = co_await ask_api("/api/v1/trends/tags?limit=20", reader);
+  const HttpResponse answer = co_await ask_api("/api/v1/trends/tags?limit=20", reader);
   std::string trends;
-  if (const auto list = answer ? json::parse(answer->body) : json::parse("")) trends = tag_items(&*list);
+  if (const auto list = json::parse(answer.body); list && answer.status == 200) trends = tag_items(&*list);
   std::string main =
       "<div id=\"app\" data-home>\n<h1>Hashtags of the whole fediverse</h1>\n"
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
@@ -247,10 +219,9 @@ Task<HttpResponse> Site::home(IpAddress reader) {
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   const std::string text = query_value(query, "q").substr(0, 200);
-  const Result<HttpResponse> answer =
-      co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
+  const HttpResponse answer = co_await ask_api("/api/v2/search?limit=20&q=" + percent_encode(text), reader);
   std::string found;
-  if (const auto result = answer ? json::parse_object(answer->body) : json::parse_object("")) {
+  if (const auto result = json::parse_object(answer.body); result && answer.status == 200) {
     found = tag_items(json::find(*result, "hashtags"));
     json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
       if (status.is_object()) found += render_post(status.get_object());
@@ -275,17 +246,17 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
   const std::string own = std::string(kTags) + percent_encode(tag->canonical());
   if (name != tag->canonical()) co_return redirect(301, query.empty() ? own : own + "?" + query);
   const TagView view = TagView::parse(query);
-  Result<HttpResponse> answer = co_await ask_api(view.api_target(*tag), reader);
+  const HttpResponse answer = co_await ask_api(view.api_target(*tag), reader);
   Result<json::array> statuses = json::array();
   std::string older;
-  if (!answer) {
-    statuses = std::unexpected(answer.error());
+  if (answer.status != 200) {
+    statuses = fail(ErrorCode::kUnavailable, reason_of(answer));
   } else {
-    Result<json::value> list = json::parse(answer->body);
+    Result<json::value> list = json::parse(answer.body);
     if (list && list->is_array()) statuses = std::move(list->get_array());
-    older = next_max_id(answer->headers.find("Link").value_or(""));
+    older = next_max_id(answer.headers.find("Link").value_or(""));
   }
-  PageParts parts{.title = "#" + tag->canonical() + " – " + options_.authority};
+  PageParts parts{.status = answer.status, .title = "#" + tag->canonical() + " – " + options_.authority};
   parts.head =
       links_to_actor(fmt::format("{}/tag/{}", options_.origin, tag->actor_name())) +
       description(fmt::format("Public posts under #{} from many servers of the fediverse: read them here, or "
@@ -295,7 +266,6 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
-  if (!statuses) parts.status = status_of(statuses.error().code);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
   co_return make_page(parts, options_.authority);
 }

@@ -45,7 +45,7 @@ class Site {
   Task<std::string> software_of(std::string server);
   Task<Result<HttpResponse>> get(std::string url);
   // On behalf of the reader, who may ask only so much.
-  Task<Result<HttpResponse>> ask_api(std::string target, IpAddress reader);
+  Task<HttpResponse> ask_api(std::string target, IpAddress reader);
 
   Options options_;
   HttpHandler api_;
