@@ -66,6 +66,12 @@ struct Check {
   }
   void operator()(const Block& block) const { check_id(block.object); }
   void operator()(const UndoBlock& undo) const { check_id(undo.object); }
+  void operator()(const Flag& flag) const {
+    TR_ASSERT(!flag.objects.empty() && flag.objects.size() <= kLimits.items_max);
+    const Activity copy = again(make_flag(activity.id, activity.actor, flag.comment, flag.objects));
+    TR_ASSERT(std::get<Flag>(copy.content).comment == flag.comment);
+    TR_ASSERT(std::get<Flag>(copy.content).objects == flag.objects);
+  }
   void operator()(const Announce& announce) const { check_posts(announce.posts); }
   void operator()(const Add& add) const { check(add, make_add); }
   void operator()(const Remove& removal) const { check(removal, make_remove); }

@@ -208,9 +208,9 @@ class Phases:
 def bring_up(network):
     for i in range(NODES):
         network.start_node(i)
-    wait_for("rings", lambda: all(at_once(network.is_settled, range(NODES))))
+    wait_for("rings", lambda: all(at_once(network.is_settled, range(NODES))), WITHIN)
     at_once(lambda i: network.cli(i, "subscribe", *TAGS), SUBSCRIBERS)
-    wait_for("subscriptions", lambda: all(at_once(network.is_settled, SUBSCRIBERS)))
+    wait_for("subscriptions", lambda: all(at_once(network.is_settled, SUBSCRIBERS)), WITHIN)
     network.start_origins(ORIGINS)
 
 
