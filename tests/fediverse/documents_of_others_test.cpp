@@ -115,13 +115,13 @@ TEST(DocumentsOfOthers, ExamplesOfTheSpecificationWithIdAndActorAreReadAsPinned)
   expect_table("with id and actor", table,
                {{"accepted Block", 1},
                 {"accepted Delete", 1},
-                {"ignored: no use for this type", 192},
+                {"ignored: no use for this type", 191},
                 {"ignored: the object is neither a Follow nor an Announce", 2},
                 {"ignored: the object is not a Follow", 4},
                 {"ignored: the object is not a post", 2},
                 {"accepted Told", 2},
                 {"ignored: the target is not the relay or storage of a node", 5},
-                {"refused: object is missing", 1},
+                {"refused: object is missing", 2},
                 {"refused: object.id is missing", 2},
                 {"refused: type is missing", 16}});
 }
