@@ -40,17 +40,6 @@ Result<void> write_backfill(Connection& db, const FaspBackfill& b) {
   return {};
 }
 
-// Every row that is left of a statement, each read by `read`.
-template <class T, class Read>
-Result<std::vector<T>> all_rows(Statement row, Read read) {
-  std::vector<T> found;
-  for (;;) {
-    TRY(const bool more, row.step());
-    if (!more) return found;
-    found.push_back(read(row));
-  }
-}
-
 }  // namespace
 
 // --- servers

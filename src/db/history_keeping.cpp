@@ -261,16 +261,14 @@ Task<Result<std::vector<TakeDown>>> SqliteHistoryStore::take_downs() {
 
 Task<Result<std::vector<Span>>> SqliteHistoryStore::spans(std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Span>> {
-    std::vector<Span> spans;
-    Statement row = db.query(
-        "SELECT tag, posts, (SELECT min(published) FROM history h WHERE h.tag = t.id) FROM history_tags t"
-        " WHERE key > ? AND posts > 0 ORDER BY key LIMIT ?",
-        Blob{after ? key_octets(*after) : std::string()}, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return spans;
-      spans.push_back({row.text(0), row.number(1), row.time(2), key_of(row.text(0))});
-    }
+    return all_rows<Span>(
+        db.query(
+            "SELECT tag, posts, (SELECT min(published) FROM history h WHERE h.tag = t.id) FROM history_tags t"
+            " WHERE key > ? AND posts > 0 ORDER BY key LIMIT ?",
+            Blob{after ? key_octets(*after) : std::string()}, limit),
+        [](const Statement& row) {
+          return Span{row.text(0), row.number(1), row.time(2), key_of(row.text(0))};
+        });
   });
 }
 

@@ -92,14 +92,12 @@ Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
 
 Task<Result<std::vector<redundancy::StorageSet>>> SqliteHistoryStore::sets() {
   return database_.read([](Connection& db) -> Result<std::vector<redundancy::StorageSet>> {
-    std::vector<redundancy::StorageSet> sets;
-    Statement row = db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag");
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return sets;
-      sets.push_back({row.text(0), row.number(1), static_cast<unsigned>(row.integer(2)),
-                      static_cast<unsigned>(row.integer(3)), row.time(4)});
-    }
+    return all_rows<redundancy::StorageSet>(
+        db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag"),
+        [](const Statement& row) {
+          return redundancy::StorageSet{row.text(0), row.number(1), static_cast<unsigned>(row.integer(2)),
+                                        static_cast<unsigned>(row.integer(3)), row.time(4)};
+        });
   });
 }
 

@@ -334,14 +334,10 @@ Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const std::st
 }
 
 Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std::size_t limit) {
-  std::vector<TagRow> tags;
-  Statement row = db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
-                           Blob{range.after}, Blob{range.through}, limit);
-  for (;;) {
-    TRY(const bool found, row.step());
-    if (!found) return tags;
-    tags.push_back({row.integer(0), row.text(1), {}, {}, {}});
-  }
+  return all_rows<TagRow>(
+      db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
+               Blob{range.after}, Blob{range.through}, limit),
+      [](const Statement& row) { return TagRow{row.integer(0), row.text(1), {}, {}, {}}; });
 }
 
 Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& segment,
@@ -415,14 +411,9 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segm
 Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
     std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
-    std::vector<Weight> weights;
-    Statement row = db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
-                             Blob{after ? key_octets(*after) : std::string()}, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return weights;
-      weights.push_back({key_of(row.text(0)), row.number(1)});
-    }
+    return all_rows<Weight>(db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
+                                     Blob{after ? key_octets(*after) : std::string()}, limit),
+                            [](const Statement& row) { return Weight{key_of(row.text(0)), row.number(1)}; });
   });
 }
 

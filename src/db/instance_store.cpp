@@ -13,15 +13,8 @@ using instances::Permission;
 // Every row of `sql`, each read by `read`.
 template <class T, class Read>
 Task<Result<std::vector<T>>> read_all(Database& database, const char* sql, Read read) {
-  return database.read([sql, read](Connection& db) -> Result<std::vector<T>> {
-    std::vector<T> found;
-    Statement row = db.query(sql);
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.push_back(read(row));
-    }
-  });
+  return database.read(
+      [sql, read](Connection& db) -> Result<std::vector<T>> { return all_rows<T>(db.query(sql), read); });
 }
 
 }  // namespace

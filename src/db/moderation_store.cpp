@@ -66,14 +66,12 @@ Task<Result<void>> SqliteBlockStore::drop_blocks(std::vector<Block> blocks) {
 
 Task<Result<std::vector<Block>>> SqliteBlockStore::blocks() {
   return database_.read([](Connection& db) -> Result<std::vector<Block>> {
-    std::vector<Block> found;
-    Statement row = db.query("SELECT kind, what, reason, source, since FROM blocks ORDER BY kind, what");
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.push_back(
-          {static_cast<BlockKind>(row.integer(0)), row.text(1), row.text(2), row.text(3), row.time(4)});
-    }
+    return all_rows<Block>(
+        db.query("SELECT kind, what, reason, source, since FROM blocks ORDER BY kind, what"),
+        [](const Statement& row) {
+          return Block{static_cast<BlockKind>(row.integer(0)), row.text(1), row.text(2), row.text(3),
+                       row.time(4)};
+        });
   });
 }
 
@@ -95,13 +93,9 @@ Task<Result<void>> SqliteBlockStore::drop_separation(Separation separation) {
 
 Task<Result<std::vector<Separation>>> SqliteBlockStore::separations() {
   return database_.read([](Connection& db) -> Result<std::vector<Separation>> {
-    std::vector<Separation> found;
-    Statement row = db.query("SELECT host, other, receive FROM separations ORDER BY host, other, receive");
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.push_back({row.text(0), row.text(1), row.integer(2) != 0});
-    }
+    return all_rows<Separation>(
+        db.query("SELECT host, other, receive FROM separations ORDER BY host, other, receive"),
+        [](const Statement& row) { return Separation{row.text(0), row.text(1), row.integer(2) != 0}; });
   });
 }
 
@@ -121,13 +115,8 @@ Task<Result<void>> SqliteBlockStore::drop_refusal(Refusal refusal) {
 
 Task<Result<std::vector<Refusal>>> SqliteBlockStore::refusals() {
   return database_.read([](Connection& db) -> Result<std::vector<Refusal>> {
-    std::vector<Refusal> found;
-    Statement row = db.query("SELECT author, tag FROM refusals ORDER BY author, tag");
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.push_back({row.text(0), row.text(1)});
-    }
+    return all_rows<Refusal>(db.query("SELECT author, tag FROM refusals ORDER BY author, tag"),
+                             [](const Statement& row) { return Refusal{row.text(0), row.text(1)}; });
   });
 }
 

@@ -72,15 +72,9 @@ Result<void> repair(Connection& db, const std::string& collection, const Partial
 }
 
 Result<std::vector<std::string>> collections_without_followers(Connection& db) {
-  std::vector<std::string> found;
-  Statement row = db.query(
-      "SELECT DISTINCT collection FROM partials p WHERE collection <> ''"
-      " AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = p.collection)");
-  for (;;) {
-    TRY(const bool more, row.step());
-    if (!more) return found;
-    found.push_back(row.text(0));
-  }
+  return all_rows<std::string>(db.query("SELECT DISTINCT collection FROM partials p WHERE collection <> ''"
+                                        " AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = p.collection)"),
+                               [](const Statement& row) { return row.text(0); });
 }
 
 }  // namespace

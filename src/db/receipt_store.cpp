@@ -145,13 +145,8 @@ Task<Result<void>> SqliteReceiptStore::keep_audit(std::string report, std::size_
 
 Task<Result<std::vector<std::string>>> SqliteReceiptStore::audits() {
   return database_.read([](Connection& db) -> Result<std::vector<std::string>> {
-    std::vector<std::string> reports;
-    Statement row = db.query("SELECT report FROM audits ORDER BY id DESC");
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return reports;
-      reports.push_back(row.text(0));
-    }
+    return all_rows<std::string>(db.query("SELECT report FROM audits ORDER BY id DESC"),
+                                 [](const Statement& row) { return row.text(0); });
   });
 }
 

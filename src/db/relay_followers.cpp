@@ -208,14 +208,9 @@ Task<Result<void>> SqliteRelayStore::unwant(std::vector<std::string> tags, std::
 Task<Result<std::vector<std::string>>> SqliteRelayStore::wanted(std::string after, std::size_t limit) {
   return database_.read(
       [after = std::move(after), limit](Connection& db) -> Result<std::vector<std::string>> {
-        std::vector<std::string> tags;
-        Statement row =
-            db.query("SELECT DISTINCT tag FROM wants WHERE tag > ? ORDER BY tag LIMIT ?", after, limit);
-        for (;;) {
-          TRY(const bool found, row.step());
-          if (!found) return tags;
-          tags.push_back(row.text(0));
-        }
+        return all_rows<std::string>(
+            db.query("SELECT DISTINCT tag FROM wants WHERE tag > ? ORDER BY tag LIMIT ?", after, limit),
+            [](const Statement& row) { return row.text(0); });
       });
 }
 
@@ -241,13 +236,11 @@ Task<Result<void>> SqliteRelayStore::drop_subscriptions(Pairs tags_and_owners) {
 
 Task<Result<std::vector<Subscription>>> SqliteRelayStore::subscriptions() {
   return database_.read([](Connection& db) -> Result<std::vector<Subscription>> {
-    std::vector<Subscription> found;
-    Statement row = db.query("SELECT tag, owner, follow_id, accepted FROM subscriptions ORDER BY tag, owner");
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.push_back({row.text(0), row.text(1), row.text(2), row.integer(3) != 0});
-    }
+    return all_rows<Subscription>(
+        db.query("SELECT tag, owner, follow_id, accepted FROM subscriptions ORDER BY tag, owner"),
+        [](const Statement& row) {
+          return Subscription{row.text(0), row.text(1), row.text(2), row.integer(3) != 0};
+        });
   });
 }
 

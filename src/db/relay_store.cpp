@@ -300,16 +300,14 @@ Task<Result<std::vector<PublishedPost>>> SqliteRelayStore::posts_of(std::string 
                                                                     std::size_t limit) {
   return database_.read([author = std::move(author), after = std::move(after_uri),
                          limit](Connection& db) -> Result<std::vector<PublishedPost>> {
-    std::vector<PublishedPost> posts;
-    Statement row = db.query(
-        "SELECT uri, published, tags FROM posts WHERE author = ? AND uri > ? AND tags <> '' ORDER BY uri "
-        "LIMIT ?",
-        author, after, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return posts;
-      posts.push_back({row.text(0), author, row.time(1), split(row.view(2))});
-    }
+    return all_rows<PublishedPost>(
+        db.query(
+            "SELECT uri, published, tags FROM posts WHERE author = ? AND uri > ? AND tags <> '' ORDER BY uri "
+            "LIMIT ?",
+            author, after, limit),
+        [&author](const Statement& row) {
+          return PublishedPost{row.text(0), author, row.time(1), split(row.view(2))};
+        });
   });
 }
 
@@ -348,30 +346,26 @@ Task<Result<void>> SqliteRelayStore::drop_look(std::string author) {
 
 Task<Result<std::vector<relay::ProfileLook>>> SqliteRelayStore::looks_due(WallTime now, std::size_t limit) {
   return database_.read([now, limit](Connection& db) -> Result<std::vector<relay::ProfileLook>> {
-    std::vector<relay::ProfileLook> looks;
-    Statement row = db.query(
-        "SELECT author, due, missing FROM profile_looks WHERE due <= ? ORDER BY due LIMIT ?", now, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return looks;
-      looks.push_back({row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))});
-    }
+    return all_rows<relay::ProfileLook>(
+        db.query("SELECT author, due, missing FROM profile_looks WHERE due <= ? ORDER BY due LIMIT ?", now,
+                 limit),
+        [](const Statement& row) {
+          return relay::ProfileLook{row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))};
+        });
   });
 }
 
 Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t after, std::size_t limit) {
   return database_.read([after, limit](Connection& db) -> Result<std::vector<OutboxEntry>> {
-    std::vector<OutboxEntry> entries;
-    Statement row = db.query(
-        "SELECT tag, op, uri, author, published, indexable, signed_copy, seq, ring, replicas_left FROM outbox"
-        " WHERE seq > ? ORDER BY seq LIMIT ?",
-        after, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return entries;
-      entries.push_back({row.number(7), static_cast<Ring>(row.integer(8)), event_at(row),
-                         static_cast<std::uint32_t>(row.integer(9))});
-    }
+    return all_rows<OutboxEntry>(db.query("SELECT tag, op, uri, author, published, indexable, signed_copy, "
+                                          "seq, ring, replicas_left FROM outbox"
+                                          " WHERE seq > ? ORDER BY seq LIMIT ?",
+                                          after, limit),
+                                 [](const Statement& row) {
+                                   return OutboxEntry{row.number(7), static_cast<Ring>(row.integer(8)),
+                                                      event_at(row),
+                                                      static_cast<std::uint32_t>(row.integer(9))};
+                                 });
   });
 }
 
@@ -428,15 +422,12 @@ Task<Result<federation::Letter>> SqliteRelayStore::write_letter(federation::Lett
 Task<Result<std::vector<federation::Letter>>> SqliteRelayStore::letters(std::uint64_t after,
                                                                         std::size_t limit) {
   return database_.read([after, limit](Connection& db) -> Result<std::vector<federation::Letter>> {
-    std::vector<federation::Letter> letters;
-    Statement row =
+    return all_rows<federation::Letter>(
         db.query("SELECT seq, actor, inbox, body, written FROM letters WHERE seq > ? ORDER BY seq LIMIT ?",
-                 after, limit);
-    for (;;) {
-      TRY(const bool found, row.step());
-      if (!found) return letters;
-      letters.push_back({row.number(0), row.text(1), row.text(2), row.text(3), row.time(4)});
-    }
+                 after, limit),
+        [](const Statement& row) {
+          return federation::Letter{row.number(0), row.text(1), row.text(2), row.text(3), row.time(4)};
+        });
   });
 }
 

@@ -71,16 +71,12 @@ Result<void> forget(Connection& db, const Replay& ended) {
 
 Task<Result<std::vector<Replay>>> SqliteReplayStore::replays() {
   return database_.read([](Connection& db) -> Result<std::vector<Replay>> {
-    std::vector<Replay> found;
-    Statement row = db.query(
-        "SELECT host, tag, newest_first, not_before, posts_max, per_minute, started, state, reason, found,"
-        " sent, skipped, pages, pages_done, at, newest, oldest, failing_since FROM replays"
-        " ORDER BY host, tag");
-    for (;;) {
-      TRY(const bool more, row.step());
-      if (!more) return found;
-      found.push_back(read_row(row));
-    }
+    return all_rows<Replay>(
+        db.query("SELECT host, tag, newest_first, not_before, posts_max, per_minute, started, state, reason, "
+                 "found,"
+                 " sent, skipped, pages, pages_done, at, newest, oldest, failing_since FROM replays"
+                 " ORDER BY host, tag"),
+        read_row);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -78,6 +79,17 @@ class Statement {
   Cached* cached_;
   int error_;
 };
+
+// Every row that is left of a statement, each read by `read`.
+template <class T, class Read>
+Result<std::vector<T>> all_rows(Statement row, Read read) {
+  std::vector<T> found;
+  for (;;) {
+    TRY(const bool more, row.step());
+    if (!more) return found;
+    found.push_back(read(row));
+  }
+}
 
 // One connection to a database file: WAL, synchronous=FULL (a commit is on the disk when it returns), and
 // the file locked against other processes. Not thread-safe.
