@@ -1,5 +1,7 @@
 #include "db/moderation_store.hpp"
 
+#include <algorithm>
+
 #include "base/json.hpp"
 
 namespace tagring::db {
@@ -132,15 +134,31 @@ Task<Result<bool>> SqliteReportStore::add_report(Report report) {
   });
 }
 
-Task<Result<void>> SqliteReportStore::update_report(Report report, std::size_t closed_max) {
-  return database_.write([r = std::move(report), closed_max](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("UPDATE reports SET forwarded = ?, open = ? WHERE id = ?", to_text(r.forwarded), r.open,
-                    r.id));
+Task<Result<void>> SqliteReportStore::note_forwarded(std::uint64_t id, std::string uri) {
+  return database_.write([id, uri = std::move(uri)](Connection& db) -> Result<void> {
+    std::vector<std::string> forwarded;
+    {
+      Statement row = db.query("SELECT * FROM reports WHERE id = ?", id);
+      TRY(const bool found, row.step());
+      if (!found) return {};
+      TRY(Report report, read_report(row));
+      forwarded = std::move(report.forwarded);
+    }
+    if (std::ranges::find(forwarded, uri) != forwarded.end()) return {};
+    forwarded.push_back(uri);
+    TRY_VOID(db.run("UPDATE reports SET forwarded = ? WHERE id = ?", to_text(forwarded), id));
+    return {};
+  });
+}
+
+Task<Result<bool>> SqliteReportStore::close_report(std::uint64_t id, std::size_t closed_max) {
+  return database_.write([id, closed_max](Connection& db) -> Result<bool> {
+    TRY(const std::int64_t closed, db.run("UPDATE reports SET open = 0 WHERE id = ? AND open = 1", id));
     TRY_VOID(
         db.run("DELETE FROM reports WHERE open = 0 AND id NOT IN"
                " (SELECT id FROM reports WHERE open = 0 ORDER BY id DESC LIMIT ?)",
                closed_max));
-    return {};
+    return closed > 0;
   });
 }
 

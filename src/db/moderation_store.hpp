@@ -34,7 +34,8 @@ class SqliteReportStore final : public reports::ReportStore {
   explicit SqliteReportStore(sql::Database& database) : database_(database) {}
 
   Task<Result<bool>> add_report(reports::Report report) override;
-  Task<Result<void>> update_report(reports::Report report, std::size_t closed_max) override;
+  Task<Result<void>> note_forwarded(std::uint64_t id, std::string uri) override;
+  Task<Result<bool>> close_report(std::uint64_t id, std::size_t closed_max) override;
   Task<Result<std::vector<reports::Report>>> reports(std::size_t limit) override;
   Task<Result<reports::Report>> report(std::uint64_t id) override;
   Task<Result<std::vector<std::string>>> open_reporters() override;

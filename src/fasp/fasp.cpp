@@ -17,7 +17,7 @@ constexpr std::string_view kAnnouncements = "/data_sharing/v0/announcements";
 
 // Below the prefix of all that is FASP.
 std::string path_of(const HttpRequest& request) {
-  return request.target.substr(0, request.target.find('?')).substr(FaspServers::kPrefix.size());
+  return FaspServers::below_prefix(request.target.substr(0, request.target.find('?')));
 }
 
 HttpResponse no_content() {
@@ -72,8 +72,7 @@ Task<HttpResponse> Fasp::dispatch(std::string host, HttpRequest request) {
   if (request.method == "POST" && path == kAnnouncements)
     co_return co_await sharing_.announced(std::move(host), std::move(request.body));
   if (path.starts_with(FaspHashtags::kPrefix)) {
-    const std::string rest =
-        request.target.substr(FaspServers::kPrefix.size() + FaspHashtags::kPrefix.size());
+    const std::string rest = FaspServers::below_prefix(request.target).substr(FaspHashtags::kPrefix.size());
     co_return co_await hashtags_.answer(std::move(host), std::move(request.method), rest);
   }
   const bool changes = request.method == "POST" || request.method == "DELETE";

@@ -78,6 +78,13 @@ std::string FaspServers::fingerprint(const FaspServer& server) {
   return to_base64(std::string_view(reinterpret_cast<const char*>(hash.data()), hash.size()));
 }
 
+std::string FaspServers::below_prefix(const std::string& target) {
+  std::string below = target.substr(kPrefix.size());
+  constexpr std::size_t kId = 1 + 2 * kIdOctets;
+  const bool has_id = below.size() > kId && below[kId] == '/' && from_hex(below.substr(1, kId - 1));
+  return has_id ? below.substr(kId) : below;
+}
+
 // --- registration ------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> FaspServers::get_json(std::string url) {
@@ -118,14 +125,14 @@ Task<Result<std::string>> FaspServers::discover(std::string host) {
 }
 
 // The one request that is not signed, for there are no keys yet. TLS says who answers.
-Task<Result<fediverse::FaspRegistration>> FaspServers::introduce(FaspServer draft) {
+Task<Result<fediverse::FaspRegistration>> FaspServers::introduce(FaspServer draft, std::string own_base) {
   CO_TRY(Url url, Url::parse(draft.base_url + "/registration"));
   HttpCall call("POST", std::move(url), clock_.now() + kTimeout);
   call.headers.add("Accept", "application/json");
   call.headers.add("Content-Type", "application/json");
   call.response_size_max = kAnswerMax;
   const json::object body = {{"name", "tagring on " + identity_.authority()},
-                             {"baseUrl", identity_.origin() + std::string(kPrefix)},
+                             {"baseUrl", std::move(own_base)},
                              {"serverId", draft.id},
                              {"publicKey", to_base64(own_key(draft).public_key().ed25519())}};
   call.body = json::serialize(body);
@@ -133,9 +140,11 @@ Task<Result<fediverse::FaspRegistration>> FaspServers::introduce(FaspServer draf
   if (response.status == 404 || response.status == 405 || response.status == 410)
     co_return fail(ErrorCode::kNotFound,
                    draft.base_url + " takes no FASPs; Mastodon does with EXPERIMENTAL_FEATURES=fasp");
-  if (response.status != 200 && response.status != 201)
-    co_return fail(ErrorCode::kUnavailable,
+  if (response.status != 200 && response.status != 201) {
+    const bool may_be_known = response.status == 409 || response.status == 422 || response.status == 500;
+    co_return fail(may_be_known ? ErrorCode::kConflict : ErrorCode::kUnavailable,
                    fmt::format("{} answered {} to the registration", draft.base_url, response.status));
+  }
   co_return fediverse::parse_fasp_registration(response.body);
 }
 
@@ -159,10 +168,15 @@ Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
   draft.id = to_hex(crypto::random_bytes(kIdOctets));
   draft.own_key = crypto::PrivateKey::generate(crypto::KeyType::kEd25519).pem();
   draft.since = clock_.wall_now();
-  CO_TRY(fediverse::FaspRegistration answer, co_await introduce(draft));
-  draft.fasp_id = std::move(answer.fasp_id);
-  draft.server_key = std::move(answer.public_key);
-  draft.completion_url = std::move(answer.completion_url);
+  const std::string own_base = identity_.origin() + std::string(kPrefix);
+  Result<fediverse::FaspRegistration> answer = co_await introduce(draft, own_base);
+  // Mastodon keeps who was removed here, or whose data is lost, and takes nobody else at that address.
+  if (!answer && answer.error().code == ErrorCode::kConflict)
+    answer = co_await introduce(draft, own_base + "/" + draft.id);
+  if (!answer) co_return std::unexpected(answer.error());
+  draft.fasp_id = std::move(answer->fasp_id);
+  draft.server_key = std::move(answer->public_key);
+  draft.completion_url = std::move(answer->completion_url);
   if (!crypto::PublicKey::from_ed25519(draft.server_key))
     co_return fail(ErrorCode::kInvalid, "the key of " + draft.host + " is none");
   if (find(draft.host) != nullptr) co_return fail(ErrorCode::kConflict, "registered twice at a time");

@@ -23,6 +23,9 @@ class FaspServers {
   static constexpr std::size_t kServersMax = 1'000;
   // What stands before the paths of the FASP specifications on this node.
   static constexpr std::string_view kPrefix = "/fasp";
+  // What of a target is below it: "/provider_info". A server that knows this node from before has it at an
+  // address of its own, kPrefix/ID.
+  [[nodiscard]] static std::string below_prefix(const std::string& target);
 
   FaspServers(signatures::SignaturePolicy policy, FaspStore& store, const federation::Blocks& blocks,
               const federation::Identity& identity, HttpClient& http, const Runtime& runtime);
@@ -61,7 +64,7 @@ class FaspServers {
  private:
   Task<Result<std::string>> discover(std::string host);
   Task<Result<json::object>> get_json(std::string url);
-  Task<Result<fediverse::FaspRegistration>> introduce(FaspServer draft);
+  Task<Result<fediverse::FaspRegistration>> introduce(FaspServer draft, std::string own_base);
 
   signatures::SignaturePolicy policy_;
   FaspStore& store_;

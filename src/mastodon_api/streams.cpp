@@ -32,8 +32,9 @@ class Streams::Reader final : public HttpStream {
     while (waiting_.empty() && owner_ != nullptr) {
       const Instant beat = clock_.now() + heartbeat_;
       co_await alarm_.wait_until(beat);
+      // As Mastodon, a line and no empty one after it: Mastodon.py takes that for an event without a name.
       // The pings of a WebSocket are made elsewhere.
-      if (!is_socket_ && waiting_.empty() && clock_.now() >= beat) co_return ":thump\n\n";
+      if (!is_socket_ && waiting_.empty() && clock_.now() >= beat) co_return ":thump\n";
     }
     if (waiting_.empty()) co_return std::nullopt;
     std::string text = std::move(waiting_.front());
@@ -55,7 +56,7 @@ class Streams::Reader final : public HttpStream {
     alarm_.ring();
   }
   void begin() {
-    if (!is_socket_) waiting_.emplace_back(":)\n\n");  // so that the reader knows that it is open
+    if (!is_socket_) waiting_.emplace_back(":)\n");  // so that the reader knows that it is open
   }
 
   const IpAddress peer;

@@ -30,9 +30,10 @@ class ReportStore {
 
   // False, and nothing is changed, if that activity was kept before.
   virtual Task<Result<bool>> add_report(Report report) = 0;
-  // What has become of it: `forwarded` and `open`. Of those that are closed, only the newest `closed_max`
-  // stay.
-  virtual Task<Result<void>> update_report(Report report, std::size_t closed_max) = 0;
+  // The author's server of that post was told. Nothing if there is no such report any more.
+  virtual Task<Result<void>> note_forwarded(std::uint64_t id, std::string uri) = 0;
+  // False if it is not open. Of those that are closed, only the newest `closed_max` stay.
+  virtual Task<Result<bool>> close_report(std::uint64_t id, std::size_t closed_max) = 0;
   // The open ones first, of either kind the newest first.
   virtual Task<Result<std::vector<Report>>> reports(std::size_t limit) = 0;
   // kNotFound

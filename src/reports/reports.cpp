@@ -63,17 +63,15 @@ Task<Result<std::string>> Reports::take(fediverse::Flag flag, std::string activi
 Task<Result<std::vector<Report>>> Reports::list(std::size_t limit) { return store_.reports(limit); }
 
 Task<Result<void>> Reports::close(std::uint64_t id) {
-  CO_TRY(Report report, co_await store_.report(id));
-  if (!report.open) co_return fail(ErrorCode::kConflict, fmt::format("report {} is closed already", id));
-  report.open = false;
-  const budget::Spender server = budget_.who(host_of(report.reporter));
-  CO_TRY_VOID(co_await store_.update_report(std::move(report), kClosedMax));
-  budget_.give_back(Resource::kReports, server);
+  CO_TRY(const Report report, co_await store_.report(id));
+  CO_TRY(const bool closed, co_await store_.close_report(id, kClosedMax));
+  if (!closed) co_return fail(ErrorCode::kConflict, fmt::format("report {} is closed already", id));
+  budget_.give_back(Resource::kReports, budget_.who(host_of(report.reporter)));
   co_return Result<void>();
 }
 
 Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::string uri) {
-  CO_TRY(Report report, co_await store_.report(id));
+  CO_TRY(const Report report, co_await store_.report(id));
   std::vector<std::string> posts;
   if (!uri.empty()) {
     posts.push_back(std::move(uri));
@@ -89,8 +87,7 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
     if (!Url::parse(post) || is_own(post))
       co_return fail(ErrorCode::kInvalid, "'" + post + "' is not the URL of somebody's post");
     CO_TRY_VOID(co_await tell_of(post, report.comment));
-    if (!std::ranges::count(report.forwarded, post)) report.forwarded.push_back(post);
-    CO_TRY_VOID(co_await store_.update_report(report, kClosedMax));
+    CO_TRY_VOID(co_await store_.note_forwarded(id, post));
   }
   co_return posts;
 }

@@ -32,7 +32,10 @@ TEST_F(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
   Report closed = report(3);
   closed.open = false;
   closed.forwarded = {"https://b.example/1"};
-  must(store().update_report(closed, 10));
+  must(store().note_forwarded(3, "https://b.example/1"));
+  must(store().note_forwarded(3, "https://b.example/1"));
+  EXPECT_TRUE(must(store().close_report(3, 10)));
+  EXPECT_FALSE(must(store().close_report(3, 10))) << "closed already";
   reopen();
   EXPECT_THAT(must(store().reports(10)), ElementsAre(report(2), report(1), closed));
   EXPECT_THAT(must(store().reports(1)), ElementsAre(report(2)));
@@ -43,11 +46,7 @@ TEST_F(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
 
 TEST_F(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
   for (int n = 1; n <= 4; ++n) must(store().add_report(report(n)));
-  for (int n = 1; n <= 3; ++n) {
-    Report closed = report(n);
-    closed.open = false;
-    must(store().update_report(closed, 2));
-  }
+  for (std::uint64_t id = 1; id <= 3; ++id) must(store().close_report(id, 2));
   std::vector<std::uint64_t> ids;
   for (const Report& one : must(store().reports(10))) ids.push_back(one.id);
   EXPECT_THAT(ids, ElementsAre(4, 3, 2));

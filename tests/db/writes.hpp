@@ -286,13 +286,15 @@ inline constexpr std::array kOthers = {
             drawn.about = several(rng, 4, author);
             return done(s.reports.add_report(std::move(drawn)));
           }},
-    Write{"update_report",
+    Write{"note_forwarded",
           [](Stores& s, Rng& rng) {
-            reports::Report drawn;
-            drawn.id = rng.below(40);
-            drawn.open = rng.chance(0.5);
-            drawn.forwarded = several(rng, 3, author);
-            return done(s.reports.update_report(std::move(drawn), rng.below(4)));
+            const std::uint64_t id = rng.below(40);
+            return done(s.reports.note_forwarded(id, author(rng)));
+          }},
+    Write{"close_report",
+          [](Stores& s, Rng& rng) {
+            const std::uint64_t id = rng.below(40);
+            return done(s.reports.close_report(id, rng.below(4)));
           }},
     Write{"plan", [](Stores& s,
                      Rng& rng) { return done(s.replays.plan(replay(rng), {{"", "1~a"}, {"1~a", "2~b"}})); }},

@@ -20,9 +20,13 @@ Result<HttpResponse> FaspTest::serve(FaspPeer& peer, const HttpCall& call) {
   const std::string path = call.url.text().substr(peer.base().size());
   if (path == "/registration") {
     const json::object body = json::parse_object(call.body).value();
+    // As Mastodon: it keeps whom it has taken, and another one at the same address is an error of its
+    // database.
+    const std::string base = json::get_string(body, "baseUrl").value();
+    if (!peer.bases.insert(base).second) return with_status(500);
+    peer.node_base = base;
     peer.server_id = json::get_string(body, "serverId").value();
     peer.node_key = from_base64(json::get_string(body, "publicKey").value()).value();
-    EXPECT_EQ(json::get_string(body, "baseUrl"), origin + "/fasp");
     HttpResponse response;
     response.status = 200;  // as Mastodon
     response.body = json::serialize(
@@ -74,7 +78,7 @@ FaspPeer& FaspTest::enroll(const std::string& host) {
 
 HttpRequest FaspTest::request(const FaspPeer& peer, const std::string& method, const std::string& path,
                               std::string body, How how) const {
-  HttpCall call(method, Url::parse(origin + "/fasp" + path).value(), loop.now());
+  HttpCall call(method, Url::parse(peer.node_base + path).value(), loop.now());
   call.body = std::move(body);
   const std::string& key_id = how.key_id.empty() ? peer.server_id : how.key_id;
   signatures::sign_fasp_call(call, how.key == nullptr ? peer.key : *how.key, key_id,

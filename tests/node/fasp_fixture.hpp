@@ -2,6 +2,8 @@
 // signs what it asks.
 #pragma once
 
+#include <set>
+
 #include "node/fixture.hpp"
 #include "signatures/fasp_signature.hpp"
 
@@ -12,6 +14,8 @@ struct FaspPeer {
   crypto::PrivateKey key;
   std::string server_id = {};  // that the node gave
   std::string node_key = {};   // 32 bytes
+  std::string node_base = {};
+  std::set<std::string> bases = {};  // of all that were ever registered
   std::string fasp_id = "7";
   std::vector<HttpCall> calls = {};          // signed requests of the node
   std::map<std::string, int> statuses = {};  // path → what is answered in the place of success

@@ -106,6 +106,21 @@ TEST_F(FaspBase, KnowsNoOtherCapabilityVersionOrPath) {
     expect_unchanged(peer, request(peer, "POST", path), 404);
 }
 
+// [Mastodon: a unique index on base_url, and no request that would delete the provider]
+TEST_F(FaspBase, CanBeRegisteredAnewWhereItWasRemoved) {
+  FaspPeer& peer = enroll("social.example");
+  EXPECT_EQ(peer.node_base, origin + "/fasp");
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_EQ(control("/fasp/remove", R"({"host":"social.example"})").status, 200);
+    settle();
+    EXPECT_EQ(control("/fasp/register", R"({"server":"social.example"})").status, 200);
+    EXPECT_EQ(peer.node_base, origin + "/fasp/" + peer.server_id);
+    EXPECT_EQ(ask_as(peer, "GET", "/provider_info").status, 200);
+    activate(peer, "data_sharing");
+  }
+  EXPECT_EQ(ask(request(peer, "GET", "/0123/provider_info")).status, 404);
+}
+
 TEST_F(FaspBase, StaysRegisteredAfterARestart) {
   FaspPeer& peer = enroll("social.example");
   activate(peer, "data_sharing");

@@ -97,6 +97,15 @@ TEST_F(Reporting, AServerCanLeaveSoManyOpenReportsAndNoMore) {
   EXPECT_EQ(complain("last"), 503);
 }
 
+TEST_F(Reporting, ReportsOutliveTheNodeAndGoOnCounting) {
+  const std::size_t each =
+      node->status().at("budget").as_object().at("reports").as_object().at("group").to_number<std::size_t>();
+  for (std::size_t i = 0; i < each; ++i) EXPECT_EQ(complain(std::to_string(i)), 202);
+  start(config());
+  EXPECT_THAT(reports(), SizeIs(each));
+  EXPECT_EQ(complain("more"), 503);
+}
+
 TEST_F(Reporting, WhatStrangersWriteIsBoundedAndObeyedByNoTerminal) {
   json::array objects = {origin + "/tag/cats"};
   for (int i = 0; i < 100; ++i)

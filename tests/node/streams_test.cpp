@@ -49,7 +49,7 @@ TEST_F(Streaming, EventsOfAHashtagComeAsTheyArriveAndDeletionsToo) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=Cats");
   ASSERT_TRUE(stream.stream);
   EXPECT_EQ(stream.headers.find("Content-Type"), "text/event-stream");
-  EXPECT_EQ(next(stream), ":)\n\n");
+  EXPECT_EQ(next(stream), ":)\n");
   publish("other", {"dogs"});
   const std::string uri = publish("1", {"cats"});
   const std::string update = next(stream);
@@ -61,21 +61,21 @@ TEST_F(Streaming, EventsOfAHashtagComeAsTheyArriveAndDeletionsToo) {
   EXPECT_EQ(json::parse(get("/api/v1/timelines/tag/cats").body)->as_array().at(0).at("id"), status.at("id"));
   EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
   EXPECT_EQ(next(stream), fmt::format("event: delete\ndata: {}\n\n", status.at("id").as_string().c_str()));
-  EXPECT_EQ(next(stream), ":thump\n\n") << "no event, so a sign of life";
+  EXPECT_EQ(next(stream), ":thump\n") << "no event, so a sign of life";
 }
 
 TEST_F(Streaming, AuthorsWhoMayNotBeFoundAreNotStreamed) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
-  EXPECT_EQ(next(stream), ":)\n\n");
+  EXPECT_EQ(next(stream), ":)\n");
   alice.indexable = false;
   internet.serve(alice);
   publish("1", {"cats"});
-  EXPECT_EQ(next(stream), ":thump\n\n");
+  EXPECT_EQ(next(stream), ":thump\n");
 }
 
 TEST_F(Streaming, EditsComeToo) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
-  EXPECT_EQ(next(stream), ":)\n\n");
+  EXPECT_EQ(next(stream), ":)\n");
   const std::string uri = publish("1", {"cats"});
   EXPECT_THAT(next(stream), StartsWith("event: update"));
   const PostText post{.uri = uri, .author = alice.id, .tags = {"cats"}};
@@ -96,7 +96,7 @@ TEST_F(Streaming, AReaderMakesTheNodeSubscribeForAsLongAsHeReadsAndALittleLonger
   settle(Duration(100));
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), ElementsAre("cats readers"));
   stream.stream->close();
-  EXPECT_EQ(next(stream), ":)\n\n");
+  EXPECT_EQ(next(stream), ":)\n");
   EXPECT_EQ(next(stream), "end");
   settle(std::chrono::minutes(5));
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
@@ -115,7 +115,7 @@ TEST_F(Streaming, SubscriptionsOfReadersEndWithTheRunOfTheNode) {
 
 TEST_F(Streaming, OldPostsThatArriveNowAreNoNews) {
   const HttpResponse stream = open("/api/v1/streaming/hashtag?tag=cats");
-  EXPECT_EQ(next(stream), ":)\n\n");
+  EXPECT_EQ(next(stream), ":)\n");
   publish("old", {"cats"}, std::chrono::hours(2));
   const std::string uri = publish("new", {"cats"});
   EXPECT_EQ(data(next(stream)).at("uri"), json::value(uri));

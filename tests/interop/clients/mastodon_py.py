@@ -7,14 +7,16 @@
 
 import json
 import os
+import queue
 import socket
 import traceback
+import urllib.request
 
 hosts = json.load(open(os.environ["WORLD"] + "/hosts.json"))
 ask = socket.getaddrinfo
 socket.getaddrinfo = lambda host, *rest, **more: ask(hosts.get(host, host), *rest, **more)
 
-from mastodon import Mastodon  # noqa: E402
+from mastodon import Mastodon, StreamListener  # noqa: E402
 from mastodon.errors import MastodonNotFoundError  # noqa: E402
 
 POSTS = json.loads(os.environ["POSTS"])
@@ -98,6 +100,34 @@ def _():
 @check("streaming is there")
 def _():
     assert client.stream_healthy() is True
+
+
+@check("a stream of a hashtag: what is published arrives")
+def _():
+    arrived = queue.Queue()
+
+    class Listener(StreamListener):
+        def on_update(self, status):
+            arrived.put(status["uri"])
+
+        def on_abort(self, err):
+            arrived.put(err)
+
+    stream = client.stream_hashtag("live", Listener(), run_async=True)
+    written = []
+    try:
+        # What is published before the node is subscribed does not come.
+        for _ in range(30):
+            request = urllib.request.Request(os.environ["CONTROL"] + "/post", json.dumps({"text": "now #live"}).encode())
+            written.append(json.load(urllib.request.urlopen(request))["id"])
+            try:
+                first = arrived.get(timeout=3)
+                break
+            except queue.Empty:
+                pass
+        assert first in written, first
+    finally:
+        stream.close()
 
 
 print(f"{totals['passed']} passed, {totals['failed']} failed")
