@@ -35,7 +35,7 @@ mutants: setup ## deliberate bugs of the node, each of which its test must find
 	@python3 tests/mutants/node.py
 
 build: setup-build ## the release binary: build/release/tagring
-	@tools/build.py release tagring tagring-followers
+	@tools/build.py release tagring tagring-followers tagring-followers-shared
 
 abuse: setup build demo-deps ## attack a node for ten minutes; prints a table, writes build/abuse.json
 	@python3 tests/abuse/abuse_test.py --seconds $(or $(SECONDS),10) --json build/abuse.json

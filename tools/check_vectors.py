@@ -44,6 +44,14 @@ def actor_name(canonical):
     return canonical if canonical.isascii() else "xn--" + canonical.encode("punycode").decode("ascii")
 
 
+def digest_of(ids):
+    """FEP-8fcf: SHA-256 of each id, all XORed together."""
+    total = 0
+    for follower in set(ids):
+        total ^= int(hashlib.sha256(follower.encode("utf-8")).hexdigest(), 16)
+    return f"{total:064x}"
+
+
 def check():
     tags = json.loads((VECTORS / "tags.json").read_text(encoding="utf-8"))["tags"]
     uris = json.loads((VECTORS / "hashtag_uris.json").read_text(encoding="utf-8"))["uris"]
@@ -54,6 +62,9 @@ def check():
         yield "actor of " + canonical, tag["actor"], actor_name(canonical)
     for uri in uris:
         yield "URI of " + uri["tag"], uri["canonical"], "hashtag:" + quote(uri["tag"], safe="-._~")
+    followers = json.loads((VECTORS / "followers.json").read_text(encoding="utf-8"))
+    for case in followers["digests"]:
+        yield "digest of {}".format(case["ids"]), case["digest"], digest_of(case["ids"])
     for case in ids:
         of = case["address"], case["domain"], case["vserver"]
         for scheme, expected in (("paper", paper_id(*of)), ("spread", spread_id(*of))):
