@@ -1,5 +1,5 @@
-// Owners that drop chosen posts and say that they have them: the stores of a node, made to lie. Everything
-// above them is the node that ships.
+// Owners that drop chosen posts and say that they have them, or write others: the stores of a node, made to
+// lie. Everything above them is the node that ships.
 #pragma once
 
 #include <functional>
@@ -15,6 +15,12 @@ namespace tagring::sim {
 // Whether a node drops a post.
 using Drops = std::function<bool(std::size_t node, const std::string& uri)>;
 using DropsHere = std::function<bool(const std::string& uri)>;
+
+// What a node writes into its history in place of that.
+using Forges = std::function<std::vector<storage::HistoryEntry>(std::size_t node,
+                                                                std::vector<storage::HistoryEntry> entries)>;
+using ForgesHere =
+    std::function<std::vector<storage::HistoryEntry>(std::vector<storage::HistoryEntry> entries)>;
 
 inline DropsHere drops_of(Drops drops, std::size_t node) {
   return [drops = std::move(drops), node](const std::string& uri) { return drops(node, uri); };
@@ -46,6 +52,21 @@ class DroppingHistory final : public db::SqliteHistoryStore {
  private:
   DropsHere drops_;
   std::map<std::pair<std::string, std::string>, storage::HistoryEntry> pretended_;
+};
+
+// Writes something else. So its pages, digests and whatever else is read of it say the same: what others find
+// when they compare theirs with it are its lies.
+class ForgingHistory final : public db::SqliteHistoryStore {
+ public:
+  ForgingHistory(sql::Database& database, ForgesHere forges)
+      : SqliteHistoryStore(database), forges_(std::move(forges)) {}
+
+  Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override {
+    return SqliteHistoryStore::put(forges_(std::move(entries)));
+  }
+
+ private:
+  ForgesHere forges_;
 };
 
 // Takes them and passes them on to nobody.

@@ -31,7 +31,7 @@ struct World::Host {
     std::unique_ptr<ring_sim::LoopClock> clock;
     std::unique_ptr<HttpClient> http;
     std::unique_ptr<db::Stores> stores;
-    std::unique_ptr<DroppingHistory> history;
+    std::unique_ptr<db::SqliteHistoryStore> history;  // in place of that of `stores`
     std::unique_ptr<DroppingRelayStore> relay;
     std::unique_ptr<node::Node> node;
   };
@@ -103,6 +103,12 @@ class World::SimHttp final : public HttpClient {
                      Answer box) {
     if (kind == HostKind::kSubscriber) {
       return reply(world, target, from, box, world.endpoints_.at(target).answer(request, world.loop.now()));
+    }
+    if (kind == HostKind::kBystander) {
+      ++world.asked_of_bystander_[from];
+      HttpResponse response;
+      response.status = 404;
+      return reply(world, target, from, box, std::move(response));
     }
     if (kind == HostKind::kInstance) {
       world.loop.spawn(ring_sim::kWorld,
@@ -252,6 +258,12 @@ Task<void> World::boot(std::size_t i) {
   if (options_.drops_stored)
     run.history =
         std::make_unique<DroppingHistory>(*run.stores->database, drops_of(options_.drops_stored, i));
+  if (options_.forges_stored)
+    run.history = std::make_unique<ForgingHistory>(
+        *run.stores->database,
+        [forges = options_.forges_stored, i](std::vector<storage::HistoryEntry> entries) {
+          return forges(i, std::move(entries));
+        });
   if (options_.drops_relayed)
     run.relay = std::make_unique<DroppingRelayStore>(*run.stores->database, *run.clock,
                                                      drops_of(options_.drops_relayed, i));
@@ -406,6 +418,7 @@ std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
                                {"object", note}};
   posts_.push_back({i, uri, std::move(tags)});
   posts_.back().published = loop.now();
+  posts_.back().dated = loop.wall_now();
   loop.spawn(ring_sim::kWorld, deliver_post(i, number, json::serialize(create), false));
   return number;
 }
@@ -448,19 +461,35 @@ Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string bo
 
 const crypto::PrivateKey& World::key(std::size_t i) const { return hosts_.at(i)->key; }
 
-bool World::forge(std::size_t from, std::size_t to, std::string body) {
-  HttpCall call("POST", Url::parse("https://" + node_host(to) + "/inbox").value(),
+Task<bool> World::send_forged(std::size_t from, std::size_t to, std::string target, std::string body) {
+  HttpCall call("POST", Url::parse("https://" + node_host(to) + target).value(),
                 loop.now() + std::chrono::seconds(20));
   call.headers.add("Content-Type", "application/activity+json");
   call.body = std::move(body);
   signatures::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
                         loop.wall_now());
   SimHttp http(*this, from, HostKind::kNode, ring_sim::kWorld);
-  const auto response = await(http.send(std::move(call)), std::chrono::seconds(30));
-  return response && *response && (*response)->status >= 200 && (*response)->status < 300;
+  const Result<HttpResponse> response = co_await http.send(std::move(call));
+  co_return response && response->status >= 200 && response->status < 300;
 }
 
-// --- subscribers without nodes -----------------------------------------------------------------------------
+bool World::forge(std::size_t from, std::size_t to, std::string body) {
+  return await(send_forged(from, to, "/inbox", std::move(body)), std::chrono::seconds(30)).value_or(false);
+}
+
+void World::forge_later(std::size_t from, std::size_t to, std::string target, std::string body) {
+  loop.spawn(ring_sim::kWorld,
+             detail::store_result<bool>(send_forged(from, to, std::move(target), std::move(body)),
+                                        std::make_shared<std::optional<bool>>()));
+}
+
+// --- servers without nodes ---------------------------------------------------------------------------------
+
+std::string World::add_bystander() {
+  const std::string host = "bystander.example";
+  names_[host] = {kBystander, HostKind::kBystander};
+  return host;
+}
 
 std::size_t World::add_endpoint() {
   const std::size_t number = kFirstEndpoint + endpoints_.size();
@@ -479,20 +508,7 @@ Task<bool> World::follow(std::size_t endpoint, std::size_t owner, std::string ta
   co_return response && response->status == 200 && response->body.contains("\"refused\":[]");
 }
 
-// --- reading -----------------------------------------------------------------------------------------------
-
-std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, const std::string& tag,
-                                                                 std::size_t page_size) {
-  std::vector<storage::HistoryEntry> all;
-  std::optional<storage::HistoryCursor> cursor;
-  for (;;) {
-    auto page = await(node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
-    if (!page || !*page) return std::nullopt;
-    all.insert(all.end(), (*page)->entries.begin(), (*page)->entries.end());
-    if (!(*page)->more) return all;
-    cursor = (*page)->next;
-  }
-}
+// --- machines ----------------------------------------------------------------------------------------------
 
 Disk& World::disk(std::size_t i) { return hosts_.at(i)->disk; }
 
@@ -504,23 +520,6 @@ void World::set_clock(std::size_t i, Duration skew) {
 
 storage::HistoryStore& World::history_store(std::size_t i) { return hosts_.at(i)->run->stores->history; }
 
-std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
-  std::multiset<std::string> live;
-  std::uint64_t after = 0;
-  for (;;) {
-    auto page = await(hosts_.at(i)->run->stores->relay.feed(after, 1000), std::chrono::seconds(30));
-    TR_ASSERT(page && *page);
-    if ((*page)->empty()) return live;
-    after = (*page)->back().seq;
-    for (const relay::FeedEntry& entry : **page) {
-      if (entry.event.tag != tag) continue;
-      if (entry.event.op == relay::Op::kAdd) {
-        live.insert(entry.event.uri);
-      } else {
-        live.erase(entry.event.uri);
-      }
-    }
-  }
-}
+relay::Store& World::relay_store(std::size_t i) { return hosts_.at(i)->run->stores->relay; }
 
 }  // namespace tagring::sim

@@ -17,6 +17,7 @@
 #include "config/config.hpp"
 #include "db/stores.hpp"
 #include "node/node.hpp"
+#include "relay/store.hpp"
 #include "ring/contact.hpp"
 #include "ring_sim/loop.hpp"
 #include "ring_sim/world.hpp"
@@ -53,6 +54,8 @@ struct WorldOptions {
   // Posts that a node acknowledges and drops: as an owner of storage, and as a relay.
   Drops drops_stored = nullptr;
   Drops drops_relayed = nullptr;
+  // What a node writes into its history in place of that: see ForgingHistory.
+  Forges forges_stored = nullptr;
   // What a node answers in place of the program, to a request that it lies about: its node, and the request.
   std::function<std::optional<HttpResponse>(std::size_t node, const HttpRequest& request)> lie = nullptr;
   unsigned configured_nodes = 3;               // that each knows from the start: the first ones
@@ -60,8 +63,8 @@ struct WorldOptions {
   bool log = false;                            // to stderr
 };
 
-// What runs on a machine: a node, the instance whose posts it takes, or an Endpoint.
-enum class HostKind : std::uint8_t { kNode, kInstance, kSubscriber };
+// What runs on a machine: a node, the instance whose posts it takes, an Endpoint, or nothing of all that.
+enum class HostKind : std::uint8_t { kNode, kInstance, kSubscriber, kBystander };
 
 class World {
  public:
@@ -115,6 +118,7 @@ class World {
     bool deleted = false;  // and the deletion acknowledged
     bool deletion_sent = false;
     Instant published{};
+    WallTime dated{};  // as its note says
   };
   // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for
   // ever, as servers do.
@@ -131,11 +135,20 @@ class World {
   [[nodiscard]] Task<bool> follow(std::size_t endpoint, std::size_t owner, std::string tag);
   [[nodiscard]] const std::map<std::size_t, Endpoint>& endpoints() const { return endpoints_; }
 
+  // A server that takes no part: it answers 404 to everything. Its host name.
+  std::string add_bystander();
+  // How many requests of each machine have reached it.
+  [[nodiscard]] const std::map<std::size_t, std::uint64_t>& asked_of_bystander() const {
+    return asked_of_bystander_;
+  }
+
   // The key with which node i signs.
   [[nodiscard]] const crypto::PrivateKey& key(std::size_t i) const;
   // Delivers an activity in the name of node `from`, of which that node knows nothing: afterwards the two
   // disagree, as they do when one of them has restored a backup. False unless it was taken.
   bool forge(std::size_t from, std::size_t to, std::string body);
+  // The same of any request; nobody waits for the answer.
+  void forge_later(std::size_t from, std::size_t to, std::string target, std::string body);
 
   // Lets time pass until `done`, at most `limit`. Whether it was.
   template <class Done>
@@ -158,6 +171,8 @@ class World {
   [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
   // What node i has received or relayed under a tag: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
+  // The same with what it was told of each post.
+  std::vector<relay::TagEvent> feed_events(std::size_t i, const std::string& tag);
 
   ring_sim::Loop loop;
   ring_sim::NetworkFaults faults;
@@ -170,9 +185,11 @@ class World {
   config::Config config_of(std::size_t i) const;
   [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
   Task<void> boot(std::size_t i);
+  Task<bool> send_forged(std::size_t from, std::size_t to, std::string target, std::string body);
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);
   Origin& origin(std::size_t i);
+  [[nodiscard]] relay::Store& relay_store(std::size_t i);
   // Nothing if the node is down, or still starting.
   [[nodiscard]] node::Node* running(std::size_t i) const;
   [[nodiscard]] ring_sim::RingView view(Ring ring) const;
@@ -188,8 +205,10 @@ class World {
   std::map<std::size_t, std::unique_ptr<Host>> hosts_;
   std::map<std::size_t, std::unique_ptr<Origin>> origins_;
   static constexpr std::size_t kFirstEndpoint = 10'000;
+  static constexpr std::size_t kBystander = 9'999;
   std::map<std::size_t, Endpoint> endpoints_;
   std::map<std::string, std::pair<std::size_t, HostKind>> names_;  // by host name
+  std::map<std::size_t, std::uint64_t> asked_of_bystander_;
   std::vector<Post> posts_;
   std::map<std::size_t, int> parts_;
   std::pair<std::set<std::size_t>, std::set<std::size_t>> cut_;

@@ -1,9 +1,11 @@
-// What an onlooker sees of the whole: are the rings whole, and is everything at rest?
+// What an onlooker sees of the whole: are the rings whole, is everything at rest, and what do people read?
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
+#include "hashtag/tag.hpp"
 #include "node/node.hpp"
+#include "relay/store.hpp"
 #include "ring/codec.hpp"
 #include "ring/membership.hpp"
 #include "ring/vserver.hpp"
@@ -11,6 +13,7 @@
 #include "ring_sim/oracle.hpp"
 #include "ring_sim/watch.hpp"
 #include "sim/world.hpp"
+#include "storage/history.hpp"
 
 namespace tagring::sim {
 
@@ -112,6 +115,49 @@ unsigned World::relays() {
       most = std::max(most, set.at("relays").to_number<unsigned>());
   }
   return most;
+}
+
+// --- reading -----------------------------------------------------------------------------------------------
+
+std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, const std::string& tag,
+                                                                 std::size_t page_size) {
+  std::vector<storage::HistoryEntry> all;
+  std::optional<storage::HistoryCursor> cursor;
+  for (;;) {
+    auto page = await(node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
+    if (!page || !*page) return std::nullopt;
+    all.insert(all.end(), (*page)->entries.begin(), (*page)->entries.end());
+    if (!(*page)->more) return all;
+    cursor = (*page)->next;
+  }
+}
+
+std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
+  std::multiset<std::string> live;
+  for (const relay::TagEvent& event : feed_events(i, tag)) live.insert(event.uri);
+  return live;
+}
+
+std::vector<relay::TagEvent> World::feed_events(std::size_t i, const std::string& tag) {
+  std::multimap<std::string, relay::TagEvent> live;
+  std::uint64_t after = 0;
+  for (;;) {
+    auto page = await(relay_store(i).feed(after, 1000), std::chrono::seconds(30));
+    TR_ASSERT(page && *page);
+    if ((*page)->empty()) break;
+    after = (*page)->back().seq;
+    for (const relay::FeedEntry& entry : **page) {
+      if (entry.event.tag != tag) continue;
+      if (entry.event.op == relay::Op::kAdd) {
+        live.emplace(entry.event.uri, entry.event);
+      } else {
+        live.erase(entry.event.uri);
+      }
+    }
+  }
+  std::vector<relay::TagEvent> events;
+  for (auto& [uri, event] : live) events.push_back(std::move(event));
+  return events;
 }
 
 }  // namespace tagring::sim

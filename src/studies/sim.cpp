@@ -1,9 +1,13 @@
 // tagring sim: the studies of evaluation/, with a progress bar and figures.
 #include "studies/sim.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <fmt/core.h>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <unistd.h>
 
 #include "base/json.hpp"
 #include "studies/scenario.hpp"
@@ -12,6 +16,8 @@ namespace tagring::studies {
 namespace {
 
 constexpr std::size_t kNodesMax = 1'000'000;
+constexpr int kBarWidth = 30;
+constexpr double kGuessFrom = 0.05;  // before that nobody knows how long it takes
 
 struct Options {
   std::size_t nodes = 0;
@@ -72,6 +78,7 @@ int list_scenarios(bool as_json) {
                                                                     {"scale", kScaleSummary},
                                                                     {"attack", kAttackSummary},
                                                                     {"flash-crowd", kFlashCrowdSummary},
+                                                                    {"liars", kLiarsSummary},
                                                                     {"world", kWorldSummary}};
   for (const Scenario& scenario : scenarios()) all.emplace_back(scenario.name, scenario.summary);
   json::array list;
@@ -85,6 +92,48 @@ int list_scenarios(bool as_json) {
 
 }  // namespace
 
+// --- what they share ---------------------------------------------------------------------------------------
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), start_(steady_seconds()) {}
+
+void Progress::show(std::string_view step, double done) const {
+  if (!terminal_) return;
+  const double spent = steady_seconds() - start_;
+  const int filled = static_cast<int>(done * kBarWidth);
+  const std::string left =
+      done > kGuessFrom ? fmt::format("about {:.0f} s left", spent / done * (1 - done)) : "";
+  fmt::print(stderr, "\r\033[K[{:=<{}}{: <{}}] {}  {}", "", filled, "", kBarWidth - filled, step, left);
+  if (done >= 1) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::kInvalid, path + ": cannot be read");
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+int finish(const std::string& path, const json::object& figures) {
+  if (path == "-") {
+    fmt::print("{}\n", json::serialize(figures));
+    return kExitOk;
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << json::serialize(figures) << '\n';
+  file.close();
+  return file ? kExitOk : report(Error(ErrorCode::kUnavailable, path + ": cannot be written"));
+}
+
+void add_common_options(CLI::App& command, std::uint64_t& seed, std::string& json) {
+  command.add_option("--seed", seed, "Another seed, another run")->capture_default_str();
+  command.add_option("--json", json, "Write the figures to that file; - is standard output")
+      ->capture_default_str();
+}
+
 Result<std::vector<evaluation::Outage>> read_outages(const std::string& path) {
   std::string text(evaluation::built_in_outages());
   if (!path.empty()) {
@@ -94,6 +143,8 @@ Result<std::vector<evaluation::Outage>> read_outages(const std::string& path) {
   if (!outages) return fail(outages.error().code, "--outages-file: " + outages.error().message);
   return outages;
 }
+
+// --- the command -------------------------------------------------------------------------------------------
 
 void add_sim(CLI::App& app, int& status) {
   CLI::App* sim = app.add_subcommand("sim", "Studies of the network by simulation, for researchers");
@@ -111,6 +162,7 @@ void add_sim(CLI::App& app, int& status) {
   add_sim_scale(*sim, status);
   add_sim_attack(*sim, status);
   add_sim_flash_crowd(*sim, status);
+  add_sim_liars(*sim, status);
   add_sim_world(*sim, status);
   for (const Scenario& scenario : scenarios()) {
     auto options = std::make_shared<Options>();

@@ -59,6 +59,11 @@ void add_sim_attack(CLI::App& sim, int& status);
 inline constexpr std::string_view kFlashCrowdSummary =
     "a burst of posts under one hashtag with 1,000 subscribers: relays come to help and go again";
 void add_sim_flash_crowd(CLI::App& sim, int& status);
+inline constexpr std::string_view kLiarsSummary =
+    "whole nodes of which a part lies, all together: what do people miss, and what are they shown that is "
+    "not "
+    "so?";
+void add_sim_liars(CLI::App& sim, int& status);
 inline constexpr std::string_view kWorldSummary =
     "whole networks drawn by their seeds, with faults: is nothing lost, and does every owner hold what it "
     "should?";

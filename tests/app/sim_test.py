@@ -67,6 +67,11 @@ def main():
         check("its relays come and go again", crowd["r_max"] >= 4 and crowd["r_end"] == 2, crowd)
         check("nobody waits for two minutes", crowd["delay_max_s"] <= 120, crowd)
 
+    liars = json.loads(run("liars", "--nodes", "8", "--hashtags", "2", "--malicious", "0").stdout)
+    wrong = [liars[name] for name in ["lost", "invented", "altered", "third_party_requests_per_minute"]]
+    check("where nobody lies nothing is amiss", wrong == [0, 0, 0, 0] and liars["posts"] > 10 and liars["readers"] > 10, liars)
+    check("liars of no known role are bad input", run("liars", "--role", "king").returncode == 2)
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "nodes.tsv").write_text("domain\taddress\tweight\na.example\t2001:db8:1::1\t3\nb.example\t2001:db8:2::1\t1\n")
@@ -96,7 +101,7 @@ def main():
         check("what cannot be written is said", unwritable.returncode == 1 and "cannot be written" in unwritable.stderr)
     check("an unknown study is bad input", run("tabel1").returncode == 2)
     check("no study at all is bad input", run().returncode == 2)
-    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "targeting", "dynamic", "table1", "parameters"})
+    check("every study is listed", {s["name"] for s in json.loads(run("list", "--json").stdout)} >= {"ring", "attack", "liars", "targeting", "dynamic", "table1", "parameters"})
     print(f"{checks - failures} passed, {failures} failed")
     return 1 if failures else 0
 

@@ -1,0 +1,141 @@
+// What liars answer in place of the program.
+#include <fmt/format.h>
+
+#include "handover/transfer.hpp"
+#include "hashtag/tag.hpp"
+#include "redundancy/storage_hints.hpp"
+#include "relay/catch_up.hpp"
+#include "relay/relay_redundancy.hpp"
+#include "relay/wire.hpp"
+#include "sim/lies.hpp"
+#include "storage/history_service.hpp"
+#include "storage/storage_redundancy.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr std::uint64_t kLastVersion = std::uint64_t{1} << 53U;
+constexpr unsigned kMostOwners = 256;
+
+HttpResponse json_response(const json::object& body) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(body);
+  return response;
+}
+
+bool is_at(const HttpRequest& request, std::string_view path) {
+  return request.target.substr(0, request.target.find('?')) == path;
+}
+
+}  // namespace
+
+std::optional<HttpResponse> Lies::answer(std::size_t node, const HttpRequest& request) {
+  if (world_ == nullptr || !is_liar(node)) return std::nullopt;
+  std::optional<HttpResponse> lie;
+  if (roles_.keeper) lie = answer_as_keeper(request);
+  if (!lie && is_at(request, handover::Transfer::kPath)) lie = answer_transfer(request);
+  if (!lie && roles_.relay && is_at(request, relay::CatchUp::kPath)) {
+    const Result<json::object> body = json::parse_object(request.body);
+    if (body) {
+      std::vector<std::string> tags;
+      json::for_each(json::find(*body, "tags"), [&](const json::value& tag) {
+        if (tag.is_string()) tags.emplace_back(tag.get_string());
+      });
+      lie = json_response({{"items", false_feed(tags)}});
+    }
+  }
+  return lie;
+}
+
+// Every other request about posts only: else nobody would hear what the stores say.
+std::optional<HttpResponse> Lies::answer_as_keeper(const HttpRequest& request) {
+  const std::size_t mark = std::min(request.target.find('?'), request.target.size() - 1);
+  const std::string tag = query_value(request.target.substr(mark + 1), "tag");
+  const bool is_read = is_at(request, storage::HistoryService::kPath);
+  const bool is_add = request.target == "/inbox" && request.body.contains("/storage\"");
+  if (is_read || is_add) {
+    if (++answered_ % 2 == 0) return std::nullopt;
+    ++told_["keeper"];
+    json::array sets;
+    for (const std::string& one : tags_) sets.push_back(false_set(one).front());
+    if (is_add)
+      return json_response({{"accepted", 1}, {"refused", json::array()}, {"stores", std::move(sets)}});
+    return json_response({{"entries", json::array()}, {"more", false}, {"stores", std::move(sets)}});
+  }
+  if (is_at(request, storage::StorageRedundancy::kPath) && request.method == "GET") {
+    ++told_["keeper"];
+    json::object set = false_set(tag).front().as_object();
+    set["shelves"] = json::array();
+    set["bearable"] = 0;
+    set["merged"] = kLastVersion;
+    return json_response(set);
+  }
+  if (is_at(request, relay::RelayRedundancy::kPath)) {
+    json::object count = {{"relays", 4}, {"lately", 8}};
+    const Result<json::object> body = json::parse_object(request.body);
+    if (body && json::get_string(*body, "action") == "list")
+      count["followers"] = false_followers(json::get_string(*body, "tag").value_or(""), false);
+    ++told_["keeper"];
+    return json_response(count);
+  }
+  return std::nullopt;
+}
+
+std::optional<HttpResponse> Lies::answer_transfer(const HttpRequest& request) {
+  const Result<json::object> body = json::parse_object(request.body);
+  const auto text = [&](std::string_view name) {
+    return body ? json::get_string(*body, name).value_or("") : std::string();
+  };
+  const auto from = RingId::from_hex(text("from"));
+  const auto to = RingId::from_hex(text("to"));
+  if (!from || !to) return std::nullopt;
+  const std::string kind = text("kind");
+  json::array items;
+  std::vector<std::string> tags;
+  for (const std::string& tag : tags_) {
+    const RingId key = Tag::parse(tag)->key();
+    if (Segment{*from, *to}.contains(key)) tags.push_back(tag);
+  }
+  if (kind == "followers" && roles_.keeper) {
+    for (const std::string& tag : tags) items.push_back(false_followers(tag, true).front());
+  } else if (kind == "sets" && roles_.keeper) {
+    for (const std::string& tag : tags) items.push_back(false_set(tag).front());
+  } else if (kind == "feed" && roles_.relay) {
+    if (text("after").empty()) items = false_feed(tags);
+  } else {
+    return std::nullopt;
+  }
+  if (kind != "feed") told_["keeper"] += items.size();
+  return json_response({{"items", std::move(items)}});
+}
+
+json::array Lies::false_set(const std::string& tag) const {
+  const redundancy::StorageSet set{tag, kLastVersion, kMostOwners, kMostOwners, world_->loop.wall_now()};
+  return redundancy::to_json(std::vector{set});
+}
+
+json::array Lies::false_followers(const std::string& tag, bool of_transfer) const {
+  const std::string origin = "https://" + bystander_;
+  json::object item = {{"actor", origin + "/actor"}, {"inbox", origin + "/inbox"}};
+  if (of_transfer) {
+    item["tag"] = tag;
+    item["follow_id"] = origin + "/follows/1";
+  } else {
+    item["at"] = world_->loop.wall_now().time_since_epoch().count();
+  }
+  return {std::move(item)};
+}
+
+json::array Lies::false_feed(const std::vector<std::string>& tags) {
+  std::vector<relay::FeedEntry> feed;
+  for (const std::string& tag : tags) {
+    for (Events events : {removals(some(tag, 1)), false_adds(tag)}) {
+      for (relay::TagEvent& event : events) feed.push_back({feed.size() + 1, std::move(event)});
+    }
+  }
+  told_["relay"] += feed.size();
+  return relay::to_json(feed);
+}
+
+}  // namespace tagring::sim

@@ -1,0 +1,111 @@
+// Liars among whole nodes: what they write into their stores, answer and send. They know of each other, of
+// all that is published and of who owns it, and stand on the rings as anybody does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/http.hpp"
+#include "base/rng.hpp"
+#include "relay/store.hpp"
+#include "sim/world.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::sim {
+
+// As what they lie.
+struct LiarRoles {
+  bool relay = true;
+  bool storage = true;
+  bool keeper = true;  // of the numbers of owners and of lists of followers
+  bool publisher = true;
+};
+
+// Who owns a hashtag at rest, by the rings.
+struct Owners {
+  std::set<std::size_t> relays;
+  std::set<std::size_t> stores;
+  std::set<std::size_t> coordinators;  // on the storage ring, of the key itself
+};
+std::map<std::string, Owners> owners_of(World& world, const std::vector<std::string>& tags);
+
+// So many of them, or all, in the order in which they are drawn.
+template <class T>
+std::vector<T> draw(Rng& rng, std::vector<T> from, std::size_t count) {
+  std::vector<T> drawn;
+  while (drawn.size() < count && !from.empty()) {
+    const auto one = from.begin() + static_cast<std::ptrdiff_t>(rng.below(from.size()));
+    drawn.push_back(*one);
+    from.erase(one);
+  }
+  return drawn;
+}
+
+class Lies {
+ public:
+  Lies(std::uint64_t seed, std::set<std::size_t> liars, LiarRoles roles, std::vector<std::string> tags);
+
+  // Their stores lie from the start, their answers from begin() on.
+  void shape(WorldOptions* options);
+  // `bystander`: a host at which they aim.
+  void begin(World& world, std::map<std::string, std::set<std::size_t>> subscribers, std::string bystander);
+  // Each that is up sends some.
+  void tell(std::map<std::string, Owners> owners);
+  // Of a post that nobody has been told of yet.
+  void outrun(const World::Post& post);
+
+  [[nodiscard]] bool is_liar(std::size_t node) const { return liars_.contains(node); }
+  [[nodiscard]] std::size_t count() const { return liars_.size(); }
+  // How many were told, by role.
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& told() const { return told_; }
+
+ private:
+  enum class Kind : std::uint8_t { kRemoved, kDate, kAuthor };
+  using Entries = std::vector<storage::HistoryEntry>;
+  using Events = std::vector<relay::TagEvent>;
+
+  Entries forge_entries(Entries entries);
+  std::optional<HttpResponse> answer(std::size_t node, const HttpRequest& request);
+  std::optional<HttpResponse> answer_as_keeper(const HttpRequest& request);
+  std::optional<HttpResponse> answer_transfer(const HttpRequest& request);
+  json::array false_set(const std::string& tag) const;
+  json::array false_followers(const std::string& tag, bool of_transfer) const;
+  json::array false_feed(const std::vector<std::string>& tags);
+
+  void tell_as_relay(std::size_t liar, const std::string& tag);
+  void tell_as_storage(std::size_t liar, const std::string& tag);
+  void tell_as_keeper(std::size_t liar, const std::string& tag);
+  void tell_as_publisher(std::size_t liar, const std::string& tag);
+  void send(std::size_t liar, std::size_t to, const char* role, const std::string& target,
+            const Events& events);
+
+  relay::TagEvent invent(const std::string& tag, const std::string& host);
+  std::string honest_host();
+  // Some that live, as they are.
+  Events some(const std::string& tag, std::size_t count);
+  Events false_adds(const std::string& tag);
+  static Events removals(Events events);
+  static relay::TagEvent altered(relay::TagEvent event, Kind kind);
+  [[nodiscard]] std::set<std::size_t> honest(const std::set<std::size_t>& nodes) const;
+  std::vector<std::string> pick(std::size_t liar, std::set<std::size_t> Owners::* owners);
+  std::string new_id(std::size_t liar);
+
+  std::set<std::size_t> liars_;
+  LiarRoles roles_;
+  std::vector<std::string> tags_;
+  Rng rng_;
+  World* world_ = nullptr;
+  std::map<std::string, std::set<std::size_t>> subscribers_;
+  std::string bystander_;
+  std::map<std::string, Owners> owners_;
+  std::map<std::string, std::uint64_t> told_;
+  std::uint64_t made_ = 0;      // ids and posts
+  std::uint64_t answered_ = 0;  // requests that keepers could have lied about
+};
+
+}  // namespace tagring::sim
