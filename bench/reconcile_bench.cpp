@@ -108,7 +108,9 @@ void measure(const std::filesystem::path& directory, std::uint64_t count) {
   for (const storage::HourRange& range : handover::hour_ranges({RingId(), RingId()})) {
     const storage::Reconciled part = must(storage::reconcile(
         here->history, range, 0,
-        [&](std::vector<storage::Comparison> asked) { return talk.ask(std::move(asked)); }, {}));
+        [&](std::vector<storage::Comparison> asked) { return talk.ask(std::move(asked)); },
+        [&](std::vector<storage::HistoryEntry> entries) { return here->history.put(std::move(entries)); },
+        {}));
     done.questions += part.questions;
     done.entries += part.entries;
   }

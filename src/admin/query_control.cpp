@@ -81,6 +81,7 @@ Task<Reply> QueryControl::history(std::string query) {
          co_await history_.query(tag, std::move(cursor), number_in(query, "limit", 40)));
   json::object result = {{"tag", tag.canonical()}, {"entries", storage::to_json(page.entries, false)}};
   if (page.more && page.next) result["before"] = page.next->text();
+  result["disputed"] = page.disputed;
   co_return result;
 }
 

@@ -1,4 +1,5 @@
 // tagring audit, takedown: who left out what it had taken (docs/audit.md).
+#include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
 #include <iterator>
@@ -31,6 +32,8 @@ Result<std::size_t> write_evidence(const std::string& directory, json::object* r
     json::object& finding = element.get_object();
     const json::object* evidence = json::get_object(finding, "evidence");
     if (evidence == nullptr) continue;
+    std::error_code ignored;  // a file that cannot be written says so
+    std::filesystem::create_directories(directory, ignored);
     const std::string path =
         fmt::format("{}/omission-{}-{:03}.json", directory, host_of(text_of(finding, "owner")), ++proved);
     std::ofstream file(path, std::ios::binary);
@@ -40,6 +43,15 @@ Result<std::size_t> write_evidence(const std::string& directory, json::object* r
     finding["file"] = path;
   }
   return proved;
+}
+
+// Findings of something that is missing, proved or not. What somebody took down, and says so, is not.
+std::size_t missing(const json::object& report) {
+  std::size_t count = 0;
+  json::for_each(json::find(report, "findings"), [&](const json::value& element) {
+    count += text_of(element.get_object(), "kind") == "taken_down" ? 0 : 1;
+  });
+  return count;
 }
 
 void print_report(const json::object& report) {
@@ -72,7 +84,7 @@ int audit(const Options& options) {
   } else {
     print_report(*report);
   }
-  return *proved == 0 ? kExitOk : kExitFailed;
+  return missing(*report) == 0 ? kExitOk : kExitFailed;
 }
 
 int last(const Options& options) {
@@ -151,9 +163,10 @@ void add_audit(CLI::App& app, int& status) {
   command->add_flag("--last", options->last, "Show the last audits that the node made");
   add_control_options(*command, options->control);
   command->footer(
-      "Exit code 0: nothing was omitted; 1: something was, or the audit failed. Of --verify 0: the file "
-      "proves an\n"
-      "omission; 1: it does not.\n\nExample:\n  tagring audit '#caturday' --out evidence\n"
+      "Exit code 0: nothing is missing; 1: something is, with evidence or without, or the audit failed. Of "
+      "--verify "
+      "0:\nthe file proves an omission; 1: it does not.\n\nExample:\n  tagring audit '#caturday' --out "
+      "evidence\n"
       "  tagring audit --verify evidence/omission-tags.example.org-001.json");
   command->callback([options, &status] {
     const int asked =

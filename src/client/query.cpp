@@ -29,6 +29,8 @@ int query(const Options& options) {
     });
     const std::string next = text_of(answer, "before");
     if (count == 0) fmt::print("no posts under #{}\n", text_of(answer, "tag"));
+    if (const std::int64_t disputed = number_of(answer, "disputed"); disputed > 0)
+      fmt::print("owners do not all say the same of {} posts, so these were looked at\n", disputed);
     if (!next.empty()) fmt::print("older ones: --before '{}'\n", next);
   });
 }

@@ -178,6 +178,35 @@ Result<Span> let_go_of(Connection& db, const std::string& name, std::size_t coun
   return span_of(db, *tag);
 }
 
+// --- correcting ----------------------------------------------------------------------------------------
+
+Result<void> correct_post(Connection& db, const std::string& name, const std::string& uri,
+                          const std::optional<HistoryEntry>& truth) {
+  TRY(const auto tag, find_tag(db, name));
+  const PostHash hash = hash_post(name, uri);
+  std::optional<Place> known;
+  if (tag) {
+    TRY(known, find_post(db, tag->id, uri, hash.index));
+  }
+  if (known && known->taken_down) return {};
+  if (known) {
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag->id,
+                    known->published, known->tie));
+    TRY_VOID(
+        db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?", hash.index, known->published));
+    HourChanges changes;
+    HourChange& change = changes[{tag->id, storage::hour_of(known->published)}];
+    --change.posts;
+    change.take(known->removed ? hash.removed : hash.live);
+    TRY_VOID(write_changes(db, changes));
+    TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", tag->id));
+    TRY_VOID(db.run("UPDATE history_tags SET posts = posts - 1 WHERE id = ?", tag->id));
+    TRY_VOID(db.run("UPDATE counters SET value = value - 1 WHERE name = ?", kEntryTotal));
+  }
+  if (!truth) return {};
+  return put_entries(db, {*truth});
+}
+
 }  // namespace
 
 std::string history_rows::octets_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
@@ -212,6 +241,12 @@ Task<Result<std::vector<std::optional<HistoryEntry>>>> SqliteHistoryStore::find(
         }
         return found;
       });
+}
+
+Task<Result<void>> SqliteHistoryStore::correct(std::string tag, std::string uri,
+                                               std::optional<HistoryEntry> truth) {
+  return database_.write([tag = std::move(tag), uri = std::move(uri), truth = std::move(truth)](
+                             Connection& db) { return correct_post(db, tag, uri, truth); });
 }
 
 Task<Result<Bucket>> SqliteHistoryStore::bucket(std::string tag, std::int64_t hour,

@@ -71,6 +71,8 @@ struct HourChange {
 using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
 Result<void> write_changes(sql::Connection& db, const HourChanges& changes);
 
+Result<void> put_entries(sql::Connection& db, const std::vector<storage::HistoryEntry>& entries);
+
 // The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in octets.
 Result<std::set<std::string>> taken_down(sql::Connection& db, const std::string& tag);
 std::string octets_of(const crypto::Hash256& hash);

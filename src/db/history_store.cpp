@@ -248,7 +248,9 @@ Result<void> count_posts(Connection& db, std::int64_t tag, std::uint64_t fresh) 
   return {};
 }
 
-Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
+}  // namespace
+
+Result<void> history_rows::put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
   std::uint64_t fresh = 0;
   HourChanges changes;
   TagRow tag;
@@ -268,11 +270,14 @@ Result<void> put_entries(Connection& db, const std::vector<HistoryEntry>& entrie
   return write_changes(db, changes);
 }
 
+namespace {
+
 // --- reading -------------------------------------------------------------------------------------------
 
 Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::optional<HistoryCursor>& cursor,
                               std::size_t limit) {
   HistoryPage page;
+  page.kept_from = tag.kept_from;
   const WallTime newest = cursor ? cursor->published : WallTime::max();
   const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this octet
   // A post alone at the cursor's time has an empty tie and so comes along, wherever it belongs.
@@ -297,6 +302,7 @@ Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::opti
 Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const HistoryCursor& cursor,
                                     std::size_t limit) {
   HistoryPage page;
+  page.kept_from = tag.kept_from;
   const HistoryEntry place{tag.tag, cursor.uri, {}, cursor.published};
   Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published >= ? ORDER BY h.published, h.tie",
                            tag.id, cursor.published);

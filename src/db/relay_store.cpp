@@ -174,6 +174,20 @@ Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
   return insert();
 }
 
+// What mark_seen() would say.
+Result<bool> is_news(Connection& db, const TagEvent& event) {
+  const auto last_op = [&](bool as_edit) -> Result<std::optional<Op>> {
+    Statement seen = db.query("SELECT op FROM feed_seen WHERE digest = ?", Blob{seen_digest(event, as_edit)});
+    TRY(const bool found, seen.step());
+    return found ? std::optional(static_cast<Op>(seen.integer(0))) : std::nullopt;
+  };
+  TRY(const std::optional<Op> last, last_op(/*as_edit=*/false));
+  if (last == Op::kRemove) return false;
+  if (event.op == Op::kRemove || !event.is_edit()) return last != event.op;
+  TRY(const std::optional<Op> edited, last_op(/*as_edit=*/true));
+  return !edited;
+}
+
 Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<TagEvent>& events,
                                             unsigned storage_replicas, WallTime now) {
   std::vector<Accepted> answers;
@@ -389,6 +403,17 @@ Task<Result<std::vector<Accepted>>> SqliteRelayStore::accept(std::vector<TagEven
                                                              unsigned storage_replicas) {
   return database_.write([events = std::move(events), storage_replicas, now = clock_.wall_now()](
                              Connection& db) { return accept_events(db, events, storage_replicas, now); });
+}
+
+Task<Result<std::vector<TagEvent>>> SqliteRelayStore::news_of(std::vector<TagEvent> events) {
+  return database_.read([events = std::move(events)](Connection& db) -> Result<std::vector<TagEvent>> {
+    std::vector<TagEvent> news;
+    for (const TagEvent& event : events) {
+      TRY(const bool is_new, is_news(db, event));
+      if (is_new) news.push_back(event);
+    }
+    return news;
+  });
 }
 
 Task<Result<std::vector<FeedEntry>>> SqliteRelayStore::feed(std::uint64_t after, std::size_t limit) {

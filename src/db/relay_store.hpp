@@ -39,6 +39,7 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
 
   Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,
                                              unsigned storage_replicas) override;
+  Task<Result<std::vector<relay::TagEvent>>> news_of(std::vector<relay::TagEvent> events) override;
   Task<Result<std::vector<relay::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
   Task<Result<std::uint64_t>> feed_start(WallTime since) override;
   Task<Result<std::vector<relay::FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,

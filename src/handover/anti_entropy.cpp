@@ -12,12 +12,12 @@ constexpr std::int64_t kSince = -kHourMax;
 
 }  // namespace
 
-AntiEntropy::AntiEntropy(Options options, storage::HistoryStore& history, overlay::RingService& rings,
-                         storage::KeptPartitions& kept, Transfer& transfer, const Runtime& runtime)
+AntiEntropy::AntiEntropy(Options options, overlay::RingService& rings, storage::KeptPartitions& kept,
+                         storage::Disputes& disputes, Transfer& transfer, const Runtime& runtime)
     : options_(options),
-      history_(history),
       rings_(rings),
       kept_(kept),
+      disputes_(disputes),
       transfer_(transfer),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("anti-entropy")),
@@ -86,9 +86,12 @@ Task<Result<void>> AntiEntropy::reconcile_with(std::string origin, ring::Contact
   const storage::AskReplica ask = [&](std::vector<Comparison> asked) {
     return ask_replica(origin, requester, keys, std::move(asked));
   };
+  const storage::HearReplica hear = [&](std::vector<storage::HistoryEntry> entries) {
+    return disputes_.hear(std::move(entries), origin);
+  };
   for (const HourRange& range : hour_ranges(keys)) {
     CO_TRY(const storage::Reconciled done,
-           co_await storage::reconcile(history_, range, kSince, ask, options_.limits));
+           co_await storage::reconcile(kept_.history(), range, kSince, ask, hear, options_.limits));
     counters_.questions += done.questions;
     counters_.entries += done.entries;
   }

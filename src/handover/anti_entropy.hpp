@@ -15,6 +15,8 @@
 #include "handover/transfer.hpp"
 #include "overlay/ring_service.hpp"
 #include "ring/contact.hpp"
+#include "storage/disputes.hpp"
+#include "storage/kept_partitions.hpp"
 #include "storage/reconcile.hpp"
 
 namespace tagring::handover {
@@ -25,8 +27,8 @@ class AntiEntropy {
     Duration every = std::chrono::minutes(30);  // between two rounds, on average
     storage::CompareLimits limits;
   };
-  AntiEntropy(Options options, storage::HistoryStore& history, overlay::RingService& rings,
-              storage::KeptPartitions& kept, Transfer& transfer, const Runtime& runtime);
+  AntiEntropy(Options options, overlay::RingService& rings, storage::KeptPartitions& kept,
+              storage::Disputes& disputes, Transfer& transfer, const Runtime& runtime);
 
   void start() { tasks_.spawn("anti_entropy", reconcile_for_ever()); }
   [[nodiscard]] Task<void> stop();
@@ -49,9 +51,9 @@ class AntiEntropy {
   Task<Result<void>> reconcile_with(std::string origin, ring::Contact requester, Segment keys);
 
   Options options_;
-  storage::HistoryStore& history_;
   overlay::RingService& rings_;
   storage::KeptPartitions& kept_;
+  storage::Disputes& disputes_;
   Transfer& transfer_;
   Clock& clock_;
   Rng rng_;

@@ -40,7 +40,7 @@ Task<Result<json::object>> FollowersKind::page(Request request) {
   co_return json::object{{"items", std::move(items)}};
 }
 
-Task<Result<void>> FollowersKind::absorb(Request* request, json::array items) {
+Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*/, json::array items) {
   std::vector<relay::Follower> followers;
   for (const json::value& element : items) {
     if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
@@ -54,9 +54,7 @@ Task<Result<void>> FollowersKind::absorb(Request* request, json::array items) {
     const bool is_own = origin_of(next.actor) == request->requester.origin();
     if (!is_own && !rings_.is_blocked_at(next.actor)) followers.push_back(std::move(next));
   }
-  CO_TRY(const std::vector<relay::Follower> stored, co_await store_.follow(std::move(followers)));
-  for (const relay::Follower& follower : stored) followers_.add(follower);
-  co_return Result<void>();
+  co_return co_await lists_.add(std::move(followers));
 }
 
 // --- feed --------------------------------------------------------------------------------------------------
@@ -69,7 +67,7 @@ Task<Result<json::object>> FeedKind::page(Request request) {
   co_return json::object{{"items", relay::to_json(entries)}};
 }
 
-Task<Result<void>> FeedKind::absorb(Request* request, json::array items) {
+Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(const std::vector<relay::FeedEntry> entries, relay::feed_from_json(&list));
   request->after = std::to_string(entries.back().seq);
@@ -78,8 +76,7 @@ Task<Result<void>> FeedKind::absorb(Request* request, json::array items) {
     CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
     events.push_back(entry.event);
   }
-  CO_TRY_VOID(co_await feed_.take(std::move(events), 0, relay::Announcer::To::kEverybody));
-  co_return Result<void>();
+  co_return co_await doubts_.hear(std::move(events), std::move(origin));
 }
 
 // --- sets --------------------------------------------------------------------------------------------------
@@ -89,7 +86,7 @@ Task<Result<json::object>> SetsKind::page(Request request) {
       {"items", redundancy::to_json(kept_.sets_at(request.segment, request.after_tag, kPage))}};
 }
 
-Task<Result<void>> SetsKind::absorb(Request* request, json::array items) {
+Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(std::vector<redundancy::StorageSet> sets, kept_.hints().sets_from(&list));
   for (redundancy::StorageSet& set : sets) {
@@ -104,12 +101,16 @@ Task<Result<void>> SetsKind::absorb(Request* request, json::array items) {
 Task<Result<json::object>> HistoryKind::page(Request request) {
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
   CO_TRY(const std::vector<storage::HistoryEntry> entries,
-         co_await history_.segment(request.segment, request.after_tag, std::move(after), kPage));
+         co_await kept_.history().segment(request.segment, request.after_tag, std::move(after), kPage));
   if (entries.size() < kPage) reads_.note(Ring::kStorage, request.segment);
-  co_return json::object{{"items", storage::to_json(entries, true)}};
+  json::array items = storage::to_json(entries, true);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (disputes_.is_hearsay(entries[i])) items[i].as_object()["heard"] = true;
+  }
+  co_return json::object{{"items", std::move(items)}};
 }
 
-Task<Result<void>> HistoryKind::absorb(Request* request, json::array items) {
+Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(&list, ""));
   for (const storage::HistoryEntry& entry : entries) {
@@ -117,11 +118,18 @@ Task<Result<void>> HistoryKind::absorb(Request* request, json::array items) {
   }
   request->after_tag = entries.back().tag;
   request->after = storage::HistoryCursor::of(entries.back()).text();
-  kept_.leave_out_moved(&entries);
-  if (!entries.empty()) {
-    CO_TRY_VOID(co_await history_.put(std::move(entries)));
+  // What the other one has only heard is not its word: who says the same may be whom it heard.
+  std::vector<storage::HistoryEntry> heard;
+  for (std::size_t i = entries.size(); i-- > 0;) {
+    const json::value* mark = json::find(list.get_array()[i].get_object(), "heard");
+    if (mark == nullptr || !mark->is_bool() || !mark->get_bool()) continue;
+    heard.push_back(std::move(entries[i]));
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  co_return Result<void>();
+  kept_.leave_out_moved(&entries);
+  kept_.leave_out_moved(&heard);
+  CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody));
+  co_return co_await disputes_.adopt(std::move(entries), std::move(origin));
 }
 
 // --- partitions --------------------------------------------------------------------------------------------

@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "handover/doubts.hpp"
 #include "handover/read_segments.hpp"
 #include "handover/request.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/feed.hpp"
-#include "relay/followers.hpp"
+#include "relay/follower_lists.hpp"
+#include "storage/disputes.hpp"
 #include "storage/kept_partitions.hpp"
 
 namespace tagring::handover {
@@ -52,40 +53,38 @@ class Kind {
 class FetchedKind : public Kind {
  public:
   using Kind::Kind;
-  // Writes the items of a page, of which there is one at least, and moves the request on to the next.
-  // kInvalid if they are malformed.
-  [[nodiscard]] virtual Task<Result<void>> absorb(Request* request, json::array items) = 0;
+  // Takes the items of a page of the node at `origin`, of which there is one at least, as far as it is to be
+  // believed, and moves the request on to the next. kInvalid if they are malformed.
+  [[nodiscard]] virtual Task<Result<void>> absorb(Request* request, std::string origin,
+                                                  json::array items) = 0;
 };
 
 // Who follows hashtags here: nodes only.
 class FollowersKind final : public FetchedKind {
  public:
-  FollowersKind(relay::Store& store, relay::Followers& followers, overlay::RingService& rings,
+  FollowersKind(relay::Store& store, relay::FollowerLists& lists, overlay::RingService& rings,
                 unsigned replicas)
-      : FetchedKind("followers", Ring::kRelay, replicas),
-        store_(store),
-        followers_(followers),
-        rings_(rings) {}
+      : FetchedKind("followers", Ring::kRelay, replicas), store_(store), lists_(lists), rings_(rings) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
-  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
   relay::Store& store_;
-  relay::Followers& followers_;
+  relay::FollowerLists& lists_;
   overlay::RingService& rings_;
 };
 
 // What was taken lately as a relay, and may have to be delivered still.
 class FeedKind final : public FetchedKind {
  public:
-  FeedKind(relay::Store& store, relay::Feed& feed, ReadSegments& reads, unsigned replicas)
-      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), reads_(reads) {}
+  FeedKind(relay::Store& store, Doubts& doubts, ReadSegments& reads, unsigned replicas)
+      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), doubts_(doubts), reads_(reads) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
-  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
   relay::Store& store_;
-  relay::Feed& feed_;
+  Doubts& doubts_;
   ReadSegments& reads_;
 };
 
@@ -94,7 +93,7 @@ class SetsKind final : public FetchedKind {
  public:
   explicit SetsKind(storage::KeptPartitions& kept) : FetchedKind("sets", Ring::kStorage, 1), kept_(kept) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
-  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
   storage::KeptPartitions& kept_;
@@ -103,17 +102,17 @@ class SetsKind final : public FetchedKind {
 // Posts and tombstones.
 class HistoryKind final : public FetchedKind {
  public:
-  HistoryKind(storage::HistoryStore& history, storage::KeptPartitions& kept, ReadSegments& reads)
+  HistoryKind(storage::KeptPartitions& kept, storage::Disputes& disputes, ReadSegments& reads)
       : FetchedKind("history", Ring::kStorage, kept.copies()),
-        history_(history),
         kept_(kept),
+        disputes_(disputes),
         reads_(reads) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
-  [[nodiscard]] Task<Result<void>> absorb(Request* request, json::array items) override;
+  [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
-  storage::HistoryStore& history_;
   storage::KeptPartitions& kept_;
+  storage::Disputes& disputes_;
   ReadSegments& reads_;
 };
 

@@ -13,11 +13,11 @@ constexpr std::size_t kWalkMax = 64;  // owners of a replica's segment
 }  // namespace
 
 Transfer::Transfer(Options options, overlay::RingService& rings, FetchedKinds kinds,
-                   storage::HistoryStore& history, federation::SignedClient& client, const Runtime& runtime)
+                   storage::Disputes& disputes, federation::SignedClient& client, const Runtime& runtime)
     : options_(std::move(options)),
       rings_(rings),
       kinds_(kinds),
-      history_(history),
+      disputes_(disputes),
       client_(client),
       clock_(runtime.clock),
       tasks_(runtime.executor) {}
@@ -116,7 +116,7 @@ Task<Result<void>> Transfer::fetch(std::string origin, Request request, FetchedK
       co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
     const std::size_t count = items->get_array().size();
     if (count > 0) {
-      CO_TRY_VOID(co_await kind.absorb(&request, std::move(items->get_array())));
+      CO_TRY_VOID(co_await kind.absorb(&request, origin, std::move(items->get_array())));
     }
     fetched_ += count;
     if (count < kPage) co_return Result<void>();
@@ -152,9 +152,7 @@ Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact r
       request.after = storage::HistoryCursor::of(entry).text();
       entry.tag = to.name();
     }
-    if (count > 0) {
-      CO_TRY_VOID(co_await history_.put(std::move(entries)));
-    }
+    CO_TRY_VOID(co_await disputes_.adopt(std::move(entries), origin));
     if (count < kPage) co_return Result<void>();
   }
 }

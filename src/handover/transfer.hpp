@@ -36,7 +36,7 @@ class Transfer {
   };
   static constexpr std::string_view kPath = "/tagring/v1/transfer";
 
-  Transfer(Options options, overlay::RingService& rings, FetchedKinds kinds, storage::HistoryStore& history,
+  Transfer(Options options, overlay::RingService& rings, FetchedKinds kinds, storage::Disputes& disputes,
            federation::SignedClient& client, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
@@ -67,7 +67,7 @@ class Transfer {
   Options options_;
   overlay::RingService& rings_;
   FetchedKinds kinds_;
-  storage::HistoryStore& history_;
+  storage::Disputes& disputes_;
   federation::SignedClient& client_;
   Clock& clock_;
   std::set<std::pair<Ring, RingId>> filling_;

@@ -125,6 +125,8 @@ Task<void> Node::stop() {
   co_await parts_->instances.outboxes.stop();
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
+  co_await parts_->storage.disputes.stop();
+  co_await parts_->handover.doubts.stop();
   co_await parts_->relay.checker.stop();
   co_await parts_->relay.announcer.stop();
 }
@@ -249,7 +251,8 @@ audit::Receipts& Node::receipts() { return parts_->audit.receipts; }
 
 bool Node::is_idle() const {
   return parts_->relay.owners.size() == 0 && parts_->relay.announcer.idle() &&
-         parts_->instances.activities.idle() && parts_->fasp.sharing.idle();
+         parts_->handover.doubts.waiting() == 0 && parts_->instances.activities.idle() &&
+         parts_->fasp.sharing.idle();
 }
 
 json::object Node::status() const {
@@ -291,6 +294,12 @@ json::object Node::status() const {
       {"reconciled", json::object{{"rounds", parts_->handover.anti_entropy.counters().rounds},
                                   {"questions", parts_->handover.anti_entropy.counters().questions},
                                   {"posts", parts_->handover.anti_entropy.counters().entries}}},
+      {"disputes", json::object{{"open", parts_->storage.disputes.open()},
+                                {"raised", parts_->storage.disputes.counters().raised},
+                                {"upheld", parts_->storage.disputes.counters().upheld},
+                                {"corrected", parts_->storage.disputes.counters().corrected},
+                                {"doubted", parts_->handover.doubts.waiting()},
+                                {"doubtful_nodes", parts_->relay.origins.standing().doubtful()}}},
       {"budget", parts_->speech.budget.status()},
       {"idle", is_idle()}};
   add_health(status);

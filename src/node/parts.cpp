@@ -41,7 +41,8 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
       sender(speech.followers, partials, speech.client, wiring, speech.runtime),
       announcer(queue_options(), world.stores.relay, speech.followers, speech.blocks, sender, speech.runtime),
       calls(config.network, places, speech.client, speech.authenticator, world.clock),
-      lists(world.stores.relay, speech.followers, places, speech.identity, world.clock),
+      node_actors(speech.budget, speech.client, speech.runtime),
+      lists(world.stores.relay, speech.followers, places, speech.identity, node_actors, world.clock),
       redundancy({.capacity = static_cast<double>(config.deliveries_per_second),
                   .cooldown = std::chrono::seconds(config.cooldown_seconds)},
                  places, calls, lists, announcer, speech.runtime),
@@ -50,19 +51,21 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
       subscriptions({config.stabilise * 6}, world.stores.relay, places, speech.client, catch_up,
                     speech.runtime),
       followers(speech.budget, world.stores.relay, speech.followers, subscriptions, speech.runtime),
-      checker({}, speech.budget, speech.blocks, speech.client, speech.runtime),
+      origins(speech.budget, speech.client, speech.runtime),
+      checker({.relays = config.relay_replicas}, speech.identity, speech.blocks, origins, speech.runtime),
       feed(world.stores.relay, owners, announcer, wiring),
       owner(rings.service, redundancy, rings.relays, rings.storage, checker, feed),
-      subscriber(subscriptions, redundancy, owner, checker, rings.storage, feed) {}
+      subscriber(subscriptions, redundancy, owner, checker, feed) {}
 
 StorageRole::StorageRole(const config::Config& config, const Environment& world, Wiring& wiring,
                          Speech& speech, Rings& rings, RelayRole& relay)
     : kept(world.stores.history, rings.storage, rings.service, speech.runtime),
+      disputes(world.stores.history, relay.origins, speech.runtime),
       calls(rings.storage, rings.service, speech.client, world.clock),
       redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
       owner(world.stores.history, kept, redundancy, relay.redundancy, relay.checker),
       retention(retention_options(config, world), world.stores.history, speech.runtime),
-      history(config.relay_replicas, world.stores.history, rings.service, kept, wiring, world.clock) {}
+      history(config.relay_replicas, rings.service, kept, relay.origins, wiring, world.clock) {}
 
 Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
                    Rings& rings, StorageRole& storage)
@@ -71,7 +74,7 @@ Auditing::Auditing(const config::Config& config, const Environment& world, Wirin
       receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
       heads(world.stores.history, storage.kept, notary, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
-      gatherer(receipts, storage.history, rings.service, notary, world.clock),
+      gatherer(receipts, storage.history, notary, world.http, world.clock),
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
       judge(rings.storage, world.stores.relay, world.http, world.clock),
       questioning(questions, judge, storage.history, rings.storage, notary),
@@ -85,19 +88,20 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                 world.owed.value_or(""),
                 world.save_owed},
                reads, speech.runtime),
-      followers(world.stores.relay, speech.followers, rings.service, config.relay_replicas),
-      feed(world.stores.relay, relay.feed, reads, config.relay_replicas),
+      followers(world.stores.relay, relay.lists, rings.service, config.relay_replicas),
+      doubts(relay.checker, relay.feed, speech.runtime),
+      feed(world.stores.relay, doubts, reads, config.relay_replicas),
       sets(storage.kept),
-      history(world.stores.history, storage.kept, reads),
+      history(storage.kept, storage.disputes, reads),
       partitions(world.stores.history, storage.kept),
       hours(world.stores.history, storage.kept.copies()),
       leaving_relay(rings.service, Ring::kRelay),
       leaving_storage(rings.service, Ring::kStorage),
       transfer({config.network, config.relay_replicas, storage.kept.copies()}, rings.service,
-               {followers, feed, sets, history}, world.stores.history, speech.client, speech.runtime),
+               {followers, feed, sets, history}, storage.disputes, speech.client, speech.runtime),
       answers({config.network, config.ids}, rings.service, speech.authenticator,
               {&followers, &feed, &sets, &history, &partitions, &hours, &leaving_relay, &leaving_storage}),
-      anti_entropy({config.reconcile, {}}, world.stores.history, rings.service, storage.kept, transfer,
+      anti_entropy({config.reconcile, {}}, rings.service, storage.kept, storage.disputes, transfer,
                    speech.runtime) {}
 
 InstanceRole::InstanceRole(const config::Config& config, const Environment& world, Wiring& wiring,

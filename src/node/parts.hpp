@@ -19,6 +19,8 @@
 #include "audit/audit.hpp"
 #include "audit/receipt_issuer.hpp"
 #include "base/runtime.hpp"
+#include "belief/node_actors.hpp"
+#include "belief/origin_checker.hpp"
 #include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
@@ -31,6 +33,7 @@
 #include "federation/remote_keys.hpp"
 #include "federation/signed_client.hpp"
 #include "handover/anti_entropy.hpp"
+#include "handover/doubts.hpp"
 #include "handover/reassign_queue.hpp"
 #include "handover/transfer.hpp"
 #include "handover/transfer_answers.hpp"
@@ -71,6 +74,7 @@
 #include "relay/relay_redundancy.hpp"
 #include "relay/subscriber.hpp"
 #include "reports/reports.hpp"
+#include "storage/disputes.hpp"
 #include "storage/history_service.hpp"
 #include "storage/retention.hpp"
 #include "storage/storage_owner.hpp"
@@ -116,12 +120,14 @@ struct RelayRole {
   relay::AnnouncementSender sender;
   relay::Announcer announcer;
   relay::RelayCalls calls;
+  belief::NodeActors node_actors;
   relay::FollowerLists lists;
   relay::RelayRedundancy redundancy;
   relay::CatchUp catch_up;
   relay::Subscriptions subscriptions;
   relay::HashtagFollowers followers;
-  relay::PostChecker checker;
+  belief::OriginChecker origins;
+  belief::PostChecker checker;
   relay::Feed feed;
   relay::RelayOwner owner;
   relay::Subscriber subscriber;
@@ -132,6 +138,7 @@ struct StorageRole {
               Rings& rings, RelayRole& relay);
 
   storage::KeptPartitions kept;
+  storage::Disputes disputes;
   storage::StorageCalls calls;
   storage::StorageRedundancy redundancy;
   storage::StorageOwner owner;
@@ -163,6 +170,7 @@ struct Handover {
   handover::ReadSegments reads;
   handover::ReassignQueue reassign;
   handover::FollowersKind followers;
+  handover::Doubts doubts;
   handover::FeedKind feed;
   handover::SetsKind sets;
   handover::HistoryKind history;

@@ -22,13 +22,4 @@ FollowTimes::Request FollowTimes::last(const std::string& tag, const std::string
   return it->second;
 }
 
-std::vector<std::pair<std::string, WallTime>> FollowTimes::gone(const std::string& tag) const {
-  std::vector<std::pair<std::string, WallTime>> result;
-  const WallTime oldest = clock_.wall_now() - kRemembered;
-  for (auto it = requests_.lower_bound({tag, ""}); it != requests_.end() && it->first.first == tag; ++it) {
-    if (!it->second.follows && it->second.at >= oldest) result.emplace_back(it->first.second, it->second.at);
-  }
-  return result;
-}
-
 }  // namespace tagring::redundancy

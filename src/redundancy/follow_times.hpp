@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/time.hpp"
 
@@ -25,8 +24,6 @@ class FollowTimes {
   void note(const std::string& tag, const std::string& actor, Request request);
   // 1970 if it is not remembered.
   [[nodiscard]] Request last(const std::string& tag, const std::string& actor) const;
-  // Who asked last not to follow the tag, and when.
-  [[nodiscard]] std::vector<std::pair<std::string, WallTime>> gone(const std::string& tag) const;
 
  private:
   static constexpr std::size_t kSizeMax = 200'000;

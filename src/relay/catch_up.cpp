@@ -1,8 +1,10 @@
 #include "relay/catch_up.hpp"
 
 #include <set>
+#include <utility>
 
 #include "base/http_error.hpp"
+#include "base/url.hpp"
 #include "relay/results.hpp"
 #include "relay/wire.hpp"
 #include "ring/codec.hpp"
@@ -10,7 +12,9 @@
 namespace tagring::relay {
 namespace {
 constexpr std::size_t kScanMax = 20'000;  // feed entries looked at for one page
-}
+constexpr unsigned kAttempts = 6;         // of posts that cannot be looked at
+constexpr Duration kAgain = std::chrono::seconds(10);
+}  // namespace
 
 Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> tags, WallTime since) {
   std::int64_t after = -1;
@@ -23,13 +27,31 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
     std::vector<TagEvent> events;
     for (const FeedEntry& entry : entries) events.push_back(entry.event);
     if (!events.empty()) {
-      const auto refusals = co_await observer_.receive_missed(std::move(events), owner);
-      if (!refusals) co_return std::unexpected(refusals.error());
+      CO_TRY_VOID(co_await take(std::move(events), owner));
     }
     const std::optional<std::int64_t> next = json::get_int(page, "after");
     if (!next) co_return Result<void>();
     if (*next <= after) co_return fail(ErrorCode::kInvalid, "a page of missed posts does not move on");
     after = *next;
+  }
+}
+
+// The subscription counts as made when all of it is here, or refused: what cannot be looked at now is lost
+// otherwise.
+Task<Result<void>> CatchUp::take(std::vector<TagEvent> events, std::string owner) {
+  for (unsigned attempt = 1;; ++attempt) {
+    CO_TRY(const std::vector<Refusal> refusals, co_await observer_.receive_missed(events, owner));
+    std::set<std::pair<std::string, std::string>> later;
+    for (const Refusal& refusal : refusals) {
+      if (refusal.error.code == ErrorCode::kBusy) later.emplace(refusal.uri, refusal.tag);
+    }
+    std::erase_if(events, [&](const TagEvent& event) { return !later.contains({event.uri, event.tag}); });
+    if (events.empty()) co_return Result<void>();
+    if (attempt == kAttempts)
+      co_return fail(ErrorCode::kBusy,
+                     "servers of missed posts cannot be asked now: " + host_of(events.front().uri));
+    const Instant next = clock_.now() + kAgain;
+    co_await clock_.sleep_until(next);
   }
 }
 

@@ -34,6 +34,7 @@ class CatchUp {
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
+  Task<Result<void>> take(std::vector<TagEvent> events, std::string owner);
   Task<Result<json::object>> page_of(json::object request, std::string follower);
 
   Store& store_;

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kPage = 1'000;  // followers in one answer
 constexpr std::size_t kListMax = 100'000;
-constexpr std::size_t kGoneMax = 1'000;
 
 WallTime time_of(const json::object& item) {
   return WallTime(Duration(std::max<std::int64_t>(0, json::get_int(item, "at").value_or(0))));
@@ -40,51 +39,46 @@ json::object FollowerLists::page(const std::string& tag, const std::string& afte
     items.push_back(json::object{{"actor", actor}, {"inbox", inbox}, {"at", at.time_since_epoch().count()}});
   }
   page["followers"] = std::move(items);
-  if (!after.empty()) return page;
-  json::array gone;
-  for (const auto& [actor, at] : times_.gone(tag)) {
-    if (gone.size() == kGoneMax) break;
-    gone.push_back(json::object{{"actor", actor}, {"at", at.time_since_epoch().count()}});
-  }
-  page["gone"] = std::move(gone);
   return page;
 }
 
 void FollowerLists::read_page(const json::object& page, List* into) const {
-  for (const bool follows : {true, false}) {
-    json::for_each(json::find(page, follows ? "followers" : "gone"), [&](const json::value& element) {
-      if (!element.is_object() || into->size() >= kListMax) return;
-      const json::object& item = element.get_object();
-      const std::string actor = json::get_string(item, "actor").value_or("");
-      const std::string inbox = json::get_string(item, "inbox").value_or("");
-      const std::string node = origin_of(actor);
-      if (node.empty() || node == identity_.origin() || places_.rings().is_blocked_at(actor)) return;
-      if (follows && origin_of(inbox) != node) return;
-      const Listed listed{inbox, time_of(item), follows};
-      const auto [it, fresh] = into->try_emplace(actor, listed);
-      if (!fresh && it->second.at <= listed.at) it->second = listed;
-    });
-  }
+  json::for_each(json::find(page, "followers"), [&](const json::value& element) {
+    if (!element.is_object() || into->size() >= kListMax) return;
+    const json::object& item = element.get_object();
+    const std::string actor = json::get_string(item, "actor").value_or("");
+    const std::string inbox = json::get_string(item, "inbox").value_or("");
+    const std::string node = origin_of(actor);
+    if (node.empty() || node == identity_.origin() || places_.rings().is_blocked_at(actor)) return;
+    if (origin_of(inbox) != node) return;
+    const Listed listed{inbox, time_of(item)};
+    const auto [it, fresh] = into->try_emplace(actor, listed);
+    if (!fresh && it->second.at <= listed.at) it->second = listed;
+  });
 }
 
 FollowerLists::Changes FollowerLists::changes(const std::string& tag, const List& list) const {
   Changes changes;
   for (const auto& [actor, listed] : list) {
     const redundancy::FollowTimes::Request last = times_.last(tag, actor);
-    const bool known = followers_.follows(tag, actor);
-    if (listed.follows && !known && (last.follows || listed.at > last.at || last.at == WallTime{})) {
-      changes.come.push_back(
-          {tag, actor, listed.inbox, identity_.activity_id("lists", tag + " " + actor), Via::kNode, 0});
-      changes.inboxes.push_back(listed.inbox);
-    } else if (!listed.follows && known && listed.at > last.at) {
-      changes.gone.emplace_back(tag, actor);
-    }
+    const bool wanted = last.follows || listed.at > last.at || last.at == WallTime{};
+    if (followers_.follows(tag, actor) || !wanted) continue;
+    changes.come.push_back(
+        {tag, actor, listed.inbox, identity_.activity_id("lists", tag + " " + actor), Via::kNode, 0});
+    changes.inboxes.push_back(listed.inbox);
   }
   return changes;
 }
 
 Task<Result<void>> FollowerLists::add(std::vector<Follower> followers) {
-  CO_TRY(const std::vector<Follower> stored, co_await store_.follow(std::move(followers)));
+  std::vector<std::pair<std::string, std::string>> named;
+  for (const Follower& follower : followers) named.emplace_back(follower.actor, follower.inbox);
+  const std::vector<bool> nodes = co_await node_actors_.may_be_nodes(std::move(named));
+  std::vector<Follower> believed;
+  for (std::size_t i = 0; i < followers.size(); ++i) {
+    if (nodes[i]) believed.push_back(std::move(followers[i]));
+  }
+  CO_TRY(const std::vector<Follower> stored, co_await store_.follow(std::move(believed)));
   for (const Follower& follower : stored) followers_.add(follower);
   co_return Result<void>();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "belief/node_actors.hpp"
 #include "federation/identity.hpp"
 #include "redundancy/follow_times.hpp"
 #include "relay/followers.hpp"
@@ -22,17 +23,17 @@ class FollowerLists {
   struct Listed {
     std::string inbox;
     WallTime at;
-    bool follows = false;
   };
   using List = std::map<std::string, Listed>;                      // by actor
   using Pairs = std::vector<std::pair<std::string, std::string>>;  // (tag, actor)
 
   FollowerLists(Store& store, Followers& followers, const RelayPlaces& places,
-                const federation::Identity& identity, Clock& clock)
+                const federation::Identity& identity, belief::NodeActors& nodes, Clock& clock)
       : store_(store),
         followers_(followers),
         places_(places),
         identity_(identity),
+        node_actors_(nodes),
         clock_(clock),
         times_(clock) {}
 
@@ -46,21 +47,20 @@ class FollowerLists {
   // Actor and inbox of each, by actor.
   [[nodiscard]] Pairs nodes(const std::string& tag) const { return followers_.nodes(tag); }
 
-  // A page of this node's list, by actor after that one: {"followers", "after"?, "gone"?}. The first page
-  // also has who asked last not to follow.
+  // A page of this node's list, by actor after that one: {"followers", "after"?}.
   [[nodiscard]] json::object page(const std::string& tag, const std::string& after) const;
   // Adds a page of another relay's list: of what several say of one follower, the latest request counts. What
   // is malformed is left out, as are followers whom this node gives nothing.
   void read_page(const json::object& page, List* into) const;
 
-  // What a list has later than this node.
+  // Whom a list has that this node lacks, as long as it has not been asked later not to follow. (Who follows
+  // no more is told by nobody else: a relay that lies would take the others' followers away.)
   struct Changes {
     std::vector<Follower> come;
     std::vector<std::string> inboxes;  // theirs
-    Pairs gone;
   };
   [[nodiscard]] Changes changes(const std::string& tag, const List& list) const;
-  // Durable when it completes.
+  // Those that may be nodes. Durable when it completes.
   [[nodiscard]] Task<Result<void>> add(std::vector<Follower> followers);
   [[nodiscard]] Task<Result<void>> remove(Pairs gone);
 
@@ -69,6 +69,7 @@ class FollowerLists {
   Followers& followers_;
   const RelayPlaces& places_;
   const federation::Identity& identity_;
+  belief::NodeActors& node_actors_;
   Clock& clock_;
   redundancy::FollowTimes times_;
 };

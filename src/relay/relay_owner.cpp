@@ -39,8 +39,8 @@ Result<void> RelayOwner::check_place(const TagEvent& event) const {
   return check_serving(tag);
 }
 
-Task<bool> RelayOwner::trusts(Tag /*tag*/, std::string /*sender*/,
-                              std::optional<redundancy::RelayClaim> /*claim*/) {
+Task<bool> RelayOwner::is_witness(Tag /*tag*/, std::string /*sender*/,
+                                  std::optional<redundancy::RelayClaim> /*claim*/) {
   co_return false;
 }
 

@@ -5,19 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "belief/post_checker.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/overload_token.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/feed.hpp"
-#include "relay/post_checker.hpp"
 #include "relay/relay_redundancy.hpp"
 
 namespace tagring::relay {
 
-class RelayOwner final : public PostChecker::Owner {
+class RelayOwner final : public belief::PostChecker::Owner {
  public:
   RelayOwner(overlay::RingService& rings, RelayRedundancy& redundancy, const redundancy::RelayHints& relays,
-             const redundancy::StorageHints& storage, PostChecker& checker, Feed& feed)
+             const redundancy::StorageHints& storage, belief::PostChecker& checker, Feed& feed)
       : rings_(rings),
         redundancy_(redundancy),
         relays_(relays),
@@ -32,12 +32,14 @@ class RelayOwner final : public PostChecker::Owner {
                                                         std::vector<redundancy::OverloadToken> tokens);
   // kNotOwner or kBusy unless this node serves a replica of the tag.
   [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
+  // Copies that are owed to storage owners of what is relayed here.
+  [[nodiscard]] unsigned stored_copies() const { return storage_.copies(); }
   [[nodiscard]] std::uint64_t relayed() const { return relayed_; }  // events, first time
 
-  // --- PostChecker::Owner ---
+  // --- belief::PostChecker::Owner ---
   [[nodiscard]] Result<void> check_place(const TagEvent& event) const override;
-  [[nodiscard]] Task<bool> trusts(Tag tag, std::string sender,
-                                  std::optional<redundancy::RelayClaim> claim) override;
+  [[nodiscard]] Task<bool> is_witness(Tag tag, std::string sender,
+                                      std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& tag) override { redundancy_.doubt(tag); }
   [[nodiscard]] bool samples() const override { return true; }
 
@@ -46,7 +48,7 @@ class RelayOwner final : public PostChecker::Owner {
   RelayRedundancy& redundancy_;
   const redundancy::RelayHints& relays_;
   const redundancy::StorageHints& storage_;
-  PostChecker& checker_;
+  belief::PostChecker& checker_;
   Feed& feed_;
   std::uint64_t relayed_ = 0;
 };

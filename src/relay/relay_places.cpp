@@ -62,11 +62,11 @@ Task<RelayPlaces::Found> RelayPlaces::find(Tag tag) {
 }
 
 Task<bool> RelayPlaces::may_be_at(Tag tag, std::string origin) {
+  if (rings_.is_blocked_at(origin)) co_return false;
   const unsigned relays = hints_.of(tag.canonical());
   for (unsigned i = 0; i < relays; ++i) {
-    const RingId key = replica_key(tag.key(), i, relays);
-    const Result<ring::Owner> found = co_await rings_.of(Ring::kRelay).find_owner(key);
-    if (!found || found->contact.origin() == origin) co_return !rings_.is_blocked_at(origin);
+    const Result<void> is_there = co_await check_place(tag, origin, i, relays);
+    if (is_there || is_there.error().code == ErrorCode::kBusy) co_return true;
   }
   co_return false;
 }

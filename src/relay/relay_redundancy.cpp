@@ -347,22 +347,37 @@ Task<Result<void>> RelayRedundancy::check_relay(Tag tag, std::string origin,
   co_return Result<void>();
 }
 
+Task<bool> RelayRedundancy::is_witness(Tag tag, std::string origin,
+                                       std::optional<redundancy::RelayClaim> claim) {
+  const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
+  if (std::ranges::find(at_rest, origin) != at_rest.end()) co_return true;
+  if (!claim) co_return false;
+  const std::string name = tag.canonical();
+  const Result<void> is_relay = co_await check_relay(std::move(tag), std::move(origin), claim);
+  if (!is_relay) co_return false;
+  const auto heard = heard_.find(name);
+  co_return heard != heard_.end() && heard->second.agreed >= claim->relays;
+}
+
 // What the relays at rest say.
 Task<Result<RelayCalls::Count>> RelayRedundancy::ask_count(Tag tag, Duration age_max) {
   const std::string name = tag.canonical();
   const auto known = heard_.find(name);
   if (known != heard_.end() && clock_.now() - known->second.at < age_max) co_return known->second.count;
-  RelayCalls::Count most;
-  if (places_.is_relay_at_rest(tag)) most = count(name);
+  std::vector<RelayCalls::Count> counts;
+  if (places_.is_relay_at_rest(tag)) counts.push_back(count(name));
   const std::vector<Result<RelayCalls::Count>> answers = co_await calls_.ask_counts(tag);
   for (const Result<RelayCalls::Count>& answer : answers) {
-    if (!answer) continue;
-    most.relays = std::max(most.relays, answer->relays);
-    most.lately = std::max(most.lately, answer->lately);
+    if (answer) counts.push_back(*answer);
   }
+  if (counts.empty()) co_return fail(ErrorCode::kUnavailable, "no relay of the hashtag answered");
+  const auto lately = [](const RelayCalls::Count& count) { return count.lately; };
+  const auto relays = [](const RelayCalls::Count& count) { return count.relays; };
+  const RelayCalls::Count most{relays(std::ranges::max(counts, {}, relays)),
+                               lately(std::ranges::max(counts, {}, lately))};
   if (most.relays == 0) co_return fail(ErrorCode::kUnavailable, "no relay of the hashtag answered");
   make_room(heard_, kRemembered);
-  heard_[name] = {most, clock_.now()};
+  heard_[name] = {most, lately(std::ranges::min(counts, {}, lately)), clock_.now()};
   co_return most;
 }
 

@@ -71,6 +71,11 @@ class RelayRedundancy {
   [[nodiscard]] Task<Result<void>> check_relay(Tag tag, std::string origin,
                                                std::optional<redundancy::RelayClaim> claim);
 
+  // The same, so that its word counts as that of one relay: nobody else's word alone makes it one. Whoever
+  // stands at one of the places at rest, and who has one of more places of which all those know that answer.
+  [[nodiscard]] Task<bool> is_witness(Tag tag, std::string origin,
+                                      std::optional<redundancy::RelayClaim> claim);
+
   // Answers kPath: GET to anybody, POST to relays of the tag.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
@@ -86,7 +91,8 @@ class RelayRedundancy {
     bool tending = false;      // now
   };
   struct Heard {
-    RelayCalls::Count count;
+    RelayCalls::Count count;  // the most that one of them says
+    unsigned agreed = 0;      // the least that one of them says of `lately`
     Instant at;
   };
 

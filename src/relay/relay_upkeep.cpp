@@ -72,7 +72,7 @@ Task<void> RelayRedundancy::pull_by_turns(Tag tag) {
   tended(name).list = std::move(list);
 }
 
-// Takes over what the list has later than this node.
+// Takes over whom the list has and this node lacks.
 Task<void> RelayRedundancy::apply_list(std::string tag) {
   const FollowerLists::List list = std::move(tended(tag).list);
   FollowerLists::Changes changes = lists_.changes(tag, list);
@@ -85,7 +85,6 @@ Task<void> RelayRedundancy::apply_list(std::string tag) {
       co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
     }
   }
-  if (!changes.gone.empty()) co_await lists_.remove(std::move(changes.gone));
 }
 
 // --- upkeep ------------------------------------------------------------------------------------------------

@@ -8,15 +8,11 @@
 #include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "belief/tag_event.hpp"
 
 namespace tagring::relay {
 
-// An event that an owner did not take.
-struct Refusal {
-  std::string uri;
-  std::string tag;
-  Error error;
-};
+using belief::Refusal;
 
 // `more`: further members of the answer.
 HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& refusals,

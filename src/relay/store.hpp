@@ -22,33 +22,14 @@
 #include "base/ring_id.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "belief/tag_event.hpp"
 #include "followers/digest.hpp"
 
 namespace tagring::relay {
 
-enum class Op : std::uint8_t { kAdd = 0, kRemove = 1 };  // a removal is final: it wins over any later Add
-
-// A post's membership in one tag, or the end of it.
-struct TagEvent {
-  std::string tag;  // canonical
-  Op op = Op::kAdd;
-  std::string uri;
-  std::string author;  // actor id
-  WallTime published;
-  bool indexable = false;  // the author may be found in the archive; a removal reaches the archive anyway
-  // What the author's server signed about it, "SHA-256 origin" (instances/signed_copies.hpp): of a removal
-  // its Delete or Update, of an Add the Update of a post that is there already. Or empty.
-  std::string signed_copy = {};
-
-  // The post has changed, and keeps the tag.
-  [[nodiscard]] bool is_edit() const { return op == Op::kAdd && !signed_copy.empty(); }
-  friend bool operator==(const TagEvent&, const TagEvent&) = default;
-};
-
-// About how many octets an event takes in JSON.
-inline std::size_t weight(const TagEvent& event) {
-  return 200 + event.uri.size() + event.author.size() + event.tag.size();
-}
+using belief::Op;
+using belief::TagEvent;
+using belief::weight;
 
 // A TagEvent owed to the owners of its tag on a ring.
 struct OutboxEntry {
@@ -190,6 +171,8 @@ class Store {
   // owners. Results keep the order.
   virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events,
                                                      unsigned storage_replicas) = 0;
+  // Of these events those that accept() would take. Nothing is written.
+  virtual Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events) = 0;
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<FeedEntry>>> feed(std::uint64_t after, std::size_t limit) = 0;
   // The place in the feed after which everything was accepted at `since` or later.

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "redundancy/storage_hints.hpp"
+#include "belief/post_checker.hpp"
+#include "redundancy/relay_hints.hpp"
 #include "relay/feed.hpp"
 #include "relay/relay_owner.hpp"
 #include "relay/subscriptions.hpp"
@@ -15,15 +16,15 @@ namespace tagring::relay {
 class Subscriber {
  public:
   Subscriber(Subscriptions& subscriptions, RelayRedundancy& redundancy, const RelayOwner& relay,
-             const PostChecker& checker, const redundancy::StorageHints& storage, Feed& feed)
+             belief::PostChecker& checker, Feed& feed)
       : subscriptions_(subscriptions),
         redundancy_(redundancy),
         relay_(relay),
         checker_(checker),
-        storage_(storage),
         feed_(feed) {}
 
-  // Takes announcements from an owner that we follow, or that proves to be a relay of what we want.
+  // Takes announcements from an owner that we follow, or that proves to be a relay of what we want, as far as
+  // they can be believed (belief::PostChecker::corroborated).
   [[nodiscard]] Task<Result<std::vector<Refusal>>> receive(std::vector<TagEvent> events, std::string sender,
                                                            redundancy::RelayClaims claims);
   [[nodiscard]] std::uint64_t received() const { return received_; }  // events, first time
@@ -31,13 +32,14 @@ class Subscriber {
  private:
   Task<Result<void>> check_announcer(std::string tag, std::string sender,
                                      const redundancy::RelayClaims* claims);
+  Task<bool> is_relay(std::string tag, std::string sender, const redundancy::RelayClaims* claims);
+  [[nodiscard]] bool relays_here(const TagEvent& event) const;
   Task<Result<void>> take(std::vector<TagEvent> events, unsigned storage_replicas, Announcer::To to);
 
   Subscriptions& subscriptions_;
   RelayRedundancy& redundancy_;
   const RelayOwner& relay_;
-  const PostChecker& checker_;
-  const redundancy::StorageHints& storage_;
+  belief::PostChecker& checker_;
   Feed& feed_;
   std::uint64_t received_ = 0;
 };

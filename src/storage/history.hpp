@@ -58,6 +58,9 @@ struct HistoryPage {
   bool more = false;                  // there are older ones
   // Where to go on if there is more: the last place looked at, which need not be that of an entry given.
   std::optional<HistoryCursor> next;
+  WallTime kept_from{};  // of one owner: what is older was let go to make room
+  std::size_t disputed =
+      0;  // of several: posts of which these did not all say the same, so that they were looked at
 };
 
 // The posts of a hashtag in one hour, found by place: in the order of keys, then of hours since 1970. It is
@@ -124,6 +127,9 @@ class HistoryStore : public overlay::StoredLoad {
   // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that
   // `removed` wins. A tombstone for an unknown post is kept with the author and time given.
   virtual Task<Result<void>> put(std::vector<HistoryEntry> entries) = 0;
+  // Has of a post what is given, live or not, and nothing else: what its own server bears out, in place of
+  // what somebody said. With nothing it is as if there had been none. What was taken down stays as it is.
+  virtual Task<Result<void>> correct(std::string tag, std::string uri, std::optional<HistoryEntry> truth) = 0;
   // Entries after `cursor` (from the newest if none), newest first, tombstones included.
   virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor,
                                          std::size_t limit) = 0;

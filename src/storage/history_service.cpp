@@ -4,16 +4,20 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
+#include <ranges>
 #include <set>
 
 #include "base/bytes.hpp"
 #include "base/http_error.hpp"
+#include "base/url.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::storage {
 namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(5);
+constexpr std::size_t kLooksAtOnce = 16;
 
 }  // namespace
 
@@ -55,8 +59,8 @@ void HistoryService::forget_owners(const Tag& tag) {
 
 Task<HistoryService::Page> HistoryService::read_here(std::string shelf, Wish wish) {
   if (wish.newer && wish.cursor)
-    return store_.page_after(std::move(shelf), *std::move(wish.cursor), wish.limit);
-  return store_.page(std::move(shelf), std::move(wish.cursor), wish.limit);
+    return kept_.history().page_after(std::move(shelf), *std::move(wish.cursor), wish.limit);
+  return kept_.history().page(std::move(shelf), std::move(wish.cursor), wish.limit);
 }
 
 Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::Partition shelf, Wish wish) {
@@ -77,6 +81,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   }
   const json::value* more = json::find(body, "more");
   page.more = more != nullptr && more->is_bool() && more->get_bool();
+  page.kept_from = WallTime(Duration(json::get_int(body, "kept_from").value_or(0)));
   kept_.hints().read_answer(body, {shelf.tag});
   co_return page;
 }
@@ -109,14 +114,21 @@ Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, As
   std::vector<Result<T>> answers = co_await all_of(std::move(asked));
   std::vector<T> good;
   std::string failure = "no owner found";
+  std::size_t strangers = 0;  // who have no such part
   for (Result<T>& answer : answers) {
     if (answer) {
       good.push_back(std::move(*answer));
-    } else {
-      failure = answer.error().message;
+      continue;
     }
+    failure = answer.error().message;
+    strangers += answer.error().code == ErrorCode::kNotOwner ? 1 : 0;
   }
-  if (good.empty()) co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
+  // That there are so many parts may be what a single owner says.
+  const std::vector<unsigned> at_rest = redundancy::partitions_of_set(kept_.copies(), kept_.at_rest());
+  const bool is_invented =
+      strangers > 0 && strangers == answers.size() && std::ranges::find(at_rest, slot) == at_rest.end();
+  if (good.empty() && !is_invented)
+    co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
   co_return good;
 }
 
@@ -141,14 +153,89 @@ Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask
 }
 
 Task<Result<std::vector<HistoryPage>>> HistoryService::ask_all(Tag tag, Wish wish) {
-  Ask<HistoryPage> ask_one = [this, wish](ring::Contact owner, redundancy::Partition shelf) {
-    return ask(std::move(owner), std::move(shelf), wish);
+  Ask<Answered> ask_one = [this, wish](ring::Contact owner, redundancy::Partition shelf) {
+    return ask_by_name(std::move(owner), std::move(shelf), wish);
   };
-  CO_TRY(std::vector<std::vector<HistoryPage>> parts,
-         co_await ask_parts<HistoryPage>(std::move(tag), std::move(ask_one)));
+  CO_TRY(std::vector<std::vector<Answered>> parts, co_await ask_parts<Answered>(tag, std::move(ask_one)));
   std::vector<HistoryPage> pages;
-  for (std::vector<HistoryPage>& part : parts) std::ranges::move(part, std::back_inserter(pages));
+  for (std::vector<Answered>& part : parts) {
+    std::vector<HistoryPage> checked = co_await cross_check(tag.canonical(), wish, std::move(part));
+    std::ranges::move(checked, std::back_inserter(pages));
+  }
   co_return pages;
+}
+
+Task<Result<HistoryService::Answered>> HistoryService::ask_by_name(ring::Contact owner,
+                                                                   redundancy::Partition shelf, Wish wish) {
+  std::string name = owner.origin();
+  CO_TRY(HistoryPage page, co_await ask(std::move(owner), std::move(shelf), std::move(wish)));
+  co_return Answered{std::move(name), std::move(page)};
+}
+
+// --- where owners differ -----------------------------------------------------------------------------------
+
+// Who was wrong lately is read only where there is nobody else.
+void HistoryService::leave_out_doubtful(std::vector<Answered>* answers) const {
+  const auto doubtful = [this](const Answered& answer) {
+    return origins_.standing().is_doubtful(answer.owner);
+  };
+  if (!std::ranges::all_of(*answers, doubtful)) std::erase_if(*answers, doubtful);
+}
+
+Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish wish,
+                                                           std::vector<Answered> answers) {
+  Verdicts verdicts;
+  std::vector<HistoryPage> owners;
+  for (;;) {
+    leave_out_doubtful(&answers);
+    owners.clear();
+    for (const Answered& answer : answers) owners.push_back(answer.page);
+    std::vector<Disagreement> open = disagreements(owners, wish);
+    std::erase_if(open, [&](const Disagreement& one) { return verdicts.contains(one.entry.uri); });
+    if (open.empty()) break;
+    if (open.size() > kLooksAtOnce) open.resize(kLooksAtOnce);
+    std::map<std::string, std::vector<Disagreement>> by_host;  // no server is asked for two things at once
+    for (Disagreement& one : open) by_host[host_of(one.entry.uri)].push_back(std::move(one));
+    std::vector<Task<std::vector<Looked>>> looks;
+    for (auto& [host, of_host] : by_host) looks.push_back(look_at_all(tag, std::move(of_host)));
+    const std::vector<std::vector<Looked>> seen = co_await all_of(std::move(looks));
+    for (const Looked& looked : seen | std::views::join) {
+      for (const Answered& answer : answers) {
+        const std::optional<bool> right = is_right(answer.page, looked.uri, looked.truth);
+        if (right && looked.is_certain) origins_.standing().note(answer.owner, *right);
+      }
+      verdicts[looked.uri] = looked.truth;
+    }
+  }
+  apply(verdicts, wish, &owners);
+  if (!owners.empty()) owners.front().disputed = verdicts.size();
+  co_return owners;
+}
+
+Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(std::string tag,
+                                                                      std::vector<Disagreement> of_host) {
+  std::vector<Looked> all;
+  for (Disagreement& one : of_host) all.push_back(co_await look(tag, std::move(one)));
+  co_return all;
+}
+
+// The post's server decides; where it cannot be asked, the most of the owners.
+Task<HistoryService::Looked> HistoryService::look(std::string tag, Disagreement disagreement) {
+  HistoryEntry entry = std::move(disagreement.entry);
+  Result<belief::Answer> answer = fail(ErrorCode::kConflict, "");
+  for (std::string& author : disagreement.authors) {
+    if (answer || answer.error().code != ErrorCode::kConflict) break;
+    entry.author = std::move(author);
+    belief::Claim claim{tag, entry.uri, entry.author, false, entry.published};
+    answer = co_await origins_.ask_about_dispute(std::move(claim));
+  }
+  if (answer) {
+    entry.published = answer->published;
+    co_return Looked{entry.uri, entry, true};
+  }
+  if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, std::nullopt, true};
+  if (disagreement.shown_by * 2 <= disagreement.asked) co_return Looked{entry.uri, std::nullopt, false};
+  co_return Looked{entry.uri, entry, false};
 }
 
 void HistoryService::hide(HistoryPage& page) const {
@@ -161,6 +248,7 @@ Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCu
   const std::size_t clamped = wish.limit;
   CO_TRY(const std::vector<HistoryPage> pages, co_await ask_all(std::move(tag), std::move(wish)));
   HistoryPage merged = merge_pages(pages, clamped, /*keep_removed=*/false);
+  for (const HistoryPage& page : pages) merged.disputed += page.disputed;
   hide(merged);
   co_return merged;
 }
@@ -202,6 +290,7 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   json::object answer = kept_.news({shelf->tag});
   answer["entries"] = to_json(page->entries, false);
   answer["more"] = page->more;
+  if (page->kept_from != WallTime{}) answer["kept_from"] = page->kept_from.time_since_epoch().count();
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(answer);
@@ -213,7 +302,7 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
 Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redundancy::Partition shelf,
                                                     std::chrono::sys_days from, std::chrono::sys_days to) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
-    co_return co_await store_.days(shelf.name(), from, to);
+    co_return co_await kept_.history().days(shelf.name(), from, to);
   std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
                                    shelf.number, date(from), date(to));
   CO_TRY(const json::object body,
@@ -258,7 +347,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
     co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
   const Result<redundancy::Partition> shelf = kept_.asked_for(pairs);
   if (!shelf) co_return error_response(shelf.error());
-  const Days days = co_await store_.days(shelf->name(), *from, *to);
+  const Days days = co_await kept_.history().days(shelf->name(), *from, *to);
   if (!days) co_return error_response(days.error());
   json::array list;
   for (const HistoryDay& day : *days) {

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "base/http.hpp"
+#include "belief/origin_checker.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/partition.hpp"
 #include "ring/contact.hpp"
+#include "storage/cross_check.hpp"
 #include "storage/entries_json.hpp"
 #include "storage/history.hpp"
 #include "storage/kept_partitions.hpp"
@@ -19,19 +21,20 @@ namespace tagring::storage {
 
 class HistoryService {
  public:
-  HistoryService(unsigned relay_replicas, HistoryStore& store, overlay::RingService& rings,
-                 KeptPartitions& kept, const Observer& observer, Clock& clock)
+  HistoryService(unsigned relay_replicas, overlay::RingService& rings, KeptPartitions& kept,
+                 belief::OriginChecker& origins, const Observer& observer, Clock& clock)
       : relay_replicas_(relay_replicas),
-        store_(store),
         rings_(rings),
         kept_(kept),
+        origins_(origins),
         observer_(observer),
         clock_(clock) {}
   static constexpr std::string_view kPath = "/tagring/v1/history";
   static constexpr std::size_t kLimitMax = 200;
 
   // A page of the tag's history, newest first, merged from every replica that answers of every part that it
-  // is divided into. kUnavailable if of one of the parts none does.
+  // is divided into. Of posts about which these differ their own servers are asked (cross_check.hpp).
+  // kUnavailable if of one of the parts none answers.
   [[nodiscard]] Task<Result<HistoryPage>> query(Tag tag, std::optional<HistoryCursor> cursor,
                                                 std::size_t limit);
   // The posts next to `cursor` on its newer side, newest first; `next` leads on to newer ones.
@@ -63,12 +66,7 @@ class HistoryService {
 
  private:
   using Page = Result<HistoryPage>;
-  // What is asked of a replica.
-  struct Wish {
-    std::optional<HistoryCursor> cursor;
-    bool newer = false;  // on the newer side of the cursor
-    std::size_t limit = 0;
-  };
+  using Wish = PageWish;
   Task<std::vector<ring::Contact>> owners_of(Ring ring, std::vector<RingId> positions);
   Task<Page> read_here(std::string shelf, Wish wish);
   Task<Page> ask(ring::Contact owner, redundancy::Partition shelf, Wish wish);
@@ -86,12 +84,27 @@ class HistoryService {
   template <class T>
   Task<Result<std::vector<std::vector<T>>>> ask_parts(Tag tag, Ask<T> ask);
   Task<Result<std::vector<HistoryPage>>> ask_all(Tag tag, Wish wish);
+  // What an owner answered, by its origin.
+  struct Answered {
+    std::string owner;
+    HistoryPage page;
+  };
+  struct Looked {
+    std::string uri;
+    std::optional<HistoryEntry> truth;
+    bool is_certain = false;  // its server said so
+  };
+  Task<Result<Answered>> ask_by_name(ring::Contact owner, redundancy::Partition shelf, Wish wish);
+  Task<std::vector<HistoryPage>> cross_check(std::string tag, Wish wish, std::vector<Answered> answers);
+  void leave_out_doubtful(std::vector<Answered>* answers) const;
+  Task<std::vector<Looked>> look_at_all(std::string tag, std::vector<Disagreement> of_host);
+  Task<Looked> look(std::string tag, Disagreement disagreement);
   void hide(HistoryPage& page) const;
 
   unsigned relay_replicas_;
-  HistoryStore& store_;
   overlay::RingService& rings_;
   KeptPartitions& kept_;
+  belief::OriginChecker& origins_;
   const Observer& observer_;
   Clock& clock_;
 };

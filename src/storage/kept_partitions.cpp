@@ -11,6 +11,9 @@ namespace {
 constexpr std::size_t kSetsMax = 100'000;
 constexpr std::size_t kCopyPage = 1'000;
 constexpr std::size_t kDropPage = 1'000;
+// Sets rest for a minute before they change again (StoragePolicy); clocks may differ, and so may what is
+// heard.
+constexpr Duration kChangesEvery = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -59,7 +62,18 @@ std::vector<Tag> KeptPartitions::tags() const {
   return tags;
 }
 
+// Whoever could say any version would have the last word for ever.
+Result<void> KeptPartitions::check_version(const redundancy::StorageSet& set) const {
+  const redundancy::StorageSet mine = of(set.tag);
+  const Duration since = clock_.wall_now() - mine.at;
+  const auto changes = static_cast<std::uint64_t>(std::max<Duration::rep>(0, since / kChangesEvery));
+  if (set.version <= mine.version + 1 + changes) return {};
+  return fail(ErrorCode::kInvalid, "sets of storage owners do not change that often");
+}
+
 Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
+  CO_TRY_VOID(check_version(set));
+  set.at = std::min(set.at, clock_.wall_now());  // or no version could follow for as long
   const auto it = kept_.find(set.tag);
   if (it == kept_.end() && kept_.size() >= kSetsMax)
     co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");

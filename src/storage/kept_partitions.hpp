@@ -29,6 +29,7 @@ class KeptPartitions {
   [[nodiscard]] Task<Result<void>> load();
   [[nodiscard]] Task<void> stop();
 
+  [[nodiscard]] HistoryStore& history() const { return history_; }
   [[nodiscard]] redundancy::StorageHints& hints() const { return hints_; }
   [[nodiscard]] unsigned at_rest() const { return hints_.at_rest(); }
   [[nodiscard]] unsigned copies() const { return hints_.copies(); }
@@ -41,8 +42,8 @@ class KeptPartitions {
   [[nodiscard]] Duration age(const std::string& tag) const;
   // Tags of which something is kept.
   [[nodiscard]] std::vector<Tag> tags() const;
-  // Keeps the set, if it supersedes what was kept. Durable when it completes. kTooLarge if there
-  // are too many.
+  // Keeps the set, if it supersedes what was kept. Durable when it completes. kTooLarge if there are too
+  // many; kInvalid for a version that cannot have been reached since the one that is kept.
   [[nodiscard]] Task<Result<void>> adopt(redundancy::StorageSet set);
   // Those that have a replica at one of the positions, by tag, after that one.
   [[nodiscard]] std::vector<redundancy::StorageSet> sets_at(const Segment& positions,
@@ -87,6 +88,7 @@ class KeptPartitions {
     Instant since{};  // when this node heard of it
     bool on_disk = false;
   };
+  [[nodiscard]] Result<void> check_version(const redundancy::StorageSet& set) const;
   Task<Result<void>> write_down(std::string tag);
   Task<void> drop_handed(std::string tag);
   Task<void> drop(redundancy::Partition partition);

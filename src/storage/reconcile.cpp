@@ -65,7 +65,7 @@ Task<Result<std::vector<Difference>>> compare(HistoryStore& store, std::vector<C
 }
 
 Task<Result<Reconciled>> reconcile(HistoryStore& store, HourRange range, std::int64_t since, AskReplica ask,
-                                   CompareLimits limits) {
+                                   HearReplica hear, CompareLimits limits) {
   Reconciled done;
   std::deque<Comparison> open{{HourDigest{range, 0, 0}, std::nullopt}};
   while (!open.empty()) {
@@ -100,7 +100,7 @@ Task<Result<Reconciled>> reconcile(HistoryStore& store, HourRange range, std::in
         }
         if (difference.next) open.push_back({question.own, difference.next});
         done.entries += difference.entries.size();
-        CO_TRY_VOID(co_await store.put(std::move(difference.entries)));
+        CO_TRY_VOID(co_await hear(std::move(difference.entries)));
       }
     }
   }

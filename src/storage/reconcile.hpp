@@ -2,8 +2,8 @@
 // and not the history. It is a search down a Merkle tree whose leaves are the hours of hashtags; the tree is
 // not kept but cut anew where two differ, so that it fits both stores whatever they hold.
 //
-// One asks and takes; the other answers. Both do both, so both end with the union, in which tombstones win
-// (HistoryStore::put).
+// One asks and hears; the other answers. Both do both, so both end with what can be believed of the union
+// (storage/disputes.hpp).
 #pragma once
 
 #include <functional>
@@ -41,14 +41,17 @@ struct CompareLimits {
 
 using AskReplica = std::function<Task<Result<std::vector<Difference>>>(std::vector<Comparison> asked)>;
 
+// Takes what the replica has, as far as it is to be believed.
+using HearReplica = std::function<Task<Result<void>>(std::vector<HistoryEntry> entries)>;
+
 struct Reconciled {
   std::uint64_t questions = 0;
   std::uint64_t entries = 0;  // sent by the replica
 };
 
-// Asks a replica until all that it has in the range and after `since` is here too. kInvalid if its answers
-// make no sense; what came before stays.
+// Asks a replica until all that it has in the range and after `since`, and is not here, was heard. kInvalid
+// if its answers make no sense; what came before stays.
 [[nodiscard]] Task<Result<Reconciled>> reconcile(HistoryStore& store, HourRange range, std::int64_t since,
-                                                 AskReplica ask, CompareLimits limits);
+                                                 AskReplica ask, HearReplica hear, CompareLimits limits);
 
 }  // namespace tagring::storage

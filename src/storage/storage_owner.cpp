@@ -6,14 +6,18 @@ Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::
                                                              std::string sender,
                                                              redundancy::RelayClaims claims) {
   std::vector<relay::Refusal> refusals;
-  std::erase_if(events, [&](relay::TagEvent& event) {
-    const bool unwanted = event.op == relay::Op::kAdd && !event.indexable;
-    const Error error{ErrorCode::kDenied, "the author does not wish to be found (indexable)"};
-    if (unwanted) refusals.push_back({event.uri, event.tag, error});
-    return unwanted;
-  });
+  const auto refuse_unwanted = [&] {
+    std::erase_if(events, [&](relay::TagEvent& event) {
+      const bool unwanted = event.op == relay::Op::kAdd && !event.indexable;
+      const Error error{ErrorCode::kDenied, "the author does not wish to be found (indexable)"};
+      if (unwanted) refusals.push_back({event.uri, event.tag, error});
+      return unwanted;
+    });
+  };
+  refuse_unwanted();
   events =
       co_await checker_.believable(*this, std::move(events), std::move(sender), std::move(claims), &refusals);
+  refuse_unwanted();  // the author may say otherwise than the sender
   std::vector<HistoryEntry> entries;
   for (const relay::TagEvent& event : events) {
     const bool removed = event.op == relay::Op::kRemove;
@@ -38,9 +42,9 @@ Result<void> StorageOwner::check_place(const relay::TagEvent& event) const {
   return {};
 }
 
-Task<bool> StorageOwner::trusts(Tag tag, std::string sender, std::optional<redundancy::RelayClaim> claim) {
-  const Result<void> is_relay = co_await relays_.check_relay(std::move(tag), std::move(sender), claim);
-  co_return is_relay.has_value();
+Task<bool> StorageOwner::is_witness(Tag tag, std::string sender,
+                                    std::optional<redundancy::RelayClaim> claim) {
+  return relays_.is_witness(std::move(tag), std::move(sender), claim);
 }
 
 }  // namespace tagring::storage

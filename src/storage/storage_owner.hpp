@@ -5,22 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "belief/post_checker.hpp"
 #include "redundancy/relay_hints.hpp"
-#include "relay/post_checker.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "storage/history.hpp"
 #include "storage/storage_redundancy.hpp"
 
 namespace tagring::storage {
 
-class StorageOwner final : public relay::PostChecker::Owner {
+class StorageOwner final : public belief::PostChecker::Owner {
  public:
   StorageOwner(HistoryStore& history, KeptPartitions& kept, StorageRedundancy& redundancy,
-               relay::RelayRedundancy& relays, relay::PostChecker& checker)
+               relay::RelayRedundancy& relays, belief::PostChecker& checker)
       : history_(history), kept_(kept), redundancy_(redundancy), relays_(relays), checker_(checker) {}
 
-  // Takes events from a relay owner of their tags, from a node about posts of its own host, or after a look
-  // at their origin. kDenied for posts whose authors do not wish to be found. What was not refused is on
+  // Takes events from two relay owners of their tags, from a node about posts of its own host, or after a
+  // look at their origin. kDenied for posts whose authors do not wish to be found. What was not refused is on
   // disk.
   [[nodiscard]] Task<Result<std::vector<relay::Refusal>>> take(std::vector<relay::TagEvent> events,
                                                                std::string sender,
@@ -31,8 +31,8 @@ class StorageOwner final : public relay::PostChecker::Owner {
 
   // --- PostChecker::Owner ---
   [[nodiscard]] Result<void> check_place(const relay::TagEvent& event) const override;
-  [[nodiscard]] Task<bool> trusts(Tag tag, std::string sender,
-                                  std::optional<redundancy::RelayClaim> claim) override;
+  [[nodiscard]] Task<bool> is_witness(Tag tag, std::string sender,
+                                      std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& /*tag*/) override {}
   [[nodiscard]] bool samples() const override { return false; }
 
@@ -41,7 +41,7 @@ class StorageOwner final : public relay::PostChecker::Owner {
   KeptPartitions& kept_;
   StorageRedundancy& redundancy_;
   relay::RelayRedundancy& relays_;
-  relay::PostChecker& checker_;
+  belief::PostChecker& checker_;
   std::uint64_t archived_ = 0;
 };
 

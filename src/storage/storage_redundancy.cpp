@@ -11,6 +11,7 @@ namespace {
 using redundancy::Partition;
 
 constexpr Duration kTellAgain = std::chrono::minutes(5);  // owners that are new
+constexpr double kRoom = 4;  // places that a set may have for each that the ring seems to have
 
 }  // namespace
 
@@ -90,8 +91,24 @@ Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64
     co_return fail(ErrorCode::kConflict, "the set has changed meanwhile");
   CO_TRY(const redundancy::StorageSet next, policy_.changed(latest, change, widest, clock_.wall_now()));
   CO_TRY_VOID(co_await kept_.adopt(next));
+  made_[next.tag] = next.version;
   co_await spread(tag, std::max(widest, next.read_factor));
   co_return Result<void>();
+}
+
+double StorageRedundancy::vservers() const {
+  const auto& own = kept_.ring().vservers();
+  return own.empty() ? 1 : own.front()->estimated_size();
+}
+
+// How long ago the set has changed. One that this node did not make, though it coordinates now, has rested
+// enough after a minute: whoever made it may have said anything, and it is halved only where what owners have
+// allows it.
+Duration StorageRedundancy::rested(const std::string& tag) const {
+  const Duration age = kept_.age(tag);
+  const auto made = made_.find(tag);
+  const bool own = made != made_.end() && made->second == kept_.of(tag).version;
+  return own || age < options_.policy.settle ? age : std::max(age, options_.policy.cooldown + Duration(1));
 }
 
 // Tells all owners: those at rest first, and the others only when all of these know. Whether all do.
@@ -125,9 +142,7 @@ Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, dou
                                                 std::string origin) {
   const std::string name = tag.canonical();
   const redundancy::StorageSet set = kept_.of(name);
-  const auto& own = kept_.ring().vservers();
-  const double vservers = own.empty() ? 1 : own.front()->estimated_size();
-  bool wanted = policy_.may_double(set, kept_.age(name), partition, vservers);
+  bool wanted = policy_.may_double(set, kept_.age(name), partition, vservers());
   for (unsigned copy = 0; wanted && copy < kept_.copies(); ++copy) {
     const Result<ring::Owner> owner = co_await kept_.ring().find_owner(kept_.key(tag, partition, copy));
     if (!owner || owner->contact.origin() == origin) continue;
@@ -163,7 +178,7 @@ Task<void> StorageRedundancy::tend(Tag tag) {
   using Step = redundancy::StoragePolicy::Step;
   const std::string name = tag.canonical();
   const redundancy::StorageSet set = kept_.of(name);
-  const Step step = policy_.next_step(set, kept_.age(name));
+  const Step step = policy_.next_step(set, rested(name));
   const auto told = told_.find(name);
   const bool is_known = told != told_.end() && told->second.version == set.version &&
                         clock_.now() - told->second.at < kTellAgain;
@@ -320,6 +335,9 @@ Task<Result<json::object>> StorageRedundancy::act(json::object request, std::str
   if (action == "set") {
     CO_TRY(redundancy::StorageSet set, kept_.hints().set_from(request));
     CO_TRY_VOID(co_await calls_.check_owner(tag.key(), origin));
+    const bool grows = set.replicas > kept_.of(set.tag).replicas;
+    if (grows && set.replicas > kRoom * vservers())
+      co_return fail(ErrorCode::kInvalid, "the ring has not so many places");
     CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
   } else if (action == "double") {
     CO_TRY_VOID(co_await hear_double(std::move(request), tag, std::move(origin)));

@@ -73,6 +73,8 @@ class StorageRedundancy {
   Task<void> consider_doubling(Tag tag, unsigned partition, double bytes, std::string origin);
   Task<Result<std::vector<Report>>> reports(Tag tag, unsigned replicas);
   [[nodiscard]] bool is_coordinator(const Tag& tag) const;
+  [[nodiscard]] double vservers() const;
+  [[nodiscard]] Duration rested(const std::string& tag) const;
   // --- as any owner ---
   Task<void> upkeep();
   Task<void> look_at(std::string tag, unsigned partition);
@@ -97,6 +99,7 @@ class StorageRedundancy {
   std::map<std::string, Merged> merged_;        // by tag
   std::map<std::string, std::uint64_t> swept_;  // by tag: the version for which that is done
   std::map<std::string, Told> told_;            // by tag
+  std::map<std::string, std::uint64_t> made_;   // by tag: the version that this node has made
   std::set<std::string> busy_;                  // tags that are being changed or merged
   TaskGroup tasks_;
 };

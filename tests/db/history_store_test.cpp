@@ -94,6 +94,37 @@ TEST_F(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) 
   EXPECT_EQ(all("cats"), std::vector{tombstone});
 }
 
+TEST_F(HistoryStore, WhatIsCorrectedIsAsIfItHadAlwaysBeenSo) {
+  const auto everything = [this] {
+    return must(stores->history.digests({{{tag_key("cats"), -100}, {tag_key("cats"), 100}}}, -100)).front();
+  };
+  const HistoryEntry kept = entry("cats", 20, "https://a.example/users/u/2");
+  put({kept});
+  const auto without = everything();
+  const HistoryEntry wrong = entry("cats", 10, "https://a.example/users/u/1", true);
+  HistoryEntry right = entry("cats", 4'000'000, wrong.uri);
+  right.author = "https://a.example/users/v";
+  put({wrong});
+  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right)));
+  EXPECT_EQ(all("cats"), (std::vector{right, kept}));
+  EXPECT_EQ(must(stores->history.totals()).entries, 2U);
+  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, std::nullopt)));
+  EXPECT_EQ(all("cats"), std::vector{kept});
+  EXPECT_EQ(everything(), without);
+  EXPECT_EQ(must(stores->history.totals()).entries, 1U);
+  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right))) << "which is not here";
+  EXPECT_EQ(all("cats"), (std::vector{right, kept}));
+}
+
+TEST_F(HistoryStore, WhatWasTakenDownIsNotCorrected) {
+  const HistoryEntry post = entry("cats", 10, "https://a.example/users/u/1");
+  put({post});
+  ASSERT_TRUE(run(
+      stores->history.take_down({"net", "https://n.example/actor", "cats", post.uri, "why", at(5), "s"})));
+  ASSERT_TRUE(run(stores->history.correct("cats", post.uri, std::nullopt)));
+  EXPECT_TRUE(must(stores->history.find({{"cats", post.uri}})).front()->taken_down);
+}
+
 TEST_F(HistoryStore, OneUriMayStandInSeveralTags) {
   put({entry("cats", 10, "https://a.example/1"), entry("dogs", 10, "https://a.example/1", true)});
   EXPECT_FALSE(all("cats").at(0).removed);

@@ -49,7 +49,7 @@ class Reconcile : public StoresTest {
     return run(storage::reconcile(
         store, kEverything, 0,
         [&](std::vector<Comparison> asked) { return storage::compare(replica, std::move(asked), 0, limits); },
-        limits));
+        [&](std::vector<HistoryEntry> entries) { return store.put(std::move(entries)); }, limits));
   }
   HourDigest digest(storage::HistoryStore& store) { return must(store.digests({kEverything}, 0)).front(); }
   std::vector<HistoryEntry> all(storage::HistoryStore& store) {
@@ -213,7 +213,7 @@ TEST_F(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
             co_return given;
           }(std::move(differences));
         },
-        CompareLimits{}));
+        [&](std::vector<HistoryEntry> entries) { return here().put(std::move(entries)); }, CompareLimits{}));
   };
   const auto refused = [&](std::function<Difference(const Comparison&)> answer) {
     const auto result = answered(std::move(answer));

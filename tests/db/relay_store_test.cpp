@@ -431,5 +431,17 @@ TEST_F(RelayStore, SubscriptionsAreKeptByTagAndOwner) {
   EXPECT_TRUE(kept[0].accepted);
 }
 
+TEST_F(RelayStore, NewsAreWhatWouldBeAccepted) {
+  Rng rng(7);
+  for (int i = 0; i < 300; ++i) {
+    TagEvent one =
+        event("cats", rng.chance(0.7) ? Op::kAdd : Op::kRemove, fmt::format("{}{}", kUri, rng.below(9)));
+    if (one.op == Op::kAdd && rng.chance(0.3))
+      one.signed_copy = fmt::format("{} https://a.example", rng.below(3));
+    const bool is_news = !must(store().news_of({one})).empty();
+    EXPECT_EQ(is_news, accept({one}).front().fresh) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tagring::db

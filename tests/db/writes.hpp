@@ -186,6 +186,12 @@ inline constexpr std::array kRelay = {
 
 inline constexpr std::array kHistory = {
     Write{"put", [](Stores& s, Rng& rng) { return done(s.history.put(several(rng, 60, entry))); }},
+    Write{"correct",
+          [](Stores& s, Rng& rng) {
+            const storage::HistoryEntry of = entry(rng);
+            return done(
+                s.history.correct(of.tag, of.uri, rng.chance(0.5) ? std::optional(of) : std::nullopt));
+          }},
     Write{"take_down",
           [](Stores& s, Rng& rng) {
             const storage::HistoryEntry of = entry(rng);

@@ -14,6 +14,7 @@ using testing::SizeIs;
 const RingId kKey = Tag::parse("cats")->key();
 const RingId kOne = RingId::power_of_two(0);
 const Segment kCats{kKey - kOne, kKey};
+const std::string kFrom = "https://tags.old.example";  // the old owner
 
 Request request(const Segment& segment) {
   Request made;
@@ -26,6 +27,7 @@ json::array items_of(const json::object& page) { return page.at("items").as_arra
 
 class KindsTest : public RoleTest {
  protected:
+  ~KindsTest() override { finish(disputes.stop()); }
   void keep(const std::string& tag, const std::string& uri) {
     ASSERT_TRUE(run(stores->history.put({{tag, uri, "https://a.example/u", clock.wall_now()}})));
   }
@@ -35,6 +37,9 @@ class KindsTest : public RoleTest {
 
   redundancy::StorageHints hints{4, clock};
   storage::KeptPartitions kept{stores->history, hints, *rings, runtime};
+  budget::Manager budget{budget::default_budgets(), clock};
+  belief::OriginChecker origins{budget, client, runtime};
+  storage::Disputes disputes{stores->history, origins, runtime};
   relay::Followers followers;
   ReadSegments reads{clock};
 };
@@ -42,7 +47,7 @@ class KindsTest : public RoleTest {
 TEST_F(KindsTest, HistoryIsGivenByKey) {
   keep("cats", "https://a.example/1");
   keep("dogs", "https://a.example/2");
-  HistoryKind history(stores->history, kept, reads);
+  HistoryKind history(kept, disputes, reads);
   const Instant before = clock.now();
   const auto page = run(history.page(request(kCats)));
   ASSERT_THAT(items_of(*page), SizeIs(1));
@@ -51,38 +56,73 @@ TEST_F(KindsTest, HistoryIsGivenByKey) {
 }
 
 TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
-  HistoryKind history(stores->history, kept, reads);
+  HistoryKind history(kept, disputes, reads);
   Request next = request(kCats);
-  ASSERT_TRUE(run(history.absorb(&next, {json::object{{"tag", "cats"},
-                                                      {"uri", "https://a.example/1"},
-                                                      {"author", "https://a.example/u"},
-                                                      {"published", 1'763'691'840'000}}})));
+  ASSERT_TRUE(run(history.absorb(&next, kFrom,
+                                 {json::object{{"tag", "cats"},
+                                               {"uri", "https://a.example/1"},
+                                               {"author", "https://a.example/u"},
+                                               {"published", 1'763'691'840'000}}})));
   EXPECT_THAT(kept_of("cats"), SizeIs(1));
   EXPECT_EQ(next.after_tag, "cats");
   EXPECT_THAT(next.after, HasSubstr("1763691840000~"));
 }
 
+TEST_F(KindsTest, WhatIsGivenSaysWhatItsOwnerHasOnlyHeard) {
+  keep("cats", "https://a.example/1");
+  ASSERT_TRUE(
+      run(disputes.adopt({{"cats", "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom)));
+  HistoryKind history(kept, disputes, reads);
+  const auto page = run(history.page(request(kCats)));
+  std::map<std::string, bool> heard;
+  for (const json::value& item : items_of(*page))
+    heard[std::string(item.at("uri").as_string())] = item.as_object().contains("heard");
+  EXPECT_EQ(heard,
+            (std::map<std::string, bool>{{"https://a.example/1", false}, {"https://a.example/2", true}}));
+}
+
+// Else a liar and one that it has told would be two.
+TEST_F(KindsTest, WhoHasOnlyHeardItIsNoSecondSource) {
+  HistoryKind history(kept, disputes, reads);
+  const auto take = [&](const std::string& from, bool heard) {
+    json::object item{{"tag", "cats"},
+                      {"uri", "https://a.example/1"},
+                      {"author", "https://a.example/u"},
+                      {"published", 1'763'691'840'000}};
+    if (heard) item["heard"] = true;
+    Request next = request(kCats);
+    ASSERT_TRUE(run(history.absorb(&next, from, {item})));
+  };
+  take("https://tags.b.example", /*heard=*/true);
+  take("https://tags.liar.example", /*heard=*/false);
+  take("https://tags.c.example", /*heard=*/true);
+  EXPECT_EQ(disputes.open(), 1U) << "is looked at";
+  take("https://tags.d.example", /*heard=*/false);
+  EXPECT_EQ(disputes.open(), 0U) << "two say so";
+}
+
 TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
-  HistoryKind history(stores->history, kept, reads);
+  HistoryKind history(kept, disputes, reads);
   Request next = request(kCats);
   const auto item = [](const char* tag, const char* uri) {
     return json::object{{"tag", tag}, {"uri", uri}, {"author", "https://a.example/u"}, {"published", 1}};
   };
-  const Result<void> done =
-      run(history.absorb(&next, {item("cats", "https://a.example/1"), item("dogs", "https://a.example/2")}));
+  const Result<void> done = run(history.absorb(
+      &next, kFrom, {item("cats", "https://a.example/1"), item("dogs", "https://a.example/2")}));
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().message, HasSubstr("not of the segment that was asked for"));
   EXPECT_THAT(kept_of("cats"), IsEmpty());
 }
 
 TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
-  HistoryKind history(stores->history, kept, reads);
+  HistoryKind history(kept, disputes, reads);
   const RingId key = redundancy::partition_key(kKey, 32);
   Request next = request({key - kOne, key});
-  ASSERT_TRUE(run(history.absorb(&next, {json::object{{"tag", "cats/32"},
-                                                      {"uri", "https://a.example/1"},
-                                                      {"author", "https://a.example/u"},
-                                                      {"published", 1}}})));
+  ASSERT_TRUE(run(history.absorb(&next, kFrom,
+                                 {json::object{{"tag", "cats/32"},
+                                               {"uri", "https://a.example/1"},
+                                               {"author", "https://a.example/u"},
+                                               {"published", 1}}})));
   EXPECT_THAT(kept_of("cats/32"), IsEmpty()) << "at rest there is one partition";
   EXPECT_EQ(next.after_tag, "cats/32") << "and the next page is another all the same";
 }
@@ -99,7 +139,7 @@ TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
   redundancy::StorageHints other_hints{4, clock};
   storage::KeptPartitions other_kept((*other)->history, other_hints, *rings, runtime);
   Request next = request({});
-  ASSERT_TRUE(run(SetsKind(other_kept).absorb(&next, items_of(*page))));
+  ASSERT_TRUE(run(SetsKind(other_kept).absorb(&next, kFrom, items_of(*page))));
   EXPECT_EQ(other_kept.of("cats").replicas, 8U);
   finish(other_kept.stop());
 }
@@ -127,7 +167,12 @@ TEST_F(KindsTest, APageOfAPartitionSaysForWhichVersionItIsComplete) {
 }
 
 TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
-  FollowersKind kind(stores->relay, followers, *rings, 2);
+  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
+  relay::RelayPlaces places{*rings, relays, identity.origin()};
+  belief::NodeActors nodes{budget, client, runtime};
+  relay::FollowerLists lists{stores->relay, followers, places, identity, nodes, clock};
+  web.statuses["https://other.example/actor"] = 503;  // is away, and will come back
+  FollowersKind kind(stores->relay, lists, *rings, 2);
   const auto item = [](const std::string& host) {
     return json::object{{"tag", "cats"},
                         {"actor", "https://" + host + "/actor"},
@@ -135,7 +180,7 @@ TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
                         {"follow_id", "https://" + host + "/follows/1"}};
   };
   Request next = request(kCats);
-  ASSERT_TRUE(run(kind.absorb(&next, {item("n2.example"), item("other.example")})));
+  ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item("n2.example"), item("other.example")})));
   EXPECT_FALSE(followers.follows("cats", "https://n2.example/actor"));
   EXPECT_TRUE(followers.follows("cats", "https://other.example/actor"));
   EXPECT_EQ(next.after, "https://other.example/actor");

@@ -44,6 +44,23 @@ TEST_F(KeptPartitionsTest, KeepsTheSetThatSupersedesAcrossARestart) {
   EXPECT_EQ(after_a_restart(), 16U);
 }
 
+TEST_F(KeptPartitionsTest, AVersionThatCannotHaveBeenReachedIsRefused) {
+  EXPECT_FALSE(run(kept.adopt(set(std::uint64_t{1} << 53U, 256))));
+  EXPECT_TRUE(run(kept.adopt(set(3, 16))));
+  EXPECT_FALSE(run(kept.adopt(set(9, 32)))) << "six changes in no time";
+  EXPECT_TRUE(run(kept.adopt(set(4, 32))));
+  loop.run_for(std::chrono::minutes(5));
+  EXPECT_TRUE(run(kept.adopt(set(9, 64)))) << "this node may have been away";
+}
+
+TEST_F(KeptPartitionsTest, ATimeAheadHoldsNothingUp) {
+  redundancy::StorageSet ahead = set(1, 16);
+  ahead.at += std::chrono::hours(24 * 365);
+  EXPECT_TRUE(run(kept.adopt(ahead)));
+  loop.run_for(std::chrono::minutes(5));
+  EXPECT_TRUE(run(kept.adopt(set(5, 32))));
+}
+
 TEST_F(KeptPartitionsTest, WhatCouldNotBeWrittenIsNotAcknowledgedWhenItComesAgain) {
   history.full = true;
   EXPECT_FALSE(run(kept.adopt(set(1, 8))));

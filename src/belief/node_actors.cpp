@@ -1,0 +1,49 @@
+#include "belief/node_actors.hpp"
+
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "base/url.hpp"
+#include "fediverse/actor.hpp"
+
+namespace tagring::belief {
+
+Task<std::vector<bool>> NodeActors::may_be_nodes(
+    std::vector<std::pair<std::string, std::string>> actors_and_inboxes) {
+  std::map<std::pair<std::string, std::string>, bool> verdicts;
+  for (const auto& pair : actors_and_inboxes) verdicts.emplace(pair, false);
+  for (auto next = verdicts.begin(); next != verdicts.end();) {
+    const auto first = next;
+    std::vector<Task<bool>> looks;
+    for (; next != verdicts.end() && looks.size() < kAtOnce; ++next)
+      looks.push_back(look(next->first.first, next->first.second));
+    const std::vector<bool> seen = co_await all_of(std::move(looks));
+    std::size_t i = 0;
+    for (auto verdict = first; verdict != next; ++verdict) verdict->second = seen[i++];
+  }
+  std::vector<bool> result;
+  for (const auto& pair : actors_and_inboxes) result.push_back(verdicts.at(pair));
+  co_return result;
+}
+
+Task<bool> NodeActors::look(std::string actor, std::string inbox) {
+  auto known = known_.find(actor);
+  if (known == known_.end() || clock_.now() >= known->second.until) {
+    const budget::Spender spender = budget_.who(host_of(actor));
+    if (budget_.take(budget::Resource::kChecks, spender) != Duration::zero()) co_return false;
+    const Result<std::string> body = co_await client_.fetch_body(actor);
+    const bool unreached =
+        !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
+    if (unreached) co_return true;
+    const auto document = body ? fediverse::parse_actor(*body, actor) : std::unexpected(body.error());
+    const bool is_node = document && document->is_node;
+    if (is_node) budget_.give_back(budget::Resource::kChecks, spender);
+    Known found{{}, clock_.now() + (is_node ? kRemembered : kNoneRemembered)};
+    if (is_node) found.inboxes = {document->inbox, document->delivery_inbox()};
+    make_room(known_, kRememberedMax);
+    known = known_.insert_or_assign(actor, std::move(found)).first;
+  }
+  co_return std::ranges::find(known->second.inboxes, inbox) != known->second.inboxes.end();
+}
+
+}  // namespace tagring::belief

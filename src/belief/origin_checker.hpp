@@ -1,0 +1,102 @@
+// What the server of a post says of it: the one witness about somebody else's post that cannot be bought with
+// a place on the ring (paper §3.4). Whoever is told of a post by who does not speak for its server asks here.
+//
+// It is somebody else's machine, so it is asked seldom: what it said a moment ago counts still, one that does
+// not answer, or has nothing of what is named, is left alone for a while (AskedHosts), and how often a host
+// is asked in vain is limited (budget::Resource::kChecks).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "belief/asked_hosts.hpp"
+#include "belief/standing.hpp"
+#include "budget/manager.hpp"
+#include "federation/signed_client.hpp"
+#include "fediverse/consent.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::belief {
+
+// What somebody says of a post under a hashtag.
+struct Claim {
+  std::string tag;  // canonical
+  std::string uri;
+  std::string author;  // actor id
+  bool removed = false;
+  WallTime published;
+};
+
+// Why a claim is false, rather than not to be known now.
+[[nodiscard]] inline bool is_refuted(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kNotFound || code == ErrorCode::kDenied ||
+         code == ErrorCode::kConflict;
+}
+
+struct Answer {
+  WallTime published;    // as claimed, where the server names no date
+  bool archive = false;  // of a post that is there: the author may be found in the archive
+};
+
+class OriginChecker {
+ public:
+  OriginChecker(budget::Manager& budget, federation::SignedClient& client, const Runtime& runtime);
+
+  // Bears the claim out, or says why not. Of an addition: the post is public, by that author, may be
+  // announced by everybody, carries the hashtag, and its author wishes to be relayed. Of a removal: it is
+  // gone, lacks any of that, or its author wishes, by now, not to be kept. kBusy: not to be known now;
+  // kDenied: the author's wish; kConflict: the post is by somebody else, which bears nothing out.
+  [[nodiscard]] Task<Result<Answer>> ask(Claim claim);
+  // The same, whatever the author wishes.
+  [[nodiscard]] Task<Result<Answer>> ask_of_post(Claim claim);
+  // The same of what was disputed: that a post is not there counts for ten minutes.
+  [[nodiscard]] Task<Result<Answer>> ask_about_dispute(Claim claim);
+  // Its server said so a moment ago: nothing is fetched.
+  [[nodiscard]] bool is_borne_out(const Claim& claim) const;
+  [[nodiscard]] const AskedHosts& hosts() const { return hosts_; }
+  // Of those who said what was looked at.
+  [[nodiscard]] Standing& standing() { return standing_; }
+
+  [[nodiscard]] std::uint64_t asked() const { return asked_; }  // posts fetched
+
+ private:
+  // For less time than other servers answer from their caches.
+  static constexpr Duration kRemembered = std::chrono::minutes(3);
+  static constexpr std::size_t kRememberedMax = 10'000;
+  struct Wishes {
+    fediverse::Wishes wishes;
+    Instant at;
+  };
+  struct Post {  // that is there, public, and by that author
+    std::string author;
+    std::vector<Tag> tags;
+    std::optional<WallTime> published;
+    Instant at;
+  };
+  struct Absent {
+    Error why;
+    Instant at;
+  };
+  static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
+  [[nodiscard]] const Post* known(const Claim& claim) const;
+  [[nodiscard]] Result<void> may_fetch(const std::string& url);
+  void was_there(const std::string& url);
+  Task<Result<std::string>> fetch(std::string url);
+  Task<Result<Answer>> look(Claim claim);
+  Task<void> note_absence(std::string uri, std::string author);
+  Task<Result<fediverse::Wishes>> wishes_of(std::string author);
+
+  budget::Manager& budget_;
+  federation::SignedClient& client_;
+  Clock& clock_;
+  std::map<std::string, Wishes> wishes_;  // by author
+  std::map<std::string, Post> posts_;     // by URI
+  AskedHosts hosts_;
+  std::map<std::pair<std::string, std::string>, Absent> absent_;  // by tag and URI
+  Standing standing_;
+  std::uint64_t asked_ = 0;
+};
+
+}  // namespace tagring::belief

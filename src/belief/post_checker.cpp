@@ -1,0 +1,206 @@
+#include "belief/post_checker.hpp"
+
+#include <algorithm>
+
+namespace tagring::belief {
+namespace {
+
+constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
+// What one relay sends, the other does at about the same time.
+constexpr Duration kFirstWait = std::chrono::milliseconds(25);
+constexpr Duration kLastWait = std::chrono::milliseconds(800);
+
+Claim claim_of(const TagEvent& event) {
+  return {event.tag, event.uri, event.author, event.op == Op::kRemove, event.published};
+}
+
+}  // namespace
+
+PostChecker::PostChecker(Options options, const federation::Identity& identity,
+                         const federation::Blocks& blocks, OriginChecker& origins, const Runtime& runtime)
+    : options_(options),
+      identity_(identity),
+      blocks_(blocks),
+      origins_(origins),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      rng_(runtime.rng.fork("roles")),
+      witnesses_(options.relays, runtime.clock),
+      tasks_(runtime.executor) {}
+
+Task<void> PostChecker::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Result<void> PostChecker::check_blocks(const TagEvent& event) const {
+  TRY_VOID(blocks_.check_actor(event.uri));
+  TRY_VOID(blocks_.check_actor(event.author));
+  return blocks_.check_tag(event.tag);
+}
+
+bool PostChecker::vouches(const std::string& sender, const TagEvent& event) const {
+  return is_same_or_below(host_of(sender), host_of(event.uri)) && !liars_.contains(sender);
+}
+
+// Before anybody is asked about it.
+Result<void> PostChecker::check_door(const Owner& owner, const TagEvent& event,
+                                     const std::string& sender) const {
+  TRY_VOID(Tag::parse(event.tag));
+  if (event.op == Op::kAdd) {
+    TRY_VOID(check_blocks(event));
+  }
+  if (event.op == Op::kAdd && sender != identity_.origin()) {
+    TRY_VOID(blocks_.check_actor(sender));
+  }
+  return owner.check_place(event);
+}
+
+Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<TagEvent> events,
+                                                    std::string sender, redundancy::RelayClaims claims,
+                                                    std::vector<Refusal>* refusals) {
+  std::vector<Result<void>> verdicts;
+  std::map<std::string, bool> witnesses;  // by tag
+  std::vector<const TagEvent*> witnessed;
+  for (const TagEvent& event : events) {
+    verdicts.push_back(check_door(owner, event, sender));
+    if (!verdicts.back() || sender == identity_.origin() || vouches(sender, event)) continue;
+    if (!witnesses.contains(event.tag)) {
+      const auto claim = claims.find(event.tag);
+      const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
+      witnesses[event.tag] = co_await owner.is_witness(*Tag::parse(event.tag), sender, claimed);
+    }
+    if (!witnesses[event.tag]) continue;
+    witnesses_.note(event, sender);
+    witnessed.push_back(&event);
+  }
+  co_await await_witnesses(std::move(witnessed));
+  std::vector<TagEvent> believed;
+  std::size_t fetches = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    TagEvent& event = events[i];
+    Result<void>& verdict = verdicts[i];
+    const bool own = sender == identity_.origin();
+    if (verdict && !own && vouches(sender, event)) {
+      if (owner.samples()) sample(event, sender);
+    } else if (verdict && !own) {
+      verdict = co_await check_truth(&event, sender, &fetches);
+    }
+    // Last, and with no wait between it and the write: ownership may change at any await.
+    if (verdict) verdict = owner.check_place(event);
+    const Result<Tag> tag = Tag::parse(event.tag);
+    if (!verdict && tag && verdict.error().code == ErrorCode::kNotOwner) owner.mistaken_for_owner(*tag);
+    if (verdict) {
+      believed.push_back(std::move(event));
+    } else {
+      refusals->push_back({std::move(event.uri), std::move(event.tag), verdict.error()});
+    }
+  }
+  std::erase_if(believed, [&](TagEvent& event) {
+    const Result<void> still = owner.check_place(event);
+    if (!still) refusals->push_back({event.uri, event.tag, still.error()});
+    return !still;
+  });
+  co_return believed;
+}
+
+Task<std::vector<TagEvent>> PostChecker::corroborated(std::vector<TagEvent> events, std::string relay,
+                                                      std::set<std::string> relayed,
+                                                      std::vector<Refusal>* refusals) {
+  std::vector<const TagEvent*> witnessed;
+  for (const TagEvent& event : events) {
+    if (relayed.contains(event.tag) && !hear(event, relay)) witnessed.push_back(&event);
+  }
+  co_await await_witnesses(std::move(witnessed));
+  std::vector<TagEvent> believed;
+  std::size_t fetches = 0;
+  for (TagEvent& event : events) {
+    Result<void> verdict;
+    if (!vouches(relay, event)) verdict = co_await check_truth(&event, relay, &fetches);
+    // What an author's server denies is not denied to the relay, which would take it for the end of the
+    // subscription.
+    if (!verdict && verdict.error().code == ErrorCode::kDenied)
+      verdict = fail(ErrorCode::kInvalid, verdict.error().message);
+    if (verdict) {
+      believed.push_back(std::move(event));
+    } else {
+      refusals->push_back({std::move(event.uri), std::move(event.tag), verdict.error()});
+    }
+  }
+  co_return believed;
+}
+
+bool PostChecker::hear(const TagEvent& event, const std::string& relay) {
+  if (vouches(relay, event)) return true;
+  witnesses_.note(event, relay);
+  return witnesses_.agree_on(event);
+}
+
+// Who was right then may be wrong now: posts are deleted.
+Task<Result<TagEvent>> PostChecker::look_into(TagEvent event) {
+  if (!witnesses_.agree_on(event)) {
+    CO_TRY_VOID(co_await ask_origin(&event));
+  }
+  co_return event;
+}
+
+Task<void> PostChecker::await_witnesses(std::vector<const TagEvent*> events) {
+  for (Duration pause = kFirstWait; pause <= kLastWait; pause *= 2) {
+    std::erase_if(events, [this](const TagEvent* event) {
+      return witnesses_.agree_on(*event) || origins_.is_borne_out(claim_of(*event));
+    });
+    if (events.empty()) co_return;
+    const Instant later = clock_.now() + pause;
+    co_await clock_.sleep_until(later);
+  }
+}
+
+// Of what another node says about posts of others. Date and consent become what the post's server says.
+Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender, std::size_t* fetches) {
+  if (witnesses_.agree_on(*event)) co_return Result<void>();
+  if (!origins_.is_borne_out(claim_of(*event))) {
+    const std::string host = host_of(event->uri);
+    if (origins_.standing().is_doubtful(sender) && !origins_.hosts().is_known(host))
+      co_return fail(ErrorCode::kBusy, "not asked for now at a server that nobody knows: " + host);
+    if (++*fetches > options_.fetches_per_batch)
+      co_return fail(ErrorCode::kBusy, "too many posts to check at once: send the rest again");
+  }
+  const Result<void> truth = co_await ask_origin(event);
+  // A post that is not there may have been deleted since: who hands on what it took before is not wrong, but
+  // where nothing is that anybody named.
+  const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&
+                       origins_.hosts().has_nothing(host_of(event->uri));
+  const bool wrong =
+      nowhere ||
+      (!truth && (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
+  if (truth || wrong) origins_.standing().note(sender, truth.has_value());
+  co_return truth;
+}
+
+Task<Result<void>> PostChecker::ask_origin(TagEvent* event) {
+  CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event)));
+  event->published = answer.published;
+  if (event->op == Op::kAdd) event->indexable = event->indexable && answer.archive;
+  co_return Result<void>();
+}
+
+void PostChecker::sample(const TagEvent& event, const std::string& sender) {
+  if (rng_.chance(options_.check_share)) tasks_.spawn("spot_check", spot_check(event, sender));
+}
+
+Task<void> PostChecker::spot_check(TagEvent event, std::string sender) {
+  // Owners of several tags draw the same post at about the same time: not all at once to its server.
+  const auto spread = static_cast<std::uint64_t>(kSpotCheckSpread.count());
+  const Instant later = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+  co_await clock_.sleep_until(later);
+  // Whoever invents posts of their own, so that their server or another's is asked for each, gets no further
+  // than others.
+  if (liars_.contains(sender)) co_return;
+  const Result<Answer> answer = co_await origins_.ask_of_post(claim_of(event));
+  if (answer || answer.error().code != ErrorCode::kInvalid) co_return;
+  log_.warn("sender_not_believed_any_more",
+            {{"sender", sender}, {"post", event.uri}, {"because", answer.error().message}});
+  liars_.insert(std::move(sender));
+}
+
+}  // namespace tagring::belief

@@ -1,0 +1,92 @@
+// Whom owners and subscribers believe (paper §3.4): a node about posts of its own host, two relays of a
+// hashtag that have nothing in common about what both say, and anybody else about what the post's own server
+// bears out. So one who lies changes nothing.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "belief/origin_checker.hpp"
+#include "belief/tag_event.hpp"
+#include "belief/witnesses.hpp"
+#include "federation/blocks.hpp"
+#include "federation/identity.hpp"
+#include "hashtag/tag.hpp"
+#include "redundancy/relay_hints.hpp"
+
+namespace tagring::belief {
+
+class PostChecker {
+ public:
+  struct Options {
+    unsigned relays = 2;                 // of a hashtag at rest
+    double check_share = 1.0 / 64;       // of vouched posts, fetched from their origin all the same
+    std::size_t fetches_per_batch = 50;  // of posts that nobody vouches for; more are asked for again
+  };
+  // The role that takes the posts.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // kNotOwner or kBusy unless the event belongs here.
+    [[nodiscard]] virtual Result<void> check_place(const TagEvent& event) const = 0;
+    // The sender, who does not speak for the post's server, relays the hashtag: what it says counts if
+    // another relay says the same.
+    [[nodiscard]] virtual Task<bool> is_witness(Tag tag, std::string sender,
+                                                std::optional<redundancy::RelayClaim> claim) = 0;
+    // Somebody takes this node for an owner of the tag, and it is none.
+    virtual void mistaken_for_owner(const Tag& tag) = 0;
+    // A share of what senders vouch for is fetched all the same.
+    [[nodiscard]] virtual bool samples() const = 0;
+  };
+
+  PostChecker(Options options, const federation::Identity& identity, const federation::Blocks& blocks,
+              OriginChecker& origins, const Runtime& runtime);
+  [[nodiscard]] Task<void> stop();
+
+  // The events to take. Others are added to `refusals`: not ours, not wanted, not true, or too many to check
+  // at once. Nothing is awaited after an event's place was checked last.
+  [[nodiscard]] Task<std::vector<TagEvent>> believable(Owner& owner, std::vector<TagEvent> events,
+                                                       std::string sender, redundancy::RelayClaims claims,
+                                                       std::vector<Refusal>* refusals);
+  // Of what a relay of the hashtags `relayed` says, what can be believed: waits a moment for another one to
+  // say the same, and then asks the posts' servers, as for other hashtags at once. Others are added to
+  // `refusals`, never as kDenied: that would be about the relay.
+  [[nodiscard]] Task<std::vector<TagEvent>> corroborated(std::vector<TagEvent> events, std::string relay,
+                                                         std::set<std::string> relayed,
+                                                         std::vector<Refusal>* refusals);
+  // A relay has said so, out of turn. Whether that can be believed now.
+  [[nodiscard]] bool hear(const TagEvent& event, const std::string& relay);
+  // What was heard so, as it is: another relay has said the same meanwhile, or the post's server is asked.
+  [[nodiscard]] Task<Result<TagEvent>> look_into(TagEvent event);
+  // kDenied if post, author or hashtag are blocked here.
+  [[nodiscard]] Result<void> check_blocks(const TagEvent& event) const;
+
+  [[nodiscard]] std::uint64_t checked() const { return origins_.asked(); }  // fetched from their origin
+
+ private:
+  [[nodiscard]] Result<void> check_door(const Owner& owner, const TagEvent& event,
+                                        const std::string& sender) const;
+  // Of events that outlive the task.
+  Task<void> await_witnesses(std::vector<const TagEvent*> events);
+  Task<Result<void>> check_truth(TagEvent* event, std::string sender, std::size_t* fetches);
+  Task<Result<void>> ask_origin(TagEvent* event);
+  Task<void> spot_check(TagEvent event, std::string sender);
+  void sample(const TagEvent& event, const std::string& sender);
+  [[nodiscard]] bool vouches(const std::string& sender, const TagEvent& event) const;
+
+  Options options_;
+  const federation::Identity& identity_;
+  const federation::Blocks& blocks_;
+  OriginChecker& origins_;
+  Clock& clock_;
+  Log& log_;
+  Rng rng_;
+  Witnesses witnesses_;
+  std::set<std::string> liars_;  // origins whose word about their own posts was wrong
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::belief

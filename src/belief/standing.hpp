@@ -1,0 +1,46 @@
+// Who was wrong about posts of others, as the posts' own servers said. What one node finds out so it tells
+// nobody, so nobody can be accused falsely; and it is forgotten, since an honest node errs as well: what it
+// says may be deleted a moment later.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/time.hpp"
+
+namespace tagring::belief {
+
+class Standing {
+ public:
+  explicit Standing(Clock& clock) : clock_(clock) {}
+
+  // What came of looking at something that the node at that origin has said.
+  void note(const std::string& origin, bool right);
+  // Wrong thrice, in more than a fifth, and lately: for ten minutes after the third time, and for twice as
+  // long each
+  // time after that, at most some ten hours. It is read and heard last.
+  [[nodiscard]] bool is_doubtful(const std::string& origin) const;
+  // How many are.
+  [[nodiscard]] std::size_t doubtful() const;
+
+ private:
+  static constexpr std::uint32_t kRightForEachWrong = 4;
+  static constexpr std::uint32_t kWrong = 3;
+  static constexpr Duration kPause = std::chrono::minutes(10);  // doubled each time
+  static constexpr std::uint32_t kDoublingsMax = 6;
+  static constexpr Duration kForgotten = std::chrono::hours(24);
+  static constexpr std::size_t kMax = 10'000;
+  struct Record {
+    std::uint32_t right = 0;
+    std::uint32_t wrong = 0;
+    Instant since;
+    Instant last_wrong;
+  };
+  [[nodiscard]] bool is_doubtful(const Record& record) const;
+
+  Clock& clock_;
+  std::map<std::string, Record> records_;  // by origin
+};
+
+}  // namespace tagring::belief

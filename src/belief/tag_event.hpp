@@ -1,0 +1,44 @@
+// What is said of posts under hashtags, and passed from node to node (paper §5.5).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace tagring::belief {
+
+enum class Op : std::uint8_t { kAdd = 0, kRemove = 1 };  // a removal is final: it wins over any later Add
+
+// A post's membership in one tag, or the end of it.
+struct TagEvent {
+  std::string tag;  // canonical
+  Op op = Op::kAdd;
+  std::string uri;
+  std::string author;  // actor id
+  WallTime published;
+  bool indexable = false;  // the author may be found in the archive; a removal reaches the archive anyway
+  // What the author's server signed about it, "SHA-256 origin" (instances/signed_copies.hpp): of a removal
+  // its Delete or Update, of an Add the Update of a post that is there already. Or empty.
+  std::string signed_copy = {};
+
+  // The post has changed, and keeps the tag.
+  [[nodiscard]] bool is_edit() const { return op == Op::kAdd && !signed_copy.empty(); }
+  friend bool operator==(const TagEvent&, const TagEvent&) = default;
+};
+
+// About how many octets an event takes in JSON.
+inline std::size_t weight(const TagEvent& event) {
+  return 200 + event.uri.size() + event.author.size() + event.tag.size();
+}
+
+// An event that an owner did not take.
+struct Refusal {
+  std::string uri;
+  std::string tag;
+  Error error;
+};
+
+}  // namespace tagring::belief

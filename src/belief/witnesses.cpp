@@ -1,0 +1,48 @@
+#include "belief/witnesses.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/url.hpp"
+#include "crypto/hash.hpp"
+#include "ring/contact.hpp"
+
+namespace tagring::belief {
+namespace {
+
+// Not what the author's server signed, which proves itself.
+std::array<std::uint8_t, 16> statement_of(const TagEvent& event) {
+  const auto hash = crypto::sha3_256(
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", event.tag, static_cast<int>(event.op), event.uri, event.author,
+                  event.published.time_since_epoch().count(), event.indexable));
+  std::array<std::uint8_t, 16> statement{};
+  std::copy_n(hash.begin(), statement.size(), statement.begin());
+  return statement;
+}
+
+}  // namespace
+
+void Witnesses::note(const TagEvent& event, const std::string& origin) {
+  const std::string host = host_of(origin);
+  const std::string domain = ring::registrable_domain(host).value_or(host);
+  if (said_.size() >= kTurnMax || clock_.now() - turned_ >= kTurn) {
+    said_before_ = std::exchange(said_, {});
+    turned_ = clock_.now();
+  }
+  const Statement statement = statement_of(event);
+  const auto before = said_before_.find(statement);
+  const Said first = before == said_before_.end() ? Said{domain, false} : before->second;
+  Said& said = said_.try_emplace(statement, first).first->second;
+  said.by_more = said.by_more || alone_ || said.by != domain;
+}
+
+bool Witnesses::agree_on(const TagEvent& event) const {
+  const Statement statement = statement_of(event);
+  const auto said = said_.find(statement);
+  if (said != said_.end()) return said->second.by_more;
+  const auto before = said_before_.find(statement);
+  return before != said_before_.end() && before->second.by_more;
+}
+
+}  // namespace tagring::belief

@@ -1,0 +1,43 @@
+// Who says what of a post that nobody here has looked at. A relay can be bought; two that have nothing in
+// common are believed where they say the same, since every post goes to two relays of its hashtag
+// (docs/protocol.md §7.3).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/time.hpp"
+#include "belief/tag_event.hpp"
+
+namespace tagring::belief {
+
+class Witnesses {
+ public:
+  // `relays`: of a hashtag at rest. One alone has to be believed: there is nobody to hold it against.
+  Witnesses(unsigned relays, Clock& clock) : alone_(relays < 2), clock_(clock), turned_(clock.now()) {}
+
+  // The node at that origin says so, and is one of those who may.
+  void note(const TagEvent& event, const std::string& origin);
+  // Two of different registered domains said exactly that, within the last ten minutes or so.
+  [[nodiscard]] bool agree_on(const TagEvent& event) const;
+
+ private:
+  static constexpr Duration kTurn = std::chrono::minutes(5);
+  static constexpr std::size_t kTurnMax = 50'000;
+
+  using Statement = std::array<std::uint8_t, 16>;
+  struct Said {
+    std::string by;        // registered domain
+    bool by_more = false;  // and by another one
+  };
+
+  bool alone_;
+  Clock& clock_;
+  std::map<Statement, Said> said_;
+  std::map<Statement, Said> said_before_;  // the turn before; two turns are remembered
+  Instant turned_;
+};
+
+}  // namespace tagring::belief

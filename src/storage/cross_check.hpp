@@ -1,0 +1,41 @@
+// Where the owners of one part of a history say different things to a reader: which posts that is about, and
+// what becomes of their pages once it is known what is true (paper §3.4).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/history.hpp"
+
+namespace tagring::storage {
+
+// What was asked of the owners.
+struct PageWish {
+  std::optional<HistoryCursor> cursor;
+  bool newer = false;  // on the newer side of the cursor
+  std::size_t limit = 0;
+};
+
+// A post of which not all owners that got as far say the same.
+struct Disagreement {
+  HistoryEntry entry;                // as one of them shows it, living
+  std::vector<std::string> authors;  // whom those name who do, each once
+  std::size_t shown_by = 0;          // so many show it so, and living
+  std::size_t asked = 0;             // of so many
+};
+[[nodiscard]] std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners,
+                                                      const PageWish& wish);
+
+// Whether an owner's page says what is true of a post; nothing where it says nothing, or lacks it: that may
+// be slowness.
+[[nodiscard]] std::optional<bool> is_right(const HistoryPage& page, const std::string& uri,
+                                           const std::optional<HistoryEntry>& truth);
+
+// By URI: the post as it is, or nothing if it is not there.
+using Verdicts = std::map<std::string, std::optional<HistoryEntry>>;
+// The pages as if their owners had known: what is not there is removed in all of them.
+void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPage>* owners);
+
+}  // namespace tagring::storage

@@ -1,0 +1,284 @@
+#include "storage/disputes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/counted.hpp"
+#include "base/url.hpp"
+#include "redundancy/partition.hpp"
+
+namespace tagring::storage {
+namespace {
+
+bool same(const HistoryEntry& mine, const HistoryEntry& theirs) {
+  // Of what this node took down the others keep their own.
+  const bool removed = mine.removed && !mine.taken_down;
+  return removed == theirs.removed &&
+         (removed || (mine.author == theirs.author && mine.published == theirs.published));
+}
+
+belief::Claim claim_of(const HistoryEntry& entry) {
+  const auto partition = redundancy::Partition::parse(entry.tag);
+  return {partition ? partition->tag : entry.tag, entry.uri, entry.author, entry.removed, entry.published};
+}
+
+}  // namespace
+
+Disputes::Disputes(HistoryStore& history, belief::OriginChecker& origins, const Runtime& runtime)
+    : history_(history),
+      origins_(origins),
+      clock_(runtime.clock),
+      log_(runtime.log),
+      tasks_(runtime.executor) {}
+
+Task<void> Disputes::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<Result<std::vector<std::optional<HistoryEntry>>>> Disputes::own(
+    const std::vector<HistoryEntry>& entries) {
+  std::vector<Key> keys;
+  for (const HistoryEntry& entry : entries) keys.emplace_back(entry.tag, entry.uri);
+  return history_.find(std::move(keys));
+}
+
+Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string from) {
+  if (origins_.standing().is_doubtful(from)) {
+    std::erase_if(entries, [&](const HistoryEntry& entry) { return was_settled({entry.tag, entry.uri}); });
+    if (entries.size() > kOfDoubtful) entries.resize(kOfDoubtful);
+  }
+  co_return co_await take(std::move(entries), std::move(from), /*as_new_owner=*/false);
+}
+
+Task<Result<void>> Disputes::adopt(std::vector<HistoryEntry> entries, std::string from) {
+  return take(std::move(entries), std::move(from), /*as_new_owner=*/true);
+}
+
+// Of a host at which nothing was lately, a few are looked at; if they are there, all are taken the next time.
+bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from,
+                         std::map<std::string, int>* probes) {
+  const std::string host = host_of(entry.uri);
+  if (entry.removed || origins_.hosts().is_known(host)) return false;
+  if (!origins_.hosts().is_left_alone(host) && ++(*probes)[host] <= kProbes)
+    raise({.entry = entry, .from = from, .is_probe = true, .due = clock_.now()});
+  return true;
+}
+
+// Owners that have been there pass on to each other what they heard, so that two of them are one source.
+Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, bool as_new_owner) {
+  CO_TRY(const auto mine, co_await own(entries));
+  std::vector<HistoryEntry> unknown;
+  std::map<std::string, int> probes;  // by host
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    HistoryEntry& entry = entries[i];
+    const Key key{entry.tag, entry.uri};
+    if (!mine[i]) {
+      if (!as_new_owner && (was_settled(key) || is_probed(entry, from, &probes))) continue;
+      unknown.push_back(entry);
+      const bool removed = entry.removed;
+      raise({.entry = std::move(entry),
+             .from = from,
+             .removed = removed,
+             .is_hearsay = true,
+             .is_alone = as_new_owner,
+             .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
+    } else if (!same(*mine[i], entry)) {
+      if (!was_settled(key)) differ(*mine[i], std::move(entry), from);
+    } else if (const auto open = open_.find(key); open != open_.end() && open->second.is_alone) {
+      if (open->second.from == kNobody) {
+        open->second.from = from;
+      } else if (from != kNobody && from != open->second.from) {
+        open_.erase(open);  // two say the same
+      }
+    }
+  }
+  if (unknown.empty()) co_return Result<void>();
+  co_return co_await history_.put(std::move(unknown));
+}
+
+// A removal that this node has not only heard of is final.
+void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from) {
+  const bool removed = mine.removed || theirs.removed;
+  const Key key{theirs.tag, theirs.uri};
+  const auto open = open_.find(key);
+  if (open == open_.end()) {
+    if (!mine.removed)
+      raise({.entry = std::move(theirs), .from = std::move(from), .removed = removed, .due = clock_.now()});
+    return;
+  }
+  open->second.is_alone = false;
+  if (!removed || open->second.removed) return;
+  open->second.removed = true;
+  put_off(key, open->second, Duration::zero());
+}
+
+bool Disputes::is_hearsay(const HistoryEntry& entry) const {
+  const auto open = open_.find({entry.tag, entry.uri});
+  return open != open_.end() && open->second.is_hearsay && !open->second.is_probe;
+}
+
+bool Disputes::was_settled(const Key& key) const {
+  const auto settled = settled_.find(key);
+  return settled != settled_.end() &&
+         clock_.now() - settled->second.at < kAgain * (1U << settled->second.times);
+}
+
+void Disputes::raise(Dispute dispute) {
+  const Key key{dispute.entry.tag, dispute.entry.uri};
+  if (open_.contains(key) || open_.size() >= kOpenMax || queue_.size() >= 2 * kOpenMax) return;
+  queue_.emplace(dispute.due, key);
+  open_.emplace(key, std::move(dispute));
+  ++counters_.raised;
+  if (!std::exchange(resolving_, true)) tasks_.spawn("disputes", resolve());
+}
+
+void Disputes::put_off(const Key& key, Dispute& dispute, Duration wait) {
+  dispute.due = clock_.now() + wait;
+  queue_.emplace(dispute.due, key);
+}
+
+void Disputes::settle(const Key& key) {
+  if (!settled_.contains(key)) make_room(settled_, kSettledMax);
+  const auto [place, fresh] = settled_.try_emplace(key, Settled{clock_.now(), 0});
+  if (fresh) return;
+  place->second = {clock_.now(), std::min(place->second.times + 1, kDoublingsMax)};
+}
+
+Task<void> Disputes::resolve() {
+  while (!queue_.empty()) {
+    const auto [due, key] = *queue_.begin();
+    const auto open = open_.find(key);
+    if (open == open_.end() || open->second.due != due) {
+      queue_.erase(queue_.begin());
+      continue;
+    }
+    // One that comes meanwhile may be due before.
+    const Instant now = clock_.now();
+    const bool is_due = due <= now;
+    if (is_due) queue_.erase(queue_.begin());
+    const Instant next = is_due ? now + kBetween : std::min(due, now + kLookAround);
+    co_await clock_.sleep_until(next);
+    if (is_due) co_await resolve_one(key);
+  }
+  resolving_ = false;
+}
+
+Task<void> Disputes::resolve_one(Key key) {
+  std::vector<Key> keys{key};
+  const auto found = co_await history_.find(std::move(keys));
+  const auto open = open_.find(key);
+  if (open == open_.end()) co_return;  // settled meanwhile
+  if (!found) {
+    put_off(key, open->second, kRemovalWait);
+    co_return;
+  }
+  const Dispute dispute = open->second;
+  const std::optional<HistoryEntry>& mine = found->front();
+  // Whom the other one names as the author decides nothing about what this node has.
+  belief::Claim claim = claim_of(mine ? *mine : dispute.entry);
+  // That it is gone counts at once; that it is there, once caches have let it go.
+  claim.removed = dispute.removed && !dispute.was_there;
+  Result<belief::Answer> answer = fail(ErrorCode::kNotFound, "gone");
+  if (claim.removed) {
+    const Result<belief::Answer> gone = co_await origins_.ask(std::move(claim));
+    const auto still = open_.find(key);
+    if (still == open_.end()) co_return;
+    if (!gone) {
+      still->second.was_there = true;
+      put_off(key, still->second, kRemovalWait);
+      co_return;
+    }
+  } else {
+    answer = co_await origins_.ask_about_dispute(std::move(claim));
+  }
+  co_await decide(key, std::move(answer));
+}
+
+// What the post's server said, of who this node believes is its author.
+Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
+  const auto open = open_.find(key);
+  if (open == open_.end()) co_return;
+  // A new owner keeps nothing that one alone says to be where nothing is.
+  const bool is_nowhere = open->second.is_alone && origins_.hosts().has_nothing(host_of(key.second));
+  const bool unknown = !answer && !belief::is_refuted(answer.error().code) && !is_nowhere;
+  if (unknown && !open->second.is_probe && ++open->second.tries < kTriesMax) {
+    put_off(key, open->second, kRemovalWait * (1U << open->second.tries));
+    co_return;
+  }
+  const Dispute dispute = open->second;
+  if (unknown) {
+    open_.erase(open);
+    co_return;
+  }
+  std::vector<Key> keys{key};
+  auto found = co_await history_.find(std::move(keys));
+  if (!found) co_return close(key, std::unexpected(found.error()));
+  std::optional<HistoryEntry>& mine = found->front();
+  const bool same_author = !mine || mine->author == dispute.entry.author;
+  // Where this node was wrong about the author, nothing was said of what the other one has.
+  if (dispute.from != kNobody && !is_nowhere && (answer || same_author))
+    origins_.standing().note(dispute.from, same_author && answer.has_value() != dispute.entry.removed);
+  // Of a post by somebody else the next one who names its author is heard.
+  const bool is_settled =
+      (answer && !dispute.is_probe) || (!answer && answer.error().code != ErrorCode::kConflict);
+  if (is_settled) settle(key);
+  if (dispute.is_probe) co_return close(key, {});
+  if (!answer && dispute.is_alone && !dispute.entry.removed) co_await drop_others_from(dispute.from, key);
+  close(key, co_await set_right(dispute, std::move(mine), answer));
+}
+
+// What the disk did not take stays open: nobody else may ever say so again.
+void Disputes::close(const Key& key, const Result<void>& done) {
+  const auto open = open_.find(key);
+  if (open == open_.end()) return;
+  if (done) {
+    open_.erase(open);
+    return;
+  }
+  log_.error("history_not_corrected", {{"post", key.second}, {"because", done.error().message}});
+  put_off(key, open->second, kSaveAgain);
+}
+
+// Of what it alone gave, nothing is kept: where it is true, others have it too, or it is heard again.
+Task<void> Disputes::drop_others_from(std::string origin, Key decided) {
+  if (!origins_.standing().is_doubtful(origin)) co_return;
+  std::vector<Key> theirs;
+  for (const auto& [key, dispute] : open_) {
+    if (dispute.is_alone && dispute.from == origin && key != decided) theirs.push_back(key);
+  }
+  for (const Key& key : theirs) {
+    close(key, co_await history_.correct(key.first, key.second, std::nullopt));
+  }
+}
+
+// What this node has becomes what the post's server says.
+Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEntry> mine,
+                                       Result<belief::Answer> answer) {
+  const std::string partition = dispute.entry.tag;
+  const std::string uri = dispute.entry.uri;
+  // What is here no more was dropped since: its partition is another's now, or it is too old.
+  if (!mine || mine->taken_down) co_return Result<void>();
+  HistoryEntry truth = *mine;
+  truth.removed = !answer;
+  if (answer) truth.published = answer->published;
+  // Nothing is revived but what came by hearsay.
+  const bool final = mine->removed && !dispute.is_hearsay;
+  const bool is_unwanted = dispute.is_hearsay && answer && !answer->archive;
+  if (final || (same(*mine, truth) && !is_unwanted)) {
+    ++counters_.upheld;
+    co_return Result<void>();
+  }
+  ++counters_.corrected;
+  log_.info("history_corrected", {{"tag", partition}, {"post", uri}, {"removed", truth.removed}});
+  // What its author does not wish to be found is not kept on another owner's word.
+  if (is_unwanted) co_return co_await history_.correct(partition, uri, std::nullopt);
+  if (answer) co_return co_await history_.correct(partition, uri, std::move(truth));
+  // Gone, and somebody said so; or it never was there, or is by somebody else.
+  const bool is_gone = dispute.removed && answer.error().code != ErrorCode::kConflict;
+  if (!is_gone) co_return co_await history_.correct(partition, uri, std::nullopt);
+  std::vector<HistoryEntry> tombstone{std::move(truth)};
+  co_return co_await history_.put(std::move(tombstone));
+}
+
+}  // namespace tagring::storage

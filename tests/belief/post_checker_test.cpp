@@ -1,0 +1,157 @@
+// Whom owners and subscribers believe about posts of others.
+#include "belief/post_checker.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/assert.hpp"
+#include "belief/fixture.hpp"
+#include "ring_sim/loop.hpp"
+
+namespace tagring::belief {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string kA = "https://tags.a.example";
+const std::string kB = "https://tags.b.example";
+
+TagEvent event(Op op = Op::kAdd, const std::string& uri = kUri) {
+  return {"cats", op, uri, kAuthor, kDate, true};
+}
+
+class PostCheckerTest : public BeliefTest {
+ protected:
+  ~PostCheckerTest() override { loop.drop(kOwner); }
+
+  // What a subscriber takes of what a relay announces; and why not the others.
+  std::vector<TagEvent> taken(std::vector<TagEvent> events, const std::string& relay) {
+    refusals.clear();
+    const auto start = start_taking(std::move(events), relay);
+    loop.run_for(std::chrono::seconds(30));
+    TR_ASSERT(*start);
+    return **start;
+  }
+  std::shared_ptr<std::optional<std::vector<TagEvent>>> start_taking(std::vector<TagEvent> events,
+                                                                     const std::string& relay) {
+    auto result = std::make_shared<std::optional<std::vector<TagEvent>>>();
+    boost::asio::co_spawn(loop.executor(kOwner),
+                          checker.corroborated(std::move(events), relay, relayed, &refusals),
+                          [result](std::exception_ptr error, std::vector<TagEvent> believed) {
+                            if (!error) result->emplace(std::move(believed));
+                          });
+    return result;
+  }
+  void publish(const std::string& uri = kUri) { servers.publish(uri, kAuthor, "cats", kDate); }
+
+  federation::Blocks blocks;
+  OriginChecker origins{budget, client, runtime};
+  PostChecker checker{{}, identity, blocks, origins, runtime};
+  std::set<std::string> relayed = {"cats"};
+  std::vector<Refusal> refusals;
+};
+
+TEST_F(PostCheckerTest, WhatTwoRelaysSayIsTakenWithoutAskingAnybody) {
+  const auto of_a = start_taking({event()}, kA);
+  const auto of_b = start_taking({event()}, kB);
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_THAT(of_a->value(), ElementsAre(event()));
+  EXPECT_THAT(of_b->value(), ElementsAre(event()));
+  EXPECT_EQ(servers.asked_in_all(), 0);
+}
+
+TEST_F(PostCheckerTest, OfTwoWhoAreNotSurelyRelaysNobodyIsAWitness) {
+  relayed.clear();
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_THAT(taken({event()}, kB), IsEmpty());
+}
+
+TEST_F(PostCheckerTest, WhatOneRelaySaysIsTakenIfThePostBearsItOut) {
+  publish();
+  EXPECT_THAT(taken({event()}, kA), ElementsAre(event()));
+  EXPECT_EQ(servers.asked[kUri], 1);
+}
+
+TEST_F(PostCheckerTest, APostThatNeverWasIsNotTakenFromOneRelayHoweverOften) {
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_EQ(refusals.front().error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+}
+
+TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByOneRelay) {
+  publish();
+  EXPECT_THAT(taken({event(Op::kRemove)}, kA), IsEmpty());
+  EXPECT_EQ(refusals.front().error.message, "the post still carries the tag");
+}
+
+TEST_F(PostCheckerTest, APostThatIsGoneIsRemoved) { EXPECT_THAT(taken({event(Op::kRemove)}, kA), SizeIs(1)); }
+
+TEST_F(PostCheckerTest, APostWhoseAuthorWithdrewConsentIsRemovedAlthoughItIsThere) {
+  publish();
+  servers.join(kAuthor, /*indexable=*/false);
+  EXPECT_THAT(taken({event(Op::kRemove)}, kA), SizeIs(1));
+}
+
+TEST_F(PostCheckerTest, TheDateIsThatOfThePostNotOfWhoTellsOfIt) {
+  publish();
+  TagEvent told = event();
+  told.published -= std::chrono::hours(24 * 365);
+  EXPECT_THAT(taken({told}, kA), ElementsAre(event()));
+}
+
+TEST_F(PostCheckerTest, ARelayIsBelievedAboutPostsOfItsOwnHost) {
+  TagEvent own = event(Op::kAdd, "https://a.example/1");
+  own.author = "https://a.example/u";
+  EXPECT_THAT(taken({own}, kA), ElementsAre(own));
+  EXPECT_EQ(servers.asked_in_all(), 0);
+}
+
+TEST_F(PostCheckerTest, ThatAnAuthorDoesNotWishItIsNotHeldAgainstTheRelay) {
+  publish();
+  servers.join(kAuthor, /*indexable=*/true, "#nobot");
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_EQ(refusals.front().error.code, ErrorCode::kInvalid) << "a denial would end the subscription";
+}
+
+TEST_F(PostCheckerTest, ForWhoIsOftenWrongNobodyIsAskedWhereNothingWasSeen) {
+  for (int i = 0; i < 3; ++i) origins.standing().note(kA, /*right=*/false);
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_EQ(refusals.front().error.code, ErrorCode::kBusy);
+  EXPECT_EQ(servers.asked_in_all(), 0);
+  publish("https://post.example/2");
+  EXPECT_THAT(taken({event(Op::kAdd, "https://post.example/2")}, kB), SizeIs(1));
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_EQ(servers.asked[kUri], 1) << "people publish there";
+}
+
+TEST_F(PostCheckerTest, WhoNamesPostsWhereNothingIsIsWrong) {
+  for (int i = 0; i < 3; ++i) {
+    const std::string host = "https://elsewhere" + std::to_string(i) + ".example";
+    TagEvent invented = event(Op::kAdd, host + "/1");
+    invented.author = host + "/u";
+    EXPECT_FALSE(origins.standing().is_doubtful(kA));
+    EXPECT_THAT(taken({invented}, kA), IsEmpty());
+  }
+  EXPECT_TRUE(origins.standing().is_doubtful(kA));
+}
+
+TEST_F(PostCheckerTest, AHostIsKnownByAnAuthorWhosePostsAreGone) {
+  servers.join(kAuthor, /*indexable=*/true);
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_TRUE(origins.hosts().is_known("post.example"));
+  EXPECT_FALSE(origins.standing().is_doubtful(kA)) << "posts are deleted";
+  publish("https://post.example/2");
+  EXPECT_THAT(taken({event(Op::kAdd, "https://post.example/2")}, kA), SizeIs(1));
+}
+
+TEST_F(PostCheckerTest, OfAServerThatIsDownTheSenderIsToComeAgain) {
+  servers.down = true;
+  EXPECT_THAT(taken({event()}, kA), IsEmpty());
+  EXPECT_EQ(refusals.front().error.code, ErrorCode::kBusy);
+}
+
+}  // namespace
+}  // namespace tagring::belief

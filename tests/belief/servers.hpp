@@ -1,0 +1,55 @@
+// The servers of posts: documents by URL, else 404; or all of them are down.
+#pragma once
+
+#include <fmt/format.h>
+#include <map>
+#include <string>
+
+#include "base/http.hpp"
+#include "base/time.hpp"
+
+namespace tagring {
+
+// A post, for tests that need one.
+inline const std::string kUri = "https://post.example/1";
+inline const std::string kAuthor = "https://post.example/u";
+inline const WallTime kDate(Duration(1'763'691'840'000));
+
+class Servers final : public HttpClient {
+ public:
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    ++asked[call.url.text()];
+    HttpResponse response;
+    const auto document = documents.find(call.url.text());
+    response.status = down ? 503 : document == documents.end() ? 404 : 200;
+    if (response.status == 200) {
+      response.headers.add("Content-Type", "application/activity+json");
+      response.body = document->second;
+    }
+    co_return response;
+  }
+  void publish(const std::string& uri, const std::string& author, const std::string& tag,
+               WallTime published) {
+    documents[uri] = fmt::format(
+        R"({{"id":"{}","type":"Note","attributedTo":"{}","published":"{}",)"
+        R"("to":["https://www.w3.org/ns/activitystreams#Public"],"tag":[{{"type":"Hashtag","name":"#{}"}}]}})",
+        uri, author, to_rfc3339(published), tag);
+    join(author, /*indexable=*/true);
+  }
+  void join(const std::string& author, bool indexable, const std::string& summary = "") {
+    documents[author] = fmt::format(
+        R"({{"id":"{0}","type":"Person","inbox":"{0}/inbox","preferredUsername":"u","indexable":{1},"summary":"{2}"}})",
+        author, indexable, summary);
+  }
+  [[nodiscard]] int asked_in_all() const {
+    int all = 0;
+    for (const auto& [url, times] : asked) all += times;
+    return all;
+  }
+
+  std::map<std::string, std::string> documents;
+  std::map<std::string, int> asked;  // by URL
+  bool down = false;
+};
+
+}  // namespace tagring

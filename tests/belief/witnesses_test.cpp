@@ -1,0 +1,84 @@
+// Two relays that say the same are believed; one is not, however often it says so.
+#include "belief/witnesses.hpp"
+
+#include <gtest/gtest.h>
+
+#include "ring_sim/loop.hpp"
+
+namespace tagring::belief {
+namespace {
+
+const std::string kA = "https://tags.a.example";
+const std::string kAAgain = "https://other.a.example";
+const std::string kB = "https://tags.b.example";
+
+TagEvent event(const std::string& uri = "https://post.example/1") {
+  return {"cats", Op::kAdd, uri, "https://post.example/u", WallTime(Duration(1'763'691'840'000)), true};
+}
+
+class WitnessesTest : public testing::Test {
+ protected:
+  void pass(Duration time) { loop.run_for(time); }
+  ring_sim::Loop loop{1};
+  ring_sim::LoopClock clock{loop, 1};
+  Witnesses witnesses{2, clock};
+};
+
+TEST_F(WitnessesTest, TwoRegisteredDomainsAgree) {
+  witnesses.note(event(), kA);
+  EXPECT_FALSE(witnesses.agree_on(event()));
+  witnesses.note(event(), kB);
+  EXPECT_TRUE(witnesses.agree_on(event()));
+}
+
+TEST_F(WitnessesTest, WhereThereIsOneRelayItIsBelieved) {
+  Witnesses lone{1, clock};
+  lone.note(event(), kA);
+  EXPECT_TRUE(lone.agree_on(event()));
+}
+
+TEST_F(WitnessesTest, OneDomainIsOneWitnessWhateverItsHosts) {
+  for (const std::string& origin : {kA, kA, kAAgain}) witnesses.note(event(), origin);
+  EXPECT_FALSE(witnesses.agree_on(event()));
+}
+
+TEST_F(WitnessesTest, WhatDiffersInAnythingIsAnotherStatement) {
+  witnesses.note(event(), kA);
+  TagEvent other = event();
+  other.published += Duration(1);
+  witnesses.note(other, kB);
+  other = event();
+  other.op = Op::kRemove;
+  witnesses.note(other, kB);
+  other = event();
+  other.indexable = false;
+  witnesses.note(other, kB);
+  other = event();
+  other.author = "https://post.example/v";
+  witnesses.note(other, kB);
+  other = event();
+  other.tag = "dogs";
+  witnesses.note(other, kB);
+  EXPECT_FALSE(witnesses.agree_on(event()));
+}
+
+TEST_F(WitnessesTest, AreHeardTogetherAlsoWhenMinutesLieBetween) {
+  witnesses.note(event(), kA);
+  pass(std::chrono::minutes(6));
+  witnesses.note(event("https://post.example/2"), kA);  // time goes on
+  witnesses.note(event(), kB);
+  EXPECT_TRUE(witnesses.agree_on(event()));
+}
+
+TEST_F(WitnessesTest, ForgetWhatWasSaidLongAgo) {
+  witnesses.note(event(), kA);
+  for (int i = 0; i < 3; ++i) {
+    pass(std::chrono::minutes(6));
+    witnesses.note(event("https://post.example/2"), kA);
+  }
+  witnesses.note(event(), kB);
+  EXPECT_FALSE(witnesses.agree_on(event()));
+}
+
+}  // namespace
+}  // namespace tagring::belief

@@ -1,0 +1,98 @@
+// What the owners of a history say, held against each other.
+#include "storage/cross_check.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tagring::storage {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+HistoryEntry entry(std::int64_t at, const std::string& uri, bool removed = false) {
+  return {"cats", uri, "https://a.example/u", WallTime(Duration(at)), removed};
+}
+HistoryPage page(std::vector<HistoryEntry> entries, bool more = false) {
+  return {std::move(entries), more, {}};
+}
+
+TEST(CrossCheck, NobodyIsAskedAboutWhatAllSay) {
+  const HistoryPage all = page({entry(3, "c"), entry(2, "b", true), entry(1, "a")});
+  EXPECT_THAT(disagreements({all, all, all}, {}), IsEmpty());
+}
+
+TEST(CrossCheck, ARemovalThatNotAllShowIsLookedAt) {
+  const auto open = disagreements({page({entry(1, "a")}), page({entry(1, "a", true)})}, {});
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_FALSE(open[0].entry.removed);
+  EXPECT_EQ(open[0].shown_by, 1U);
+  EXPECT_EQ(open[0].asked, 2U);
+}
+
+TEST(CrossCheck, APostThatNotAllShowIsLookedAt) {
+  EXPECT_THAT(disagreements({page({entry(2, "b"), entry(1, "a")}), page({entry(2, "b")})}, {}), SizeIs(1));
+}
+
+TEST(CrossCheck, WhoHasNotGotAsFarIsNotMissingIt) {
+  EXPECT_THAT(disagreements({page({entry(2, "b"), entry(1, "a")}), page({entry(2, "b")}, /*more=*/true)}, {}),
+              IsEmpty());
+  const PageWish newer{HistoryCursor{WallTime(Duration(0)), ""}, true, 2};
+  EXPECT_THAT(
+      disagreements({page({entry(2, "b"), entry(1, "a")}), page({entry(1, "a")}, /*more=*/true)}, newer),
+      IsEmpty());
+}
+
+TEST(CrossCheck, WhoLetItGoSaysNothingOfIt) {
+  HistoryPage small = page({entry(5, "b")});
+  small.kept_from = WallTime(Duration(4));
+  EXPECT_THAT(disagreements({page({entry(5, "b"), entry(1, "a")}), small}, {}), IsEmpty());
+  EXPECT_THAT(disagreements({page({entry(6, "c"), entry(5, "b")}), small}, {}), SizeIs(1));
+}
+
+TEST(CrossCheck, AnotherDateIsADisagreement) {
+  EXPECT_THAT(disagreements({page({entry(1, "a")}), page({entry(9, "a")})}, {}), SizeIs(1));
+}
+
+TEST(CrossCheck, AllAuthorsThatAreNamedAreAskedAbout) {
+  HistoryEntry other = entry(1, "a");
+  other.author += "0";
+  const auto open = disagreements({page({other}), page({entry(1, "a")}), page({entry(1, "a", true)})}, {});
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_THAT(open[0].authors, testing::UnorderedElementsAre(other.author, entry(1, "a").author));
+}
+
+TEST(CrossCheck, WhatNobodyShowsAsLivingIsNoMatterForItsServer) {
+  EXPECT_THAT(disagreements({page({entry(1, "a", true)}), page({})}, {}), IsEmpty());
+}
+
+HistoryPage shown(std::vector<HistoryPage> owners, const Verdicts& verdicts) {
+  apply(verdicts, {}, &owners);
+  return merge_pages(owners, 10, /*keep_removed=*/false);
+}
+
+TEST(CrossCheck, WhatIsThereIsShownWhoeverSaysThatItWasRemoved) {
+  const auto merged = shown({page({entry(1, "a")}), page({entry(1, "a", true)})}, {{"a", entry(1, "a")}});
+  EXPECT_THAT(merged.entries, testing::ElementsAre(entry(1, "a")));
+}
+
+TEST(CrossCheck, WhatNeverWasIsShownByNobody) {
+  const auto merged =
+      shown({page({entry(2, "x"), entry(1, "a")}), page({entry(1, "a")})}, {{"x", std::nullopt}});
+  EXPECT_THAT(merged.entries, testing::ElementsAre(entry(1, "a")));
+}
+
+TEST(CrossCheck, APostStandsAtItsOwnDateAndOnce) {
+  const auto merged = shown({page({entry(9, "a"), entry(5, "b")}), page({entry(5, "b"), entry(1, "a")})},
+                            {{"a", entry(1, "a")}});
+  EXPECT_THAT(merged.entries, testing::ElementsAre(entry(5, "b"), entry(1, "a")));
+}
+
+TEST(CrossCheck, APostThatAllDatedWronglyIsShownWhereItBelongs) {
+  const auto merged = shown({page({entry(9, "a"), entry(5, "b")}), page({entry(7, "a"), entry(5, "b")})},
+                            {{"a", entry(1, "a")}});
+  EXPECT_THAT(merged.entries, testing::ElementsAre(entry(5, "b"), entry(1, "a")));
+}
+
+}  // namespace
+}  // namespace tagring::storage

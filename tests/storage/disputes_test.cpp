@@ -1,0 +1,252 @@
+// Where this node and another owner differ about a post, its own server decides.
+#include "storage/disputes.hpp"
+
+#include "belief/servers.hpp"
+#include "relay/role_fixture.hpp"
+
+namespace tagring::storage {
+namespace {
+
+using std::chrono::minutes;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string kB = "https://tags.b.example";
+const std::string kC = "https://tags.c.example";
+
+HistoryEntry entry(bool removed = false) { return {"cats", kUri, kAuthor, kDate, removed}; }
+
+class DisputesTest : public RoleTest {
+ protected:
+  ~DisputesTest() override { finish(disputes.stop()); }
+  void have(HistoryEntry own) { ASSERT_TRUE(run(stores->history.put({std::move(own)}))); }
+  void hear(HistoryEntry theirs, const std::string& from = kB) {
+    ASSERT_TRUE(run(disputes.hear({std::move(theirs)}, from)));
+  }
+  void adopt(HistoryEntry theirs, const std::string& from) {
+    ASSERT_TRUE(run(disputes.adopt({std::move(theirs)}, from)));
+  }
+  void pass(Duration time) { loop.run_for(time); }
+  std::vector<HistoryEntry> all() { return run(stores->history.page("cats", {}, 10))->entries; }
+
+  Servers servers;
+  federation::SignedClient speaker{identity, servers, runtime};
+  budget::Manager budget{budget::default_budgets(), clock};
+  belief::OriginChecker origins{budget, speaker, runtime};
+  Disputes disputes{stores->history, origins, runtime};
+};
+
+TEST_F(DisputesTest, WhatBothHaveCostsNothing) {
+  have(entry());
+  hear(entry());
+  pass(minutes(20));
+  EXPECT_EQ(servers.asked_in_all(), 0);
+}
+
+TEST_F(DisputesTest, ALivingPostIsNotRemovedByWhoSaysSo) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(20));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_EQ(disputes.counters().upheld, 1U);
+}
+
+TEST_F(DisputesTest, ARemovedPostIsRemovedOnceItsServerHasNoneOfIt) {
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+}
+
+TEST_F(DisputesTest, AMissingPostIsTakenIfItsHostIsKnownToHaveSome) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  hear(entry());
+  EXPECT_THAT(all(), IsEmpty()) << "anybody can name a host";
+  pass(minutes(1));
+  hear(entry());
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, OfAHostThatIsNotKnownAFewPostsAreLookedAtAndTheRestTakenTheNextTime) {
+  std::vector<HistoryEntry> theirs;
+  for (int n = 0; n < 9; ++n) {
+    theirs.push_back(entry());
+    theirs.back().uri = "https://post.example/" + std::to_string(n);
+    servers.publish(theirs.back().uri, kAuthor, "cats", kDate);
+  }
+  ASSERT_TRUE(run(disputes.hear(theirs, kB)));
+  pass(minutes(1));
+  EXPECT_EQ(servers.asked_in_all(), 3) << "two, and their author";
+  EXPECT_THAT(all(), IsEmpty());
+  ASSERT_TRUE(run(disputes.hear(theirs, kB)));
+  EXPECT_EQ(all().size(), 9U);
+}
+
+TEST_F(DisputesTest, AHostThatHasNothingIsLeftAlone) {
+  for (int n = 0; n < 60; ++n) {
+    HistoryEntry invented = entry();
+    invented.uri = "https://post.example/" + std::to_string(n);
+    hear(invented, "https://tags.n" + std::to_string(n) + ".example");
+    pass(minutes(1));
+  }
+  EXPECT_LE(servers.asked_in_all(), 9);
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, ANewOwnerKeepsNothingThatOneAloneSaysToBeWhereNothingIs) {
+  for (int n = 0; n < 20; ++n) {
+    HistoryEntry invented = entry();
+    invented.uri = "https://post.example/" + std::to_string(n);
+    adopt(invented, "https://tags.n" + std::to_string(n) + ".example");
+  }
+  EXPECT_EQ(all().size(), 10U) << "a page of them";
+  pass(minutes(30));
+  EXPECT_LE(servers.asked_in_all(), 4);
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, APostThatNeverWasIsNotTaken) {
+  hear(entry());
+  pass(minutes(20));
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, APostOfAnotherHashtagIsNotTaken) {
+  servers.publish(kUri, kAuthor, "dogs", kDate);
+  hear(entry());
+  pass(minutes(20));
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, TheDateIsThatOfThePost) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  HistoryEntry wrong = entry();
+  wrong.published = WallTime(Duration(0));
+  adopt(wrong, kB);
+  pass(minutes(20));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, AWrongDateHereIsMended) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  HistoryEntry wrong = entry();
+  wrong.published -= std::chrono::hours(5);
+  have(wrong);
+  hear(entry());
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_EQ(run(stores->history.totals())->entries, 1U);
+}
+
+TEST_F(DisputesTest, WhoNamesAnotherAuthorTakesNothingAway) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  for (const bool removed : {false, true}) {
+    have(entry());
+    HistoryEntry wrong = entry(removed);
+    wrong.author += "0";
+    hear(wrong);
+    pass(minutes(20));
+    EXPECT_THAT(all(), ElementsAre(entry()));
+  }
+}
+
+TEST_F(DisputesTest, AWrongAuthorHereIsNoReasonToCallThePostRemoved) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  HistoryEntry wrong = entry();
+  wrong.author += "0";
+  have(wrong);
+  hear(entry(/*removed=*/true));
+  pass(minutes(20));
+  EXPECT_THAT(all(), IsEmpty());
+  hear(entry());
+  pass(minutes(1));
+  hear(entry());
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, WhereTheServerIsDownEverybodyKeepsWhatTheyHave) {
+  servers.down = true;
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(std::chrono::hours(1));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, TheSameDisputeIsLookedAtEverMoreSeldom) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  for (int half_hour = 0; half_hour < 48; ++half_hour) {
+    hear(entry(/*removed=*/true));
+    pass(minutes(30));
+  }
+  EXPECT_LE(servers.asked_in_all(), 24) << "post and author, twice, some five times a day";
+  EXPECT_GE(servers.asked_in_all(), 4);
+}
+
+TEST_F(DisputesTest, ANewOwnerTakesWhatItIsGivenAtOnce) {
+  adopt(entry(), kB);
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  adopt(entry(), kC);
+  pass(minutes(30));
+  EXPECT_EQ(servers.asked_in_all(), 0) << "two say the same";
+}
+
+TEST_F(DisputesTest, WhatOneAloneGaveANewOwnerIsLookedAt) {
+  adopt(entry(), kB);
+  adopt(entry(), kB);
+  pass(minutes(30));
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, ANewOwnerThatWasToldOfARemovalRevivesThePostIfAnotherHasIt) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  adopt(entry(/*removed=*/true), kB);
+  adopt(entry(), kC);
+  pass(minutes(30));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+}
+
+TEST_F(DisputesTest, ARemovalThatThisNodeBelievedIsFinal) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry(/*removed=*/true));
+  hear(entry());
+  adopt(entry(), kC);
+  pass(minutes(30));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+}
+
+TEST_F(DisputesTest, WhatTheDiskDidNotTakeIsSetRightLater) {
+  const auto execute = [&](const char* sql) {
+    return run(stores->database->write([sql](sql::Connection& db) { return db.execute(sql); }));
+  };
+  ASSERT_TRUE(execute("CREATE TRIGGER refuse BEFORE UPDATE ON history BEGIN SELECT RAISE(ABORT, 'no'); END"));
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  EXPECT_EQ(disputes.open(), 1U);
+  ASSERT_TRUE(execute("DROP TRIGGER refuse"));
+  pass(minutes(2));
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
+  EXPECT_EQ(disputes.open(), 0U);
+}
+
+TEST_F(DisputesTest, WhatWasDroppedMeanwhileIsNotPutBack) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  adopt(entry(), kB);
+  ASSERT_TRUE(run(stores->history.forget("cats", 10, clock.wall_now())));
+  pass(minutes(30));
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+TEST_F(DisputesTest, WhatItsAuthorDoesNotWishToBeFoundIsNotKeptOnAnOwnersWord) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  servers.join(kAuthor, /*indexable=*/false, "");
+  adopt(entry(), kB);
+  pass(minutes(30));
+  EXPECT_THAT(all(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tagring::storage
