@@ -180,11 +180,11 @@ ca_file = "{certs}/ca.pem"
     def running(self):
         return [i for i in range(self.count) if self.is_running(i)]
 
-    def cli(self, i, *arguments):
-        """A subcommand of the tagring binary against node i; its JSON answer."""
+    def cli(self, i, *arguments, codes=(0,)):
+        """A subcommand of the tagring binary against node i; its JSON answer. `codes`: with which it may exit."""
         command = [self.binary, arguments[0], *map(str, arguments[1:]), "--json", "--config", self.config_file(i)]
         done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
+        if done.returncode not in codes or not done.stdout:
             raise Failure(f"{node_host(i)}: {' '.join(map(str, arguments))}: {done.stderr.strip()}")
         return json.loads(done.stdout)
 

@@ -71,7 +71,9 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
   if (path == "/actor") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
-    co_return by_accept(activity(fediverse::make_node_actor(identity_, identity_.key.public_key().pem())));
+    const std::optional<WallTime> born = co_await since("");
+    co_return by_accept(
+        activity(fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born)));
   }
   if (path == "/.well-known/webfinger") co_return webfinger(query);
   if (path == "/.well-known/host-meta")
@@ -122,8 +124,9 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   if (name != tag->actor_name())
     co_return redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query));
   if (part.empty()) {
+    const std::optional<WallTime> born = co_await since(tag->canonical());
     co_return by_accept(
-        activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem())));
+        activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(), born)));
   }
   if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
   if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));
@@ -136,12 +139,28 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   if (part == "/followers" || part == "/following") {
     // How many, but not who; and people only, since nobody else is shown by those who count.
     const std::string id = identity_.tag_actor(*tag) + part;
-    co_return activity({{"@context", fediverse::kContext},
-                        {"id", id},
-                        {"type", "OrderedCollection"},
-                        {"totalItems", part == "/followers" ? followers_.people(tag->canonical()) : 0}});
+    co_return activity(
+        {{"@context", fediverse::kContext},
+         {"id", id},
+         {"type", "OrderedCollection"},
+         {"totalItems", part == "/followers" ? followers_.all().people(tag->canonical()) : 0}});
   }
   co_return not_found("no such page of a hashtag");
+}
+
+Task<std::optional<WallTime>> ActorDocuments::since(std::string tag) {
+  const auto known = since_.find(tag);
+  if (known != since_.end()) co_return known->second;
+  if (clock_.now() >= minute_ + std::chrono::minutes(1)) {
+    minute_ = clock_.now();
+    asked_ = 0;
+  }
+  if (++asked_ > kSinceAMinute && !tag.empty()) co_return std::nullopt;
+  const Result<std::optional<WallTime>> stored = co_await followers_.actor_since(tag);
+  if (!stored || !*stored) co_return std::nullopt;
+  make_room(since_, kSinceMax);
+  since_.emplace(std::move(tag), **stored);
+  co_return *stored;
 }
 
 // Of the whole history; nothing if its owners do not say.

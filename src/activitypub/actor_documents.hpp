@@ -13,7 +13,7 @@
 #include "federation/identity.hpp"
 #include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/followers.hpp"
+#include "relay/hashtag_followers.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::activitypub {
@@ -21,7 +21,7 @@ namespace tagring::activitypub {
 class ActorDocuments {
  public:
   ActorDocuments(const federation::Identity& identity, overlay::RingService& rings,
-                 storage::HistoryService& history, const relay::Followers& followers,
+                 storage::HistoryService& history, const relay::HashtagFollowers& followers,
                  const federation::Blocks& blocks, const Clock& clock)
       : identity_(identity),
         rings_(rings),
@@ -38,6 +38,8 @@ class ActorDocuments {
   Task<HttpResponse> tag_page(HttpRequest request, std::string rest, std::string query);
   Task<HttpResponse> outbox(Tag tag, std::string query);
   Task<std::optional<std::uint64_t>> count_posts(Tag tag);
+  // When an actor came to be; that of the node, if `tag` is empty.
+  Task<std::optional<WallTime>> since(std::string tag);
 
   // How many posts a hashtag has: servers that meet its actor ask for that, many at a time.
   static constexpr Duration kCountFresh = std::chrono::minutes(15);
@@ -47,13 +49,21 @@ class ActorDocuments {
     std::uint64_t posts = 0;
   };
 
+  // Anybody may ask for any hashtag, and each that is new is a write: of the others of that minute nothing is
+  // said this time.
+  static constexpr std::size_t kSinceAMinute = 120;
+  static constexpr std::size_t kSinceMax = 10'000;
+
   const federation::Identity& identity_;
   overlay::RingService& rings_;
   storage::HistoryService& history_;
-  const relay::Followers& followers_;
+  const relay::HashtagFollowers& followers_;
   const federation::Blocks& blocks_;
   const Clock& clock_;
   std::map<std::string, Count> counts_;
+  std::map<std::string, WallTime> since_;
+  Instant minute_;
+  std::size_t asked_ = 0;  // the database, in that minute
 };
 
 }  // namespace tagring::activitypub

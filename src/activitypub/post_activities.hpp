@@ -19,7 +19,7 @@ namespace tagring::activitypub {
 class PostActivities {
  public:
   PostActivities(instances::Publisher& publisher, instances::FetchedPosts& fetched,
-                 const instances::Instances& instances, reports::Reports& reports)
+                 instances::Instances& instances, reports::Reports& reports)
       : publisher_(publisher), fetched_(fetched), instances_(instances), reports_(reports) {}
 
   // `signed_body`: the Update as it came, if others believe it whoever brings it.
@@ -49,7 +49,7 @@ class PostActivities {
  private:
   instances::Publisher& publisher_;
   instances::FetchedPosts& fetched_;
-  const instances::Instances& instances_;
+  instances::Instances& instances_;
   reports::Reports& reports_;
 };
 

@@ -4,6 +4,9 @@
 #include <array>
 #include <map>
 
+#include "followers/authority.hpp"
+#include "hashtag/tag.hpp"
+
 namespace tagring::admin {
 namespace {
 
@@ -85,7 +88,17 @@ json::object FollowControl::followers() const {
   return {{"followers", followers_.size()}, {"hashtags", head_of(std::move(tags), all)}};
 }
 
+Reply FollowControl::check_server(const json::object& body) const {
+  const std::string name = text_in(body, "server");
+  const auto server = followers::Authority::of(name.contains("://") ? name : "https://" + name);
+  if (!server) return fail(ErrorCode::kInvalid, "'server' is no host name: " + name);
+  if (!body.contains("tag")) return partials_.report(std::string(), server->text());
+  TRY(const Tag tag, tag_in(body));
+  return partials_.report(tag.canonical(), server->text());
+}
+
 Task<Reply> FollowControl::check(json::object body) {
+  if (body.contains("server")) co_return check_server(body);
   co_return co_await sync_.check(text_in(body, "actor"), flag_in(body, "apply"));
 }
 

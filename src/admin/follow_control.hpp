@@ -5,6 +5,8 @@
 //   GET  /subscriptions   {"hours", "complete", "hashtags": [{"tag", "posts", "latest"?, "owners"}]}
 //   GET  /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
 //   POST /followers/check {"actor", "apply"}  compares with an actor who is followed (FEP-8fcf)
+//   POST /followers/check {"tag", "server"}   who of that server follows the hashtag here, and whether the
+//                                       server agrees (relay::PartialCollections::report)
 //   POST /followers/verify              computes the digests of all followers anew
 #pragma once
 
@@ -14,6 +16,7 @@
 #include "base/time.hpp"
 #include "instances/follower_sync.hpp"
 #include "relay/followers.hpp"
+#include "relay/partial_collections.hpp"
 #include "relay/store.hpp"
 #include "relay/subscriptions.hpp"
 
@@ -22,8 +25,14 @@ namespace tagring::admin {
 class FollowControl final : public Subject {
  public:
   FollowControl(relay::Subscriptions& subscriptions, const relay::Followers& followers,
-                instances::FollowerSync& sync, relay::Store& store, const Clock& clock)
-      : subscriptions_(subscriptions), followers_(followers), sync_(sync), store_(store), clock_(clock) {}
+                const relay::PartialCollections& partials, instances::FollowerSync& sync, relay::Store& store,
+                const Clock& clock)
+      : subscriptions_(subscriptions),
+        followers_(followers),
+        partials_(partials),
+        sync_(sync),
+        store_(store),
+        clock_(clock) {}
 
   // Posts are counted over that long, as far as so many entries of the feed reach.
   static constexpr std::chrono::hours kCounted{24};
@@ -36,10 +45,12 @@ class FollowControl final : public Subject {
   Task<Reply> subscriptions();
   [[nodiscard]] json::object followers() const;
   Task<Reply> check(json::object body);
+  [[nodiscard]] Reply check_server(const json::object& body) const;
   Task<Reply> verify();
 
   relay::Subscriptions& subscriptions_;
   const relay::Followers& followers_;
+  const relay::PartialCollections& partials_;
   instances::FollowerSync& sync_;
   relay::Store& store_;
   const Clock& clock_;

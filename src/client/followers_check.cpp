@@ -13,6 +13,8 @@ namespace {
 struct Options {
   ControlOptions control;
   std::string actor;
+  std::string tag;
+  std::string server;
   bool apply = false;
 };
 
@@ -20,6 +22,35 @@ void print_ids(const json::object& report, std::string_view key, std::string_vie
   json::for_each(json::find(report, key), [&](const json::value& id) {
     if (id.is_string()) fmt::print("  {:<14} {}\n", what, std::string_view(id.get_string()));
   });
+}
+
+bool is_set(const json::object& report, std::string_view key) {
+  const json::value* value = json::find(report, key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+// What this node believes of who follows its own actors, and the server's part in it.
+void print_own(const json::object& report) {
+  fmt::print("{}, for {}\n", text_of(report, "actor"), text_of(report, "server"));
+  fmt::print("  {:<14} {}, digest {}\n", "followers", number_of(report, "count"), text_of(report, "digest"));
+  print_ids(report, "followers", "");
+  if (const json::object* header = json::get_object(report, "header")) {
+    const std::string problem = text_of(*header, "problem");
+    fmt::print("  {:<14} {}, {}, digest {}\n", "last header", text_of(*header, "at"),
+               problem.empty() ? "taken" : problem, text_of(*header, "digest"));
+  } else {
+    fmt::print("  {:<14} none since the node started\n", "last header");
+  }
+  if (const json::object* fetch = json::get_object(report, "fetch")) {
+    fmt::print("  {:<14} {}, answered with {}\n", "last fetch", text_of(*fetch, "at"),
+               number_of(*fetch, "status"));
+  } else {
+    fmt::print("  {:<14} none since the node started\n", "last fetch");
+  }
+  print_ids(report, "problems", "problem");
+  const json::value* problems = json::find(report, "problems");
+  if (problems != nullptr && problems->is_array() && problems->get_array().empty())
+    fmt::print("Nothing says that the two sides differ.\n");
 }
 
 void print_report(const json::object& report) {
@@ -51,16 +82,26 @@ void print_report(const json::object& report) {
     fmt::print("  {:<14} {}: not listed, but made a moment ago\n", "wait", number_of(report, "too_young"));
   if (const std::string doubt = text_of(report, "doubt"); !doubt.empty())
     fmt::print("  {:<14} nothing is forgotten on the word of this list: {}\n", "doubt", doubt);
-  const json::value* agree = json::find(report, "agree");
-  const json::value* applied = json::find(report, "applied");
-  const bool is_applied = applied != nullptr && applied->is_bool() && applied->get_bool();
-  const bool agrees = agree != nullptr && agree->is_bool() && agree->get_bool();
-  fmt::print("{}\n", agrees       ? "Both sides agree."
-                     : is_applied ? "They differed; repaired."
-                                  : "They differ; nothing was changed. --apply repairs.");
+  fmt::print("{}\n", is_set(report, "agree")     ? "Both sides agree."
+                     : is_set(report, "applied") ? "They differed; repaired."
+                                                 : "They differ; nothing was changed. --apply repairs.");
+}
+
+int check_own(const Options& options) {
+  if (!options.actor.empty() || options.apply)
+    return cli::report(
+        {ErrorCode::kInvalid, "--server asks who follows here: it takes no ACTOR and no --apply"});
+  json::object body = {{"server", options.server}};
+  if (!options.tag.empty()) body["tag"] = options.tag;
+  const Result<json::object> report = ask_node(options.control, "POST", "/followers/check", body);
+  const int status = tell(options.control, report, print_own);
+  return status == kExitOk && !json::find(*report, "problems")->as_array().empty() ? kExitFailed : status;
 }
 
 int check(const Options& options) {
+  if (!options.server.empty()) return check_own(options);
+  if (options.actor.empty() || !options.tag.empty())
+    return cli::report({ErrorCode::kInvalid, "either ACTOR or --server, and --tag only with --server"});
   const json::object body = {{"actor", options.actor}, {"apply", options.apply}};
   const Result<json::object> report = ask_node(options.control, "POST", "/followers/check", body);
   if (!report) return cli::report(report.error());
@@ -69,7 +110,7 @@ int check(const Options& options) {
   } else {
     print_report(*report);
   }
-  return text_of(*report, "problem").empty() ? kExitOk : kExitFailed;
+  return is_set(*report, "agree") || is_set(*report, "applied") ? kExitOk : kExitFailed;
 }
 
 int verify(const Options& options) {
@@ -92,16 +133,24 @@ int verify(const Options& options) {
 void add_followers_check(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "followers-check", "Compare with an actor's server who of this node follows that actor (FEP-8fcf)");
-  command->add_option("actor", options->actor, "URL of the actor, such as that of another node")->required();
+      "followers-check", "Whether this node and another server agree on who follows whom (FEP-8fcf)");
+  command->add_option("actor", options->actor, "Who of this node follows that actor: its URL");
+  command->add_option("--server", options->server, "Who of that server follows here: its host name");
+  command->add_option("--tag", options->tag, "With --server: the hashtag (without it, the node's own actor)");
   command->add_flag("--apply", options->apply, "Repair what differs, at once");
   add_control_options(*command, options->control);
   command->footer(
-      "Fetches, as the node, the list of its actors that the other server takes for followers, and says "
-      "what\n"
-      "differs, what would be done about it, and whether the last header from there was in order. Changes\n"
-      "nothing without --apply.\n\n"
-      "Example:\n"
+      "ACTOR: fetches, as the node, the list of this node's actors that the other server takes for "
+      "followers,\n"
+      "and says what differs, what would be done about it, and whether the last header from there was in\n"
+      "order. Changes nothing without --apply.\n\n"
+      "--server: shows who of that server follows the hashtag here, the digest of that, the last header "
+      "that\n"
+      "was sent there and what became of it, and the last fetch of the list by that server. A fetch means\n"
+      "that it knew of other followers.\n\n"
+      "Exit code 1 if the two sides differ, or it cannot be found out.\n\n"
+      "Examples:\n"
+      "  tagring followers-check --tag cats --server social.example\n"
       "  tagring followers-check https://tags.example.net/actor");
   command->callback([options, &status] { status = check(*options); });
 }

@@ -84,6 +84,8 @@ void print_status(const json::object& status) {
   fmt::print("Who uses it\n  followers                {}\n  hashtags wanted          {}{}\n",
              number_of(status, "followers"), number_of(status, "wanted"),
              flag_of(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
+  if (const std::int64_t unlisted = number_of(status, "followers_unlisted"); unlisted != 0)
+    fmt::print("  lists too long           {} of followers of one server: they are not compared\n", unlisted);
   fmt::print("Disk\n");
   if (const json::object* kept = json::get_object(status, "retention"))
     fmt::print("  history    {} posts; old ones go beyond {}\n", number_of(*kept, "posts"),

@@ -77,6 +77,14 @@ Result<std::vector<std::string>> collections_without_followers(Connection& db) {
                                [](const Statement& row) { return row.text(0); });
 }
 
+Result<void> note_former(Connection& db, const PartialKey& key, const std::string& inbox) {
+  TRY_VOID(db.run("INSERT OR REPLACE INTO former_servers(collection, authority, inbox) VALUES(?, ?, ?)",
+                  key.collection, key.authority, inbox));
+  TRY_VOID(db.run("DELETE FROM former_servers WHERE seq <= (SELECT max(seq) FROM former_servers) - ?",
+                  relay::Store::kFormerServersMax));
+  return {};
+}
+
 }  // namespace
 
 Result<Partial> load_partial(Connection& db, const PartialKey& key) {
@@ -92,9 +100,16 @@ Result<void> count_follower(Connection& db, const Follower& follower, bool enter
   if (!member) return {};
   TRY(Partial partial, load_partial(db, member->key));
   if (enters) {
+    if (partial.count == 0) {
+      TRY_VOID(db.run("DELETE FROM former_servers WHERE collection = ? AND authority = ?",
+                      member->key.collection, member->key.authority));
+    }
     partial.add(member->id);
   } else if (partial.count > 0) {
     partial.remove(member->id);
+    if (partial.count == 0) {
+      TRY_VOID(note_former(db, member->key, follower.inbox));
+    }
   }
   return save_partial(db, member->key, partial);
 }

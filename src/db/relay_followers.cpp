@@ -161,6 +161,41 @@ Task<Result<relay::Store::PartialsCheck>> SqliteRelayStore::check_partials() {
   return database_.write([](Connection& db) { return check_all_partials(db); });
 }
 
+Task<Result<std::vector<relay::Store::FormerServer>>> SqliteRelayStore::former_servers() {
+  return database_.read([](Connection& db) {
+    return all_rows<FormerServer>(
+        db.query("SELECT collection, authority, inbox FROM former_servers ORDER BY seq"),
+        [](const Statement& row) { return FormerServer{{row.text(0), row.text(1)}, row.text(2)}; });
+  });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_former_server(relay::PartialKey key) {
+  return database_.write([key = std::move(key)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM former_servers WHERE collection = ? AND authority = ?", key.collection,
+                    key.authority));
+    return {};
+  });
+}
+
+Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::string tag) {
+  const auto find = [](Connection& db, const std::string& of) -> Result<std::optional<WallTime>> {
+    Statement row = db.query("SELECT since FROM actors WHERE tag = ?", of);
+    TRY(const bool known, row.step());
+    return known ? std::optional(row.time(0)) : std::nullopt;
+  };
+  CO_TRY(const std::optional<WallTime> known,
+         co_await database_.read([find, tag](Connection& db) { return find(db, tag); }));
+  if (known) co_return known;
+  co_return co_await database_.write([find, tag = std::move(tag), now = clock_.wall_now()](
+                                         Connection& db) -> Result<std::optional<WallTime>> {
+    TRY_VOID(
+        db.run("INSERT OR IGNORE INTO actors(tag, since) SELECT ?1, ?2"
+               " WHERE ?1 = '' OR (SELECT count(*) FROM actors) < ?3",
+               tag, now, kActorsMax));
+    return find(db, tag);
+  });
+}
+
 Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) {
   return database_.write([cursors = std::move(acknowledged_by_inbox)](Connection& db) -> Result<void> {
     for (const auto& [inbox, seq] : cursors) {

@@ -55,6 +55,9 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
                                                               std::size_t limit) override;
   Task<Result<relay::Partial>> partial(relay::PartialKey key) override;
   Task<Result<PartialsCheck>> check_partials() override;
+  Task<Result<std::vector<FormerServer>>> former_servers() override;
+  Task<Result<void>> drop_former_server(relay::PartialKey key) override;
+  Task<Result<std::optional<WallTime>>> actor_since(std::string tag) override;
   Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
   Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
 

@@ -239,8 +239,18 @@ CREATE TABLE reports(
 CREATE INDEX reports_by_state ON reports(open, id);
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                    kVersion5, kVersion6, kVersion7, kVersion8};
+constexpr const char* kVersion9 = R"sql(
+-- Servers of which nobody follows a collection any more, in the order in which the last one left.
+CREATE TABLE former_servers(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, collection TEXT NOT NULL, authority TEXT NOT NULL, inbox TEXT NOT NULL,
+  UNIQUE(collection, authority)
+) STRICT;
+-- When the node's actor (tag '') and those of hashtags came to be.
+CREATE TABLE actors(tag TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                    kVersion6, kVersion7, kVersion8, kVersion9};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

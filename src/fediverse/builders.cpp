@@ -143,6 +143,13 @@ json::object make_undo_follow(std::string_view id, std::string_view actor, std::
   return activity;
 }
 
+json::object make_update(std::string_view id, std::string_view actor) {
+  json::object activity = make_activity("Update", id, actor);
+  activity["to"] = json::array{kPublic};
+  activity["object"] = actor;
+  return activity;
+}
+
 json::object make_flag(std::string_view id, std::string_view actor, std::string_view comment,
                        const std::vector<std::string>& objects) {
   json::object activity = make_activity("Flag", id, actor);

@@ -51,6 +51,9 @@ json::object make_follow(std::string_view id, std::string_view actor,
 json::object make_undo_follow(std::string_view id, std::string_view actor, std::string_view follow_id,
                               const std::vector<std::string>& objects);
 
+// One of this node's actors is to be looked at again.
+json::object make_update(std::string_view id, std::string_view actor);
+
 // A complaint: the author first, then the posts.
 json::object make_flag(std::string_view id, std::string_view actor, std::string_view comment,
                        const std::vector<std::string>& objects);

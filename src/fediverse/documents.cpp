@@ -117,8 +117,8 @@ Result<std::optional<Tag>> account_of(std::string_view account, const NodeUrls& 
   if (!name) return fail(ErrorCode::kInvalid, "resource has a broken percent escape");
   if (!ascii_iequals(account.substr(at + 1), urls.authority()))
     return fail(ErrorCode::kNotFound, "resource is of another host");
-  // Its host's name is what servers call their own actors.
-  if (*name == kNodeActorName || ascii_iequals(*name, urls.authority())) return std::nullopt;
+  if (ascii_iequals(*name, node_actor_name(urls)) || ascii_iequals(*name, urls.authority()))
+    return std::nullopt;
   const Result<Tag> tag = Tag::from_actor_name(*name);
   if (!tag) return fail(ErrorCode::kNotFound, "no hashtag: " + tag.error().message);
   if (!is_name(*name))
@@ -140,9 +140,17 @@ std::string NodeUrls::tag_page(const Tag& tag) const {
   return origin_ + "/tags/" + percent_encode(tag.canonical());
 }
 
-json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem) {
-  json::object actor =
-      make_actor(urls.actor(), "Application", kNodeActorName, urls.shared_inbox(), urls, public_key_pem);
+std::string node_actor_name(const NodeUrls& urls) {
+  std::string host = host_of(urls.origin());
+  const bool is_name = host.contains('.') && !host.starts_with('[');
+  return is_name ? host : "node.actor";
+}
+
+json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem,
+                             std::optional<WallTime> since) {
+  json::object actor = make_actor(urls.actor(), "Application", node_actor_name(urls), urls.shared_inbox(),
+                                  urls, public_key_pem);
+  if (since) actor["published"] = to_rfc3339(*since);
   actor["name"] = urls.authority();
   // What accepting means must be said where it is asked for.
   actor["summary"] = fmt::format(
@@ -162,10 +170,12 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
   return actor;
 }
 
-json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem) {
+json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
+                            std::optional<WallTime> since) {
   const std::string id = urls.tag_actor(tag);
   json::object actor = make_actor(id, "Service", tag.actor_name(), id + "/inbox", urls, public_key_pem);
   actor["name"] = "#" + tag.canonical();
+  if (since) actor["published"] = to_rfc3339(*since);
   // Letters, digits and a few separators: nothing in a tag needs to be escaped. What matters comes first:
   // what is shown of it at a glance ends after some 90 letters.
   actor["summary"] = fmt::format(
@@ -294,7 +304,7 @@ Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, cons
                          .actor = tag ? urls.tag_actor(*tag) : urls.actor(),
                          .page = tag ? urls.tag_page(*tag) : urls.origin() + "/"};
   target.subject =
-      fmt::format("acct:{}@{}", tag ? tag->actor_name() : std::string(kNodeActorName), urls.authority());
+      fmt::format("acct:{}@{}", tag ? tag->actor_name() : node_actor_name(urls), urls.authority());
   return target;
 }
 

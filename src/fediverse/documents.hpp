@@ -46,13 +46,17 @@ inline std::string followers_of(std::string_view actor) { return std::string(act
 // version.
 inline constexpr std::string_view kNodeMark = "tagring";
 
-// Name of the node's actor in WebFinger. The dot keeps it apart from every hashtag.
-inline constexpr std::string_view kNodeActorName = "node.actor";
+// Name of the node's actor in WebFinger: the host's, as servers call their own actors. Its dot keeps it apart
+// from every hashtag; where there is none, it is another one that has.
+std::string node_actor_name(const NodeUrls& urls);
 
-// The actor as which the node itself signs, follows and relays.
-json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem);
+// The actor as which the node itself signs, follows and relays. `since`: when it came to be, if that is
+// known.
+json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem,
+                             std::optional<WallTime> since = std::nullopt);
 // The actor that people follow to get a hashtag.
-json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem);
+json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
+                            std::optional<WallTime> since = std::nullopt);
 
 // What stands first on the profile of a hashtag: a note of its actor, which is in the collection `featured`.
 std::string about_note_of(std::string_view tag_actor);

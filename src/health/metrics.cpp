@@ -34,6 +34,8 @@ constexpr std::array kOfNode = {
     Metric{"inbox_ignored_total", "counter", "inbox.ignored", "Activities of no concern"},
     Metric{"inbox_refused_total", "counter", "inbox.refused", "Activities that were refused"},
     Metric{"followers", "gauge", "followers", "Actors that follow hashtags or the node"},
+    Metric{"followers_unlisted", "gauge", "followers_unlisted",
+           "Lists of followers of one server that are too long to be compared"},
     Metric{"hashtags_wanted", "gauge", "wanted", "Hashtags that the node is subscribed to"},
     Metric{"subscriptions", "gauge", "subscriptions", "Owners that the node is subscribed at"},
     Metric{"subscriptions_settled", "gauge", "subscriptions_settled", "1 if all of these have accepted"},

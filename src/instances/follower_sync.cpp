@@ -1,5 +1,6 @@
 #include "instances/follower_sync.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/counted.hpp"
@@ -24,6 +25,13 @@ bool is_node_actor(const fediverse::RemoteActor& actor) {
 bool is_tag_actor(const fediverse::NodeUrls& urls, std::string_view id) {
   const auto tag = urls.tag_of_actor(id);
   return tag && urls.tag_actor(*tag) == id;
+}
+
+// Of a person or a relay: any hashtag can be made up, and only the node's actor follows without being asked
+// as that hashtag's.
+bool knows(const Knowledge& known, std::string_view id) {
+  return std::ranges::find(known.accepted, id, &Knowledge::Follow::follower) != known.accepted.end() ||
+         std::ranges::find(known.pending, id) != known.pending.end();
 }
 
 json::array to_array(const std::vector<std::string>& texts) {
@@ -127,31 +135,32 @@ Task<void> FollowerSync::compare_later(std::string actor) {
 }
 
 Task<void> FollowerSync::synchronise(Waiting waiting) {
-  Listing listing = co_await fetch(waiting.header.url);
-  const std::string problem(listing.problem());
-  Plan todo = co_await plan(waiting.sender, std::move(listing), waiting.header.digest);
+  Fetched fetched = co_await fetch(waiting.header.url);
+  Plan todo = co_await plan(waiting.sender, std::move(fetched.listing), waiting.header.digest);
   if (todo.doubt) ++counters_.doubts;
   log_.info("followers_differ", {{"sender", waiting.sender.id},
                                  {"remove", todo.remove.size()},
                                  {"accept", todo.accept.size()},
                                  {"undo", todo.undo.size()},
                                  {"doubt", todo.doubt ? followers::to_string(*todo.doubt) : ""},
-                                 {"problem", problem}});
+                                 {"problem", fetched.problem}});
   co_await apply(std::move(waiting.sender), std::move(todo));
 }
 
-Task<Listing> FollowerSync::fetch(std::string url) {
+Task<FollowerSync::Fetched> FollowerSync::fetch(std::string url) {
   ++counters_.lists;
-  Listing listing(std::move(url));
-  while (const std::string* next = listing.next()) {
+  Fetched fetched{Listing(std::move(url)), {}};
+  while (const std::string* next = fetched.listing.next()) {
     const Result<std::string> body = co_await client_.fetch_body(*next);
     if (body) {
-      listing.take(*body);
+      fetched.listing.take(*body);
     } else {
-      listing.fail("cannot be fetched");
+      fetched.listing.fail("cannot be fetched");
+      fetched.problem = federation::why_not(body.error());
     }
   }
-  co_return listing;
+  if (fetched.problem.empty()) fetched.problem = fetched.listing.problem();
+  co_return fetched;
 }
 
 Task<Plan> FollowerSync::plan(fediverse::RemoteActor sender, Listing listing, Digest digest) {
@@ -162,7 +171,7 @@ Task<Plan> FollowerSync::plan(fediverse::RemoteActor sender, Listing listing, Di
     rules.grace = grace;
     if (is_node) rules.undo_max = kUndoMaxAtNode;
     rules.is_own_actor = [&](std::string_view id) {
-      return is_tag_actor(urls, id) || (!is_node && id == urls.actor());
+      return is_node ? is_tag_actor(urls, id) : id == urls.actor() || knows(known, id);
     };
     return followers::make_plan(known, listing.items(), digest, own, now, rules);
   };
@@ -222,21 +231,21 @@ Task<Result<json::object>> FollowerSync::check(std::string actor, bool apply_it)
     }
   }
   report["url"] = url;
-  Listing listing = co_await fetch(url);
+  Fetched fetched = co_await fetch(url);
   const Knowledge known = knowledge_of(sender);
   report["known"] = json::object{{"accepted", known.accepted.size()},
                                  {"pending", known.pending.size()},
                                  {"digest", known.digest().hex()}};
-  const auto items = listing.items();
+  const auto items = fetched.listing.items();
   if (!items) {
-    report["problem"] = listing.problem();
+    report["problem"] = fetched.problem;
     co_return report;
   }
   const Digest of_list = Digest::of(*items);
   report["listed"] = json::object{{"count", items->size()}, {"digest", of_list.hex()}};
   if (signed_digest) report["digest_of_header"] = signed_digest->hex();
   report["agree"] = known.digest() == of_list;
-  Plan todo = co_await plan(sender, std::move(listing), of_list);
+  Plan todo = co_await plan(sender, std::move(fetched.listing), of_list);
   report["remove"] = to_array(todo.remove);
   report["accept"] = to_array(todo.accept);
   report["undo"] = to_array(todo.undo);

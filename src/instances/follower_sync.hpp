@@ -84,7 +84,11 @@ class FollowerSync {
   [[nodiscard]] followers::Knowledge knowledge_of(const fediverse::RemoteActor& sender) const;
   Task<void> compare_later(std::string actor);
   Task<void> synchronise(Waiting waiting);
-  Task<followers::Listing> fetch(std::string url);
+  struct Fetched {
+    followers::Listing listing;
+    std::string problem;  // why it is not whole; empty if it is
+  };
+  Task<Fetched> fetch(std::string url);
   Task<followers::Plan> plan(fediverse::RemoteActor sender, followers::Listing listing,
                              followers::Digest digest);
   Task<void> apply(fediverse::RemoteActor sender, followers::Plan plan);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/counted.hpp"
 #include "relay/wire.hpp"
 
 namespace tagring::instances {
@@ -180,15 +181,22 @@ Task<void> Instances::drop_expired() {
   }
 }
 
+// And not the public collection.
+bool Instances::follows_own_actor(const Link& link) const {
+  return link.accepted && link.style != Style::kMastodon && link.relay == identity_.actor();
+}
+
 void Instances::keep(Link link) {
   forget(link);
   if (!link.accepted) options_.budget->count(budget::Resource::kWaiting, options_.budget->who(link.host));
+  if (follows_own_actor(link)) followers_.count_own(link.actor, /*enters=*/true);
   links_[{link.actor, link.relay}] = std::move(link);
 }
 
 void Instances::forget(const Link& link) {
   const auto known = links_.find({link.actor, link.relay});
   if (known == links_.end()) return;
+  if (follows_own_actor(known->second)) followers_.count_own(link.actor, /*enters=*/false);
   if (!known->second.accepted)
     options_.budget->give_back(budget::Resource::kWaiting, options_.budget->who(known->second.host));
   links_.erase(known);
@@ -338,6 +346,11 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
   co_return Result<void>();
 }
 
+Task<Result<void>> Instances::gone(std::string actor) {
+  CO_TRY_VOID(co_await followers_.unfollow_all(actor));
+  co_return co_await unfollow(std::move(actor), std::nullopt);
+}
+
 // --- comparing with actors ---------------------------------------------------------------------------------
 
 followers::Knowledge Instances::follows_of(const std::string& object) const {
@@ -358,7 +371,16 @@ Task<Result<void>> Instances::forget_follow(std::string actor, std::string objec
   if (own == own_follows_.end() || !own->second.accepted || own->second.since > before)
     co_return Result<void>();
   own_follows_.erase(own);
-  co_return co_await store_.drop_own_follow(std::move(actor), std::move(object));
+  CO_TRY_VOID(co_await store_.drop_own_follow(actor, object));
+  const auto link = links_.find({object, actor});
+  const bool uses_us =
+      link != links_.end() && link->second.accepted && link->second.style != Style::kMastodon;
+  if (!uses_us || followed_again_.contains({actor, object})) co_return Result<void>();
+  make_room(followed_again_, kFollowedAgainMax);
+  followed_again_.emplace(std::move(actor), object);
+  log_.info("followed_back_again", {{"actor", object}});
+  Link again = link->second;
+  co_return co_await follow_back(std::move(again));
 }
 
 Task<Result<void>> Instances::accept_follow(std::string actor, std::string object) {

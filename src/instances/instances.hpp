@@ -36,6 +36,7 @@ class Instances {
   // Who waits for the administrator longer must ask again.
   static constexpr Duration kWaitMax = std::chrono::days(30);
   static constexpr std::size_t kFollowMax = 8'192;  // bytes of a Follow
+  static constexpr std::size_t kFollowedAgainMax = 10'000;
 
   Instances(Options options, InstanceStore& store, relay::HashtagFollowers& followers,
             federation::ActivityQueue& activities, const federation::Identity& identity,
@@ -77,6 +78,8 @@ class Instances {
   [[nodiscard]] Result<void> check_asker(const std::string& inbox, const std::string& body) const;
   // Every use of this node as a relay by that actor ends, or only that of one relay.
   [[nodiscard]] Task<Result<void>> unfollow(std::string actor, std::optional<std::string> relay);
+  // The actor is gone, as it has signed itself: all that it follows here and uses ends.
+  [[nodiscard]] Task<Result<void>> gone(std::string actor);
   // An actor that this node followed back has accepted.
   [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
 
@@ -92,7 +95,8 @@ class Instances {
   // --- when an actor's followers are compared with what is known here (docs/followers.md) ----------------
   // Which of this node's actors follow that one.
   [[nodiscard]] followers::Knowledge follows_of(const std::string& object) const;
-  // `object` does not know of it: forgets it, if it is so since `before`.
+  // `object` does not know of it: forgets it, if it is so since `before`. If it still uses this node, it is
+  // followed back once more; who then loses that, too, does not want it.
   [[nodiscard]] Task<Result<void>> forget_follow(std::string actor, std::string object, WallTime before);
   // `object` has accepted it, and the Accept was lost.
   [[nodiscard]] Task<Result<void>> accept_follow(std::string actor, std::string object);
@@ -140,6 +144,7 @@ class Instances {
   Task<void> drop_expired();
   void keep(Link link);
   void forget(const Link& link);
+  [[nodiscard]] bool follows_own_actor(const Link& link) const;
   [[nodiscard]] const Link* link_of(const std::string& host) const;
   Task<Result<void>> settle(Link link);
   Task<Result<void>> accept(Link link);
@@ -158,6 +163,7 @@ class Instances {
   std::map<std::string, Permission> permissions_;  // by host
   std::map<LinkKey, Link> links_;
   std::map<LinkKey, OwnFollow> own_follows_;           // by actor, object
+  std::set<LinkKey> followed_again_;                   // by actor, object: since the start
   std::map<std::string, std::set<std::string>> tags_;  // subscribed through the node's actor, by actor
 };
 

@@ -86,6 +86,7 @@ Task<Result<void>> Node::start() {
   parts_->rings.service.start();
   parts_->rings.balancer.start();
   parts_->relay.announcer.start();
+  parts_->relay.followers.start();
   parts_->instances.consents.start();
   parts_->instances.outboxes.start();
   parts_->instances.replayer.start();
@@ -269,6 +270,7 @@ json::object Node::status() const {
       {"inbox", parts_->actors.inbox.tally().to_json()},
       {"followers", parts_->speech.followers.size()},
       {"followers_sync", parts_->instances.sync.counters().to_json()},
+      {"followers_unlisted", parts_->relay.partials.too_long()},
       {"wanted", parts_->relay.subscriptions.wanted().size()},
       {"subscriptions", parts_->relay.subscriptions.subscriptions()},
       {"subscriptions_settled", parts_->relay.subscriptions.is_settled()},

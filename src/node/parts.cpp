@@ -50,7 +50,7 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
                world.clock),
       subscriptions({config.stabilise * 6}, world.stores.relay, places, speech.client, catch_up,
                     speech.runtime),
-      followers(speech.budget, world.stores.relay, speech.followers, subscriptions, speech.runtime),
+      followers(speech.budget, world.stores.relay, speech.followers, subscriptions, sender, speech.runtime),
       origins(speech.budget, speech.client, speech.runtime),
       checker({.relays = config.relay_replicas}, speech.identity, speech.blocks, origins, speech.runtime),
       feed(world.stores.relay, owners, announcer, wiring),
@@ -148,7 +148,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
-      documents(speech.identity, rings.service, storage.history, speech.followers, speech.blocks,
+      documents(speech.identity, rings.service, storage.history, relay.followers, speech.blocks,
                 speech.runtime.clock),
       resolver(speech.identity, storage.history, speech.blocks) {}
 
@@ -186,7 +186,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
     : logins(parts.environment.clock),
       node(actions, logins, parts.speech.identity),
       queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
-      follows(parts.relay.subscriptions, parts.speech.followers, parts.instances.sync,
+      follows(parts.relay.subscriptions, parts.speech.followers, parts.relay.partials, parts.instances.sync,
               parts.environment.stores.relay, parts.environment.clock),
       instances(parts.instances.instances, parts.instances.tag_sources, parts.speech.blocks,
                 parts.relay.announcer),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "fediverse/builders.hpp"
 #include "fediverse/fasp.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/results.hpp"
@@ -17,7 +18,7 @@ constexpr std::size_t kFaspObjectsMax = 100;  // of one announcement
 
 }  // namespace
 
-AnnouncementSender::AnnouncementSender(const Followers& followers, const PartialCollections& partials,
+AnnouncementSender::AnnouncementSender(const Followers& followers, PartialCollections& partials,
                                        federation::SignedClient& client, Observer& observer,
                                        const Runtime& runtime)
     : followers_(followers),
@@ -27,6 +28,34 @@ AnnouncementSender::AnnouncementSender(const Followers& followers, const Partial
       identity_(client.identity()),
       clock_(runtime.clock),
       rng_(runtime.rng.fork("announcer")) {}
+
+std::string AnnouncementSender::actor_of(const std::string& tag) const {
+  return tag.empty() ? identity_.actor() : identity_.tag_actor(*Tag::parse(tag));
+}
+
+std::string AnnouncementSender::fresh_id() {
+  return fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+}
+
+Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string tag, std::string inbox, std::string body) {
+  const std::optional<std::string> header = partials_.header(tag, inbox);
+  const Result<HttpResponse> response =
+      co_await client_.deliver_as(actor_of(tag), inbox, std::move(body), header);
+  if (header) {
+    const std::string problem = federation::was_accepted(response) ? "" : federation::why_not(response);
+    partials_.note_sent(tag, inbox, *header, problem);
+  }
+  co_return response;
+}
+
+Task<bool> AnnouncementSender::remind(PartialKey key, std::string inbox) {
+  if (!observer_.is_offered(key.collection) || observer_.is_denied(inbox) ||
+      !partials_.header(key.collection, inbox))
+    co_return true;
+  std::string body = json::serialize(fediverse::make_update(fresh_id(), actor_of(key.collection)));
+  const Result<HttpResponse> response = co_await deliver(key.collection, std::move(inbox), std::move(body));
+  co_return !federation::is_gone(response);
+}
 
 Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items) {
   if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items));
@@ -46,7 +75,7 @@ std::string AnnouncementSender::letter(Op op, const Announcements& items) {
     if (claims.contains(tag)) continue;
     if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag)) claims.emplace(tag, *claim);
   }
-  const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  const std::string id = fresh_id();
   std::string body = op == Op::kAdd
                          ? announce_activity(id, identity_.actor(), events, clock_.wall_now(), claims)
                          : undo_announce_activity(id, identity_.actor(), events, claims);
@@ -64,8 +93,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     if (batch.empty()) continue;
     std::string body = letter(op, batch);
     const std::size_t bytes = body.size() / batch.size();
-    const Result<HttpResponse> response =
-        co_await client_.deliver(inbox, std::move(body), partials_.header("", inbox));
+    const Result<HttpResponse> response = co_await deliver("", inbox, std::move(body));
     if (federation::is_gone(response)) {
       for (const auto& item : batch) observer_.lost_follower(item->entry.event.tag, inbox);
       continue;
@@ -130,14 +158,15 @@ std::string AnnouncementSender::single(const std::string& actor, Via via, const 
   return announce_single(id, actor, event, audience, clock_.wall_now());
 }
 
-std::string AnnouncementSender::announcer(const Followers::Target& target, const std::string& tag) const {
-  return target.via() == Via::kRelay ? identity_.actor() : identity_.tag_actor(*Tag::parse(tag));
+std::string AnnouncementSender::announcer(const Followers::Target& target, const std::string& tag) {
+  return target.via() == Via::kRelay ? std::string() : tag;
 }
 
 bool AnnouncementSender::is_announce(const std::string& id, const std::string& inbox,
                                      const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
-  return target != nullptr && announce_id(identity_, announcer(*target, event.tag), event.uri) == id;
+  return target != nullptr &&
+         announce_id(identity_, actor_of(announcer(*target, event.tag)), event.uri) == id;
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,
@@ -146,11 +175,8 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
   const Via via = target->via();
-  const std::string actor = announcer(*target, event.tag);
-  // Who uses the node as a relay is in no collection of followers, so there is nothing to compare.
-  std::optional<std::string> header = via == Via::kRelay ? std::nullopt : partials_.header(event.tag, inbox);
-  const Result<HttpResponse> response =
-      co_await client_.deliver_as(actor, inbox, single(actor, via, event), std::move(header));
+  const std::string by = announcer(*target, event.tag);
+  const Result<HttpResponse> response = co_await deliver(by, inbox, single(actor_of(by), via, event));
   if (federation::was_accepted(response)) co_return ToldPeople{};
   if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};
   const Told told = federation::was_refused(response) ? Told::kRefused : Told::kAgain;

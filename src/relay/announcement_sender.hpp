@@ -26,7 +26,7 @@ using Announcements = std::vector<std::shared_ptr<const Announcement>>;
 
 class AnnouncementSender {
  public:
-  AnnouncementSender(const Followers& followers, const PartialCollections& partials,
+  AnnouncementSender(const Followers& followers, PartialCollections& partials,
                      federation::SignedClient& client, Observer& observer, const Runtime& runtime);
 
   struct Sent {
@@ -51,6 +51,10 @@ class AnnouncementSender {
   };
   [[nodiscard]] Task<ToldPeople> send_to_people(std::string inbox, Announcements::value_type item);
 
+  // Tells a server that gets no post which of its people follow a collection: by an Update of its actor, with
+  // the header. False if the server is gone for good.
+  [[nodiscard]] Task<bool> remind(PartialKey key, std::string inbox);
+
   // What servers ask of the pace of deliveries.
   [[nodiscard]] federation::HostPauses& hosts() { return client_.hosts(); }
   // Whoever follows the hashtag there is gone.
@@ -66,15 +70,19 @@ class AnnouncementSender {
     Announcements items;
     std::string body;
   };
+  // By the actor of that hashtag, or the node's if it is empty, with the header.
+  Task<Result<HttpResponse>> deliver(std::string tag, std::string inbox, std::string body);
+  [[nodiscard]] std::string fresh_id();
   Task<Sent> send_to_node(std::string inbox, Announcements items);
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
-  // By whom the post is announced to who follows there.
-  [[nodiscard]] std::string announcer(const Followers::Target& target, const std::string& tag) const;
+  [[nodiscard]] std::string actor_of(const std::string& tag) const;
+  // The hashtag as whose actor a post is announced to who follows there; empty: as the node's.
+  [[nodiscard]] static std::string announcer(const Followers::Target& target, const std::string& tag);
 
   const Followers& followers_;
-  const PartialCollections& partials_;
+  PartialCollections& partials_;
   federation::SignedClient& client_;
   Observer& observer_;
   const federation::Identity& identity_;

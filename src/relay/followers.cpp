@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/url.hpp"
+#include "followers/authority.hpp"
 #include "relay/partial.hpp"
 
 namespace tagring::relay {
@@ -69,22 +70,29 @@ void Followers::remove(const std::string& tag, const std::string& actor) {
   if (it->second.actors.empty()) tags_.erase(it);
 }
 
+void Followers::count_own(const PartialKey& key, const std::string& id, bool enters) {
+  OfNode& node = nodes_[key.authority];
+  const bool changes = enters ? node.ids.insert(id).second : node.ids.erase(id) > 0;
+  if (changes) enters ? node.partial.add(id) : node.partial.remove(id);
+  if (node.ids.empty()) nodes_.erase(key.authority);
+}
+
+void Followers::count_own(const std::string& actor, bool enters) {
+  const auto authority = followers::Authority::of(actor);
+  if (authority) count_own({std::string(), authority->text()}, actor, enters);
+}
+
 // Keeps the digests up to date with a follower who enters or leaves.
 void Followers::count(const std::string& tag, const std::string& actor, Via via, bool enters) {
   const auto member = membership_of({tag, actor, {}, {}, via, 0});
   if (!member) return;
   const auto& [key, id] = *member;
-  const auto update = [&](Partial& partial) { enters ? partial.add(id) : partial.remove(id); };
   if (via == Via::kNode) {
-    OfNode& node = nodes_[key.authority];
-    update(node.partial);
-    enters ? static_cast<void>(node.ids.insert(id)) : static_cast<void>(node.ids.erase(id));
-    if (node.partial.count == 0) nodes_.erase(key.authority);
-    return;
+    return count_own(key, id, enters);
   }
   auto& partials = tags_.at(tag).partials;
   Partial& partial = partials[key.authority];
-  update(partial);
+  enters ? partial.add(id) : partial.remove(id);
   if (partial.count == 0) partials.erase(key.authority);
   if (id.starts_with(key.authority + '/')) return;
   std::set<std::string>& odd = odd_[key];
@@ -143,6 +151,14 @@ std::size_t Followers::tags_at(const std::string& inbox) const {
 bool Followers::follows(const std::string& tag, const std::string& actor) const {
   const auto it = tags_.find(tag);
   return it != tags_.end() && it->second.actors.contains(actor);
+}
+
+std::vector<std::string> Followers::tags_of(const std::string& actor) const {
+  std::vector<std::string> tags;
+  for (const auto& [tag, of_tag] : tags_) {
+    if (of_tag.actors.contains(actor)) tags.push_back(tag);
+  }
+  return tags;
 }
 
 std::vector<std::string> Followers::actors(const std::string& tag, const std::string& inbox) const {

@@ -29,6 +29,9 @@ class Followers {
   void add(const Follower& follower);
   // Unknown pairs are ignored.
   void remove(const std::string& tag, const std::string& actor);
+  // Somebody who is no node follows the node's own actor, or not any more: a person or a LitePub relay, who
+  // stands in its collection under the own id. Repetitions are ignored.
+  void count_own(const std::string& actor, bool enters);
 
   // An inbox that gets announcements of a tag, once for all followers behind it.
   struct Target {
@@ -49,6 +52,8 @@ class Followers {
   [[nodiscard]] const Target* target(const std::string& tag, const std::string& inbox) const;
 
   [[nodiscard]] bool follows(const std::string& tag, const std::string& actor) const;
+  // Hashtags that the actor follows.
+  [[nodiscard]] std::vector<std::string> tags_of(const std::string& actor) const;
   [[nodiscard]] std::vector<std::string> actors(const std::string& tag, const std::string& inbox) const;
   // How many people follow the tag, nodes and relays not counted.
   [[nodiscard]] std::size_t people(const std::string& tag) const;
@@ -80,6 +85,18 @@ class Followers {
   [[nodiscard]] Partial partial(const PartialKey& key) const;
   // Its ids, in any order: exactly those whose digest partial() is.
   [[nodiscard]] std::vector<std::string> members(const PartialKey& key) const;
+  // visit(partial) for each of at least that many followers.
+  template <class Visit>
+  void visit_partials(std::size_t least, Visit visit) const {
+    const auto show = [&](const Partial& partial) {
+      if (partial.count >= least) visit(partial);
+    };
+    for (const auto& [authority, node] : nodes_) show(node.partial);
+    for (const auto& [tag, of_tag] : tags_) {
+      if (of_tag.actors.size() < least) continue;
+      for (const auto& [authority, partial] : of_tag.partials) show(partial);
+    }
+  }
 
  private:
   struct Entry {
@@ -91,11 +108,12 @@ class Followers {
     std::map<std::string, Target> targets;
     std::unordered_map<std::string, Partial> partials;  // by authority
   };
-  // A node among the followers, by its authority.
+  // The followers of the node's own actor at one authority.
   struct OfNode {
     Partial partial;
     std::set<std::string> ids;
   };
+  void count_own(const PartialKey& key, const std::string& id, bool enters);
   void count(const std::string& tag, const std::string& actor, Via via, bool enters);
   void charge(const std::string& actor, Via via, bool enters);
 

@@ -35,6 +35,23 @@ Task<Result<void>> HashtagFollowers::load(std::function<void(const Follower&)> v
   co_return co_await subscriber_.unwant(std::move(unwanted), kReason);
 }
 
+void HashtagFollowers::start() { tasks_.spawn("remind_former", remind_former()); }
+
+// Where somebody follows, the next post brings the header.
+Task<void> HashtagFollowers::remind_former() {
+  const auto former = co_await store_.former_servers();
+  if (!former) co_return;  // the next start does it
+  const Instant later = clock_.now() + kRemindAfter;
+  co_await clock_.sleep_until(later);
+  for (const Store::FormerServer& server : *former) {
+    const Instant next = clock_.now() + kRemindEvery;
+    co_await clock_.sleep_until(next);
+    if (followers_.partial(server.key).count > 0) continue;
+    const bool there = co_await sender_.remind(server.key, server.inbox);
+    if (!there) (void)co_await store_.drop_former_server(server.key);
+  }
+}
+
 Task<void> HashtagFollowers::stop() {
   tasks_.cancel();
   co_await tasks_.join();
@@ -75,6 +92,13 @@ Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<std::string,
   }
   if (!unwanted.empty()) tasks_.spawn("unsubscribe_later", unsubscribe_later(std::move(unwanted)));
   co_return Result<void>();
+}
+
+Task<Result<void>> HashtagFollowers::unfollow_all(std::string actor) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (std::string& tag : followers_.tags_of(actor)) pairs.emplace_back(std::move(tag), actor);
+  if (pairs.empty()) co_return Result<void>();
+  co_return co_await unfollow(std::move(pairs));
 }
 
 Task<void> HashtagFollowers::unsubscribe_later(std::vector<std::string> tags) {

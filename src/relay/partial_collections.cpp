@@ -1,8 +1,11 @@
 #include "relay/partial_collections.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "base/http_error.hpp"
 #include "fediverse/documents.hpp"
 #include "followers/authority.hpp"
@@ -42,10 +45,73 @@ std::optional<std::string> PartialCollections::header(const std::string& tag,
   const auto authority = followers::Authority::of(inbox);
   if (!options_.enabled || !authority) return std::nullopt;
   const Partial partial = followers_.partial({tag, authority->text()});
-  if (!followers::documents_fit(partial.count, partial.octets, options_.documents)) return std::nullopt;
+  if (!fits(partial)) return std::nullopt;
   const std::string actor = actor_of(tag);
   return followers::format_header(
       {fediverse::followers_of(actor), actor + std::string(kName), partial.digest});
+}
+
+bool PartialCollections::fits(const Partial& partial) const {
+  return followers::documents_fit(partial.count, partial.octets, options_.documents);
+}
+
+void PartialCollections::note_sent(const std::string& tag, const std::string& inbox,
+                                   const std::string& header, std::string problem) {
+  const auto authority = followers::Authority::of(inbox);
+  const auto read = followers::parse_header(header);
+  TR_ASSERT(authority && read);
+  make_room(sent_, kNotedMax);
+  sent_[{tag, authority->text()}] = {clock_.wall_now(), read->digest.hex(), std::move(problem)};
+}
+
+std::size_t PartialCollections::too_long() const {
+  // No shorter one can be: an id has so many octets at most.
+  constexpr std::size_t kIdOctetsMax = 2'048;
+  const std::size_t least = options_.documents.bytes_max * options_.documents.pages_max / kIdOctetsMax / 2;
+  std::size_t count = 0;
+  followers_.visit_partials(least, [&](const Partial& partial) { count += fits(partial) ? 0 : 1; });
+  return count;
+}
+
+json::object PartialCollections::report(const std::string& tag, const std::string& server) const {
+  const PartialKey key{tag, server};
+  const Partial partial = followers_.partial(key);
+  json::array problems;
+  json::object report = {{"actor", actor_of(tag)},
+                         {"server", server},
+                         {"count", partial.count},
+                         {"digest", partial.digest.hex()}};
+  json::array ids;
+  if (fits(partial)) {
+    std::vector<std::string> members = followers_.members(key);
+    if (followers::Digest::of(members) != partial.digest)
+      problems.emplace_back("the digest is not that of the list: tagring followers-verify");
+    std::ranges::sort(members);
+    for (std::size_t i = 0; i < std::min(members.size(), kReportedMax); ++i) ids.emplace_back(members[i]);
+  } else {
+    problems.emplace_back("too many followers for a list: no header is sent");
+  }
+  report["followers"] = std::move(ids);
+  const auto sent = sent_.find(key);
+  if (sent != sent_.end()) {
+    report["header"] = json::object{{"at", to_rfc3339(sent->second.at)},
+                                    {"digest", sent->second.digest},
+                                    {"problem", sent->second.problem}};
+    if (!sent->second.problem.empty())
+      problems.emplace_back("the last delivery with a header was not taken: " + sent->second.problem);
+  }
+  const auto fetch = fetches_.find(key);
+  if (fetch != fetches_.end()) {
+    report["fetch"] = json::object{{"at", to_rfc3339(fetch->second.at)}, {"status", fetch->second.status}};
+    if (fetch->second.status != 200) {
+      problems.emplace_back(
+          fmt::format("its last fetch of the list was answered with {}", fetch->second.status));
+    } else if (sent != sent_.end() && fetch->second.at >= sent->second.at) {
+      problems.emplace_back("it fetched the list after the last header: it knew of other followers");
+    }
+  }
+  report["problems"] = std::move(problems);
+  return report;
 }
 
 Task<HttpResponse> PartialCollections::answer(HttpRequest request) {
@@ -60,18 +126,28 @@ Task<HttpResponse> PartialCollections::answer(HttpRequest request) {
   }
   const Result<federation::Authentic> sender = co_await authenticator_.authenticate(std::move(request));
   if (!sender) co_return federation::not_authentic(sender.error());
-  if (!observer_.is_offered(collection)) {
+  const auto authority = followers::Authority::of(sender->actor.id);
+  const PartialKey key{collection, authority ? authority->text() : std::string()};
+  HttpResponse response = co_await answer_to(*sender, key, std::string(place->page));
+  if (authority) {
+    make_room(fetches_, kNotedMax);
+    fetches_[key] = {clock_.wall_now(), static_cast<unsigned>(response.status)};
+  }
+  co_return response;
+}
+
+Task<HttpResponse> PartialCollections::answer_to(federation::Authentic sender, PartialKey key,
+                                                 std::string page) {
+  if (!observer_.is_offered(key.collection)) {
     HttpResponse response = not_found("this hashtag is not offered here");
     response.status = 410;
     co_return response;
   }
-  const auto authority = followers::Authority::of(sender->actor.id);
-  if (!authority || observer_.is_denied(sender->actor.id))
+  if (key.authority.empty() || observer_.is_denied(sender.actor.id))
     co_return error_response({ErrorCode::kDenied, "this node has no dealings with that server"});
 
-  const std::string url = actor_of(collection) + std::string(kName) + std::string(place->page);
-  const std::optional<Documents> documents =
-      co_await documents_of({collection, authority->text()}, /*fresh=*/place->page.empty());
+  const std::string url = actor_of(key.collection) + std::string(kName) + page;
+  const std::optional<Documents> documents = co_await documents_of(key, /*fresh=*/page.empty());
   if (!documents) co_return not_found("too many followers for a list");
   const auto found = std::ranges::find(*documents, url, &followers::Document::url);
   if (found == documents->end()) co_return not_found("no such page of the list");
@@ -91,6 +167,8 @@ Task<std::optional<PartialCollections::Documents>> PartialCollections::documents
   });
   if (const auto known = snapshots_.find(key); known != snapshots_.end() && !fresh)
     co_return known->second.documents;
+  // Before the ids are copied: who may ask at any time shall not make us copy hundreds of thousands.
+  if (!fits(followers_.partial(key))) co_return std::nullopt;
   auto make = [url = actor_of(key.collection) + std::string(kName), ids = followers_.members(key),
                limits = options_.documents]() mutable {
     return followers::make_documents(url, std::move(ids), limits);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/http.hpp"
+#include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "federation/authenticator.hpp"
@@ -41,6 +42,17 @@ class PartialCollections {
   // actor if that is empty, as things stand now. Nothing if there is none to send.
   [[nodiscard]] std::optional<std::string> header(const std::string& tag, const std::string& inbox) const;
 
+  // A delivery to that inbox had a header; `problem` says why it was not taken, if it was not.
+  void note_sent(const std::string& tag, const std::string& inbox, const std::string& header,
+                 std::string problem);
+  // Parts of collections that are too long to be listed, so that no header is sent for them.
+  [[nodiscard]] std::size_t too_long() const;
+  // For the administrator: who of that server (an authority's text) follows the hashtag, or the node's actor
+  // if `tag` is empty, as this node believes, and what is known of what the server believes.
+  // {"server", "followers": […], "count", "digest", "header"?: {"at", "digest", "problem"},
+  //  "fetch"?: {"at", "status"}, "problems": […]}
+  [[nodiscard]] json::object report(const std::string& tag, const std::string& server) const;
+
   // True for …/followers_synchronization and the pages below it.
   [[nodiscard]] static bool is_path(std::string_view path);
   // Answers a GET of such a path, for the server that signed it and no other: 401 unsigned, 403 if
@@ -49,6 +61,8 @@ class PartialCollections {
   // Of a list that is divided into pages all come from one moment, for as long as it takes to read them.
   static constexpr Duration kSnapshotLifetime = std::chrono::minutes(5);
   static constexpr std::size_t kSnapshotsMax = 4;
+  static constexpr std::size_t kNotedMax = 10'000;    // headers, and fetches
+  static constexpr std::size_t kReportedMax = 1'000;  // followers in a report
 
  private:
   using Documents = std::vector<followers::Document>;
@@ -56,7 +70,18 @@ class PartialCollections {
     Instant made;
     Documents documents;
   };
+  struct SentHeader {
+    WallTime at;
+    std::string digest;
+    std::string problem;
+  };
+  struct Fetch {
+    WallTime at;
+    unsigned status = 0;
+  };
   [[nodiscard]] std::string actor_of(const std::string& tag) const;
+  [[nodiscard]] bool fits(const Partial& partial) const;
+  Task<HttpResponse> answer_to(federation::Authentic sender, PartialKey key, std::string page);
   Task<std::optional<Documents>> documents_of(PartialKey key, bool fresh);
   void keep(const PartialKey& key, const Documents& documents);
 
@@ -68,6 +93,8 @@ class PartialCollections {
   Clock& clock_;
   Workers& workers_;
   std::map<PartialKey, Snapshot> snapshots_;
+  std::map<PartialKey, SentHeader> sent_;
+  std::map<PartialKey, Fetch> fetches_;
 };
 
 }  // namespace tagring::relay

@@ -207,6 +207,18 @@ class Store {
   };
   // Computes all of them anew. One long job: about three seconds for a million followers.
   virtual Task<Result<PartialsCheck>> check_partials() = 0;
+  // Servers of which nobody follows a collection any more, the last kFormerServersMax of them, as they left.
+  struct FormerServer {
+    PartialKey key;
+    std::string inbox;
+  };
+  static constexpr std::size_t kFormerServersMax = 10'000;
+  virtual Task<Result<std::vector<FormerServer>>> former_servers() = 0;
+  virtual Task<Result<void>> drop_former_server(PartialKey key) = 0;
+  // When one of this node's actors came to be: its own if `tag` is empty, or that of a hashtag, which is when
+  // somebody first asked for it. Nothing for hashtags beyond kActorsMax, since anybody can ask for any.
+  static constexpr std::size_t kActorsMax = 100'000;
+  virtual Task<Result<std::optional<WallTime>>> actor_since(std::string tag) = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;

@@ -224,5 +224,29 @@ TEST_F(Partials, AnyHistoryGivesWhatComputingAnewGives) {
   }
 }
 
+TEST_F(Partials, AServerThatTheLastFollowerHasLeftIsRememberedUntilSomebodyComesBack) {
+  const auto former = [this] {
+    std::vector<std::string> found;
+    for (const auto& server : must(stores->relay.former_servers()))
+      found.push_back(server.key.collection + " " + server.key.authority + " " + server.inbox);
+    return found;
+  };
+  const std::string fan = std::string(kFar) + "/fan";
+  const std::string pal = std::string(kFar) + "/pal";
+  follow({follower("cats", fan), follower("cats", pal), follower("dogs", fan)});
+  unfollow("cats", fan);
+  EXPECT_TRUE(former().empty());
+  unfollow("cats", pal);
+  unfollow("dogs", fan);
+  unfollow("dogs", fan);
+  restart();
+  EXPECT_EQ(former(), (std::vector<std::string>{"cats https://far.example " + pal + "/inbox",
+                                                "dogs https://far.example " + fan + "/inbox"}));
+  follow({follower("cats", fan)});
+  EXPECT_EQ(former().size(), 1U);
+  must(stores->relay.drop_former_server({"dogs", kFar}));
+  EXPECT_TRUE(former().empty());
+}
+
 }  // namespace
 }  // namespace tagring::db

@@ -21,10 +21,29 @@ TEST(Documents, NodeActorHasTheInboxThatIsEnteredAsRelay) {
   EXPECT_EQ(text_at(actor, "id"), "https://tags.example.org/actor");
   EXPECT_EQ(text_at(actor, "type"), "Application");
   EXPECT_EQ(text_at(actor, "inbox"), "https://tags.example.org/inbox");
-  EXPECT_EQ(text_at(actor, "preferredUsername"), "node.actor");
-  EXPECT_FALSE(Tag::from_actor_name(kNodeActorName) &&
-               Tag::from_actor_name(kNodeActorName)->actor_name() == kNodeActorName)
-      << "a hashtag has the name of the node";
+  EXPECT_EQ(text_at(actor, "preferredUsername"), "tags.example.org");
+}
+
+TEST(Documents, TheNodesActorIsNamedAsNoHashtagIs) {
+  for (const char* origin : {"https://tags.example.org", "https://tags.example.org:8443", "https://localhost",
+                             "https://[2001:db8::1]"}) {
+    const std::string name = node_actor_name(NodeUrls(origin));
+    EXPECT_EQ(name.find_first_of(":[]"), std::string::npos) << origin;
+    const Result<Tag> tag = Tag::from_actor_name(name);
+    EXPECT_FALSE(tag && tag->actor_name() == name) << origin << ": a hashtag has the name of the node";
+    const auto found =
+        parse_webfinger_resource("acct:" + name + "@" + NodeUrls(origin).authority(), NodeUrls(origin));
+    ASSERT_TRUE(found) << origin;
+    EXPECT_EQ(found->actor, origin + std::string("/actor"));
+  }
+}
+
+TEST(Documents, ActorsSayWhenTheyCameToBeIfThatIsKnown) {
+  const WallTime since = from_rfc3339("2026-03-01T12:00:00Z").value();
+  const Tag tag = Tag::parse("caturday").value();
+  EXPECT_EQ(text_at(make_node_actor(kUrls, "PEM", since), "published"), to_rfc3339(since));
+  EXPECT_EQ(text_at(make_tag_actor(kUrls, tag, "PEM", since), "published"), to_rfc3339(since));
+  EXPECT_FALSE(make_tag_actor(kUrls, tag, "PEM").contains("published"));
 }
 
 TEST(Documents, TagActorHasEveryFieldThatSomeServerNeeds) {
@@ -124,8 +143,8 @@ TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
 }
 
 TEST(Webfinger, FindsTheNode) {
-  for (const char* resource : {"acct:node.actor@tags.example.org", "acct:tags.example.org@tags.example.org",
-                               "https://tags.example.org/actor", "https://tags.example.org/"}) {
+  for (const char* resource : {"acct:tags.example.org@tags.example.org", "https://tags.example.org/actor",
+                               "https://tags.example.org/"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_FALSE(target->tag);

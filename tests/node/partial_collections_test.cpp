@@ -133,17 +133,115 @@ TEST_F(PartialCollection, AServerWhereNobodyFollowsGetsTheDigestOfNobody) {
   EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
 }
 
-// The node's own followers collection has nobody of a server that uses the node as a relay.
-TEST_F(PartialCollection, WhoUsesTheNodeAsARelayGetsNoHeader) {
-  EXPECT_EQ(control("/instances/permit", R"({"host":"far.example","publishes":true,"receives":true})").status,
-            200);
+// [FEP-8fcf: an actor that everybody follows is the case that it is recommended for]
+TEST_F(PartialCollection, WhoUsesTheNodeAsARelayGetsTheDigestOfWhoFollowsItsActor) {
+  config::Config people = config();
+  people.people = true;
+  people.open = true;
+  start(people);
+  settle();
   const Author instance = make_author("https://far.example/actor", kFarInbox);
   const std::string everybody = "https://www.w3.org/ns/activitystreams#Public";
   EXPECT_EQ(post_signed(follow_text(instance, {everybody}), instance).status, 202);
   settle();
   EXPECT_EQ(control("/instances/subscribe", R"({"host":"far.example","tags":["cats"]})").status, 200);
   publish(create_text(post));
-  EXPECT_THAT(digests_at(kFarInbox), ElementsAre("-"));
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
+  // A person, and a LitePub relay.
+  Author relay = make_author("https://far.example/relay", kFarInbox);
+  for (const Author& follower : {fan, relay})
+    EXPECT_EQ(post_signed(follow_text(follower, {origin + "/actor"}), follower).status, 202);
+  start(people);
+  settle();
+  post.uri += "0";
+  internet.calls.clear();
+  publish(create_text(post));
+  EXPECT_THAT(digests_at(kFarInbox), testing::Contains(digest_of({fan.id, relay.id})));
+  EXPECT_THAT(list_for(fan, "/actor/followers_synchronization"), ElementsAre(relay.id, fan.id));
+  EXPECT_EQ(post_signed(undo_follow_text(fan, {origin + "/actor"}), fan).status, 202);
+  settle();
+  EXPECT_THAT(list_for(fan, "/actor/followers_synchronization"), ElementsAre(relay.id));
+}
+
+// [Mastodon sends a Delete only, when an account of its own goes; what it sends later has no key any more]
+TEST_F(PartialCollection, AnAccountThatIsGoneFollowsNothingAnyMore) {
+  follow(fan, "cats");
+  follow(fan, "dogs");
+  follow(pal, "cats");
+  EXPECT_EQ(post_signed(delete_text(fan.id, fan.id), fan).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT tag||' '||actor FROM followers"), ElementsAre("cats " + pal.id));
+  publish(create_text(post));
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(digest_of({pal.id})));
+}
+
+// --- servers where nobody follows any more -----------------------------------------------------------------
+
+// A backup that is restored may not know that somebody came back; no post would go there, nor a header.
+TEST_F(PartialCollection, AfterARestartFormerServersAreToldThatNobodyFollowsThere) {
+  const Author other = make_author("https://other.example/users/x", "https://other.example/inbox");
+  follow(fan, "cats");
+  follow(pal, "dogs");
+  follow(other, "cats");
+  unfollow(fan, "cats");
+  unfollow(other, "cats");
+  follow(other, "cats");
+  internet.calls.clear();
+  start(config());
+  settle(relay::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
+  EXPECT_THAT(digests_at("https://other.example/inbox"), IsEmpty());
+  const json::object update = internet.posted_to(kFarInbox).at(0);
+  EXPECT_EQ(json::id_of(update, "type"), "Update");
+  EXPECT_EQ(json::id_of(update, "actor"), tag_actor("cats"));
+  EXPECT_EQ(json::id_of(update, "object"), tag_actor("cats"));
+}
+
+TEST_F(PartialCollection, AFormerServerThatIsGoneIsToldOnce) {
+  follow(fan, "cats");
+  unfollow(fan, "cats");
+  internet.answers[kFarInbox] = [](const HttpCall&) { return with_status(410); };
+  for (int i = 0; i < 2; ++i) {
+    start(config());
+    settle(relay::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+  }
+  EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
+}
+
+// --- for the administrator ---------------------------------------------------------------------------------
+
+TEST_F(PartialCollection, ACheckOfAServerSaysWhoFollowsAndWhatBecameOfHeaderAndList) {
+  const auto check = [&] {
+    const HttpResponse response = control("/followers/check", R"({"tag":"Cats","server":"far.example"})");
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse_object(response.body).value();
+  };
+  follow(fan, "cats");
+  json::object report = check();
+  EXPECT_EQ(report.at("followers"), json::value(json::array{fan.id}));
+  EXPECT_EQ(report.at("digest"), json::value(digest_of({fan.id})));
+  EXPECT_FALSE(report.contains("header"));
+  EXPECT_FALSE(report.contains("fetch"));
+  publish(create_text(post));
+  report = check();
+  EXPECT_EQ(report.at("header").at("digest"), json::value(digest_of({fan.id})));
+  EXPECT_EQ(report.at("problems"), json::value(json::array()));
+  EXPECT_EQ(status_for(fan, kCats), 200);
+  report = check();
+  EXPECT_EQ(report.at("fetch").at("status"), json::value(200));
+  EXPECT_THAT(json::serialize(report.at("problems")), HasSubstr("it knew of other followers"));
+}
+
+TEST_F(PartialCollection, ACheckOfAServerTellsOneFailureFromAnother) {
+  follow(fan, "cats");
+  for (const int status : {401, 500}) {
+    internet.answers[kFarInbox] = [status](const HttpCall&) { return with_status(status); };
+    post.uri += "0";
+    publish(create_text(post));
+    EXPECT_THAT(control("/followers/check", R"({"tag":"cats","server":"https://far.example"})").body,
+                HasSubstr(fmt::format("HTTP status {}", status)));
+  }
+  EXPECT_EQ(control("/followers/check", R"({"tag":"cats","server":"a b"})").status, 400);
 }
 
 TEST_F(PartialCollection, OtherActivitiesCarryNone) {
@@ -259,6 +357,29 @@ TEST_F(PartialCollection, AWrongDigestOnDiskIsRepairedAtTheStart) {
   EXPECT_THAT(log_lines, testing::Contains(HasSubstr("event=followers_digest_repaired tag=cats")));
   EXPECT_EQ(run(stores->relay.partial({"cats", "https://far.example"})).value().digest.hex(),
             digest_of({fan.id}));
+}
+
+// --- actors ------------------------------------------------------------------------------------------------
+
+TEST_F(PartialCollection, ActorsSayWhenTheyCameToBeAndKeepToIt) {
+  const auto published = [&](const std::string& path) {
+    return json::id_of(json::parse_object(get(path).body).value(), "published");
+  };
+  const std::string node_since = published("/actor");
+  settle(std::chrono::hours(1));
+  const std::string before = to_rfc3339(loop.wall_now());
+  const std::string cats_since = published("/tag/cats");
+  EXPECT_GE(cats_since, before);
+  EXPECT_LE(cats_since, to_rfc3339(loop.wall_now()));
+  EXPECT_LT(node_since, cats_since);
+  settle(std::chrono::hours(1));
+  start(config());
+  EXPECT_EQ(published("/actor"), node_since);
+  EXPECT_EQ(published("/tag/cats"), cats_since);
+  EXPECT_GT(published("/tag/dogs"), cats_since);
+  // Each new one is a write, and anybody may ask.
+  for (int i = 0; i < 300; ++i) published(fmt::format("/tag/made_up_{}", i));
+  EXPECT_THAT(rows("SELECT count(*) < 200 FROM actors"), ElementsAre("1"));
 }
 
 // --- the list ----------------------------------------------------------------------------------------------
@@ -488,6 +609,7 @@ class LongList : public PartialCollection {
 };
 
 TEST_F(LongList, IsReadByPages) {
+  EXPECT_EQ(partials.too_long(), 0U);
   EXPECT_TRUE(partials.header("cats", kFarInbox));
   const HttpResponse root = run(partials.answer(signed_get(fan, kCats)));
   EXPECT_EQ(json::id_of(json::parse_object(root.body).value(), "first"), origin + kCats + "/1");
@@ -520,6 +642,7 @@ TEST_F(LongList, ThatIsTooLongHasNoHeaderAndIsNotShown) {
   EXPECT_EQ(partials.header("cats", kFarInbox), std::nullopt);
   EXPECT_EQ(run(partials.answer(signed_get(fan, kCats))).status, 404);
   EXPECT_TRUE(partials.header("cats", "https://other.example/inbox"));
+  EXPECT_EQ(partials.too_long(), 1U);
 }
 
 TEST_F(LongList, OnlyAFewAreKept) {
