@@ -15,6 +15,11 @@ std::optional<std::int64_t> bounded(const json::object& body, std::string_view k
   return value ? std::optional(std::clamp<std::int64_t>(*value, 0, kNumberMax)) : std::nullopt;
 }
 
+// Mastodon would take the hashtag for one that many write under today.
+bool is_trend(std::uint32_t authors_per_day) {
+  return authors_per_day == 0 || authors_per_day > instances::Replayer::kAuthorsPerDay;
+}
+
 }  // namespace
 
 void ReplayControl::add_routes(Routes& routes) {
@@ -37,12 +42,16 @@ Task<Reply> ReplayControl::begin(json::object body) {
   if (const auto seconds = bounded(body, "max_age_s")) wish.age_max = std::chrono::seconds(*seconds);
   if (const auto posts = bounded(body, "max_posts")) wish.posts_max = static_cast<std::uint64_t>(*posts);
   if (const auto rate = bounded(body, "per_minute")) wish.per_minute = static_cast<std::uint32_t>(*rate);
+  if (const auto authors = bounded(body, "authors_per_day"))
+    wish.authors_per_day = static_cast<std::uint32_t>(*authors);
   CO_TRY(const instances::Replay begun, co_await replayer_.begin(std::move(wish)));
   co_return json::object{{"host", begun.host},
                          {"tag", begun.tag},
                          {"not_before", to_rfc3339(begun.not_before)},
                          {"max_posts", begun.posts_max},
-                         {"per_minute", begun.per_minute}};
+                         {"per_minute", begun.per_minute},
+                         {"authors_per_day", begun.authors_per_day},
+                         {"trends", is_trend(begun.authors_per_day)}};
 }
 
 Task<Reply> ReplayControl::cancel(json::object body) {

@@ -24,6 +24,7 @@ struct Options {
   std::string max_age;
   std::int64_t max_posts = 0;
   std::int64_t per_minute = 0;
+  std::optional<std::int64_t> authors_per_day;
 };
 
 // Seconds in "90d", "12h", "2w".
@@ -44,6 +45,16 @@ std::optional<std::int64_t> seconds_in(const std::string& text) {
   }
 }
 
+std::string authors_line(std::int64_t authors, bool trends) {
+  if (!trends)
+    return fmt::format("posts of {} authors a day: from five on Mastodon takes a hashtag for trending\n",
+                       authors);
+  return fmt::format(
+      "posts of {} authors a day: Mastodon counts them as of the day on which they come, and may show the "
+      "hashtag among its trends, for its moderators to review. They need not approve it.\n",
+      authors == 0 ? std::string("any number of") : std::to_string(authors));
+}
+
 int begin(const Options& options) {
   json::object body = {{"host", options.host},
                        {"tag", options.tag},
@@ -56,6 +67,7 @@ int begin(const Options& options) {
   }
   if (options.max_posts > 0) body["max_posts"] = options.max_posts;
   if (options.per_minute > 0) body["per_minute"] = options.per_minute;
+  if (options.authors_per_day) body["authors_per_day"] = *options.authors_per_day;
   return tell(options.control, ask_node(options.control, "POST", "/instances/replay", body),
               [&](const json::object& answer) {
                 fmt::print(
@@ -63,11 +75,14 @@ int begin(const Options& options) {
                     "shows how far it is\n",
                     text_of(answer, "tag"), text_of(answer, "not_before"), options.host,
                     number_of(answer, "max_posts"), number_of(answer, "per_minute"));
+                fmt::print("{}", authors_line(number_of(answer, "authors_per_day"),
+                                              json::find(answer, "trends")->as_bool()));
               });
 }
 
 void print_row(const json::object& item) {
   std::string note = text_of(item, "reason");
+  if (const std::string until = text_of(item, "waits_until"); !until.empty()) note = "waits until " + until;
   if (const std::string since = text_of(item, "failing_since"); !since.empty()) note = "fails since " + since;
   fmt::print(kRow, text_of(item, "host"), "#" + text_of(item, "tag"), text_of(item, "state"),
              fmt::format("{}/{}", number_of(item, "sent"), number_of(item, "estimated")),
@@ -113,13 +128,21 @@ void add_instance_replay(CLI::App& instance, int& status) {
       ->add_flag("--newest-first", options->newest_first, "From the newest post back, unless told otherwise")
       ->excludes(oldest);
   replay->add_option("--max-age", options->max_age,
-                     "How far back, such as 90d (publish.replay_max_age_days, if it is not given)");
+                     "How far back, such as 90d (publish.replay_max_age_days, if it is not given). No more "
+                     "than the instance keeps posts of others: Mastodon's content cache retention period");
   replay
       ->add_option("--max-posts", options->max_posts,
                    "How many, the newest ones (publish.replay_max_posts, if it is not given)")
       ->check(CLI::PositiveNumber);
   replay->add_option("--per-minute", options->per_minute, "How many posts a minute (60, if it is not given)")
       ->check(CLI::PositiveNumber);
+  replay
+      ->add_option(
+          "--authors-per-day", options->authors_per_day,
+          "Posts of how many authors a day (4, if it is not given; 0: any number). Mastodon counts a "
+          "post under a hashtag on the day on which it comes: from five authors a day on, it takes "
+          "the hashtag for trending, draws that day as its busiest, and writes to its moderators")
+      ->check(CLI::NonNegativeNumber);
   replay->footer("Example:\n  tagring instance replay social.example caturday --oldest-first --max-age 30d");
   replay->callback([options, &status] { status = begin(*options); });
   add(instance, options, "replays", "How far the replays are", false)->callback([options, &status] {

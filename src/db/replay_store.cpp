@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <ranges>
 
 #include "crypto/hash.hpp"
 
@@ -27,11 +29,13 @@ std::int64_t digest_of(const std::string& uri) {
 Result<void> write_row(Connection& db, const Replay& r) {
   TRY_VOID(db.run(
       "INSERT OR REPLACE INTO replays(host, tag, newest_first, not_before, posts_max, per_minute, started,"
-      " state, reason, found, sent, skipped, pages, pages_done, at, newest, oldest, failing_since)"
-      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      " state, reason, found, sent, skipped, pages, pages_done, at, newest, oldest, failing_since,"
+      " authors_per_day, authors_today, day)"
+      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       r.host, r.tag, r.newest_first, r.not_before, r.posts_max, r.per_minute, r.started,
       static_cast<int>(r.state), r.reason, r.found, r.sent, r.skipped, r.pages, r.pages_done, r.at, r.newest,
-      r.oldest, r.failing_since));
+      r.oldest, r.failing_since, r.authors_per_day, fmt::format("{}", fmt::join(r.authors_today, "\n")),
+      r.day));
   return {};
 }
 
@@ -55,6 +59,10 @@ Replay read_row(const Statement& row) {
   r.newest = row.time(15);
   r.oldest = row.time(16);
   r.failing_since = row.time(17);
+  r.authors_per_day = static_cast<std::uint32_t>(row.integer(18));
+  for (const auto author : std::views::split(row.view(19), '\n'))
+    if (!author.empty()) r.authors_today.emplace_back(author.begin(), author.end());
+  r.day = row.integer(20);
   return r;
 }
 
@@ -74,7 +82,8 @@ Task<Result<std::vector<Replay>>> SqliteReplayStore::replays() {
     return all_rows<Replay>(
         db.query("SELECT host, tag, newest_first, not_before, posts_max, per_minute, started, state, reason, "
                  "found,"
-                 " sent, skipped, pages, pages_done, at, newest, oldest, failing_since FROM replays"
+                 " sent, skipped, pages, pages_done, at, newest, oldest, failing_since, authors_per_day, "
+                 "authors_today, day FROM replays"
                  " ORDER BY host, tag"),
         read_row);
   });

@@ -249,8 +249,15 @@ CREATE TABLE former_servers(
 CREATE TABLE actors(tag TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 )sql";
 
+constexpr const char* kVersion10 = R"sql(
+-- How many authors a day a replay brings; which it has brought on `day` (days since 1970), a line each.
+ALTER TABLE replays ADD COLUMN authors_per_day INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE replays ADD COLUMN authors_today TEXT NOT NULL DEFAULT '';
+ALTER TABLE replays ADD COLUMN day INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                    kVersion6, kVersion7, kVersion8, kVersion9};
+                                    kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

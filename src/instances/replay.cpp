@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
+#include "base/url.hpp"
 #include "federation/signed_client.hpp"
 
 namespace tagring::instances {
@@ -13,6 +15,7 @@ using storage::HistoryEntry;
 
 // A page that was read longer ago is read again: posts on it may have been removed.
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
+constexpr Duration kLookEvery = std::chrono::seconds(10);
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
 constexpr federation::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
 
@@ -32,6 +35,10 @@ constexpr std::string_view state_name(ReplayState state) {
   return "";
 }
 
+std::int64_t day_of(WallTime time) {
+  return std::chrono::floor<std::chrono::days>(time).time_since_epoch().count();
+}
+
 bool is_set(WallTime time) { return time != WallTime(); }
 
 json::object to_json(const Replay& replay) {
@@ -43,6 +50,7 @@ json::object to_json(const Replay& replay) {
                        {"skipped", replay.skipped},
                        {"estimated", replay.found},
                        {"per_minute", replay.per_minute},
+                       {"authors_per_day", replay.authors_per_day},
                        {"started", to_rfc3339(replay.started)}};
   if (!replay.reason.empty()) item["reason"] = replay.reason;
   if (is_set(replay.newest)) item["newest"] = to_rfc3339(replay.newest);
@@ -80,14 +88,15 @@ Replay* Replayer::active(const Key& key) {
   return found != replays_.end() && found->second.is_active() ? &found->second : nullptr;
 }
 
-// The one that waits longest.
-std::optional<Replayer::Key> Replayer::next_of(const std::string& host) const {
-  std::optional<Key> next;
-  WallTime started;
+// Of those that could go on now, the one that was begun first.
+std::optional<Replayer::Next> Replayer::next_of(const std::string& host) const {
+  std::optional<Next> next;
   for (auto it = replays_.lower_bound({host, ""}); it != replays_.end() && it->first.first == host; ++it) {
-    if (!it->second.is_active() || (next && it->second.started >= started)) continue;
-    next = it->first;
-    started = it->second.started;
+    if (!it->second.is_active()) continue;
+    const auto rest = resting_.find(it->first);
+    const Instant at = rest == resting_.end() ? clock_.now() : std::max(rest->second, clock_.now());
+    const Next candidate{at, it->second.started, it->first};
+    if (!next || candidate < *next) next = candidate;
   }
   return next;
 }
@@ -99,7 +108,13 @@ std::size_t Replayer::active() const {
 
 json::array Replayer::list() const {
   json::array items;
-  for (const auto& [key, replay] : replays_) items.push_back(to_json(replay));
+  for (const auto& [key, replay] : replays_) {
+    json::object item = to_json(replay);
+    const auto rest = resting_.find(key);
+    if (rest != resting_.end() && rest->second > clock_.now())
+      item["waits_until"] = to_rfc3339(clock_.wall_now() + (rest->second - clock_.now()));
+    items.push_back(std::move(item));
+  }
   return items;
 }
 
@@ -121,6 +136,10 @@ Task<Result<Replay>> Replayer::begin(Request request) {
                    fmt::format("a replay sends 1 to {} posts a minute, at least one, and not from the future",
                                kPerMinuteMax));
   }
+  if (request.authors_per_day > kAuthorsPerDayMax) {
+    co_return fail(ErrorCode::kInvalid,
+                   fmt::format("posts of at most {} authors a day, or 0 for any number", kAuthorsPerDayMax));
+  }
   if (!sender_.is_subscribed(request.host, request.tag)) {
     co_return fail(
         ErrorCode::kNotFound,
@@ -139,6 +158,13 @@ Task<Result<Replay>> Replayer::begin(Request request) {
   replay.not_before = replay.started - age;
   replay.posts_max = posts;
   replay.per_minute = request.per_minute;
+  replay.authors_per_day = request.authors_per_day;
+  // Who begins anew does not begin a day anew.
+  if (const auto former = replays_.find(key); former != replays_.end()) {
+    replay.day = former->second.day;
+    replay.authors_today = former->second.authors_today;
+  }
+  resting_.erase(key);
   replays_[key] = replay;
   const Result<void> planned = co_await store_.plan(replay, {});
   if (!planned) {
@@ -160,6 +186,7 @@ Task<Result<void>> Replayer::cancel(std::string host, std::string tag) {
 Task<Result<void>> Replayer::end(Key key, ReplayState state, std::string reason) {
   Replay* replay = active(key);
   if (replay == nullptr) co_return Result<void>();
+  resting_.erase(key);
   replay->state = state;
   replay->reason = std::move(reason);
   replay->failing_since = WallTime();
@@ -180,8 +207,15 @@ void Replayer::serve_soon(const std::string& host) {
 Task<void> Replayer::serve(std::string host) {
   Work work;
   for (;;) {
-    const std::optional<Key> key = next_of(host);
-    if (!key) break;
+    const std::optional<Next> due = next_of(host);
+    if (!due) break;
+    if (due->at > clock_.now()) {
+      // Meanwhile another may be begun.
+      const Instant then = std::min(due->at, clock_.now() + kLookEvery);
+      co_await clock_.sleep_until(then);
+      continue;
+    }
+    const std::optional<Key> key = due->key;
     const Result<Duration> wait = co_await step(*key, &work);
     Instant next = clock_.now();
     if (wait) {
@@ -261,8 +295,10 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   if (work->key != key || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
     CO_TRY_VOID(co_await read_page(replay, work));
   }
-  while (!work->posts.empty() &&
-         (work->posts.back().skip || sender_.is_kept_away(work->posts.back().entry, replay.host))) {
+  // What has become too old meanwhile: an instance that keeps posts so long only would let it go at once.
+  const WallTime oldest = clock_.wall_now() - (replay.started - replay.not_before);
+  while (!work->posts.empty() && (work->posts.back().skip || work->posts.back().entry.published < oldest ||
+                                  sender_.is_kept_away(work->posts.back().entry, replay.host))) {
     replay.at = HistoryCursor::of(work->posts.back().entry).text();
     ++replay.skipped;
     work->posts.pop_back();
@@ -274,7 +310,32 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     co_return Duration::zero();
   }
   HistoryEntry entry = work->posts.back().entry;
+  if (const Duration wait = wait_for(replay, entry); wait > Duration::zero()) {
+    resting_[key] = clock_.now() + wait;
+    co_return Duration::zero();
+  }
   co_return co_await deliver(std::move(replay), std::move(entry), work);
+}
+
+Duration Replayer::wait_for(const Replay& replay, const HistoryEntry& entry) const {
+  const auto origin = origins_.find(host_of(entry.uri));
+  const Duration for_origin = origin == origins_.end() ? Duration::zero() : origin->second - clock_.now();
+  const WallTime now = clock_.wall_now();
+  const bool is_full = replay.authors_per_day > 0 && replay.day == day_of(now) &&
+                       replay.authors_today.size() >= replay.authors_per_day &&
+                       std::ranges::find(replay.authors_today, entry.author) == replay.authors_today.end();
+  const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
+  return std::max(for_origin, is_full ? Duration(tomorrow - now) : Duration::zero());
+}
+
+void Replayer::note_sent(Replay& replay, const HistoryEntry& entry) {
+  std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
+  origins_[host_of(entry.uri)] = clock_.now() + kOriginEvery;
+  if (replay.authors_per_day == 0) return;
+  const std::int64_t today = day_of(clock_.wall_now());
+  if (std::exchange(replay.day, today) != today) replay.authors_today.clear();
+  if (std::ranges::find(replay.authors_today, entry.author) == replay.authors_today.end())
+    replay.authors_today.push_back(entry.author);
 }
 
 Task<Result<Duration>> Replayer::deliver(Replay replay, HistoryEntry entry, Work* work) {
@@ -285,6 +346,7 @@ Task<Result<Duration>> Replayer::deliver(Replay replay, HistoryEntry entry, Work
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
+  note_sent(replay, entry);
   const Result<HttpResponse> response = co_await sender_.send(*recipient, replay.tag, entry);
   const bool taken = federation::was_accepted(response);
   work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);

@@ -7,6 +7,12 @@
 // queries to the storage owners. Each page is read once more when its turn comes, from whichever end was
 // asked for. So the order costs nothing but the reading ahead, and nothing that was removed meanwhile is
 // sent.
+//
+// Whoever gets a post fetches it from its origin; so that one server is not asked too often, posts of one
+// origin are apart, whoever they are for. And Mastodon counts a post under a hashtag on the day on which it
+// comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, unless
+// the administrator wants it otherwise. A replay that has to wait for one or the other lets the next one go
+// on.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +36,9 @@ class Replayer {
  public:
   static constexpr std::uint32_t kPerMinuteMax = 600;
   static constexpr std::uint32_t kPerMinute = 60;
+  static constexpr std::uint32_t kAuthorsPerDay = 4;  // Mastodon: Trends::Tags, threshold 5
+  static constexpr std::uint32_t kAuthorsPerDayMax = 1'000;
+  static constexpr Duration kOriginEvery = std::chrono::seconds(5);
   // A replay that has sent nothing for that long, although it tried, is given up.
   static constexpr Duration kPatience = std::chrono::days(7);
 
@@ -44,6 +53,7 @@ class Replayer {
     std::optional<Duration> age_max;         // none: as Limits
     std::optional<std::uint64_t> posts_max;  // none: as Limits
     std::uint32_t per_minute = kPerMinute;
+    std::uint32_t authors_per_day = kAuthorsPerDay;  // 0: any number
   };
 
   Replayer(Limits limits, ReplayStore& store, ReplayPages& pages, ReplaySender& sender,
@@ -69,7 +79,8 @@ class Replayer {
   [[nodiscard]] Task<Result<void>> cancel(std::string host, std::string tag);
 
   // [{"host", "tag", "order", "state", "reason"?, "sent", "skipped", "estimated", "newest"?, "oldest"?,
-  //   "per_minute", "started", "failing_since"?}], ended ones as well, until they are replaced.
+  //   "per_minute", "authors_per_day", "started", "failing_since"?, "waits_until"?}], ended ones as well,
+  //   until they are replaced.
   [[nodiscard]] json::array list() const;
   [[nodiscard]] std::size_t active() const;
 
@@ -85,13 +96,23 @@ class Replayer {
   };
 
   [[nodiscard]] Replay* active(const Key& key);
-  [[nodiscard]] std::optional<Key> next_of(const std::string& host) const;
+  // Which replay to go on with, and when.
+  struct Next {
+    Instant at;
+    WallTime started;
+    Key key;
+    friend auto operator<=>(const Next&, const Next&) = default;
+  };
+  [[nodiscard]] std::optional<Next> next_of(const std::string& host) const;
   void serve_soon(const std::string& host);
   Task<void> serve(std::string host);
   // Each returns how long to wait then.
   Task<Result<Duration>> step(Key key, Work* work);
   Task<Result<Duration>> read_ahead(Replay replay);
   Task<Result<Duration>> send_next(Replay replay, Work* work);
+  // How long that post has to wait for the next day or for its origin.
+  [[nodiscard]] Duration wait_for(const Replay& replay, const storage::HistoryEntry& entry) const;
+  void note_sent(Replay& replay, const storage::HistoryEntry& entry);
   Task<Result<Duration>> deliver(Replay replay, storage::HistoryEntry entry, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
   Task<void> note_failure(Key key, Error error);
@@ -106,7 +127,9 @@ class Replayer {
   Rng rng_;
   Log& log_;
   std::map<Key, Replay> replays_;
-  std::set<std::string> served_;  // hosts that have a task
+  std::map<Key, Instant> resting_;          // until then
+  std::map<std::string, Instant> origins_;  // hosts that are to be asked again then
+  std::set<std::string> served_;            // hosts that have a task
   TaskGroup tasks_;
 };
 

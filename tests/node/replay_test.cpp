@@ -1,7 +1,10 @@
 // The history of a hashtag on its way into an instance: order, pace, bounds, what is left out, failures and
 // restarts.
+#include "instances/replay.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "node/fixture.hpp"
 
@@ -41,12 +44,14 @@ class Replaying : public NodeTest {
     EXPECT_EQ(control("/instances/" + verb, json::serialize(body)).status, 200);
     settle();
   }
-  static std::string uri(int number) { return fmt::format("https://far.example/notes/{:04}", number); }
+  // Each has an origin of its own, so that none waits for another.
+  static std::string host(int number) { return fmt::format("https://far{}.example", number); }
+  static std::string uri(int number) { return fmt::format("{}/notes/{:04}", host(number), number); }
   // Posts `from` to `to`, each an hour older than the one before; number 1 is of an hour ago.
   void remember(const std::string& tag, int from, int to) {
     std::vector<storage::HistoryEntry> entries;
     for (int i = from; i <= to; ++i) {
-      entries.push_back({tag, uri(i), "https://far.example/users/f", loop.wall_now() - hours(i), false});
+      entries.push_back({tag, uri(i), host(i) + "/users/f", loop.wall_now() - hours(i), false});
     }
     ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
@@ -63,6 +68,7 @@ class Replaying : public NodeTest {
   HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
     options["host"] = kHost;
     options["tag"] = tag;
+    if (!options.contains("authors_per_day")) options["authors_per_day"] = 0;
     return control("/instances/replay", json::serialize(options));
   }
   json::object progress(const std::string& tag = "cats") {
@@ -326,6 +332,70 @@ TEST_F(Replaying, EndsWhenTheInstanceIsNotSubscribedAnyMore) {
   EXPECT_LE(announced().size(), sent + 1);
   EXPECT_EQ(state(), "failed");
   EXPECT_THAT(json::id_of(progress(), "reason"), HasSubstr("not subscribed"));
+}
+
+// Whoever gets a post fetches it there.
+TEST_F(Replaying, DoesNotSendEverybodyToOneOriginAtOnce) {
+  subscribe("dogs");
+  std::vector<storage::HistoryEntry> entries;
+  for (int i = 1; i <= 20; ++i) {
+    entries.push_back({i % 2 == 0 ? "cats" : "dogs", fmt::format("https://far.example/notes/{}", i),
+                       "https://far.example/users/f", loop.wall_now() - hours(i), false});
+  }
+  ASSERT_TRUE(run(stores->history.put(std::move(entries))));
+  EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
+  EXPECT_EQ(replay({{"per_minute", 600}}, "dogs").status, 200);
+  settle(instances::Replayer::kOriginEvery * 5);
+  EXPECT_GE(announced().size(), 4U);
+  EXPECT_LE(announced().size(), 6U);
+  settle(instances::Replayer::kOriginEvery * 40);
+  EXPECT_THAT(announced(), SizeIs(20));
+}
+
+// [Mastodon, Trends::Tags: five accounts of a day; they count on the day on which the post comes]
+TEST_F(Replaying, BringsFewerAuthorsADayThanMakeATrend) {
+  remember("cats", 1, 10);
+  EXPECT_EQ(control("/instances/replay", R"({"host":"social.example","tag":"cats","per_minute":600})").status,
+            200);
+  settle(minutes(5));
+  EXPECT_EQ(announced(), from_to(1, 4));
+  EXPECT_NE(json::id_of(progress(), "waits_until"), "");
+  // Neither a restart nor another replay makes more of it; and another hashtag need not wait.
+  start(config());
+  settle(minutes(5));
+  EXPECT_EQ(control("/instances/cancel-replay", R"({"host":"social.example","tag":"cats"})").status, 200);
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
+  subscribe("dogs");
+  remember("dogs", 21, 22);
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}, "dogs").status, 200);
+  settle(minutes(5));
+  std::vector<int> all = announced();
+  EXPECT_THAT(std::set<int>(all.begin(), all.end()), ElementsAre(1, 2, 3, 4, 21, 22));
+  settle(days(1));
+  internet.calls.clear();
+  settle(days(2));
+  EXPECT_LE(announced().size(), 8U);
+  settle(days(3));
+  EXPECT_EQ(state(), "done");
+}
+
+TEST_F(Replaying, SaysWhatMoreAuthorsADayCome) {
+  remember("cats", 1, 10);
+  const HttpResponse more = replay({{"authors_per_day", 8}, {"per_minute", 600}});
+  EXPECT_THAT(more.body, HasSubstr(R"("trends":true)"));
+  settle(minutes(1));
+  EXPECT_EQ(announced(), from_to(1, 8));
+  EXPECT_EQ(replay({{"authors_per_day", 1'001}}).status, 400);
+}
+
+// [Mastodon, Vacuum::StatusesVacuum: older than the content cache retention period, whenever it came]
+TEST_F(Replaying, WhatIsTooOldWhenItsTurnComesIsLeftOut) {
+  remember("cats", 1, 20);
+  EXPECT_EQ(replay({{"max_age_s", 20 * 3600 + 60}, {"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
+  settle(days(3));
+  EXPECT_EQ(announced(), from_to(1, 4));
+  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(progress().at("skipped").as_int64(), 16);
 }
 
 // --- failures and restarts ---------------------------------------------------------------------------------

@@ -463,7 +463,9 @@ test("histories under way show how far they are, and can be cancelled", () =>
     await page.getByRole("row", { name: /elm\.example.*failed.*nothing could be sent for 7 days/ }).waitFor();
     assert.deepEqual(await violations(page), []);
     await picture(page, "admin-replays", { fullPage: true });
+    const cancelled = page.waitForResponse("**/admin/instances/cancel-replay");
     await page.getByRole("button", { name: /^Cancel/ }).click();
+    await cancelled;
     assert.deepEqual(asked, [{ host: "oak.example", tag: "caturday" }]);
     // The node itself answers this one.
     await page.getByLabel("To the instance").fill("far.example");
