@@ -8,8 +8,11 @@ void AuditControl::add_routes(Routes& routes) {
   routes.get("/audit", [this](Request request) { return audit(std::move(request.query)); });
   routes.get("/audits", [this](const Request&) { return replied(last()); });
   routes.get("/takedowns", [this](const Request&) { return heads_.take_downs(); });
-  routes.post("/takedown", [this](Request request) { return take_down(std::move(request.body)); });
-  routes.post("/takedown/undo", [this](Request request) { return undo_take_down(std::move(request.body)); });
+  routes.post(
+      "/takedown", [this](Request request) { return take_down(std::move(request.body)); }, Role::kModerate);
+  routes.post(
+      "/takedown/undo", [this](Request request) { return undo_take_down(std::move(request.body)); },
+      Role::kModerate);
 }
 
 Task<Reply> AuditControl::audit(std::string query) {

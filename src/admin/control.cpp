@@ -1,38 +1,84 @@
 #include "admin/control.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
+#include "base/bytes.hpp"
 #include "base/http_error.hpp"
 
 namespace tagring::admin {
 namespace {
 
-constexpr std::size_t kLoggedMax = 200;  // bytes of a request
+constexpr std::size_t kNotedMax = 200;  // bytes of what a request says, and of what came of it
+
+// "kind=domain what=spam.example"
+std::string summary_of(const json::object& body) {
+  std::string summary;
+  for (const auto& [name, value] : body) {
+    const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+    summary += fmt::format("{}{}={}", summary.empty() ? "" : " ", std::string_view(name), text);
+    if (summary.size() > kNotedMax) break;
+  }
+  return std::string(cut_utf8(summary, kNotedMax));
+}
+
+// Of a reload, whose request says nothing, what came of it is worth more than that it was done.
+std::string outcome_of(const Reply& reply) {
+  if (!reply) return std::string(cut_utf8(reply.error().message, kNotedMax));
+  json::object told;
+  for (const char* key : {"changed", "restart"})
+    if (const json::value* list = json::find(*reply, key); list != nullptr) told[key] = *list;
+  return told.empty() ? "done" : "done: " + summary_of(told);
+}
 
 }  // namespace
 
-Control::Control(std::initializer_list<Subject*> subjects, Log& log) : log_(log) {
+Control::Control(std::initializer_list<Subject*> subjects, administrators::Changes& changes)
+    : changes_(changes) {
   for (Subject* subject : subjects) subject->add_routes(routes_);
 }
 
-Task<HttpResponse> Control::answer(HttpRequest request) {
+Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administrator who) {
   const std::size_t mark = std::min(request.target.find('?'), request.target.size());
   const std::string path = request.target.substr(0, mark);
-  Request wish{request.target.substr(std::min(mark + 1, request.target.size())), {}};
-  if (request.method == "POST") {
-    log_.info("admin", {{"does", path}, {"with", request.body.substr(0, kLoggedMax)}});
-    Result<json::object> body = request.body.empty() ? json::object() : json::parse_object(request.body);
+  const Routes::Route* route = routes_.find(request.method, path);
+  if (route == nullptr) co_return error_response({ErrorCode::kNotFound, "no such control request"});
+  if (who.role < route->least) {
+    const std::string because =
+        fmt::format("the role of {} is '{}', and this needs '{}'", who.name,
+                    administrators::name_of(who.role), administrators::name_of(route->least));
+    co_return error_response({ErrorCode::kDenied, because});
+  }
+  Request wish{request.target.substr(std::min(mark + 1, request.target.size())), {}, std::move(who)};
+  const bool is_change = request.method == "POST";
+  if (is_change && !request.body.empty()) {
+    Result<json::object> body = json::parse_object(request.body);
     if (!body) co_return error_response(body.error());
     wish.body = std::move(*body);
   }
-  const Routes::Handler* handler = routes_.find(request.method, path);
-  if (handler == nullptr) co_return error_response({ErrorCode::kNotFound, "no such control request"});
-  const Reply reply = co_await (*handler)(std::move(wish));
+  Reply reply;
+  if (is_change) {
+    reply = co_await change(&route->handler, std::move(wish), path);
+  } else {
+    reply = co_await route->handler(std::move(wish));
+  }
   if (!reply) co_return error_response(reply.error());
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(*reply);
   co_return response;
+}
+
+Task<Reply> Control::change(const Routes::Handler* handler, Request request, std::string path) {
+  administrators::Change change{.at = {},
+                                .who = request.who.name,
+                                .does = std::move(path),
+                                .about = summary_of(request.body),
+                                .outcome = {}};
+  Reply reply = co_await (*handler)(std::move(request));
+  change.outcome = outcome_of(reply);
+  co_await changes_.note(std::move(change));
+  co_return reply;
 }
 
 }  // namespace tagring::admin

@@ -12,28 +12,32 @@
 //   audit_control.hpp         audits and take-downs
 //   overview.hpp              what is kept, and the settings
 //   queue_control.hpp         what waits to be sent
+//   change_control.hpp        who asks, and who changed what
 //
-// Everything that changes something leaves a line in the log, event "admin".
+// Whose role is not enough gets kDenied. Everything else that is to change something is noted
+// (administrators/changes.hpp), whether it succeeds or not.
 #pragma once
 
 #include <initializer_list>
 
 #include "admin/routes.hpp"
+#include "administrators/changes.hpp"
 #include "base/http.hpp"
-#include "base/log.hpp"
 
 namespace tagring::admin {
 
 class Control {
  public:
-  Control(std::initializer_list<Subject*> subjects, Log& log);
+  Control(std::initializer_list<Subject*> subjects, administrators::Changes& changes);
 
   // kNotFound for what no subject answers.
-  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request, administrators::Administrator who);
 
  private:
+  Task<Reply> change(const Routes::Handler* handler, Request request, std::string path);
+
   Routes routes_;
-  Log& log_;
+  administrators::Changes& changes_;
 };
 
 }  // namespace tagring::admin

@@ -1,11 +1,11 @@
-// The administrator's requests over HTTPS, below /admin/: from who has the token of the configuration, or is
-// logged in (logins.hpp). Everybody else gets 401.
+// The administrators' requests over HTTPS, below /admin/: from who has a token of the configuration, or is
+// logged in (administrators/logins.hpp). Everybody else gets 401.
 #pragma once
 
 #include <string>
 
 #include "admin/control.hpp"
-#include "admin/logins.hpp"
+#include "administrators/logins.hpp"
 
 namespace tagring::admin {
 
@@ -13,15 +13,16 @@ class Gate {
  public:
   static constexpr std::string_view kPrefix = "/admin/";
 
-  // `token` empty: nobody has one. It may change, and outlives the gate.
-  Gate(const std::string& token, const Logins& logins, Control& control)
-      : token_(token), logins_(logins), control_(control) {}
+  // `tokens` may change, and outlive the gate.
+  Gate(const std::vector<administrators::Token>& tokens, const administrators::Logins& logins,
+       Control& control)
+      : tokens_(tokens), logins_(logins), control_(control) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
-  const std::string& token_;
-  const Logins& logins_;
+  const std::vector<administrators::Token>& tokens_;
+  const administrators::Logins& logins_;
   Control& control_;
 };
 

@@ -67,18 +67,27 @@ Result<std::uint64_t> id_in(const json::object& body) {
 
 void ModerationControl::add_routes(Routes& routes) {
   routes.get("/blocks", [this](const Request&) { return replied(list()); });
-  routes.post("/blocks/add", [this](Request request) { return add(std::move(request.body)); });
-  routes.post("/blocks/remove", [this](Request request) { return remove(std::move(request.body)); });
-  routes.post("/blocks/import", [this](Request request) { return import(std::move(request.body)); });
-  routes.post("/blocks/lift", [this](Request request) { return lift(std::move(request.body)); });
-  routes.post("/separations/add",
-              [this](Request request) { return separate(std::move(request.body), true); });
-  routes.post("/separations/remove",
-              [this](Request request) { return separate(std::move(request.body), false); });
+  routes.post(
+      "/blocks/add", [this](Request request) { return add(std::move(request.body)); }, Role::kModerate);
+  routes.post(
+      "/blocks/remove", [this](Request request) { return remove(std::move(request.body)); }, Role::kModerate);
+  routes.post(
+      "/blocks/import", [this](Request request) { return import(std::move(request.body)); }, Role::kModerate);
+  routes.post(
+      "/blocks/lift", [this](Request request) { return lift(std::move(request.body)); }, Role::kModerate);
+  routes.post(
+      "/separations/add", [this](Request request) { return separate(std::move(request.body), true); },
+      Role::kModerate);
+  routes.post(
+      "/separations/remove", [this](Request request) { return separate(std::move(request.body), false); },
+      Role::kModerate);
   routes.get("/reports", [this](const Request&) { return list_reports(); });
-  routes.post("/reports/close", [this](Request request) { return close_report(std::move(request.body)); });
-  routes.post("/reports/forward",
-              [this](Request request) { return forward_report(std::move(request.body)); });
+  routes.post(
+      "/reports/close", [this](Request request) { return close_report(std::move(request.body)); },
+      Role::kModerate);
+  routes.post(
+      "/reports/forward", [this](Request request) { return forward_report(std::move(request.body)); },
+      Role::kModerate);
 }
 
 json::object ModerationControl::list() const {

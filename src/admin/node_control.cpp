@@ -4,13 +4,15 @@
 
 namespace tagring::admin {
 
+using administrators::Administrator;
+using administrators::Logins;
+
 void NodeControl::add_routes(Routes& routes) {
   routes.get("/status", [this](const Request&) { return replied(actions_.status()); });
   routes.post("/leave", [this](const Request&) { return leave(); });
-  routes.post("/login", [this](const Request&) { return replied(log_in()); });
-  routes.post("/logout", [this](const Request&) {
-    logins_.close();
-    return replied(json::object{{"closed", true}});
+  routes.post("/login", [this](const Request& request) { return replied(log_in(request.body)); });
+  routes.post("/logout", [this](const Request& request) {
+    return replied(json::object{{"closed", logins_.close(text_in(request.body, "name"))}});
   });
 }
 
@@ -19,10 +21,19 @@ Task<Reply> NodeControl::leave() {
   co_return json::object{{"left", true}};
 }
 
-json::object NodeControl::log_in() {
+Reply NodeControl::log_in(const json::object& body) {
+  const std::string name = json::get_string(body, "name").value_or("login");
+  const auto role = administrators::role_from(json::get_string(body, "role").value_or("all"));
+  if (!administrators::is_name(name))
+    return fail(ErrorCode::kInvalid,
+                "'" + name + "' is no name: 1 to 32 letters, digits, '.', '-' and '_' of ASCII");
+  if (!role) return fail(ErrorCode::kInvalid, "'role' must be look, moderate or all");
+  const Administrator who{name, *role};
   // Behind '#', where it stays in the browser and gets into no log.
-  return {{"url", identity_.origin() + "/admin#" + logins_.open()},
-          {"seconds", std::chrono::floor<std::chrono::seconds>(Logins::kLifetime).count()}};
+  return json::object{{"url", identity_.origin() + "/admin#" + logins_.open(who)},
+                      {"seconds", std::chrono::floor<std::chrono::seconds>(Logins::kLifetime).count()},
+                      {"name", who.name},
+                      {"role", administrators::name_of(who.role)}};
 }
 
 }  // namespace tagring::admin

@@ -2,14 +2,15 @@
 //
 //   GET  /status    everything worth knowing, as numbers
 //   POST /leave     hands over and leaves both rings: {"left": true}
-//   POST /login     opens a session at the web page: {"url", "seconds"}
-//   POST /logout    ends all of them: {"closed": true}
+//   POST /login  {"name"?, "role"?}  opens a session at the web page: {"url", "seconds", "name", "role"}; of
+//                   "login" with all rights, if it is not said
+//   POST /logout {"name"?}           ends those of that name, or all of them: {"closed"}
 #pragma once
 
 #include <functional>
 
-#include "admin/logins.hpp"
 #include "admin/routes.hpp"
+#include "administrators/logins.hpp"
 #include "federation/identity.hpp"
 
 namespace tagring::admin {
@@ -21,17 +22,17 @@ class NodeControl final : public Subject {
     std::function<json::object()> status;
     std::function<Task<void>()> leave;
   };
-  NodeControl(Actions actions, Logins& logins, const federation::Identity& identity)
+  NodeControl(Actions actions, administrators::Logins& logins, const federation::Identity& identity)
       : actions_(std::move(actions)), logins_(logins), identity_(identity) {}
 
   void add_routes(Routes& routes) override;
 
  private:
   Task<Reply> leave();
-  [[nodiscard]] json::object log_in();
+  [[nodiscard]] Reply log_in(const json::object& body);
 
   Actions actions_;
-  Logins& logins_;
+  administrators::Logins& logins_;
   const federation::Identity& identity_;
 };
 

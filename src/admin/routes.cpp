@@ -13,15 +13,15 @@ constexpr std::size_t kTagsMax = 200'000;
 
 }  // namespace
 
-void Routes::add(std::string method, std::string path, Handler handler) {
+void Routes::add(std::string method, std::string path, Route route) {
   const bool is_new =
-      handlers_.try_emplace(std::pair(std::move(method), std::move(path)), std::move(handler)).second;
+      routes_.try_emplace(std::pair(std::move(method), std::move(path)), std::move(route)).second;
   TR_ASSERT(is_new);
 }
 
-const Routes::Handler* Routes::find(const std::string& method, const std::string& path) const {
-  const auto found = handlers_.find({method, path});
-  return found == handlers_.end() ? nullptr : &found->second;
+const Routes::Route* Routes::find(const std::string& method, const std::string& path) const {
+  const auto found = routes_.find({method, path});
+  return found == routes_.end() ? nullptr : &found->second;
 }
 
 Task<Reply> replied(Reply reply) { co_return reply; }

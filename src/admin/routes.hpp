@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "administrators/administrator.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/task.hpp"
@@ -17,9 +18,12 @@
 
 namespace tagring::admin {
 
+using administrators::Role;
+
 struct Request {
   std::string query;  // of a GET: what stands behind '?'
   json::object body;  // of a POST
+  administrators::Administrator who;
 };
 using Reply = Result<json::object>;
 
@@ -27,16 +31,26 @@ using Reply = Result<json::object>;
 class Routes {
  public:
   using Handler = std::function<Task<Reply>(Request)>;
+  struct Route {
+    Handler handler;
+    Role least;  // what who asks must have
+  };
 
-  void get(std::string path, Handler handler) { add("GET", std::move(path), std::move(handler)); }
-  void post(std::string path, Handler handler) { add("POST", std::move(path), std::move(handler)); }
+  // Sees something, and changes nothing.
+  void get(std::string path, Handler handler) {
+    add("GET", std::move(path), {std::move(handler), Role::kLook});
+  }
+  // Changes something.
+  void post(std::string path, Handler handler, Role least = Role::kAll) {
+    add("POST", std::move(path), {std::move(handler), least});
+  }
   // Nothing if nobody answers it.
-  [[nodiscard]] const Handler* find(const std::string& method, const std::string& path) const;
+  [[nodiscard]] const Route* find(const std::string& method, const std::string& path) const;
 
  private:
-  void add(std::string method, std::string path, Handler handler);
+  void add(std::string method, std::string path, Route route);
 
-  std::map<std::pair<std::string, std::string>, Handler> handlers_;
+  std::map<std::pair<std::string, std::string>, Route> routes_;
 };
 
 // Whoever answers the requests about one subject. Outlives the routes.

@@ -1,5 +1,6 @@
 #include "admin/settings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string_view>
@@ -134,6 +135,22 @@ std::array<std::string_view, 4> cells_of(std::string_view row) {
 
 }  // namespace
 
+bool counts_at_once(std::string_view key) {
+  // What of these Node::adopt does not carry out, the program does: it has the log and the server.
+  static constexpr std::array<std::string_view, 11> kKeys = {"node.log_level",
+                                                             "node.admin_token_file",
+                                                             "listen.trusted_proxies",
+                                                             "listen.certificate",
+                                                             "listen.key",
+                                                             "publish.instances",
+                                                             "publish.open",
+                                                             "publish.people",
+                                                             "publish.tags_per_instance",
+                                                             "publish.hashtags_of_a_post",
+                                                             "publish.posts_an_hour"};
+  return key.starts_with("budget.") || std::ranges::find(kKeys, key) != kKeys.end();
+}
+
 std::vector<std::string> changed_settings(const config::Config& before, const config::Config& after) {
   std::vector<std::string> changed;
   const auto former = values(before);
@@ -161,7 +178,8 @@ json::array describe_settings(const config::Config& config) {
                                   {"value", value->second},
                                   {"type", trim(type)},
                                   {"default", trim(otherwise)},
-                                  {"meaning", meaning.substr(std::min<std::size_t>(1, meaning.size()))}});
+                                  {"meaning", meaning.substr(std::min<std::size_t>(1, meaning.size()))},
+                                  {"at_once", counts_at_once(key)}});
   }
   return result;
 }

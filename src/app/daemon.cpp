@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <thread>
 
+#include "administrators/administrator.hpp"
+#include "base/http_error.hpp"
 #include "base/json.hpp"
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
@@ -244,8 +246,13 @@ Task<void> Daemon::wait_for_the_end() {
   for (;;) {
     const int signal = co_await signals.async_wait(asio::use_awaitable);
     if (signal != SIGHUP) co_return;
-    const Result<json::object> done = co_await reload();
-    if (!done) log_.error("reload_failed", {{"because", done.error().message}});
+    HttpRequest request;
+    request.method = "POST";
+    request.target = "/reload";
+    const HttpResponse done =
+        co_await node_->administer({"SIGHUP", administrators::Role::kAll}, std::move(request));
+    if (done.status != 200)
+      log_.error("reload_failed", {{"because", decode_error(done.status, done.body).message}});
   }
 }
 

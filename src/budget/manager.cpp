@@ -54,6 +54,11 @@ Budgets default_budgets() {
           Limit{1'000, 0, 20, {}}};                      // reports
 }
 
+void Manager::use(const Budgets& budgets) {
+  const std::lock_guard lock(mutex_);
+  budgets_ = budgets;
+}
+
 bool Manager::is_known(const std::string& each) const {
   if (neighbours_.contains(each)) return true;
   const auto found = known_.find(each);

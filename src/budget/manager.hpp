@@ -63,6 +63,8 @@ class Manager {
   static constexpr Duration kKnownFor = std::chrono::hours(24);
 
   Manager(const Budgets& budgets, Clock& clock) : budgets_(budgets), clock_(clock) {}
+  // These count from now on. Who has more than they leave keeps it, and gets no more before it is less.
+  void use(const Budgets& budgets);
 
   [[nodiscard]] Spender who(const IpAddress& address) const;
   [[nodiscard]] Spender who(std::string_view host) const;
@@ -113,7 +115,7 @@ class Manager {
   void note(std::string each);
   void drop_old(Account& account, Instant now) const;
 
-  const Budgets budgets_;
+  Budgets budgets_;
   Clock& clock_;
   mutable std::mutex mutex_;
   std::array<Account, kResources> accounts_;

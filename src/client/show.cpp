@@ -67,8 +67,9 @@ void print_settings(const json::object& answer) {
   json::for_each(json::find(answer, "settings"), [](const json::value& element) {
     const json::object& setting = element.get_object();
     print_setting(text_of(setting, "key"), setting.at("value"));
-    print_wrapped(plain(fmt::format("{}, default {}. {}", text_of(setting, "type"),
-                                    text_of(setting, "default"), text_of(setting, "meaning"))));
+    print_wrapped(plain(fmt::format("{}, default {}. {}{}", text_of(setting, "type"),
+                                    text_of(setting, "default"), text_of(setting, "meaning"),
+                                    setting.at("at_once").get_bool() ? "" : " Needs a restart.")));
   });
 }
 
@@ -94,8 +95,8 @@ void add_show(CLI::App& app, int& status) {
       "show", "Show what the administrator's page does: subscriptions, queues, storage, …");
   command->add_option("what", *what, "Which list")
       ->required()
-      ->check(CLI::IsMember(
-          {"subscriptions", "followers", "queues", "storage", "receipts", "settings", "takedowns"}));
+      ->check(CLI::IsMember({"subscriptions", "followers", "queues", "storage", "receipts", "settings",
+                             "takedowns", "changes"}));
   add_control_options(*command, *options);
   command->footer("Example:\n  tagring show queues");
   command->callback([options, what, &status] { status = show(*options, *what); });

@@ -50,6 +50,10 @@ void print_problems(const json::object& status) {
     fmt::print("PROBLEM    {}: {}\n           → {}\n", text_of(problem, "name"), text_of(problem, "detail"),
                text_of(problem, "what_to_do"));
   });
+  json::for_each(json::find(status, "restart_for"), [](const json::value& key) {
+    fmt::print("RESTART    {} has changed in the file and needs a restart to count\n",
+               std::string_view(key.get_string()));
+  });
   if (flag_of(status, "ready") && json::find(status, "problems")->get_array().empty())
     fmt::print("all is well, as far as was looked; \"tagring doctor\" looks again\n");
 }

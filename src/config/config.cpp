@@ -317,22 +317,17 @@ Result<void> check(Config& config) {
   return {};
 }
 
-Result<std::string> read_token(const std::filesystem::path& file) {
+Result<std::vector<administrators::Token>> read_tokens(const std::filesystem::path& file) {
   std::error_code unreadable;
   const std::filesystem::perms mode = std::filesystem::status(file, unreadable).permissions();
   constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
   std::ifstream stream(file);
-  std::string token;
-  if (unreadable || !std::getline(stream, token))
-    return fail(ErrorCode::kInvalid, "cannot read " + file.string());
+  if (unreadable || !stream) return fail(ErrorCode::kInvalid, "cannot read " + file.string());
   if ((mode & kOthers) != std::filesystem::perms::none)
     return fail(ErrorCode::kInvalid, fmt::format("others may read it: chmod 600 {}", file.string()));
-  if (token.ends_with('\r')) token.pop_back();
-  // It travels in a header (RFC 6750).
-  if (!std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; }))
-    return fail(ErrorCode::kInvalid, "the token may have neither spaces nor characters beyond ASCII");
-  if (token.size() < 16) return fail(ErrorCode::kInvalid, "the token needs 16 characters or more");
-  return token;
+  std::ostringstream content;
+  content << stream.rdbuf();
+  return administrators::parse_tokens(content.str());
 }
 
 }  // namespace
@@ -373,11 +368,11 @@ Result<Config> Config::load(const std::filesystem::path& file) {
   content << stream.rdbuf();
   Result<Config> config = parse(content.str(), file.parent_path());
   if (config && !config->admin_token_file.empty()) {
-    const Result<std::string> token = read_token(config->admin_token_file);
-    if (token) {
-      config->admin_token = *token;
+    Result<std::vector<administrators::Token>> tokens = read_tokens(config->admin_token_file);
+    if (tokens) {
+      config->admin_tokens = std::move(*tokens);
     } else {
-      config = bad("node.admin_token_file", token.error().message);
+      config = bad("node.admin_token_file", tokens.error().message);
     }
   }
   if (!config) return fail(config.error().code, fmt::format("{}: {}", file.string(), config.error().message));

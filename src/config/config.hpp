@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "administrators/administrator.hpp"
 #include "base/ip.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
@@ -27,8 +28,8 @@ struct Config {
   std::filesystem::path data = "data";  // directory for the database and the control socket
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kLogfmt;
-  std::filesystem::path admin_token_file;  // empty: the control socket is the only way in
-  std::string admin_token;                 // what the file holds; load() fills it in
+  std::filesystem::path admin_token_file;           // empty: the control socket is the only way in
+  std::vector<administrators::Token> admin_tokens;  // what the file holds; load() fills it in
 
   // [listen]
   std::optional<IpAddress> listen_address;  // default: `address`
@@ -127,7 +128,7 @@ struct Config {
 
   // kInvalid with the offending key and what to do about it. Relative paths are relative to `directory`.
   static Result<Config> parse(std::string_view toml, const std::filesystem::path& directory);
-  // The same, and reads admin_token_file: 16 characters or more, readable by its owner only.
+  // The same, and reads admin_token_file, which only its owner may read.
   static Result<Config> load(const std::filesystem::path& file);
 };
 

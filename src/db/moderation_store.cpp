@@ -8,6 +8,7 @@ namespace tagring::db {
 
 using namespace sql;
 
+using administrators::Change;
 using federation::Block;
 using federation::BlockKind;
 using federation::Refusal;
@@ -187,12 +188,32 @@ Task<Result<Report>> SqliteReportStore::report(std::uint64_t id) {
 
 Task<Result<std::vector<std::string>>> SqliteReportStore::open_reporters() {
   return database_.read([](Connection& db) -> Result<std::vector<std::string>> {
-    std::vector<std::string> found;
-    Statement row = db.query("SELECT reporter FROM reports WHERE open = 1 ORDER BY id");
+    return all_rows<std::string>(db.query("SELECT reporter FROM reports WHERE open = 1 ORDER BY id"),
+                                 [](const Statement& row) { return row.text(0); });
+  });
+}
+
+// --- changes -----------------------------------------------------------------------------------------------
+
+Task<Result<void>> SqliteChangeStore::add_change(Change change, std::size_t kept) {
+  return database_.write([c = std::move(change), kept](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("INSERT INTO changes(at, who, does, about, outcome) VALUES(?, ?, ?, ?, ?)", c.at, c.who,
+                    c.does, c.about, c.outcome));
+    // Ids are without gaps: the greatest and one more.
+    TRY_VOID(db.run("DELETE FROM changes WHERE id <= (SELECT max(id) FROM changes) - ?", kept));
+    return {};
+  });
+}
+
+Task<Result<std::vector<Change>>> SqliteChangeStore::changes(std::size_t limit) {
+  return database_.read([limit](Connection& db) -> Result<std::vector<Change>> {
+    std::vector<Change> found;
+    Statement row =
+        db.query("SELECT at, who, does, about, outcome FROM changes ORDER BY id DESC LIMIT ?", limit);
     for (;;) {
       TRY(const bool more, row.step());
       if (!more) return found;
-      found.push_back(row.text(0));
+      found.push_back({row.time(0), row.text(1), row.text(2), row.text(3), row.text(4)});
     }
   });
 }

@@ -1,7 +1,8 @@
-// What the administrator keeps away, and what others complained of: federation::BlockStore and
-// reports::ReportStore on SQLite.
+// What administrators keep away, what others complained of, and who changed what: federation::BlockStore,
+// reports::ReportStore and administrators::ChangeStore on SQLite.
 #pragma once
 
+#include "administrators/changes.hpp"
 #include "federation/blocks.hpp"
 #include "reports/report_store.hpp"
 #include "sql/database.hpp"
@@ -39,6 +40,18 @@ class SqliteReportStore final : public reports::ReportStore {
   Task<Result<std::vector<reports::Report>>> reports(std::size_t limit) override;
   Task<Result<reports::Report>> report(std::uint64_t id) override;
   Task<Result<std::vector<std::string>>> open_reporters() override;
+
+ private:
+  sql::Database& database_;
+};
+
+class SqliteChangeStore final : public administrators::ChangeStore {
+ public:
+  // The database must outlive it.
+  explicit SqliteChangeStore(sql::Database& database) : database_(database) {}
+
+  Task<Result<void>> add_change(administrators::Change change, std::size_t kept) override;
+  Task<Result<std::vector<administrators::Change>>> changes(std::size_t limit) override;
 
  private:
   sql::Database& database_;

@@ -256,8 +256,16 @@ ALTER TABLE replays ADD COLUMN authors_today TEXT NOT NULL DEFAULT '';
 ALTER TABLE replays ADD COLUMN day INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
-                                    kVersion6, kVersion7, kVersion8, kVersion9, kVersion10};
+constexpr const char* kVersion11 = R"sql(
+-- Who changed what (administrators/changes.hpp).
+CREATE TABLE changes(
+  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, who TEXT NOT NULL, does TEXT NOT NULL, about TEXT NOT NULL,
+  outcome TEXT NOT NULL
+) STRICT;
+)sql";
+
+constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,  kVersion5, kVersion6,
+                                    kVersion7, kVersion8, kVersion9, kVersion10, kVersion11};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -6,7 +6,7 @@
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 10;
+inline constexpr int kSchemaVersion = 11;
 
 // Applies the missing migrations up to that version, each in one transaction. kInvalid if the database is of
 // a newer version than this program.

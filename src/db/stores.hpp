@@ -27,6 +27,7 @@ struct Stores {
         history(*database),
         receipts(*database),
         reports(*database),
+        changes(*database),
         meta(*database) {}
 
   std::unique_ptr<sql::Database> database;
@@ -38,6 +39,7 @@ struct Stores {
   SqliteHistoryStore history;
   SqliteReceiptStore receipts;
   SqliteReportStore reports;
+  SqliteChangeStore changes;
   sql::SqliteMeta meta;
 };
 

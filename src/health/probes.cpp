@@ -1,7 +1,7 @@
 #include "health/probes.hpp"
 
+#include "administrators/administrator.hpp"
 #include "base/http_error.hpp"
-#include "crypto/hash.hpp"
 #include "health/metrics.hpp"
 
 namespace tagring::health {
@@ -23,11 +23,12 @@ bool Probes::is_path(std::string_view path) {
 
 Task<HttpResponse> Probes::answer(HttpRequest request) {
   if (request.target.starts_with("/metrics")) {
+    constexpr std::string_view kBearer = "Bearer ";
     const std::string given = request.headers.find("Authorization").value_or("");
-    const std::string& token = config_.admin_token;
-    if (token.empty() || crypto::sha256(given) != crypto::sha256("Bearer " + token)) {
+    if (!given.starts_with(kBearer) ||
+        !administrators::whose(config_.admin_tokens, given.substr(kBearer.size()))) {
       HttpResponse response = error_response(
-          {ErrorCode::kDenied, "the token of node.admin_token_file is needed; or set metrics.port"});
+          {ErrorCode::kDenied, "a token of node.admin_token_file is needed; or set metrics.port"});
       response.status = 401;
       response.headers.add("WWW-Authenticate", "Bearer");
       co_return response;

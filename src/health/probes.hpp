@@ -2,7 +2,7 @@
 //
 //   GET /livez     200 as long as the node answers at all
 //   GET /readyz    200, or 503: {"ready", "because": [texts]}
-//   GET /metrics   health/metrics.hpp; with the administrator's token, or on a listener of its own
+//   GET /metrics   health/metrics.hpp; with an administrator's token, or on a listener of its own
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace tagring::health {
 class Probes {
  public:
   using Status = std::function<json::object()>;
-  // `token` empty: nobody has it. `config` may change (Node::reload).
+  // `config` may change (Node::adopt).
   Probes(const config::Config& config, const Doctor& doctor, Status status)
       : config_(config), doctor_(doctor), status_(std::move(status)) {}
 

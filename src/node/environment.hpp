@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "administrators/changes.hpp"
 #include "audit/receipt_store.hpp"
 #include "base/http.hpp"
 #include "base/log.hpp"
@@ -41,12 +42,13 @@ struct Stores {
   storage::HistoryStore& history;
   audit::ReceiptStore& receipts;
   reports::ReportStore& reports;
+  administrators::ChangeStore& changes;
 };
 // `all` has them as members of these names, as db::Stores does, and must outlive what is returned.
 template <class All>
 Stores stores_of(All& all) {
-  return {all.relay, all.relay,   all.instances, all.blocks, all.replays,
-          all.fasp,  all.history, all.receipts,  all.reports};
+  return {all.relay, all.relay,   all.instances, all.blocks,  all.replays,
+          all.fasp,  all.history, all.receipts,  all.reports, all.changes};
 }
 
 // What a node needs of the world. Everything outlives the node.

@@ -1,12 +1,11 @@
 #include "node/node.hpp"
 
-#include <set>
-
 #include "activitypub/inbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/gate.hpp"
 #include "admin/node_control.hpp"
 #include "admin/settings.hpp"
+#include "administrators/administrator.hpp"
 #include "audit/signed_tree_heads.hpp"
 #include "base/http_error.hpp"
 #include "fasp/fasp.hpp"
@@ -203,44 +202,39 @@ Task<HttpResponse> Node::probe(HttpRequest request) {
 }
 
 json::object Node::adopt(const config::Config& fresh) {
-  // The first two are the program's to carry out, since it has the log and the server.
-  static const std::set<std::string, std::less<>> kLive = {"node.log_level",
-                                                           "listen.trusted_proxies",
-                                                           "listen.certificate",
-                                                           "listen.key",
-                                                           "node.admin_token_file",
-                                                           "publish.instances",
-                                                           "publish.open",
-                                                           "publish.people",
-                                                           "publish.tags_per_instance",
-                                                           "publish.hashtags_of_a_post",
-                                                           "publish.posts_an_hour"};
   config::Config& now = parts_->config;
   json::array changed;
   json::array restart;
   for (const std::string& key : admin::changed_settings(now, fresh))
-    (kLive.contains(key) ? changed : restart).emplace_back(key);
-  if (now.admin_token != fresh.admin_token && now.admin_token_file == fresh.admin_token_file)
+    (admin::counts_at_once(key) ? changed : restart).emplace_back(key);
+  if (now.admin_tokens != fresh.admin_tokens && now.admin_token_file == fresh.admin_token_file)
     changed.emplace_back("node.admin_token_file");
   now.log_level = fresh.log_level;
   now.trusted_proxies = fresh.trusted_proxies;
   now.certificate = fresh.certificate;
   now.key = fresh.key;
   now.admin_token_file = fresh.admin_token_file;
-  now.admin_token = fresh.admin_token;
+  now.admin_tokens = fresh.admin_tokens;
   now.instances = fresh.instances;
   now.open = fresh.open;
   now.people = fresh.people;
   now.tags_per_instance = fresh.tags_per_instance;
   now.hashtags_of_a_post = fresh.hashtags_of_a_post;
   now.posts_an_hour = fresh.posts_an_hour;
+  now.budgets = fresh.budgets;
+  parts_->speech.budget.use(now.budgets);
   parts_->instances.instances.use(instance_options(now, parts_->speech.budget));
   parts_->instances.moderation.use(moderation_options(now));
+  parts_->admin.restart_for = restart;
   return {{"changed", std::move(changed)}, {"restart", std::move(restart)}};
 }
 
 Task<HttpResponse> Node::control(HttpRequest request) {
-  return parts_->admin.control.answer(std::move(request));
+  return administer(administrators::local_socket(), std::move(request));
+}
+
+Task<HttpResponse> Node::administer(administrators::Administrator who, HttpRequest request) {
+  return parts_->admin.control.answer(std::move(request), std::move(who));
 }
 
 overlay::RingService& Node::rings() { return parts_->rings.service; }
@@ -312,6 +306,7 @@ void Node::add_health(json::object& status) const {
   const Health& health = parts_->health;
   const json::object readiness = health.doctor.readiness();
   status.insert(readiness.begin(), readiness.end());
+  status["restart_for"] = parts_->admin.restart_for;
   status["problems"] = health::to_json(health.doctor.problems()).at("checks");
   status["uptime_seconds"] =
       std::chrono::floor<std::chrono::seconds>(parts_->environment.clock.now() - health.started).count();

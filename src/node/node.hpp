@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "administrators/administrator.hpp"
 #include "audit/receipts.hpp"
 #include "base/http.hpp"
 #include "base/json.hpp"
@@ -37,8 +38,10 @@ class Node {
 
   // Answers a request of the outside world.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
-  // Answers a request of the administrator (control socket).
+  // Answers a request of an administrator (admin/control.hpp): of who may use the control socket, or of
+  // `who`.
   [[nodiscard]] Task<HttpResponse> control(HttpRequest request);
+  [[nodiscard]] Task<HttpResponse> administer(administrators::Administrator who, HttpRequest request);
 
   // Answers what is asked of the listener of metrics.port.
   [[nodiscard]] Task<HttpResponse> probe(HttpRequest request);

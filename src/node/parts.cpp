@@ -184,6 +184,7 @@ Health::Health(const config::Config& config, const Environment& world, Speech& s
 
 Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
     : logins(parts.environment.clock),
+      log(parts.environment.stores.changes, parts.environment.clock, parts.environment.log),
       node(actions, logins, parts.speech.identity),
       queries(parts.rings.service, parts.storage.history, parts.environment.stores.relay),
       follows(parts.relay.subscriptions, parts.speech.followers, parts.relay.partials, parts.instances.sync,
@@ -196,10 +197,11 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       audit(parts.audit.audit, parts.audit.heads),
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
       queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
+      changes(log),
       control({&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview,
-               &queues, &parts.health.control},
-              parts.environment.log),
-      gate(parts.config.admin_token, logins, control),
+               &queues, &changes, &parts.health.control},
+              log),
+      gate(parts.config.admin_tokens, logins, control),
       probes(parts.config, parts.health.doctor, std::move(actions.status)) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,

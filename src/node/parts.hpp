@@ -6,6 +6,7 @@
 #include "activitypub/inbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/audit_control.hpp"
+#include "admin/change_control.hpp"
 #include "admin/fasp_control.hpp"
 #include "admin/follow_control.hpp"
 #include "admin/gate.hpp"
@@ -16,6 +17,8 @@
 #include "admin/query_control.hpp"
 #include "admin/queue_control.hpp"
 #include "admin/replay_control.hpp"
+#include "administrators/changes.hpp"
+#include "administrators/logins.hpp"
 #include "audit/audit.hpp"
 #include "audit/receipt_issuer.hpp"
 #include "base/runtime.hpp"
@@ -265,7 +268,8 @@ struct Administration {
   // `parts` has the other groups already.
   Administration(admin::NodeControl::Actions actions, Parts& parts);
 
-  admin::Logins logins;
+  administrators::Logins logins;
+  administrators::Changes log;
   admin::NodeControl node;
   admin::QueryControl queries;
   admin::FollowControl follows;
@@ -276,9 +280,11 @@ struct Administration {
   admin::AuditControl audit;
   admin::Overview overview;
   admin::QueueControl queues;
+  admin::ChangeControl changes;
   admin::Control control;
   admin::Gate gate;
   health::Probes probes;
+  json::array restart_for;  // settings that the last reload found changed, and that count after a restart
 };
 
 struct Parts {

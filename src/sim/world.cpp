@@ -269,16 +269,16 @@ Task<void> World::boot(std::size_t i) {
                                                      drops_of(options_.drops_relayed, i));
   const Result<std::uint64_t> incarnation = co_await run.stores->meta.next_incarnation(*run.clock);
   TR_ASSERT(incarnation);
-  node::Environment environment{
-      *run.clock,
-      loop.executor(run.owner),
-      *run.http,
-      workers_,
-      {run.relay ? *run.relay : run.stores->relay, run.stores->relay, run.stores->instances,
-       run.stores->blocks, run.stores->replays, run.stores->fasp,
-       run.history ? *run.history : run.stores->history, run.stores->receipts, run.stores->reports},
-      log_,
-      rng_.next()};
+  node::Environment environment{*run.clock,
+                                loop.executor(run.owner),
+                                *run.http,
+                                workers_,
+                                {run.relay ? *run.relay : run.stores->relay, run.stores->relay,
+                                 run.stores->instances, run.stores->blocks, run.stores->replays,
+                                 run.stores->fasp, run.history ? *run.history : run.stores->history,
+                                 run.stores->receipts, run.stores->reports, run.stores->changes},
+                                log_,
+                                rng_.next()};
   sql::SqliteMeta* const meta = &run.stores->meta;
   const auto places = co_await meta->get("places");
   TR_ASSERT(places);

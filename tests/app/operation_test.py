@@ -3,6 +3,7 @@ addresses, and the real binary."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -167,6 +168,11 @@ def reload(network):
     check("a mistake changes nothing", done.returncode == 2 and "publish.posts_an_hour" in done.stderr and process.poll() is None, done.stderr)
     file.write_text(text)
     network.cli(0, "reload")
+    changes = network.cli(0, "show", "changes")["changes"]
+    check("who had it read again is known", {"SIGHUP", "local socket"} <= {one["who"] for one in changes if one["does"] == "/reload"}, changes)
+    check("and what came of it", any("publish.posts_an_hour" in one["outcome"] and "ring.vservers" in one["outcome"] for one in changes), changes)
+    log = (network.directory / "oak.log").read_text()
+    check("the log has it too", re.search(r"event=admin who=SIGHUP does=/reload .*outcome=", log), log[-1000:])
 
 
 def seen_by_machines(network):

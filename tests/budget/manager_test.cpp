@@ -42,6 +42,22 @@ TEST_F(ManagerTest, AnAddressItsPrefixesAndATotalAreCounted) {
   EXPECT_EQ(manager.used(kOne), 7U);
 }
 
+TEST_F(ManagerTest, NewLimitsCountAtOnceAndTakeNothingAway) {
+  Manager manager(budgets({100, 2, 0, {}}), clock);
+  const Spender spender = manager.who(address("192.0.2.1"));
+  Share first(&manager, kOne, spender);
+  Share second(&manager, kOne, spender);
+  manager.use(budgets({100, 1, 0, {}}));
+  EXPECT_EQ(manager.used(kOne, spender), 2U);
+  second.release();
+  EXPECT_FALSE(manager.has_room(kOne, spender));
+  first.release();
+  EXPECT_TRUE(manager.has_room(kOne, spender));
+  manager.use(budgets({100, 3, 0, {}}));
+  EXPECT_TRUE(manager.has_room(kOne, spender, 3));
+  EXPECT_EQ(manager.status().at("connections").at("each"), 3);
+}
+
 TEST_F(ManagerTest, WhatIsHeldComesBack) {
   Manager manager(budgets({100, 1, 0, {}}), clock);
   const Spender spender = manager.who(address("192.0.2.1"));

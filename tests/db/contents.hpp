@@ -9,8 +9,9 @@
 
 namespace tagring::db {
 
-// For a job of Database::read; without one table, if its name is given.
-inline Result<std::string> contents_of(sql::Connection& connection, const std::string& but_for = {}) {
+// For a job of Database::read; without the tables of these names.
+inline Result<std::string> contents_of(sql::Connection& connection,
+                                       const std::set<std::string>& but_for = {}) {
   static std::set<std::string> literals;  // whose addresses name prepared statements
   const auto lines = [&](const std::string& sql) -> Result<std::vector<std::string>> {
     std::vector<std::string> found;
@@ -24,7 +25,7 @@ inline Result<std::string> contents_of(sql::Connection& connection, const std::s
   std::string all;
   TRY(const auto tables, lines("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"));
   for (const std::string& table : tables) {
-    if (table == but_for) continue;
+    if (but_for.contains(table)) continue;
     TRY(const auto columns, lines("SELECT name FROM pragma_table_info('" + table + "')"));
     std::string row;
     for (const std::string& column : columns)

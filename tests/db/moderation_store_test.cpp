@@ -55,5 +55,17 @@ TEST_F(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
   EXPECT_EQ(must(store().reports(1)).front().id, 5U);
 }
 
+class ChangeStore : public StoresTest {};
+
+TEST_F(ChangeStore, KeepsTheLatest) {
+  std::vector<administrators::Change> all;
+  for (int i = 0; i < 5; ++i) {
+    all.push_back({at(i), "anna", "/subscribe", "tags=[\"" + std::to_string(i) + "\"]", "done"});
+    must(stores->changes.add_change(all.back(), 3));
+  }
+  EXPECT_THAT(must(stores->changes.changes(10)), ElementsAre(all[4], all[3], all[2]));
+  EXPECT_THAT(must(stores->changes.changes(1)), ElementsAre(all[4]));
+}
+
 }  // namespace
 }  // namespace tagring::db

@@ -302,10 +302,15 @@ inline constexpr std::array kOthers = {
             const std::uint64_t id = rng.below(40);
             return done(s.reports.close_report(id, rng.below(4)));
           }},
-    Write{"actor_since", [](Stores& s, Rng& rng) { return done(s.relay.actor_since(tag(rng))); }},
     Write{"drop_former_server",
           [](Stores& s, Rng& rng) {
             return done(s.relay.drop_former_server({tag(rng), "https://f.example"}));
+          }},
+    Write{"actor_since", [](Stores& s, Rng& rng) { return done(s.relay.actor_since(tag(rng))); }},
+    Write{"add_change",
+          [](Stores& s, Rng& rng) {
+            administrators::Change drawn{moment(rng), author(rng), "/blocks/add", tag(rng), "done"};
+            return done(s.changes.add_change(std::move(drawn), 1 + rng.below(4)));
           }},
     Write{"plan", [](Stores& s,
                      Rng& rng) { return done(s.replays.plan(replay(rng), {{"", "1~a"}, {"1~a", "2~b"}})); }},

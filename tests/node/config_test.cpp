@@ -376,7 +376,8 @@ TEST_F(TokenFile, IsReadIfItIsSecret) {
   constexpr auto kOwner = std::filesystem::perms::owner_read;
   write("correct-horse-battery", kOwner);
   ASSERT_TRUE(load()) << load().error().message;
-  EXPECT_EQ(load()->admin_token, "correct-horse-battery");
+  const std::vector<administrators::Token> tokens = {{{"token"}, "correct-horse-battery"}};
+  EXPECT_EQ(load()->admin_tokens, tokens);
 }
 
 TEST_F(TokenFile, IsRefusedIfItIsMissingShortOrReadByOthers) {

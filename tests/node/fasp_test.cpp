@@ -32,7 +32,7 @@ TEST_F(FaspBase, RegistersWithAServerAndShowsTheFingerprintOfItsKey) {
   EXPECT_EQ(json::get_string(server, "fingerprint"),
             to_base64(std::string_view(reinterpret_cast<const char*>(hash.data()), hash.size())));
   EXPECT_THAT(json::serialize(server), Not(HasSubstr("PRIVATE")));
-  EXPECT_THAT(log_lines, Contains(HasSubstr("event=admin does=/fasp/register")));
+  EXPECT_THAT(log_lines, Contains(HasSubstr("does=/fasp/register")));
 }
 
 TEST_F(FaspBase, FindsTheInterfaceThatAServerNamesInItsNodeInfo) {

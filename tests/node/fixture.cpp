@@ -226,7 +226,9 @@ std::vector<std::string> NodeTest::rows(const char* sql) {
 }
 
 std::string NodeTest::state(const std::string& but_for) {
-  const auto job = [but_for](sql::Connection& connection) { return db::contents_of(connection, but_for); };
+  const auto job = [but_for](sql::Connection& connection) {
+    return db::contents_of(connection, {but_for, "changes"});
+  };
   return run(stores->database->read(job)).value();
 }
 

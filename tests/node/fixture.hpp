@@ -93,7 +93,7 @@ class NodeTest : public testing::Test {
   // The same of something that is passed over in silence, but for what is noted in that table.
   void expect_ignored(HttpRequest request, const std::string& reason, const std::string& noted_in = {});
 
-  // Every row of every table, or of all but that one.
+  // Every row of every table, or of all but that one; and but for what administrators asked for.
   std::string state(const std::string& but_for = {});
   // One query, a row a line, columns joined by blanks.
   std::vector<std::string> rows(const char* sql);

@@ -1,8 +1,8 @@
 // What the administrator's page asks, and who may ask it.
 #include <algorithm>
 
-#include "admin/logins.hpp"
 #include "admin/settings.hpp"
+#include "administrators/logins.hpp"
 #include "audit/audit.hpp"
 #include "node/fixture.hpp"
 
@@ -38,7 +38,7 @@ TEST_F(OverviewTest, ALoginLastsTwelveHours) {
   EXPECT_EQ(status_with(secret), 200);
   EXPECT_EQ(status_with(secret.substr(1) + "0"), 401);
   EXPECT_EQ(status_with(""), 401);
-  settle(admin::Logins::kLifetime);
+  settle(administrators::Logins::kLifetime);
   EXPECT_EQ(status_with(secret), 401);
 }
 
@@ -53,7 +53,7 @@ TEST_F(OverviewTest, LoggingOutEndsEverySession) {
 
 TEST_F(OverviewTest, TheOldestLoginMakesRoom) {
   const std::string first = log_in();
-  for (std::size_t i = 1; i < admin::Logins::kMax; ++i) static_cast<void>(log_in());
+  for (std::size_t i = 1; i < administrators::Logins::kMax; ++i) static_cast<void>(log_in());
   EXPECT_EQ(status_with(first), 200);
   static_cast<void>(log_in());
   EXPECT_EQ(status_with(first), 401);
@@ -179,10 +179,25 @@ TEST_F(OverviewTest, BrowsersAreLedFromActorsToTimelines) {
   EXPECT_EQ(response.headers.find("Location"), "/tags/%E7%8C%AB");
 }
 
+TEST_F(OverviewTest, BudgetsCountWhenTheConfigurationIsReadAgainAndTheRestIsShownToNeedARestart) {
+  config::Config fresh = config();
+  fresh.budgets.at(static_cast<std::size_t>(budget::Resource::kWaiting)).total = 7;
+  ++fresh.vservers;
+  const json::object done = node->adopt(fresh);
+  EXPECT_EQ(json::serialize(done), R"({"changed":["budget.waiting"],"restart":["ring.vservers"]})");
+  EXPECT_EQ(status().at("budget").at("waiting").at("total"), 7);
+  EXPECT_EQ(json::serialize(status().at("restart_for")), R"(["ring.vservers"])");
+  const json::object settings = *json::parse_object(control("/settings").body);
+  for (const json::value& one : settings.at("settings").as_array()) {
+    if (one.at("key") == "budget.waiting") EXPECT_TRUE(one.at("at_once").as_bool() && one.at("value") == 7);
+    if (one.at("key") == "ring.vservers") EXPECT_FALSE(one.at("at_once").as_bool());
+  }
+}
+
 TEST(Settings, DescribeEveryKeyAndHideSecrets) {
   config::Config config;
   config.host = "tags.example.org";
-  config.admin_token = "very secret indeed";
+  config.admin_tokens = {{{"token"}, "very secret indeed"}};
   config.mastodon_database_dsn = "password=hidden";
   const json::array settings = admin::describe_settings(config);
   std::vector<std::string> keys;

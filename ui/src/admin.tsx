@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { forgetSecret, type NodeStatus, setSecret, takeSecret } from "./admin_api.ts";
 import { AuditPanel } from "./audit.tsx";
 import { BlocksPanel } from "./blocks.tsx";
+import { ChangesPanel } from "./changes.tsx";
 import { FaspPanel } from "./fasp.tsx";
 import { useAsk } from "./hooks.ts";
 import { InstancesPanel } from "./instances.tsx";
@@ -24,7 +25,7 @@ function Login({ onSecret }: { onSecret: () => void }) {
     <>
       <h1>Administration</h1>
       <p class="lead">
-        On the machine of the node, <code>tagring login</code> prints an address that opens this page. Elsewhere, enter the secret of <code>node.admin_token_file</code>.
+        On the machine of the node, <code>tagring login</code> prints an address that opens this page. Elsewhere, enter a secret of <code>node.admin_token_file</code>.
       </p>
       <form class="row" onSubmit={enter}>
         <label>
@@ -40,7 +41,7 @@ function Login({ onSecret }: { onSecret: () => void }) {
   );
 }
 
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Reports", "Blocks", "Queues", "Storage", "Audit", "Settings"] as const;
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Reports", "Blocks", "Queues", "Storage", "Audit", "Changes", "Settings"] as const;
 type Tab = (typeof TABS)[number];
 
 const tabOf = (hash: string): Tab => TABS.find((tab) => `#${tab.toLowerCase()}` === hash) ?? "Overview";
@@ -69,14 +70,19 @@ function Panel({ tab, status }: { tab: Tab; status: NodeStatus | undefined }) {
       return <StoragePanel status={status} />;
     case "Audit":
       return <AuditPanel />;
+    case "Changes":
+      return <ChangesPanel />;
     case "Settings":
       return <SettingsPanel />;
   }
 }
 
+const ROLES: Record<string, string> = { look: "may look", moderate: "may moderate", all: "may do everything" };
+
 function Admin() {
   const [tab, setTab] = useState<Tab>(tabOf(location.hash));
   const { data: status, problem } = useAsk<NodeStatus>("/status", 2);
+  const { data: self } = useAsk<{ name: string; role: string }>("/self", 60);
   useEffect(() => {
     const follow = () => setTab(tabOf(location.hash));
     addEventListener("hashchange", follow);
@@ -90,6 +96,7 @@ function Admin() {
     <>
       <div class="admin-head">
         <h1>{tab}</h1>
+        <span class="muted">{self && `${self.name}: ${ROLES[self.role] ?? self.role}`}</span>
         <button type="button" class="quiet" onClick={leave}>
           Log out
         </button>

@@ -206,6 +206,7 @@ interface Setting {
   value: unknown;
   default: string;
   meaning: string;
+  at_once: boolean;
 }
 
 /** `code` in Markdown. */
@@ -225,7 +226,7 @@ export function SettingsPanel() {
   const { data, problem } = useAsk<{ settings: Setting[] }>("/settings", 60);
   return (
     <>
-      <p class="lead">They stand in the node's configuration file, and change when it is started again.</p>
+      <p class="lead">They stand in the node's configuration file, which <code>tagring reload</code> has it read again.</p>
       <Problem text={problem} />
       <dl class="settings">
         {data?.settings.map((setting) => (
@@ -235,7 +236,7 @@ export function SettingsPanel() {
             </dt>
             <dd class="value">{show(setting.value)}</dd>
             <dd class="muted">
-              <Meaning text={setting.meaning} /> Default: {setting.default}.
+              <Meaning text={setting.meaning} /> Default: {setting.default}. {!setting.at_once && "Needs a restart."}
             </dd>
           </div>
         ))}

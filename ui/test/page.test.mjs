@@ -9,7 +9,7 @@ import { launch, open, shoot } from "./browser.mjs";
 
 const world = JSON.parse(process.env.PAGE_WORLD);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Reports", "Blocks", "Queues", "Storage", "Audit", "Settings"];
+const TABS = ["Overview", "Ring", "Subscriptions", "Instances", "FASP", "Followers", "Reports", "Blocks", "Queues", "Storage", "Audit", "Changes", "Settings"];
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 let browser;
@@ -86,8 +86,8 @@ async function violations(page) {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html.slice(0, 120)} ${node.failureSummary}`).join(" | ")}`);
 }
 
-function loginAddress({ login } = world) {
-  return JSON.parse(execFileSync(login[0], login.slice(1), { encoding: "utf8" })).url;
+function loginAddress({ login } = world, ...options) {
+  return JSON.parse(execFileSync(login[0], [...login.slice(1), ...options], { encoding: "utf8" })).url;
 }
 
 async function administer(page, tab, who) {
@@ -385,6 +385,25 @@ test("who is not logged in administers nothing", () =>
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByText("not known here").waitFor();
     assert.equal(await page.getByRole("navigation").count(), 0);
+  }));
+
+test("administrators are named with what they change, and may do what their role says", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    await page.goto(loginAddress(world, "--name", "mo", "--role", "moderate"));
+    await page.getByText("mo: may moderate").waitFor();
+    await page.getByRole("link", { name: "Blocks" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("noisy.example");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByRole("button", { name: "Lift the block of noisy.example" }).click();
+    await page.getByText("Nothing is blocked.").waitFor();
+    await page.getByRole("link", { name: "Subscriptions" }).click();
+    await page.getByLabel("Hashtags").fill("unheardof");
+    await page.getByRole("button", { name: "Subscribe", exact: true }).click();
+    await page.getByText("the role of mo is 'moderate', and this needs 'all'").waitFor();
+    await page.getByRole("link", { name: "Changes" }).click();
+    const row = page.getByRole("row", { name: /mo blocks\/remove .*noisy\.example.* done/ });
+    await row.waitFor();
+    await picture(page, "admin-changed");
   }));
 
 test("a hashtag that the administrator blocks is not shown any more", () =>

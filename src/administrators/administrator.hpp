@@ -1,0 +1,51 @@
+// Who administers a node, and what each of them may do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace tagring::administrators {
+
+// Each may do what those before it may.
+enum class Role : std::uint8_t {
+  kLook,      // see everything, change nothing
+  kModerate,  // blocks, instances that are kept apart, reports, posts taken down
+  kAll,
+};
+std::optional<Role> role_from(std::string_view name);  // "look", "moderate", "all"
+std::string_view name_of(Role role);
+
+// What names are made of: 1 to 32 letters, digits, '.', '-' and '_'.
+bool is_name(std::string_view name);
+
+struct Administrator {
+  std::string name;
+  Role role = Role::kAll;
+
+  friend bool operator==(const Administrator&, const Administrator&) = default;
+};
+
+// Who may use the control socket: the node's own user, and root.
+Administrator local_socket();
+
+// An administrator and the secret by which others know it is them.
+struct Token {
+  Administrator who;
+  std::string secret;
+
+  friend bool operator==(const Token&, const Token&) = default;
+};
+
+// What stands in a file of tokens: lines "NAME ROLE TOKEN", or a token alone, which is that of "token" and
+// may do everything. Lines that begin with '#' are comments. kInvalid with the number of the line.
+Result<std::vector<Token>> parse_tokens(std::string_view text);
+
+// Whose secret that is. The time it takes says nothing about how much of a guess is right.
+std::optional<Administrator> whose(const std::vector<Token>& tokens, std::string_view secret);
+
+}  // namespace tagring::administrators

@@ -1,0 +1,128 @@
+// Who may change what at a node, and what is noted of it.
+#include <fmt/format.h>
+
+#include "base/bytes.hpp"
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AdministratorsTest : public NodeTest {
+ protected:
+  // "who does: outcome", the latest first.
+  std::vector<std::string> changes() {
+    std::vector<std::string> found;
+    const json::object answer = *json::parse_object(control("/changes").body);
+    for (const json::value& element : answer.at("changes").as_array()) {
+      const json::object& change = element.as_object();
+      EXPECT_EQ(json::get_string(change, "at").value_or("").size(),
+                std::string("2026-11-24T00:00:00.000Z").size());
+      found.push_back(fmt::format("{} {}: {}", json::get_string(change, "who").value_or(""),
+                                  json::get_string(change, "does").value_or(""),
+                                  json::get_string(change, "outcome").value_or("")));
+    }
+    return found;
+  }
+  std::string last_about() {
+    const json::object answer = *json::parse_object(control("/changes").body);
+    return json::get_string(answer.at("changes").as_array().front().as_object(), "about").value_or("");
+  }
+  std::string log_in(const std::string& name, const std::string& role) {
+    const HttpResponse response =
+        control("/login", json::serialize(json::object{{"name", name}, {"role", role}}));
+    EXPECT_EQ(response.status, 200) << response.body;
+    const std::string url = json::get_string(*json::parse_object(response.body), "url").value_or("");
+    return url.substr(url.find('#') + 1);
+  }
+  HttpResponse as(const std::string& secret, const std::string& path, const std::string& body = {}) {
+    HttpRequest request;
+    request.method = body.empty() ? "GET" : "POST";
+    request.target = "/admin" + path;
+    request.body = body;
+    request.headers.add("Authorization", "Bearer " + secret);
+    return ask(std::move(request));
+  }
+
+  const std::string subscribe = R"({"tags":["cats"]})";
+  const std::string block = R"({"kind":"domain","what":"spam.example"})";
+};
+
+TEST_F(AdministratorsTest, EveryChangeIsNotedWithWhoAndWhatCameOfIt) {
+  control("/subscribe", subscribe);
+  control("/blocks/remove", R"({"kind":"domain","what":"never.example"})");
+  EXPECT_THAT(changes(),
+              ElementsAre(HasSubstr("local socket /blocks/remove: "), "local socket /subscribe: done"));
+  EXPECT_THAT(changes().front(), Not(HasSubstr("done")));
+  EXPECT_EQ(last_about(), "kind=domain what=never.example");
+  EXPECT_THAT(log_lines, Contains(AllOf(HasSubstr("event=admin"), HasSubstr(R"(who="local socket")"),
+                                        HasSubstr("does=/subscribe"), HasSubstr("outcome=done"))));
+}
+
+TEST_F(AdministratorsTest, WhatWasChangedIsStillKnownAfterARestart) {
+  control("/subscribe", subscribe);
+  start(config());
+  settle();
+  EXPECT_THAT(changes(), ElementsAre("local socket /subscribe: done"));
+}
+
+TEST_F(AdministratorsTest, LongRequestsAreNotedInPart) {
+  control("/blocks/import",
+          json::serialize(json::object{{"source", "s"}, {"text", std::string(10'000, '\xc3')}}));
+  control("/subscribe", json::serialize(json::object{{"tags", json::array(300, "猫")}}));
+  EXPECT_LE(last_about().size(), 200U);
+  EXPECT_TRUE(is_utf8(last_about()));
+}
+
+TEST_F(AdministratorsTest, RolesSayWhoMayChangeWhat) {
+  const std::string looker = log_in("lotte", "look");
+  const std::string moderator = log_in("mo", "moderate");
+  const std::string administrator = log_in("anna", "all");
+  for (const std::string& secret : {looker, moderator, administrator})
+    EXPECT_EQ(as(secret, "/status").status, 200);
+  const HttpResponse refused = as(looker, "/blocks/add", block);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.body, HasSubstr("the role of lotte is 'look', and this needs 'moderate'"));
+  EXPECT_EQ(as(moderator, "/blocks/add", block).status, 200);
+  for (const char* path : {"/subscribe", "/login", "/leave", "/instances/permit", "/fasp/register"})
+    EXPECT_EQ(as(moderator, path, subscribe).status, 403) << path;
+  EXPECT_EQ(as(administrator, "/subscribe", subscribe).status, 200);
+  // What was refused changed nothing, and does not push out what did.
+  EXPECT_THAT(changes(),
+              ElementsAre("anna /subscribe: done", "mo /blocks/add: done", "local socket /login: done",
+                          "local socket /login: done", "local socket /login: done"));
+}
+
+TEST_F(AdministratorsTest, ASessionKnowsWhoseItIs) {
+  const std::string secret = log_in("lotte", "look");
+  EXPECT_EQ(as(secret, "/self").body, R"({"name":"lotte","role":"look"})");
+  EXPECT_EQ(control("/self").body, R"({"name":"local socket","role":"all"})");
+  EXPECT_EQ(control("/login", R"({"name":"no name"})").status, 400);
+  EXPECT_EQ(control("/login", R"({"role":"boss"})").status, 400);
+}
+
+TEST_F(AdministratorsTest, TheSessionsOfOneNameCanBeEnded) {
+  const std::string lotte = log_in("lotte", "look");
+  const std::string anna = log_in("anna", "all");
+  EXPECT_EQ(control("/logout", R"({"name":"lotte"})").body, R"({"closed":1})");
+  EXPECT_EQ(as(lotte, "/self").status, 401);
+  EXPECT_EQ(as(anna, "/self").status, 200);
+}
+
+TEST_F(AdministratorsTest, TokensOfTheConfigurationHaveNamesAndRoles) {
+  config::Config named = config();
+  named.admin_tokens = {{{"mo", administrators::Role::kModerate}, "correct-horse-battery"}};
+  start(named);
+  settle();
+  EXPECT_EQ(as("correct-horse-battery", "/blocks/add", block).status, 200);
+  EXPECT_EQ(as("correct-horse-battery", "/subscribe", subscribe).status, 403);
+  EXPECT_THAT(changes(), ElementsAre("mo /blocks/add: done"));
+}
+
+}  // namespace
+}  // namespace tagring::node
