@@ -137,6 +137,8 @@ Task<Result<void>> Daemon::remember(node::Environment* environment) {
   environment->save_owed = saves("owed");
   CO_TRY(environment->address_book, co_await stores_->meta.get("address_book"));
   environment->save_address_book = saves("address_book");
+  CO_TRY(environment->sizes.saved, co_await stores_->meta.get("sizes"));
+  environment->sizes.save = saves("sizes");
   CO_TRY(environment->ahead.saved, co_await stores_->meta.get("signed_ahead"));
   environment->ahead.save = saves("signed_ahead");
   co_return Result<void>();

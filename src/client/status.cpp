@@ -97,6 +97,8 @@ void print_status(const json::object& status) {
   if (const json::object* disk = json::get_object(status, "disk"))
     fmt::print("  data       {}; {} of {} free\n", amount(real_of(*disk, "used")),
                amount(real_of(*disk, "free")), amount(real_of(*disk, "size")));
+  if (const json::object* forecast = json::get_object(status, "forecast"))
+    fmt::print("  forecast   {}\n", text_of(*forecast, "text"));
   if (const std::int64_t until = number_of(status, "certificate_until"); until != 0)
     fmt::print("Certificate  good until {}\n", to_rfc3339(WallTime(std::chrono::seconds(until))));
 }

@@ -46,7 +46,10 @@ Task<Checks> Doctor::look() {
   checks.push_back(co_await look_from_outside(known));
   checks.push_back(co_await look_at_clock(known));
   checks.push_back(look_at_proxy());
-  if (machine_ != nullptr) checks.push_back(co_await look_at_database());
+  if (machine_ != nullptr) {
+    checks.push_back(patient_.growth.check());
+    checks.push_back(co_await look_at_database());
+  }
   const Checks of_instances = look_at_instances();
   checks.insert(checks.end(), of_instances.begin(), of_instances.end());
   problems_.clear();

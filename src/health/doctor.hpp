@@ -10,6 +10,7 @@
 #include "base/runtime.hpp"
 #include "config/config.hpp"
 #include "health/check.hpp"
+#include "health/growth.hpp"
 #include "health/machine.hpp"
 #include "health/reach.hpp"
 #include "instances/instances.hpp"
@@ -27,6 +28,7 @@ class Doctor {
     overlay::RingService& rings;
     const instances::Instances& instances;
     const relay::OwnerQueue& owners;
+    const Growth& growth;
   };
   // `machine` null: only the network is looked at.
   Doctor(Patient patient, Machine* machine, Reach& reach, const Runtime& runtime)

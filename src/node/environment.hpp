@@ -20,6 +20,7 @@
 #include "federation/authenticator.hpp"
 #include "federation/blocks.hpp"
 #include "federation/letter_store.hpp"
+#include "health/growth.hpp"
 #include "health/machine.hpp"
 #include "instances/instance_store.hpp"
 #include "instances/replay_store.hpp"
@@ -77,6 +78,8 @@ struct Environment {
   // that are configured.
   std::optional<std::string> address_book = {};
   std::function<Task<Result<void>>(std::string address_book)> save_address_book = {};
+  // How large disk and history were, likewise: without them there is no forecast for a week.
+  health::Growth::Memory sizes = {};
   health::Machine* machine = nullptr;  // none in the simulator
   federation::DatedAhead ahead = {};
 };

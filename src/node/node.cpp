@@ -96,12 +96,14 @@ Task<Result<void>> Node::start() {
   parts_->handover.anti_entropy.start();
   parts_->storage.redundancy.start();
   parts_->storage.retention.start();
+  parts_->health.growth.start();
   parts_->health.doctor.start();
   co_return Result<void>();
 }
 
 Task<void> Node::stop() {
   co_await parts_->health.doctor.stop();
+  co_await parts_->health.growth.stop();
   co_await parts_->reading.streams.stop();
   co_await parts_->handover.anti_entropy.stop();
   co_await parts_->storage.retention.stop();
@@ -315,6 +317,8 @@ void Node::add_health(json::object& status) const {
     status["certificate_until"] = std::chrono::floor<std::chrono::seconds>(*until).time_since_epoch().count();
   if (const std::optional<health::Disk> disk = parts_->environment.machine->disk())
     status["disk"] = json::object{{"size", disk->size}, {"free", disk->free}, {"used", disk->used}};
+  if (std::optional<json::object> forecast = health.growth.status())
+    status["forecast"] = std::move(*forecast);
 }
 
 }  // namespace tagring::node

@@ -174,13 +174,19 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
           world.clock) {}
 
-Health::Health(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
-               RelayRole& relay, InstanceRole& instances)
-    : started(world.clock.now()),
-      reach(config.address, speech.client, speech.authenticator, world.http, speech.runtime),
-      doctor({config, rings.service, instances.instances, relay.owners}, world.machine, reach,
-             speech.runtime),
-      control(doctor, world.machine) {}
+Health::Health(Parts& parts)
+    : started(parts.environment.clock.now()),
+      growth({parts.environment.machine,
+              [&storage = parts.storage] {
+                return storage.retention.state().posts * storage::HistoryStore::kBytesOfEntry;
+              },
+              parts.config.room_for_history()},
+             parts.environment.sizes, parts.speech.runtime),
+      reach(parts.config.address, parts.speech.client, parts.speech.authenticator, parts.environment.http,
+            parts.speech.runtime),
+      doctor({parts.config, parts.rings.service, parts.instances.instances, parts.relay.owners, growth},
+             parts.environment.machine, reach, parts.speech.runtime),
+      control(doctor, parts.environment.machine) {}
 
 Administration::Administration(admin::NodeControl::Actions actions, Parts& parts)
     : logins(parts.environment.clock),
@@ -219,7 +225,7 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       fasp(config, world, speech, relay, storage, instances),
       actors(speech, rings, relay, storage, audit, instances),
       reading(world, speech, relay, storage, instances),
-      health(config, world, speech, rings, relay, instances),
+      health(*this),
       admin(std::move(actions), *this) {}
 
 }  // namespace tagring::node

@@ -41,6 +41,7 @@
 #include "handover/transfer.hpp"
 #include "handover/transfer_answers.hpp"
 #include "health/doctor.hpp"
+#include "health/growth.hpp"
 #include "health/health_control.hpp"
 #include "health/probes.hpp"
 #include "health/reach.hpp"
@@ -250,18 +251,19 @@ struct Reading {
   web::Site site;
 };
 
+struct Parts;
+
 // How the node is, for administrators and for machines.
 struct Health {
-  Health(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
-         RelayRole& relay, InstanceRole& instances);
+  // `parts` has the other groups already.
+  explicit Health(Parts& parts);
 
   Instant started;
+  health::Growth growth;
   health::Reach reach;
   health::Doctor doctor;
   health::HealthControl control;
 };
-
-struct Parts;
 
 // What the administrator asks, of all of the others.
 struct Administration {

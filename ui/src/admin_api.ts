@@ -67,6 +67,7 @@ export interface NodeStatus {
   version: string;
   origin: string;
   rings: Record<"relay" | "storage", RingStatus>;
+  forecast?: { text: string };
   retention: { let_go_early: number };
   receipts: Record<"issued" | "kept" | "absent" | "bad", number>;
   [name: string]: unknown;

@@ -176,6 +176,7 @@ export function StoragePanel({ status }: { status: NodeStatus | undefined }) {
           posts, to make room; {number.format(status.retention.let_go_early)} early since the start
         </Figure>
       </dl>
+      {status.forecast && <p>{status.forecast.text}</p>}
       <p>
         Histories are kept for ever, up to the limit; beyond it the oldest posts go first. What followers have not fetched is kept for 24 hours to 7 days; that a post is known, for 30 days.
       </p>
