@@ -23,6 +23,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kGrace = std::chrono::seconds(5);
+constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 constexpr Duration kCertificateEvery = std::chrono::seconds(20);
 constexpr unsigned kForProxies = 0660;  // the mode of listen.socket
 
@@ -161,7 +162,8 @@ Task<Result<void>> Daemon::open() {
       log_.warn("can_write_again");
     }
   };
-  CO_TRY(stores_, db::open_stores(std::move(database), clock_));
+  CO_TRY(stores_, db::open_stores(std::move(database), clock_,
+                                  [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
   CO_TRY(crypto::PrivateKey own_key, co_await key());
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
   net::HttpClientOptions client;
@@ -190,6 +192,21 @@ Task<Result<void>> Daemon::open() {
   }
   node_ = std::make_unique<node::Node>(config_, std::move(own_key), incarnation, environment);
   co_return Result<void>();
+}
+
+// It may take longer than systemd waits for a start.
+void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
+  if (step.of == db::kSchemaVersion) return;  // it is new
+  const Instant now = clock_.now();
+  const bool goes_on = step.state == db::MigrationStep::State::kGoesOn;
+  if (goes_on && now - upgrade_told_ < kUpgradeEvery) return;
+  upgrade_told_ = now;
+  machine::notify_systemd(fmt::format("EXTEND_TIMEOUT_USEC={}\nSTATUS=upgrading the database, step {} of {}",
+                                      std::chrono::microseconds(3 * kUpgradeEvery).count(), step.number,
+                                      step.of));
+  const bool is_done = step.state == db::MigrationStep::State::kDone;
+  log_.info(is_done ? "upgraded" : "upgrading",
+            {{"step", step.number}, {"of", step.of}, {"does", step.does}, {"rows_written", step.rows}});
 }
 
 Result<void> Daemon::listen_at(net::HttpServerOptions options, Answer answer) {

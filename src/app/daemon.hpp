@@ -48,6 +48,7 @@ class Daemon final : public health::Machine {
   static Task<void> serve_into(Daemon* daemon, Result<void>* result);
   Task<Result<void>> serve();
   Task<Result<void>> open();
+  void tell_of_upgrade(const db::MigrationStep& step);
   Task<Result<crypto::PrivateKey>> key();
   Task<Result<void>> remember(node::Environment* environment);
   Result<void> listen();
@@ -74,6 +75,7 @@ class Daemon final : public health::Machine {
   net::Resolver resolver_;
   std::atomic<bool> can_write_ = true;
   std::optional<WallTime> certificate_until_;
+  Instant upgrade_told_;
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
   std::unique_ptr<node::Node> node_;

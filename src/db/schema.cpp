@@ -264,43 +264,97 @@ CREATE TABLE changes(
 ) STRICT;
 )sql";
 
-constexpr std::array kMigrations = {kVersion1, kVersion2, kVersion3, kVersion4,  kVersion5, kVersion6,
-                                    kVersion7, kVersion8, kVersion9, kVersion10, kVersion11};
+struct Migration {
+  const char* sql;
+  std::string_view does;
+};
+constexpr std::array kMigrations = {
+    Migration{kVersion1, "makes the tables"},
+    Migration{kVersion2, "makes room for receipts and take-downs, and counts the posts of each hashtag"},
+    Migration{kVersion3, "makes room for divided histories"},
+    Migration{kVersion4, "makes room for reports of audits"},
+    Migration{kVersion5, "notes since when others wait for the administrator"},
+    Migration{kVersion6, "makes room for refusals and signed copies, and plans looks at profiles"},
+    Migration{kVersion7, "copies the blocks, one for each list"},
+    Migration{kVersion8, "makes room for reports of others"},
+    Migration{kVersion9, "makes room for servers that follow no more, and for when actors came to be"},
+    Migration{kVersion10, "lets replays bring few authors a day"},
+    Migration{kVersion11, "makes room for what administrators change"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {
+  TRY_VOID(connection.execute("CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT"));
+  TRY_VOID(connection.execute(kMigrations[static_cast<std::size_t>(version) - 1].sql));
+  TRY_VOID(connection.run("INSERT INTO migrations(version) VALUES(?)", version));
+  return {};
+}
+
+// Does `work` in a transaction; at its end there is none, whatever happened.
+Result<void> in_transaction(Connection& connection, const char* end,
+                            const std::function<Result<void>()>& work) {
   const auto transaction = [&]() -> Result<void> {
     TRY_VOID(connection.run("BEGIN IMMEDIATE"));
-    TRY_VOID(connection.execute(kMigrations[static_cast<std::size_t>(version) - 1]));
-    TRY_VOID(connection.run("INSERT INTO migrations(version) VALUES(?)", version));
-    TRY_VOID(connection.run("COMMIT"));
+    TRY_VOID(work());
+    TRY_VOID(connection.run(end));
     return {};
   };
-  auto applied = transaction();
-  if (!applied && connection.in_transaction()) static_cast<void>(connection.run("ROLLBACK"));
-  return applied;
+  auto done = transaction();
+  if (!done && connection.in_transaction()) static_cast<void>(connection.run("ROLLBACK"));
+  return done;
+}
+
+// `step` for each version after `from` up to `to`, watched.
+Result<void> for_each_step(Connection& connection, int from, int to, const MigrationWatch& watch,
+                           const std::function<Result<void>(int version)>& step) {
+  using enum MigrationStep::State;
+  for (int version = from + 1; version <= to; ++version) {
+    const std::int64_t before = connection.changes();
+    const auto tell = [&](MigrationStep::State state) {
+      const std::string_view does = kMigrations[static_cast<std::size_t>(version) - 1].does;
+      if (watch) watch({state, version - from, to - from, does, connection.changes() - before});
+    };
+    tell(kBegins);
+    connection.on_progress([&tell] { tell(kGoesOn); });
+    const Result<void> done = step(version);
+    connection.on_progress(nullptr);
+    if (!done) return done;
+    tell(kDone);
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<void> migrate(Connection& connection, int to) {
-  TRY_VOID(connection.execute("CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT"));
-  int version = 0;
+Result<int> version_of(Connection& connection) {
   {
-    Statement newest = connection.query("SELECT coalesce(max(version), 0) FROM migrations");
-    TRY(const bool row, newest.step());
-    if (row) version = static_cast<int>(newest.integer(0));
+    Statement table = connection.query("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'");
+    TRY(const bool is_there, table.step());
+    if (!is_there) return 0;
   }
+  Statement newest = connection.query("SELECT coalesce(max(version), 0) FROM migrations");
+  TRY(const bool row, newest.step());
+  const int version = row ? static_cast<int>(newest.integer(0)) : 0;
   if (version > kSchemaVersion) {
     return fail(ErrorCode::kInvalid, fmt::format("the database has version {}, this program knows up to {}: "
                                                  "install the newer program again, or restore a backup",
                                                  version, kSchemaVersion));
   }
-  while (version < to) {
-    ++version;
-    TRY_VOID(apply(connection, version));
-  }
-  return {};
+  return version;
+}
+
+Result<void> migrate(Connection& connection, int to, const MigrationWatch& watch) {
+  TRY(const int from, version_of(connection));
+  return for_each_step(connection, from, to, watch, [&](int version) {
+    return in_transaction(connection, "COMMIT", [&] { return apply(connection, version); });
+  });
+}
+
+Result<void> rehearse(Connection& connection, const MigrationWatch& watch) {
+  TRY(const int from, version_of(connection));
+  return in_transaction(connection, "ROLLBACK", [&] {
+    return for_each_step(connection, from, kSchemaVersion, watch,
+                         [&](int version) { return apply(connection, version); });
+  });
 }
 
 }  // namespace tagring::db

@@ -1,6 +1,9 @@
 // The tables, and how a database of an older version becomes one of this version.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "base/result.hpp"
 #include "sql/database.hpp"
 
@@ -8,14 +11,34 @@ namespace tagring::db {
 
 inline constexpr int kSchemaVersion = 11;
 
-// Applies the missing migrations up to that version, each in one transaction. kInvalid if the database is of
-// a newer version than this program.
-Result<void> migrate(sql::Connection& connection, int to = kSchemaVersion);
+// How far a database is on its way to another version.
+struct MigrationStep {
+  enum class State : std::uint8_t { kBegins, kGoesOn, kDone };
+  State state;
+  int number;  // of `of`, from 1
+  int of;
+  std::string_view does;  // "counts the posts of each hashtag"
+  std::int64_t rows;      // that it has written so far
+};
+// Told when a step begins, now and then while it runs, and when it is done.
+using MigrationWatch = std::function<void(const MigrationStep&)>;
+
+// The version of a database; 0 if it is empty. kInvalid if it is newer than this program.
+Result<int> version_of(sql::Connection& connection);
+
+// Applies the missing migrations up to that version, each in one transaction: whoever is killed on the way
+// goes on with the step that was not done. Errors as version_of.
+Result<void> migrate(sql::Connection& connection, int to = kSchemaVersion, const MigrationWatch& watch = {});
+// Does the same in one transaction, and undoes it: nothing has changed, and it is known that it works, and
+// how long it takes.
+Result<void> rehearse(sql::Connection& connection, const MigrationWatch& watch);
 
 // The database with the tables of this version. Errors as Database::open and migrate.
-inline Result<std::unique_ptr<sql::Database>> open_database(sql::DatabaseOptions options) {
-  return sql::Database::open(std::move(options),
-                             [](sql::Connection& connection) { return migrate(connection); });
+inline Result<std::unique_ptr<sql::Database>> open_database(sql::DatabaseOptions options,
+                                                            const MigrationWatch& watch = {}) {
+  return sql::Database::open(std::move(options), [&watch](sql::Connection& connection) {
+    return migrate(connection, kSchemaVersion, watch);
+  });
 }
 
 }  // namespace tagring::db

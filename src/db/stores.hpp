@@ -44,8 +44,9 @@ struct Stores {
 };
 
 // `clock` must outlive the stores. Errors as open_database.
-inline Result<std::unique_ptr<Stores>> open_stores(sql::DatabaseOptions options, const Clock& clock) {
-  TRY(auto database, open_database(std::move(options)));
+inline Result<std::unique_ptr<Stores>> open_stores(sql::DatabaseOptions options, const Clock& clock,
+                                                   const MigrationWatch& watch = {}) {
+  TRY(auto database, open_database(std::move(options), watch));
   return std::make_unique<Stores>(std::move(database), clock);
 }
 

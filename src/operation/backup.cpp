@@ -30,16 +30,39 @@ int back_up(const Options& options) {
                       });
 }
 
-// The database is locked by who uses it, so whoever can open it is alone.
+// The database is locked by who uses it, so whoever can open it is alone; and has what was beside it put into
+// it. A damaged one is nobody's.
 Result<void> check_unused(const std::filesystem::path& database) {
   std::error_code error;
   if (!std::filesystem::exists(database, error)) return {};
   const auto opened = sql::Connection::open(database);
-  if (!opened)
+  if (!opened && opened.error().code != ErrorCode::kCorrupt)
     return fail(ErrorCode::kConflict, fmt::format("{}: stop the node first", opened.error().message));
   return {};
 }
 
+std::unexpected<Error> cannot(const char* what, const std::filesystem::path& path,
+                              const std::error_code& error) {
+  return fail(ErrorCode::kUnavailable, fmt::format("cannot {} {}: {}", what, path.string(), error.message()));
+}
+
+// `former` becomes another name of the database. What a damaged one has beside it must not get into the next.
+Result<void> set_aside(const std::filesystem::path& database, const std::filesystem::path& former) {
+  std::error_code error;
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(former.string() + suffix, error);
+  if (!std::filesystem::exists(database, error)) return {};
+  std::filesystem::create_hard_link(database, former, error);
+  if (error) return cannot("write", former, error);
+  for (const char* suffix : {"-wal", "-shm"}) {
+    const std::filesystem::path beside = database.string() + suffix;
+    if (std::filesystem::exists(beside, error))
+      std::filesystem::rename(beside, former.string() + suffix, error);
+    if (error) return cannot("rename", beside, error);
+  }
+  return {};
+}
+
+// At any moment the database is the former or the restored one, whole: also if this is killed.
 Result<json::object> restore_from(const Options& options) {
   TRY(const config::Config config, config::Config::load(options.control.config));
   TRY(const int version, sql::verify(options.file));
@@ -53,25 +76,18 @@ Result<json::object> restore_from(const Options& options) {
   std::error_code error;
   std::filesystem::create_directories(config.data, error);
   TRY_VOID(check_unused(database));
-  // Beside the one in use first, so that one of the two is there whatever happens.
   const std::filesystem::path fresh = database.string() + ".restored";
-  std::filesystem::copy_file(options.file, fresh, std::filesystem::copy_options::overwrite_existing, error);
-  if (error)
-    return fail(ErrorCode::kUnavailable, fmt::format("cannot write {}: {}", fresh.string(), error.message()));
+  std::filesystem::remove(fresh, error);  // of one that was killed
+  std::filesystem::copy_file(options.file, fresh, error);
+  if (error) return cannot("write", fresh, error);
   std::filesystem::permissions(
       fresh, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  TRY_VOID(sql::sync(fresh));
   const std::filesystem::path former = database.string() + ".before-restore";
-  for (const char* suffix : {"", "-wal", "-shm"}) {
-    const std::filesystem::path old = database.string() + suffix;
-    if (std::filesystem::exists(old, error)) std::filesystem::rename(old, former.string() + suffix, error);
-    if (error)
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("cannot rename {}: {}", old.string(), error.message()));
-  }
+  TRY_VOID(set_aside(database, former));
   std::filesystem::rename(fresh, database, error);
-  if (error)
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("cannot rename {}: {}", fresh.string(), error.message()));
+  if (error) return cannot("rename", fresh, error);
+  TRY_VOID(sql::sync(config.data));
   return json::object{{"restored", database.string()}, {"former", former.string()}};
 }
 

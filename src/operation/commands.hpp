@@ -12,5 +12,6 @@ void add_doctor(CLI::App& app, int& status);
 void add_reload(CLI::App& app, int& status);
 void add_backup(CLI::App& app, int& status);
 void add_restore(CLI::App& app, int& status);
+void add_upgrade(CLI::App& app, int& status);
 
 }  // namespace tagring::operation

@@ -53,15 +53,6 @@ Result<bool> go_on(Copy& copy, const std::filesystem::path& file) {
   return cannot_write(file, sqlite3_errstr(code));
 }
 
-Result<void> sync(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool done = file >= 0 && ::fsync(file) == 0;
-  const int error = errno;
-  if (file >= 0) ::close(file);
-  if (!done) return cannot_write(path, std::strerror(error));
-  return {};
-}
-
 Task<Result<void>> copy_all(Database& database, std::shared_ptr<Copy> copy, std::filesystem::path part) {
   CO_TRY_VOID(
       co_await database.read([copy, part](Connection& source) { return begin(source, *copy, part); }));
@@ -103,6 +94,15 @@ Task<Result<std::uint64_t>> back_up(Database& database, std::filesystem::path fi
     co_return std::unexpected(done.error());
   }
   co_return std::filesystem::file_size(file, error);
+}
+
+Result<void> sync(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = file >= 0 && ::fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!done) return cannot_write(path, std::strerror(error));
+  return {};
 }
 
 Result<int> verify(const std::filesystem::path& file) {

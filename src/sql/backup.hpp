@@ -19,4 +19,7 @@ namespace tagring::sql {
 // in its table of migrations.
 [[nodiscard]] Result<int> verify(const std::filesystem::path& file);
 
+// Puts a file, or the names in a folder, on the disk.
+[[nodiscard]] Result<void> sync(const std::filesystem::path& path);
+
 }  // namespace tagring::sql

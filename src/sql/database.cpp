@@ -35,7 +35,7 @@ Database::Database(Connection connection, DatabaseOptions options)
     : connection_(std::move(connection)), options_(std::move(options)) {}
 
 Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
-                                                 Result<void> (*migrate)(Connection&)) {
+                                                 const std::function<Result<void>(Connection&)>& migrate) {
   TRY(Connection connection, Connection::open(options.path, options.vfs));
   if (auto migrated = migrate(connection); !migrated) {
     return fail(migrated.error().code, options.path + ": " + migrated.error().message);

@@ -41,7 +41,7 @@ class Database {
   // Opens the file, creates it if there is none, and has `migrate` bring its schema up to date. kCorrupt if
   // it is damaged, kUnavailable if another process has it open, else the error of `migrate`.
   static Result<std::unique_ptr<Database>> open(DatabaseOptions options,
-                                                Result<void> (*migrate)(Connection&));
+                                                const std::function<Result<void>(Connection&)>& migrate);
   // Finishes every job that was asked for. Executors of waiting callers must outlive it.
   ~Database();
   Database(const Database&) = delete;

@@ -156,6 +156,7 @@ Result<Connection> Connection::open(const std::string& path, const std::string& 
 Connection::Connection(Connection&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)),
       read_only_(other.read_only_),
+      progress_(std::move(other.progress_)),
       cache_(std::move(other.cache_)) {}
 
 Connection::~Connection() {
@@ -192,6 +193,16 @@ Result<void> Connection::execute(const char* script) {
 }
 
 std::int64_t Connection::changes() const { return sqlite3_total_changes64(handle_); }
+
+void Connection::on_progress(std::function<void()> told) {
+  constexpr int kSteps = 2'000'000;  // of SQLite's machine
+  const auto tell = [](void* progress) {
+    (*static_cast<std::function<void()>*>(progress))();
+    return 0;  // go on
+  };
+  progress_ = told ? std::make_unique<std::function<void()>>(std::move(told)) : nullptr;
+  sqlite3_progress_handler(handle_, progress_ ? kSteps : 0, progress_ ? +tell : nullptr, progress_.get());
+}
 
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 

@@ -7,6 +7,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -124,6 +125,9 @@ class Connection {
   // Rows inserted, updated and deleted since it was opened.
   [[nodiscard]] std::int64_t changes() const;
   [[nodiscard]] bool in_transaction() const;
+  // Has `told` called now and then while a statement runs, some ten times a second; null: no more. It may
+  // look at changes(), and use the connection for nothing else.
+  void on_progress(std::function<void()> told);
   // For what SQLite offers beyond statements.
   [[nodiscard]] sqlite3* native() const { return handle_; }
   // While set, preparing a statement that writes is a programming error.
@@ -136,6 +140,7 @@ class Connection {
 
   sqlite3* handle_;
   bool read_only_ = false;
+  std::unique_ptr<std::function<void()>> progress_;           // does not move
   std::unordered_map<const char*, Statement::Cached> cache_;  // its nodes do not move
 };
 

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
@@ -253,7 +254,7 @@ def answers_to_mistakes(network):
     check("status is a page", shown.startswith(f"https://{node_host(0)}") and "Rings\n" in shown and "{" not in shown, shown)
     settings = run(network, "show", "settings", *config).stdout
     check("settings fit the terminal", max(map(len, settings.splitlines())) <= 160 and "`" not in settings, max(settings.splitlines(), key=len))
-    for command in ["status", "feed", "ring", "owners", "doctor", "reload", "backup", "restore", "setup"]:
+    for command in ["status", "feed", "ring", "owners", "doctor", "reload", "backup", "restore", "upgrade", "setup"]:
         check(f"{command} --help has an example", f"tagring {command}" in run(network, command, "--help").stdout.split("Example:")[-1])
 
 
@@ -292,6 +293,50 @@ def log_lines(network):
     check("logs have a time", lines and all(line.startswith("time=2") and " level=" in line for line in lines), lines[:3])
 
 
+KILLER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+/* Ends the process, as kill -9 does, before the n-th of the calls below. */
+static void count(void) {
+  static int calls;
+  if (++calls == atoi(getenv("KILL_AT"))) kill(getpid(), SIGKILL);
+}
+#define COUNTED(name, parameters, arguments) \
+  int name parameters { int (*real) parameters = (int (*) parameters) dlsym(RTLD_NEXT, #name); count(); return real arguments; }
+COUNTED(rename, (const char* from, const char* to), (from, to))
+COUNTED(link, (const char* from, const char* to), (from, to))
+COUNTED(unlink, (const char* path), (path))
+COUNTED(remove, (const char* path), (path))
+COUNTED(fsync, (int file), (file))
+COUNTED(fchmodat, (int folder, const char* path, unsigned mode, int flags), (folder, path, mode, flags))
+"""
+
+
+def restore_killed_anywhere(network, file, folder):
+    """Killed before each step that changes a name, or anything on the disk: the node has its database, the former or the restored."""
+    (folder / "killer.c").write_text(KILLER)
+    subprocess.run(["clang-19", "-shared", "-fPIC", "-o", folder / "killer.so", folder / "killer.c"], check=True)
+    database = network.node_directory(0) / "data" / "tagring.db"
+
+    def found():
+        with sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True) as opened:
+            whole = opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            wants = {tag for tag, in opened.execute("SELECT tag FROM wants")}
+        return whole and {"hedgehog"} <= wants
+
+    kills = wrong = 0
+    for at in range(1, 100):
+        done = run(network, "restore", file, "--config", network.config_file(0), env={**os.environ, "LD_PRELOAD": str(folder / "killer.so"), "KILL_AT": str(at)})
+        wrong += not database.exists() or not found()
+        if done.returncode == 0:
+            break
+        kills += done.returncode == -signal.SIGKILL
+    check("a restore that is killed leaves one of the two", wrong == 0 and done.returncode == 0 and kills > 4, (wrong, kills, done))
+
+
 def backup(network):
     network.cli(0, "subscribe", "hedgehog")
     with tempfile.TemporaryDirectory() as folder:
@@ -308,8 +353,13 @@ def backup(network):
         cut.write_bytes(file.read_bytes()[:file.stat().st_size // 2])
         refused = run(network, "restore", cut, "--config", network.config_file(0))
         check("half a copy is refused", refused.returncode != 0 and "no whole backup" in refused.stderr, refused.stderr)
+        restore_killed_anywhere(network, file, Path(folder))
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("a whole one is restored", done.returncode == 0, done.stderr)
+        database = network.node_directory(0) / "data" / "tagring.db"
+        database.write_bytes(b"damaged" * 1000)
+        done = run(network, "restore", file, "--config", network.config_file(0))
+        check("in the place of a damaged one, too", done.returncode == 0, done.stderr)
         network.start_node(0)
         wait_for("the restored node", lambda: network.is_settled(0))
         wanted = json.dumps(network.cli(0, "show", "subscriptions"))

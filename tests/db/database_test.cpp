@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fmt/format.h>
 #include <set>
 #include <sys/stat.h>
 #include <thread>
@@ -131,6 +132,65 @@ TEST(Migration, AHistoryOfVersion2IsKeptAndCanBeDivided) {
   EXPECT_TRUE(must(history.sets()).empty());
   must(history.save_set({"cats", 1, 8, 8, at(20)}));
   EXPECT_EQ(must(history.sets()).size(), 1U);
+}
+
+std::vector<std::string> tables_of(Connection& db) {
+  std::vector<std::string> found;
+  Statement row = db.query("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name");
+  while (row.step().value()) found.push_back(row.text(0));
+  return found;
+}
+
+TEST(Migration, SaysHowFarItIs) {
+  const TemporaryDirectory directory;
+  write_version_2(directory.file("db"));
+  auto db = Connection::open(directory.file("db"));
+  ASSERT_TRUE(db);
+  std::vector<std::string> told;
+  ASSERT_TRUE(migrate(*db, 4, [&told](const MigrationStep& step) {
+    if (step.state == MigrationStep::State::kGoesOn) return;
+    const bool begins = step.state == MigrationStep::State::kBegins;
+    told.push_back(fmt::format("{} {}/{}", begins ? "begins" : "done", step.number, step.of));
+  }));
+  EXPECT_EQ(told, (std::vector<std::string>{"begins 1/2", "done 1/2", "begins 2/2", "done 2/2"}));
+}
+
+TEST(Migration, ARehearsalDoesAllOfItAndChangesNothing) {
+  const TemporaryDirectory directory;
+  write_version_2(directory.file("db"));
+  auto db = Connection::open(directory.file("db"));
+  ASSERT_TRUE(db);
+  const std::vector<std::string> before = tables_of(*db);
+  int done = 0;
+  ASSERT_TRUE(rehearse(*db, [&done](const MigrationStep& step) {
+    if (step.state == MigrationStep::State::kDone) ++done;
+  }));
+  EXPECT_EQ(done, kSchemaVersion - 2);
+  EXPECT_EQ(tables_of(*db), before);
+  EXPECT_EQ(version_of(*db).value(), 2);
+  EXPECT_FALSE(db->in_transaction());
+  // What would not work is found out, and leaves nothing behind either.
+  ASSERT_TRUE(db->execute("CREATE TABLE audits(id INTEGER)"));
+  EXPECT_FALSE(rehearse(*db, {}));
+  EXPECT_FALSE(db->in_transaction());
+  EXPECT_EQ(version_of(*db).value(), 2);
+}
+
+TEST(Migration, LongStatementsTellThatTheyGoOn) {
+  const TemporaryDirectory directory;
+  auto db = Connection::open(directory.file("db"));
+  ASSERT_TRUE(db);
+  int told = 0;
+  db->on_progress([&told] { ++told; });
+  constexpr const char* kLong =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)"
+      " SELECT count(*) FROM n";
+  ASSERT_TRUE(db->execute(kLong));
+  EXPECT_GT(told, 0);
+  db->on_progress(nullptr);
+  told = 0;
+  ASSERT_TRUE(db->execute(kLong));
+  EXPECT_EQ(told, 0);
 }
 
 TEST_P(DatabaseTest, AFileThatIsNoDatabaseIsRefused) {

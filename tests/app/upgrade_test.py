@@ -1,0 +1,136 @@
+"""The database of an older version: how far its upgrade is, what a rehearsal says and leaves alone, and what is left when it is killed."""
+
+import hashlib
+import json
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import Network, wait_for  # noqa: E402
+
+TAGS, POSTS = 2_000, 300_000  # in all
+counts = {True: 0, False: 0}
+
+
+def check(what, ok, detail=""):
+    counts[bool(ok)] += 1
+    if not ok:
+        print(f"FAILED: {what}\n  {detail}", flush=True)
+    return bool(ok)
+
+
+def migrations():
+    """SQL, by version, as it was released."""
+    source = (ROOT / "src" / "db" / "schema.cpp").read_text()
+    return {int(number): script for number, script in re.findall(r'kVersion(\d+) = R"sql\((.*?)\)sql"', source, re.S)}
+
+
+def write_version_1(file):
+    with sqlite3.connect(file) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.executescript("CREATE TABLE migrations(version INTEGER PRIMARY KEY) STRICT;" + migrations()[1])
+        database.execute("INSERT INTO migrations VALUES(1)")
+        database.executemany("INSERT INTO history_tags(id, tag, key) VALUES(?, ?, ?)",
+                             [(i, f"tag{i}", hashlib.sha256(f"tag{i}".encode()).digest()) for i in range(TAGS)])
+        database.execute("""INSERT INTO history(tag, published, tie, author, form, tail, removed)
+            WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
+            SELECT i % ?, i, 'https://a.example/' || i, 1, 0, NULL, 0 FROM n""", (POSTS, TAGS))
+    database.close()
+
+
+def state(file):
+    """(version, whole, each hashtag has as many posts as it says); the last is true where nothing says so yet."""
+    database = sqlite3.connect(file)
+    version, = database.execute("SELECT max(version) FROM migrations").fetchone()
+    whole = database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    counted = version < 2 or database.execute("SELECT count(*) FROM history_tags WHERE posts = ?", (POSTS // TAGS,)).fetchone() == (TAGS,)
+    database.close()
+    return version, whole, counted
+
+
+def upgrade(network, *arguments):
+    return subprocess.run([network.binary, "upgrade", *map(str, arguments)], capture_output=True, text=True, timeout=300)
+
+
+def rehearsed(network, old):
+    before = hashlib.sha256(old.read_bytes()).hexdigest()
+    done = upgrade(network, "--dry-run", "--json", old)
+    check("a rehearsal succeeds", done.returncode == 0, done.stderr)
+    said = json.loads(done.stdout)
+    newest = max(migrations())
+    check("it says from where to where, and each step with its time and rows",
+          (said["from"], said["to"], said["dry_run"], len(said["steps"])) == (1, newest, True, newest - 1) and all(set(step) == {"does", "rows", "ms"} for step in said["steps"]), said)
+    check("what it would write is counted", said["steps"][0]["rows"] >= TAGS, said["steps"][0])
+    check("nothing has changed", hashlib.sha256(old.read_bytes()).hexdigest() == before and list(old.parent.iterdir()) == [old], list(old.parent.iterdir()))
+    shown = upgrade(network, "--dry-run", old).stdout
+    check("for people, how far it is and that nothing was changed", f"step 1 of {newest - 1}: " in shown and "Nothing was changed" in shown, shown)
+
+
+def killed(network, old, folder):
+    """Killed as soon as each of its lines is there: whatever it was at, the database is whole, and the next try goes on."""
+    file = folder / "killed.db"
+    shutil.copy(old, file)
+    lines = kills = 0
+    while state(file)[0] < max(migrations()):
+        process = subprocess.Popen([network.binary, "upgrade", file], stdout=subprocess.PIPE, text=True)
+        said = [process.stdout.readline() for _ in range(lines % 3 + 1)]
+        process.kill()
+        kills += process.wait() == -signal.SIGKILL
+        lines += 1
+        found = state(file)
+        check(f"whole after a kill at {said[-1].strip()!r}", found[1] and found[2], found)
+        if lines > 60:
+            break
+    check("killed several times, it comes to its end", state(file) == (max(migrations()), True, True) and kills > 0, (state(file), kills))
+
+
+def at_the_start(network, old):
+    data = network.node_directory(0) / "data"
+    data.mkdir(mode=0o700)
+    shutil.copy(old, data / "tagring.db")
+    network.start_node(0)
+    log = (network.directory / "oak.log").read_text()
+    steps = max(migrations()) - 1
+    check("a node that starts says how far it is", all(f"event={event} step={i} of={steps} " in log for event in ["upgrading", "upgraded"] for i in range(1, steps + 1)), log)
+    wait_for("the node", lambda: network.is_settled(0))
+    refused = upgrade(network, "--config", network.config_file(0))
+    check("a database that is used is left alone", refused.returncode != 0 and "Stop it first" in refused.stderr, refused.stderr)
+    network.stop_node(0)
+    done = upgrade(network, "--config", network.config_file(0))
+    check("there is nothing to do twice", done.returncode == 0 and "nothing to do" in done.stdout, done.stdout + done.stderr)
+    check("and all is there", state(data / "tagring.db") == (max(migrations()), True, True))
+
+
+def refuses(network, folder):
+    other = folder / "other.db"
+    sqlite3.connect(other).executescript("CREATE TABLE t(a)")
+    for what, file, says in [("no file", folder / "none.db", "no such file"), ("another program's database", other, "no database of tagring")]:
+        done = upgrade(network, "--dry-run", file)
+        check(what, done.returncode != 0 and says in done.stderr, done.stderr)
+    tables = sqlite3.connect(other).execute("SELECT name FROM sqlite_schema").fetchall()
+    check("which is left as it is", tables == [("t",)], tables)
+
+
+def main():
+    with Network(ROOT / "run" / "upgrade_test", nodes=1) as network, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "old").mkdir()
+        old = folder / "old" / "tagring.db"
+        write_version_1(old)
+        rehearsed(network, old)
+        killed(network, old, folder)
+        refuses(network, folder)
+        at_the_start(network, old)
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    return 1 if counts[False] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
