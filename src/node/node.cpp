@@ -81,6 +81,7 @@ Node::~Node() = default;
 
 Task<Result<void>> Node::start() {
   CO_TRY_VOID(co_await load());
+  loaded_ = true;
   parts_->handover.reassign.start(parts_->rings.service);
   parts_->rings.service.start();
   parts_->rings.balancer.start();
@@ -156,6 +157,15 @@ bool is_for_this_host(const HttpRequest& request, const std::string& origin) {
   return is_address || health::Probes::is_path(request.target.substr(0, request.target.find('?')));
 }
 
+// Who does not know yet what it follows, who follows it and what is blocked would say so to others, who
+// believe it.
+Task<HttpResponse> not_loaded() {
+  HttpResponse response =
+      error_response({ErrorCode::kUnavailable, "this node is starting: ask again in a moment"});
+  response.headers.set("Retry-After", "1");
+  co_return response;
+}
+
 Task<HttpResponse> refuse_host() {
   HttpResponse response = error_response({ErrorCode::kDenied, "Host is not a name of this node"});
   response.status = 421;
@@ -195,6 +205,8 @@ Routes Node::make_routes() {
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
   if (!is_for_this_host(request, parts_->speech.identity.origin())) return refuse_host();
+  const bool is_probe = health::Probes::is_path(request.target.substr(0, request.target.find('?')));
+  if (!loaded_ && !is_probe) return not_loaded();
   parts_->health.doctor.note_request(request);
   return routes_.answer(std::move(request));
 }
@@ -236,6 +248,7 @@ Task<HttpResponse> Node::control(HttpRequest request) {
 }
 
 Task<HttpResponse> Node::administer(administrators::Administrator who, HttpRequest request) {
+  if (!loaded_) return not_loaded();
   return parts_->admin.control.answer(std::move(request), std::move(who));
 }
 

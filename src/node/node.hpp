@@ -36,7 +36,7 @@ class Node {
   // Hands over what this node owns and leaves both rings (paper §5.6). Then stop().
   [[nodiscard]] Task<void> leave();
 
-  // Answers a request of the outside world.
+  // Answers a request of the outside world. 503 until start() has taken up what was left.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Answers a request of an administrator (admin/control.hpp): of who may use the control socket, or of
   // `who`.
@@ -68,6 +68,7 @@ class Node {
 
   std::unique_ptr<Parts> parts_;
   Routes routes_;
+  bool loaded_ = false;  // what it knew before this run; until then nothing is answered
 };
 
 }  // namespace tagring::node

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 #include "fediverse/builders.hpp"
@@ -91,11 +92,20 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     std::ranges::copy_if(items, std::back_inserter(batch),
                          [op](const auto& item) { return item->entry.event.op == op; });
     if (batch.empty()) continue;
+    std::map<std::string, std::uint64_t> asked;  // by tag
+    for (const auto& item : batch)
+      asked[item->entry.event.tag] = followers_.asked(item->entry.event.tag, inbox);
+    // Whoever has followed again meanwhile answers what was said before that.
+    const auto lose = [&](const std::string& tag) {
+      const auto before = asked.find(tag);
+      if (before != asked.end() && followers_.asked(tag, inbox) == before->second)
+        observer_.lost_follower(tag, inbox);
+    };
     std::string body = letter(op, batch);
     const std::size_t bytes = body.size() / batch.size();
     const Result<HttpResponse> response = co_await deliver("", inbox, std::move(body));
     if (federation::is_gone(response)) {
-      for (const auto& item : batch) observer_.lost_follower(item->entry.event.tag, inbox);
+      for (const auto& item : batch) lose(item->entry.event.tag);
       continue;
     }
     const Result<std::vector<Refusal>> refusals = read_results(response);
@@ -106,7 +116,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     std::set<std::pair<std::string, std::string>> later;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
     for (const Refusal& refusal : *refusals) {
-      if (refusal.error.code == ErrorCode::kDenied) observer_.lost_follower(refusal.tag, inbox);
+      if (refusal.error.code == ErrorCode::kDenied) lose(refusal.tag);
       if (refusal.error.code != ErrorCode::kBusy) continue;
       later.emplace(refusal.uri, refusal.tag);
       sent.because = federation::why_not(refusal.error);

@@ -70,11 +70,16 @@ Task<HttpResponse> CatchUp::answer(HttpRequest request) {
 
 Task<Result<json::object>> CatchUp::page_of(json::object request, std::string follower) {
   std::set<std::string> tags;
+  bool follows_all = true;
   json::for_each(json::find(request, "tags"), [&](const json::value& element) {
     if (!element.is_string()) return;
     std::string tag(element.get_string());
-    if (followers_.follows(tag, follower)) tags.insert(std::move(tag));
+    follows_all = follows_all && followers_.follows(tag, follower);
+    tags.insert(std::move(tag));
   });
+  // Silence would make them believe that they follow, and have missed nothing.
+  if (!follows_all)
+    co_return fail(ErrorCode::kConflict, "you do not follow all of these here any more: follow again");
   const auto since = json::get_int(request, "since");
   if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be a number of milliseconds");
   std::uint64_t after = 0;

@@ -46,6 +46,7 @@ void Followers::add(const Follower& follower) {
     target.host = host_of(follower.inbox);
     ++tags_at_[follower.inbox];
   }
+  target.asked = ++asked_;
   if (follower.via == Via::kBoost) target.people.insert(actor->first);
   target.since = fresh ? follower.since : std::min(target.since, follower.since);
   ++target.followers[static_cast<std::size_t>(follower.via)];
@@ -141,6 +142,11 @@ const Followers::Target* Followers::target(const std::string& tag, const std::st
   if (all == nullptr) return nullptr;
   const auto it = all->find(inbox);
   return it == all->end() ? nullptr : &it->second;
+}
+
+std::uint64_t Followers::asked(const std::string& tag, const std::string& inbox) const {
+  const Target* known = target(tag, inbox);
+  return known == nullptr ? 0 : known->asked;
 }
 
 std::size_t Followers::tags_at(const std::string& inbox) const {

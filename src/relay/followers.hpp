@@ -37,6 +37,7 @@ class Followers {
   struct Target {
     std::string host;                        // of the inbox
     std::uint64_t since = 0;                 // the least of theirs
+    std::uint64_t asked = 0;                 // another number whenever somebody there follows, or again
     std::array<std::size_t, 5> followers{};  // by Via
     std::set<std::string_view> people;       // actors that get boosts
 
@@ -48,6 +49,8 @@ class Followers {
   [[nodiscard]] const std::map<std::string, Target>* targets(const std::string& tag) const;
   // Hashtags that are followed there.
   [[nodiscard]] std::size_t tags_at(const std::string& inbox) const;
+  // Target::asked; 0 if nobody there follows the tag.
+  [[nodiscard]] std::uint64_t asked(const std::string& tag, const std::string& inbox) const;
   // Null if nobody there follows the tag.
   [[nodiscard]] const Target* target(const std::string& tag, const std::string& inbox) const;
 
@@ -125,6 +128,7 @@ class Followers {
   // of a server stand together in OfTag::actors.
   std::map<PartialKey, std::set<std::string>> odd_;
   std::size_t size_ = 0;
+  std::uint64_t asked_ = 0;  // how often somebody was added
 };
 
 }  // namespace tagring::relay

@@ -316,7 +316,13 @@ WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const
   return earliest;
 }
 
+// On disk before the owner hears of it: a node that took up after a restart what it had ended would not ask
+// again. Where that fails, the next turn tries again.
 Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::pair<std::string, std::string>> dropped;
+  for (const std::string& tag : tags) dropped.emplace_back(tag, owner);
+  const Result<void> saved = co_await store_.drop_subscriptions(std::move(dropped));
+  if (!saved) co_return;
   // What is wanted is followed at others: they must not take it for the end of that
   // (relay/relay_redundancy.hpp).
   for (const bool moves : {false, true}) {
@@ -330,12 +336,7 @@ Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string
     co_await client_.deliver(owner + "/inbox",
                              undo_follow_activity(id, identity_.actor(), owner, these, moves));
   }
-  std::vector<std::pair<std::string, std::string>> dropped;
-  for (const std::string& tag : tags) {
-    drop_followed(tag, owner);
-    dropped.emplace_back(tag, owner);
-  }
-  co_await store_.drop_subscriptions(std::move(dropped));
+  for (const std::string& tag : tags) drop_followed(tag, owner);
 }
 
 // --- comparing with owners ---------------------------------------------------------------------------------
@@ -361,18 +362,23 @@ followers::Knowledge Subscriptions::followed_at(const std::string& owner) const 
 }
 
 Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> tags, WallTime before) {
+  const auto is_meant = [&](const std::string& tag) {
+    const auto of_tag = owners_.find(tag);
+    if (of_tag == owners_.end()) return false;
+    const auto followed = of_tag->second.find(owner);
+    return followed != of_tag->second.end() && followed->second.since <= before &&
+           !followed->second.follow_id.empty();
+  };
   std::vector<std::pair<std::string, std::string>> forgotten;
   for (const std::string& tag : tags) {
-    const auto of_tag = owners_.find(tag);
-    if (of_tag == owners_.end()) continue;
-    const auto followed = of_tag->second.find(owner);
-    if (followed == of_tag->second.end() || followed->second.since > before) continue;
-    if (followed->second.follow_id.empty()) continue;
-    drop_followed(tag, owner);
-    forgotten.emplace_back(tag, owner);
+    if (is_meant(tag)) forgotten.emplace_back(tag, owner);
   }
   if (forgotten.empty()) co_return;
-  co_await store_.drop_subscriptions(std::move(forgotten));
+  const Result<void> saved = co_await store_.drop_subscriptions(forgotten);
+  if (!saved) co_return;  // the next comparison finds it again
+  for (const auto& [tag, at] : forgotten) {
+    if (is_meant(tag)) drop_followed(tag, at);
+  }
   renew_soon();
 }
 

@@ -34,21 +34,25 @@ struct Plan {
   bool clocks = false;
   bool full_disks = false;
   bool instances_down = false;
+  bool failing_disks = false;
+  bool moves = false;  // nodes leave and come back, others come
 
   [[nodiscard]] std::string text() const {
     return fmt::format(
         "{} nodes of {} vservers, R {} and {}, {} known, latency {} ms, loss {:.3f}, twice {:.3f}, database "
         "{} ms, "
-        "stabilise {} ms{}{}{}{}{}{}{}",
+        "stabilise {} ms{}{}{}{}{}{}{}{}{}",
         nodes, world.vservers, world.relay_replicas, world.storage_replicas, world.configured_nodes,
         delay_max.count(), loss, duplicates, world.database_pause.count(), world.stabilise.count(),
         crashes_max > 0 ? fmt::format(", {} crashes at once", crashes_max) : "",
         power_cuts ? ", power cuts" : "", partitions ? ", partitions" : "", cuts ? ", one-way cuts" : "",
-        clocks ? ", clocks" : "", full_disks ? ", full disks" : "", instances_down ? ", instances down" : "");
+        clocks ? ", clocks" : "", full_disks ? ", full disks" : "", instances_down ? ", instances down" : "",
+        failing_disks ? ", failing disks" : "", moves ? ", nodes come and leave" : "");
   }
 };
 
-Plan draw(Rng& rng, bool log) {
+// `more`: of what was thought of later, so that other worlds are as they were.
+Plan draw(Rng& rng, Rng& more, bool log) {
   Plan plan;
   plan.nodes = 3 + rng.below(rng.chance(0.1) ? 58 : 12);
   plan.steps = 40 + rng.below(100);
@@ -71,13 +75,18 @@ Plan draw(Rng& rng, bool log) {
   plan.clocks = rng.chance(0.3);
   plan.full_disks = rng.chance(0.2);
   plan.instances_down = rng.chance(0.3);
+  plan.failing_disks = more.chance(0.2);
+  plan.moves = more.chance(0.2);
   return plan;
 }
 
 class Swarm {
  public:
   Swarm(std::uint64_t seed, bool log)
-      : rng_(Rng(seed).fork("swarm")), plan_(draw(rng_, log)), world_(seed, plan_.world) {}
+      : rng_(Rng(seed).fork("swarm")),
+        more_(Rng(seed).fork("swarm").fork("more")),
+        plan_(draw(rng_, more_, log)),
+        world_(seed, plan_.world) {}
 
   SwarmRun run() {
     SwarmRun result;
@@ -110,8 +119,9 @@ class Swarm {
     }
     heal();
     if (!rest()) return "after the faults: " + world_.unrest();
-    world_.loop.run_for(std::chrono::minutes(1));  // renewals of subscriptions, last hand-overs
-    if (!rest()) return "a minute later: " + world_.unrest();
+    // What nodes remember of the ring is a minute old at most; then come renewals, and last hand-overs.
+    world_.loop.run_for(std::chrono::minutes(2));
+    if (!rest()) return "two minutes later: " + world_.unrest();
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
     if (!rest()) return "with new posts: " + world_.unrest();
     return check();
@@ -156,6 +166,21 @@ class Swarm {
     }
     if (!full_.empty() && rng_.chance(0.1)) empty_disk(*full_.begin());
     if (plan_.instances_down && rng_.chance(0.05)) world_.set_instance_down(node, rng_.chance(0.5));
+    if (plan_.failing_disks && more_.chance(0.05) && world_.is_up(node)) {
+      world_.disk(node).set_failures(0.3, 0.3);
+      failing_.insert(node);
+    }
+    if (!failing_.empty() && more_.chance(0.15)) mend_disk(*failing_.begin());
+    if (plan_.moves && more_.chance(0.02)) world_.start_node(plan_.nodes + came_++);
+    if (plan_.moves && more_.chance(0.03)) leave(node);
+  }
+
+  void leave(std::size_t node) {
+    if (!world_.is_up(node) || world_.up().size() < 4) return;
+    world_.leave_node(node);
+    down_.insert(node);
+    empty_disk(node);
+    mend_disk(node);
   }
 
   std::ptrdiff_t pick(std::size_t count) { return static_cast<std::ptrdiff_t>(rng_.below(count)); }
@@ -171,6 +196,7 @@ class Swarm {
     world_.crash_node(node);
     // Who starts needs room on the disk.
     empty_disk(node);
+    mend_disk(node);
   }
   void start(std::size_t node) {
     down_.erase(node);
@@ -182,6 +208,11 @@ class Swarm {
     full_.erase(node);
   }
 
+  void mend_disk(std::size_t node) {
+    world_.disk(node).set_failures(0, 0);
+    failing_.erase(node);
+  }
+
   void heal() {
     world_.partition({});
     world_.cut({}, {});
@@ -190,6 +221,7 @@ class Swarm {
       world_.set_instance_down(i, false);
       world_.set_clock(i, Duration::zero());
       empty_disk(i);
+      mend_disk(i);
     }
     while (!down_.empty()) start(*down_.begin());
   }
@@ -300,11 +332,14 @@ class Swarm {
   }
 
   Rng rng_;
+  Rng more_;
   Plan plan_;
   World world_;
   std::set<std::pair<std::size_t, std::string>> followed_;
   std::set<std::size_t> down_;
   std::set<std::size_t> full_;
+  std::set<std::size_t> failing_;
+  std::size_t came_ = 0;
 };
 
 }  // namespace

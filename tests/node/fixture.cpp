@@ -111,7 +111,7 @@ config::Config NodeTest::config() {
   return config;
 }
 
-void NodeTest::start(config::Config config) {
+void NodeTest::prepare(config::Config config) {
   loop.drop(kOwner);
   node.reset();
   stores.reset();
@@ -130,6 +130,10 @@ void NodeTest::start(config::Config config) {
   node =
       std::make_unique<Node>(std::move(config), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
                              incarnation, environment);
+}
+
+void NodeTest::start(config::Config config) {
+  prepare(std::move(config));
   const Result<void> started = run(node->start());
   if (!started) throw std::runtime_error(started.error().message);
   settle(std::chrono::seconds(1));

@@ -66,6 +66,8 @@ class NodeTest : public testing::Test {
 
   static config::Config config();
   void start(config::Config config);
+  // The same, but for the start itself.
+  void prepare(config::Config config);
   // Serves the actor's document.
   Author make_author(const std::string& id, const std::string& shared_inbox = {});
   Author make_node_author(const std::string& origin);

@@ -120,6 +120,18 @@ TEST_F(HttpRules, AnotherHostIsRefusedButNotAnAddress) {
   EXPECT_EQ(get("/health").body, "OK") << "where clients of Mastodon look";
 }
 
+TEST_F(HttpRules, NobodyIsToldAnythingBeforeTheNodeHasTakenUpWhatItKnew) {
+  prepare(config());
+  const HttpResponse refused = get("/actor");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(at(refused, "Retry-After"), "1");
+  EXPECT_EQ(get("/livez").status, 200);
+  EXPECT_EQ(control("/status").status, 503);
+  ASSERT_TRUE(run(node->start()));
+  EXPECT_EQ(get("/actor").status, 200);
+  EXPECT_EQ(control("/status").status, 200);
+}
+
 TEST_F(HttpRules, WhatDidNotChangeIsNotSentAgain) {
   for (const char* target : {"/", "/tags/cats", "/tags/cats.rss", "/tags/cats.atom", "/api/v1/tags/cats"}) {
     const HttpResponse first = get(target);

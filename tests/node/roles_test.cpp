@@ -637,5 +637,15 @@ TEST_F(TwoMembers, AnOwnerThatStartedAnewIsFollowedAgainAlsoIfItIsBusyAtFirst) {
   EXPECT_GE(since[1], start - std::chrono::minutes(15));
 }
 
+// Who was struck off believes else that it follows, and has missed nothing.
+TEST_F(Following, WhoDoesNotFollowIsToldSoInPlaceOfWhatWasMissed) {
+  const Author peer = make_node_author("https://tags.peer.example");
+  post_signed(follow_text(peer, {tag_actor("cats")}), peer);
+  const std::string both = R"({"since":0,"tags":["cats","dogs"]})";
+  EXPECT_EQ(post_signed(both, peer, "/tagring/v1/missed").status, 409);
+  post_signed(follow_text(peer, {tag_actor("dogs")}), peer);
+  EXPECT_EQ(post_signed(both, peer, "/tagring/v1/missed").status, 200);
+}
+
 }  // namespace
 }  // namespace tagring::node

@@ -53,6 +53,18 @@ TEST_F(AnnouncerTest, WhatNobodyFollowsIsToldToNobody) {
   EXPECT_TRUE(announcer.idle());
 }
 
+TEST_F(AnnouncerTest, ANodeThatDoesNotFollowIsLostUnlessItHasFollowedAgainMeanwhile) {
+  follow("cats", kNode, Via::kNode);
+  web.bodies[kNode] =
+      R"({"accepted":0,"refused":[{"uri":"https://author.example/1","tag":"cats","error":"denied","message":"no"}]})";
+  web.meanwhile = [this] { follow("cats", kNode, Via::kNode); };
+  enter("https://author.example/1");
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  web.meanwhile = [] {};
+  enter("https://author.example/1");
+  EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
+}
+
 TEST_F(AnnouncerTest, ANodeIsToldOfAPostUnderEveryTag) {
   follow("cats", kNode, Via::kNode);
   follow("dogs", kNode, Via::kNode);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -28,8 +29,10 @@ class FakeWeb final : public HttpClient {
     HttpResponse response;
     const auto status = statuses.find(call.url.text());
     response.status = status == statuses.end() ? 200 : status->second;
-    response.body = R"({"accepted":1,"refused":[]})";
+    const auto body = bodies.find(call.url.text());
+    response.body = body == bodies.end() ? R"({"accepted":1,"refused":[]})" : body->second;
     calls.push_back(std::move(call));
+    meanwhile();
     co_return response;
   }
   [[nodiscard]] std::vector<json::object> posted_to(const std::string& url) const {
@@ -39,7 +42,9 @@ class FakeWeb final : public HttpClient {
     }
     return bodies;
   }
-  std::map<std::string, int> statuses;  // by URL
+  std::map<std::string, int> statuses;        // by URL
+  std::map<std::string, std::string> bodies;  // by URL
+  std::function<void()> meanwhile = [] {};    // before who asked has the answer
   std::vector<HttpCall> calls;
 };
 

@@ -186,6 +186,28 @@ TEST(OutsideAssumptions, DisksAreFull) {
   expect_history(world, kTags, range(0, kNodes));
 }
 
+// A subscriber whose disk fails ends what it follows at an owner that is none any more. Started again, when
+// that one owns the hashtag again, it must not believe that it follows there.
+TEST(OutsideAssumptions, ADiskFailsWhenOwnersChange) {
+  constexpr std::size_t kNodes = 4;
+  constexpr std::size_t kSubscriber = 1;
+  WorldOptions options;
+  options.relay_replicas = 1;
+  World world(11, options);
+  begin(world, kNodes, {kSubscriber});
+  publish(world, range(0, kNodes), 8);
+  world.disk(kSubscriber).set_failures(1, 1);
+  for (std::size_t i = kNodes; i < kNodes + 4; ++i) world.start_node(i);
+  world.loop.run_for(std::chrono::minutes(3));
+  for (std::size_t i = kNodes; i < kNodes + 4; ++i) world.crash_node(i);
+  world.crash_node(kSubscriber);
+  world.disk(kSubscriber).set_failures(0, 0);
+  world.start_node(kSubscriber);
+  publish(world, range(0, kNodes), 24);
+  expect_rest(world);
+  expect_feeds(world, {kSubscriber});
+}
+
 // Three at once, of four copies of a history and two of a relay's followers.
 TEST(OutsideAssumptions, DisksAreLost) {
   for (const std::uint64_t seed : {5, 6, 7}) {
