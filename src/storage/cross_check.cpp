@@ -24,19 +24,13 @@ bool follows(const HistoryEntry& entry, const PageWish& wish) {
 }  // namespace
 
 std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, const PageWish& wish) {
-  struct Said {
-    std::size_t living = 0;
-    std::size_t all = 0;
-  };
   std::map<std::string, std::vector<HistoryEntry>> variants;  // by URI, each once
-  std::map<std::string, Said> said;
+  std::map<std::string, std::size_t> said;                    // by so many that it lives
   for (const HistoryPage& page : owners) {
     for (const HistoryEntry& entry : page.entries) {
       std::vector<HistoryEntry>& known = variants[entry.uri];
       if (std::ranges::find(known, entry) == known.end()) known.push_back(entry);
-      Said& count = said[entry.uri];
-      ++count.all;
-      if (!entry.removed) ++count.living;
+      if (!entry.removed) ++said[entry.uri];
     }
   }
   std::vector<Disagreement> result;
@@ -44,16 +38,20 @@ std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, 
     const auto living =
         std::ranges::find_if(entries, [](const HistoryEntry& entry) { return !entry.removed; });
     if (living == entries.end()) continue;  // nobody shows it
-    const auto asked = static_cast<std::size_t>(std::ranges::count_if(
-        owners, [&](const HistoryPage& page) { return reached(page, *living, wish.newer); }));
-    const bool agreed = entries.size() == 1 && said[uri].living >= asked;
+    // Who shows it was asked, however far the page says that it gets: or one that lies about that agrees with
+    // itself.
+    const auto asked = static_cast<std::size_t>(std::ranges::count_if(owners, [&](const HistoryPage& page) {
+      return reached(page, *living, wish.newer) ||
+             std::ranges::find(page.entries, living->uri, &HistoryEntry::uri) != page.entries.end();
+    }));
+    const bool agreed = entries.size() == 1 && said[uri] >= asked;
     if (agreed) continue;
     std::vector<std::string> authors;
     for (const HistoryEntry& entry : entries) {
       const bool known = std::ranges::find(authors, entry.author) != authors.end();
       if (!entry.removed && !known) authors.push_back(entry.author);
     }
-    result.push_back({*living, std::move(authors), said[uri].living, std::max(asked, said[uri].all)});
+    result.push_back({*living, std::move(authors), said[uri], asked});
   }
   return result;
 }

@@ -50,6 +50,15 @@ TEST(CrossCheck, WhoLetItGoSaysNothingOfIt) {
   EXPECT_THAT(disagreements({page({entry(6, "c"), entry(5, "b")}), small}, {}), SizeIs(1));
 }
 
+TEST(CrossCheck, WhoSaysThatItLetGoOfWhatItShowsIsNotAskedInsteadOfAnother) {
+  HistoryPage liar = page({entry(1, "never")});
+  liar.kept_from = WallTime(Duration(4));
+  const auto open = disagreements({liar, page({})}, {});
+  ASSERT_THAT(open, SizeIs(1));
+  EXPECT_EQ(open[0].shown_by, 1U);
+  EXPECT_EQ(open[0].asked, 2U);
+}
+
 TEST(CrossCheck, AnotherDateIsADisagreement) {
   EXPECT_THAT(disagreements({page({entry(1, "a")}), page({entry(9, "a")})}, {}), SizeIs(1));
 }
