@@ -23,13 +23,18 @@ std::array<std::uint8_t, 16> statement_of(const TagEvent& event) {
 
 }  // namespace
 
+void Witnesses::turn() {
+  const Duration since = clock_.now() - turned_;
+  if (since < kTurn && said_.size() < kTurnMax) return;
+  said_before_ = std::exchange(said_, {});
+  if (since >= 2 * kTurn) said_before_.clear();
+  turned_ = clock_.now();
+}
+
 void Witnesses::note(const TagEvent& event, const std::string& origin) {
   const std::string host = host_of(origin);
   const std::string domain = ring::registrable_domain(host).value_or(host);
-  if (said_.size() >= kTurnMax || clock_.now() - turned_ >= kTurn) {
-    said_before_ = std::exchange(said_, {});
-    turned_ = clock_.now();
-  }
+  turn();
   const Statement statement = statement_of(event);
   const auto before = said_before_.find(statement);
   const Said first = before == said_before_.end() ? Said{domain, false} : before->second;
@@ -37,7 +42,8 @@ void Witnesses::note(const TagEvent& event, const std::string& origin) {
   said.by_more = said.by_more || alone_ || said.by != domain;
 }
 
-bool Witnesses::agree_on(const TagEvent& event) const {
+bool Witnesses::agree_on(const TagEvent& event) {
+  turn();
   const Statement statement = statement_of(event);
   const auto said = said_.find(statement);
   if (said != said_.end()) return said->second.by_more;

@@ -21,7 +21,7 @@ class Witnesses {
   // The node at that origin says so, and is one of those who may.
   void note(const TagEvent& event, const std::string& origin);
   // Two of different registered domains said exactly that, within the last ten minutes or so.
-  [[nodiscard]] bool agree_on(const TagEvent& event) const;
+  [[nodiscard]] bool agree_on(const TagEvent& event);
 
  private:
   static constexpr Duration kTurn = std::chrono::minutes(5);
@@ -32,6 +32,7 @@ class Witnesses {
     std::string by;        // registered domain
     bool by_more = false;  // and by another one
   };
+  void turn();
 
   bool alone_;
   Clock& clock_;

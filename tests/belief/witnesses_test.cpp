@@ -70,6 +70,16 @@ TEST_F(WitnessesTest, AreHeardTogetherAlsoWhenMinutesLieBetween) {
   EXPECT_TRUE(witnesses.agree_on(event()));
 }
 
+TEST_F(WitnessesTest, ForgetWhatWasSaidBeforeAQuietTime) {
+  witnesses.note(event(), kA);
+  witnesses.note(event("https://post.example/2"), kA);
+  witnesses.note(event("https://post.example/2"), kB);
+  pass(std::chrono::hours(3));
+  EXPECT_FALSE(witnesses.agree_on(event("https://post.example/2")));
+  witnesses.note(event(), kB);
+  EXPECT_FALSE(witnesses.agree_on(event()));
+}
+
 TEST_F(WitnessesTest, ForgetWhatWasSaidLongAgo) {
   witnesses.note(event(), kA);
   for (int i = 0; i < 3; ++i) {
