@@ -41,7 +41,7 @@ Task<Result<Answer>> OriginChecker::ask(Claim claim) {
   if (claim.removed && answer) co_return answer;
   const Result<fediverse::Wishes> wishes = co_await wishes_of(claim.author);
   if (claim.removed) {
-    if (wishes && !wishes->archive) co_return Answer{claim.published, false};
+    if (wishes && !wishes->archive) co_return Answer{.published = claim.published};
     co_return answer;
   }
   if (!wishes) co_return std::unexpected(wishes.error());
@@ -66,9 +66,10 @@ Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
 }
 
 Task<Result<Answer>> OriginChecker::ask_of_post(Claim claim) {
-  if (const Post* post = known(claim)) co_return Answer{post->published.value_or(claim.published), false};
+  if (const Post* post = known(claim))
+    co_return Answer{.published = post->published.value_or(claim.published)};
   if (hosts_.was_gone(claim.uri)) {
-    if (claim.removed) co_return Answer{claim.published, false};
+    if (claim.removed) co_return Answer{.published = claim.published, .gone = true};
     co_return fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago");
   }
   CO_TRY_VOID(may_fetch(claim.uri));
@@ -78,8 +79,9 @@ Task<Result<Answer>> OriginChecker::ask_of_post(Claim claim) {
   Result<Answer> answer = co_await look(std::move(claim));
   // Of what is not there, anybody can name as much as they like.
   if (answer && added) was_there(uri);
-  // A post that is somebody else's, or lacks the hashtag, is a post.
-  const bool was_in_vain = added && !answer && answer.error().code == ErrorCode::kNotFound;
+  // A post that is somebody else's, or lacks the hashtag, is a post. Removals of what never was aim at a host
+  // as well as posts that never were.
+  const bool was_in_vain = answer ? answer->gone : added && answer.error().code == ErrorCode::kNotFound;
   if (was_in_vain) co_await note_absence(uri, author);
   co_return answer;
 }
@@ -104,10 +106,10 @@ Task<Result<Answer>> OriginChecker::look(Claim claim) {
   const Result<std::string> body = co_await fetch(claim.uri);
   const Result<json::object> document = body ? json::parse_object(*body) : std::unexpected(body.error());
   const bool gone = !document && document.error().code == ErrorCode::kNotFound;
-  if (claim.removed && gone) co_return Answer{claim.published, false};
+  if (claim.removed && gone) co_return Answer{.published = claim.published, .gone = true};
   if (!document) co_return std::unexpected(document.error());
   if (!fediverse::is_post(*document)) {
-    if (claim.removed) co_return Answer{claim.published, false};  // a Tombstone, say
+    if (claim.removed) co_return Answer{.published = claim.published};  // a Tombstone, say
     co_return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
   }
   const fediverse::ParseLimits limits;
@@ -132,7 +134,7 @@ Task<Result<Answer>> OriginChecker::look(Claim claim) {
   const bool tagged = offered && std::ranges::any_of(note->tags, [&](const Tag& tag) {
                         return tag.canonical() == claim.tag;
                       });
-  if (tagged != claim.removed) co_return Answer{published.value_or(claim.published), false};
+  if (tagged != claim.removed) co_return Answer{.published = published.value_or(claim.published)};
   co_return fail(ErrorCode::kInvalid,
                  tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
 }

@@ -38,6 +38,7 @@ struct Claim {
 struct Answer {
   WallTime published;    // as claimed, where the server names no date
   bool archive = false;  // of a post that is there: the author may be found in the archive
+  bool gone = false;     // nothing is there: which bears a removal out, and shows that nothing ever was
 };
 
 class OriginChecker {

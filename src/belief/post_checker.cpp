@@ -173,7 +173,9 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   const bool wrong =
       nowhere ||
       (!truth && (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
-  if (truth || wrong) origins_.standing().note(sender, truth.has_value());
+  // That something is not there is true of all that never was, and earns nobody anything.
+  const bool right = truth && event->op == Op::kAdd;
+  if (right || wrong) origins_.standing().note(sender, right);
   co_return truth;
 }
 

@@ -18,8 +18,7 @@ class Standing {
   // What came of looking at something that the node at that origin has said.
   void note(const std::string& origin, bool right);
   // Wrong thrice, in more than a fifth, and lately: for ten minutes after the third time, and for twice as
-  // long each
-  // time after that, at most some ten hours. It is read and heard last.
+  // long each time after that, at most some ten hours. It is read and heard last.
   [[nodiscard]] bool is_doubtful(const std::string& origin) const;
   // How many are.
   [[nodiscard]] std::size_t doubtful() const;

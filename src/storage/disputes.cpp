@@ -217,8 +217,10 @@ Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
   std::optional<HistoryEntry>& mine = found->front();
   const bool same_author = !mine || mine->author == dispute.entry.author;
   // Where this node was wrong about the author, nothing was said of what the other one has.
-  if (dispute.from != kNobody && !is_nowhere && (answer || same_author))
-    origins_.standing().note(dispute.from, same_author && answer.has_value() != dispute.entry.removed);
+  const bool right = same_author && answer.has_value() != dispute.entry.removed;
+  // That something is not there is true of all that never was, and earns nobody anything.
+  const bool says_something = answer || (same_author && !right);
+  if (dispute.from != kNobody && !is_nowhere && says_something) origins_.standing().note(dispute.from, right);
   // Of a post by somebody else the next one who names its author is heard.
   const bool is_settled =
       (answer && !dispute.is_probe) || (!answer && answer.error().code != ErrorCode::kConflict);

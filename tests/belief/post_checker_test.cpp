@@ -147,6 +147,24 @@ TEST_F(PostCheckerTest, AHostIsKnownByAnAuthorWhosePostsAreGone) {
   EXPECT_THAT(taken({event(Op::kAdd, "https://post.example/2")}, kA), SizeIs(1));
 }
 
+TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasAimNobodyAtAHost) {
+  for (int i = 0; i < 10; ++i)
+    (void)taken({event(Op::kRemove, "https://post.example/" + std::to_string(i))}, kA);
+  EXPECT_EQ(servers.asked_in_all(), 2) << "for the first of them, and for its author";
+}
+
+TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasMakeUpForNoLie) {
+  for (int i = 0; i < 12; ++i) {
+    const std::string host = "https://elsewhere" + std::to_string(i) + ".example";
+    servers.join(host + "/u", /*indexable=*/true);
+    TagEvent removal = event(Op::kRemove, host + "/1");
+    removal.author = host + "/u";
+    EXPECT_THAT(taken({removal}, kA), SizeIs(1));
+  }
+  for (int i = 0; i < 3; ++i) origins.standing().note(kA, /*right=*/false);
+  EXPECT_TRUE(origins.standing().is_doubtful(kA));
+}
+
 TEST_F(PostCheckerTest, OfAServerThatIsDownTheSenderIsToComeAgain) {
   servers.down = true;
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
