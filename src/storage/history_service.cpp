@@ -18,6 +18,8 @@ namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(5);
 constexpr std::size_t kLooksAtOnce = 16;
+// A reader waits no longer for posts about which owners differ.
+constexpr Duration kLooksFor = std::chrono::seconds(8);
 
 }  // namespace
 
@@ -184,6 +186,7 @@ void HistoryService::leave_out_doubtful(std::vector<Answered>* answers) const {
 
 Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish wish,
                                                            std::vector<Answered> answers) {
+  const Instant end = clock_.now() + kLooksFor;
   Verdicts verdicts;
   std::vector<HistoryPage> owners;
   for (;;) {
@@ -193,6 +196,11 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish
     std::vector<Disagreement> open = disagreements(owners, wish);
     std::erase_if(open, [&](const Disagreement& one) { return verdicts.contains(one.entry.uri); });
     if (open.empty()) break;
+    // Whoever names enough servers that are slow could keep readers waiting.
+    if (clock_.now() >= end) {
+      for (Disagreement& one : open) verdicts[one.entry.uri] = as_most_say(one).truth;
+      continue;
+    }
     if (open.size() > kLooksAtOnce) open.resize(kLooksAtOnce);
     std::map<std::string, std::vector<Disagreement>> by_host;  // no server is asked for two things at once
     for (Disagreement& one : open) by_host[host_of(one.entry.uri)].push_back(std::move(one));
@@ -234,8 +242,13 @@ Task<HistoryService::Looked> HistoryService::look(std::string tag, Disagreement 
     co_return Looked{entry.uri, entry, true};
   }
   if (belief::is_refuted(answer.error().code)) co_return Looked{entry.uri, std::nullopt, true};
-  if (disagreement.shown_by * 2 <= disagreement.asked) co_return Looked{entry.uri, std::nullopt, false};
-  co_return Looked{entry.uri, entry, false};
+  disagreement.entry = std::move(entry);
+  co_return as_most_say(disagreement);
+}
+
+HistoryService::Looked HistoryService::as_most_say(const Disagreement& disagreement) {
+  const bool shown = disagreement.shown_by * 2 > disagreement.asked;
+  return {disagreement.entry.uri, shown ? std::optional(disagreement.entry) : std::nullopt, false};
 }
 
 void HistoryService::hide(HistoryPage& page) const {

@@ -99,6 +99,7 @@ class HistoryService {
   void leave_out_doubtful(std::vector<Answered>* answers) const;
   Task<std::vector<Looked>> look_at_all(std::string tag, std::vector<Disagreement> of_host);
   Task<Looked> look(std::string tag, Disagreement disagreement);
+  [[nodiscard]] static Looked as_most_say(const Disagreement& disagreement);
   void hide(HistoryPage& page) const;
 
   unsigned relay_replicas_;
