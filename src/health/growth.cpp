@@ -64,12 +64,14 @@ std::vector<Sizes> parse_samples(std::string_view text) {
   if (!parsed) return samples;
   json::for_each(json::find(*parsed, "samples"), [&](const json::value& element) {
     const json::array* row = element.if_array();
+    // A text of JSON has no unsigned numbers but those that need it.
     const bool is_row = row != nullptr && row->size() == 4 &&
-                        std::ranges::all_of(*row, [](const json::value& n) { return n.is_number(); });
+                        std::ranges::all_of(*row, [](const json::value& n) { return n.is_int64(); }) &&
+                        (*row)[1].get_int64() >= 0 && (*row)[3].get_int64() >= 0;
     if (!is_row) return;
-    samples.push_back({WallTime(Duration((*row)[0].to_number<std::int64_t>())),
-                       (*row)[1].to_number<std::uint64_t>(), (*row)[2].to_number<std::int64_t>(),
-                       (*row)[3].to_number<std::uint64_t>()});
+    samples.push_back({WallTime(Duration((*row)[0].get_int64())),
+                       static_cast<std::uint64_t>((*row)[1].get_int64()), (*row)[2].get_int64(),
+                       static_cast<std::uint64_t>((*row)[3].get_int64())});
   });
   return samples;
 }

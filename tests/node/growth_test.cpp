@@ -153,7 +153,7 @@ TEST_F(GrowthTest, OnlyAMonthIsKept) {
 }
 
 TEST_F(GrowthTest, WhatCannotBeReadBeginsAnew) {
-  saved = R"({"samples":[[1,2],"x",[1,2,3,"4"]]})";
+  saved = R"({"samples":[[1,2],"x",[1,2,3,"4"],[1,-2,3,4],[1,2,3.5,4],[1,2,3,-4],[1,1e30,3,4]]})";
   auto growth = watch();
   settle(std::chrono::hours(2));
   EXPECT_EQ(json::parse_object(*saved)->at("samples").as_array().size(), 1U);
