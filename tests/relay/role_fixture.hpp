@@ -36,11 +36,11 @@ class FakeWeb final : public HttpClient {
     co_return response;
   }
   [[nodiscard]] std::vector<json::object> posted_to(const std::string& url) const {
-    std::vector<json::object> bodies;
+    std::vector<json::object> posted;
     for (const HttpCall& call : calls) {
-      if (call.url.text() == url) bodies.push_back(*json::parse_object(call.body));
+      if (call.url.text() == url) posted.push_back(*json::parse_object(call.body));
     }
-    return bodies;
+    return posted;
   }
   std::map<std::string, int> statuses;        // by URL
   std::map<std::string, std::string> bodies;  // by URL
