@@ -1,10 +1,11 @@
 # src/followers for other programs: one static library with what it needs of base and crypto, its headers, and a
-# CMake package; and the same with a C interface only, as a shared library, for other languages. `cmake --install build/release --component followers --prefix PREFIX` installs it;
+# CMake package; and the same with a C interface only, as a shared library, for other languages.
+# `cmake --install build/release --component followers --prefix PREFIX` installs it;
 # find_package(tagring-followers) finds it there.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-file(GLOB followers_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.h src/followers/*.hpp)
+file(GLOB followers_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.h ${CMAKE_SOURCE_DIR}/src/followers/*.hpp)
 add_library(tagring-followers STATIC
   $<TARGET_OBJECTS:followers>
   "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json|url)[.]cpp>"

@@ -19,8 +19,7 @@ class Doubts {
   [[nodiscard]] Task<void> stop();
 
   // Takes what is news and believed into the feed (relay::Feed::take; nothing of it is owed to storage
-  // owners), at
-  // once or later. Blocked posts are passed over. Errors are those of the store.
+  // owners), at once or later. Blocked posts are passed over. Errors are those of the store.
   [[nodiscard]] Task<Result<void>> hear(std::vector<relay::TagEvent> events, std::string relay);
 
   [[nodiscard]] std::size_t waiting() const { return doubted_.size(); }

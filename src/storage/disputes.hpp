@@ -1,12 +1,13 @@
 // Where owners of a history differ, the server of the post decides (paper §3.4; docs/protocol.md §5.2):
 // neither what one of them shows, nor what it has hidden, becomes true by being passed on.
 //
-// What this node lacks it takes at once, since most of it is true, and looks at it ten minutes later; a new
-// owner, which lacks everything, only where one source alone gave it. Of a host at which nothing was lately
-// (belief::AskedHosts) an owner takes nothing before some of it was seen there, and a new owner keeps nothing
-// that only one gave it. What this node has stays until the post's server has been asked: a few at a time,
-// once more when caches have let go of what is said to be removed, and ever more seldom about the same post.
-// Where a server does not answer, everybody keeps what they have; so what it published outlives it.
+// What this node lacks it takes at once, since most of it is true, and looks at it a minute later; a new
+// owner, which lacks everything, ten minutes later, and only where one source alone gave it. Of a host at
+// which nothing was lately (belief::AskedHosts) an owner takes nothing before some of it was seen there, and
+// a new owner keeps nothing that only one gave it. What this node has stays until the post's server has been
+// asked: a few at a time, once more when caches have let go of what is said to be removed, and ever more
+// seldom about the same post. Where a server does not answer, everybody keeps what they have; so what it
+// published outlives it.
 #pragma once
 
 #include <map>
