@@ -13,8 +13,22 @@ function(tagring_precompile name)
   add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
   target_link_libraries(${name} PRIVATE Boost::json Boost::url fmt::fmt Threads::Threads ${arg_LINK})
   target_precompile_headers(${name} PRIVATE ${PRECOMPILED_HEADERS} ${arg_HEADERS})
+  set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/cmake/precompile)
+  set_property(TARGET ${name} APPEND PROPERTY CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR} ${CMAKE_CXX_COMPILER_LAUNCHER})
   # With a time in it no compiler cache would know it again.
   target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+endfunction()
+
+# As target_precompile_headers(… REUSE_FROM …), which names the file by its place in the file system: a compiler cache takes that for
+# a part of what is compiled.
+function(tagring_reuse target name)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  set(header CMakeFiles/${name}.dir/cmake_pch.hxx.pch)
+  target_compile_options(${target} PRIVATE "SHELL:-include-pch ${header}")
+  get_target_property(sources ${target} SOURCES)
+  set_property(SOURCE ${sources} TARGET_DIRECTORY ${target} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${header})
 endfunction()
 
 tagring_precompile(precompiled)
