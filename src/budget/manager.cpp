@@ -4,14 +4,16 @@
 #include <utility>
 
 #include "base/counted.hpp"
+#include "base/url.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections", "bodies",  "key_fetches", "key_hosts", "checks",       "events", "names",
-    "ring_names",  "waiting", "letters",     "wanted",    "node_follows", "reports"};
+    "connections", "bodies",     "key_fetches",   "key_hosts",    "checks",      "events",
+    "names",       "ring_names", "waiting",       "letters",      "wanted",      "node_follows",
+    "reports",     "links",      "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -29,7 +31,7 @@ std::uint64_t amount_at(const Use& use, const Limit& limit, Instant now) {
 
 template <class Use>
 void add(Use& use, std::uint64_t amount, const Limit& limit, Instant now) {
-  if (limit.window > Duration::zero() && now >= use.ends) use = {0, now + limit.window};
+  if (limit.window > Duration::zero() && now >= use.ends) use = {0, now + limit.window, 0};
   use.amount += amount;
 }
 
@@ -39,19 +41,24 @@ std::string_view to_string(Resource resource) { return kNames.at(static_cast<std
 
 Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
-  return {Limit{2'048, 256, 512, {}},                    // connections
-          Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},  // bodies
-          Limit{1'200, 30, 60, kMinute},                 // key_fetches
-          Limit{1'200, 10, 40, kMinute},                 // key_hosts
-          Limit{600, 4, 8, kMinute},                     // checks
-          Limit{0, 0, 40'000, 60 * kMinute},             // events
-          Limit{24, 4, 4, {}},                           // names
-          Limit{8, 2, 2, {}},                            // ring_names
-          Limit{5'000, 0, 20, {}},                       // waiting
-          Limit{50'000, 0, 50, {}},                      // letters
-          Limit{200'000, 0, 5'000, {}},                  // wanted
-          Limit{2'000'000, 0, 20'000, {}},               // node_follows
-          Limit{1'000, 0, 20, {}}};                      // reports
+  return {Limit{2'048, 256, 512, {}},                            // connections
+          Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
+          Limit{1'200, 30, 60, kMinute},                         // key_fetches
+          Limit{1'200, 10, 40, kMinute, true},                   // key_hosts
+          Limit{600, 4, 8, kMinute, true},                       // checks
+          Limit{0, 0, 40'000, 60 * kMinute},                     // events
+          Limit{24, 4, 4, {}},                                   // names
+          Limit{8, 2, 2, {}},                                    // ring_names
+          Limit{5'000, 0, 20, {}},                               // waiting
+          Limit{50'000, 0, 50, {}},                              // letters
+          Limit{200'000, 0, 5'000, {}},                          // wanted
+          Limit{2'000'000, 0, 20'000, {}},                       // node_follows
+          Limit{1'000, 0, 20, {}},                               // reports
+          Limit{20'000, 0, 400, {}},                             // links
+          Limit{50'000, 0, 1'000, {}},                           // author_blocks
+          Limit{64U << 20U, 0, 512U << 10U, 24 * 60 * kMinute},  // follow_notes
+          Limit{600, 10, 30, kMinute},                           // reader_asks
+          Limit{600, 10, 20, kMinute, true}};                    // reader_hosts
 }
 
 void Manager::use(const Budgets& budgets) {
@@ -81,16 +88,22 @@ Spender Manager::who(std::string_view host) const {
     domain = domains_.emplace(host, ring::registrable_domain(host).value_or(std::string(host))).first;
   }
   Spender spender{"host " + std::string(host), "domain " + domain->second, false};
-  spender.known = is_known(spender.each) || is_known(spender.group);
+  spender.known = is_own(host) || is_known(spender.each) || is_known(spender.group);
   return spender;
+}
+
+bool Manager::is_own(std::string_view host) const {
+  return std::ranges::any_of(own_, [host](const std::string& own) { return is_same_or_below(host, own); });
 }
 
 const Manager::Use* Manager::obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const {
   const Instant now = clock_.now();
   const Limit& limit = budgets_.at(static_cast<std::size_t>(resource));
   const Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  // What comes back by itself, those who are known may use up.
-  const std::uint64_t factor = !spender.known ? 1 : limit.window > Duration::zero() ? 0 : kKnownFactor;
+  // What comes back by itself, those who are known may use up. But who is asked has not chosen to be: it is
+  // strangers who name the node's own instances.
+  const bool may_use_up = limit.window > Duration::zero() && (!limit.asked || spender.for_known);
+  const std::uint64_t factor = !spender.known ? 1 : may_use_up ? 0 : kKnownFactor;
   const auto exceeds = [&](const Use& use, std::uint64_t most) {
     return most != 0 && amount_at(use, limit, now) + amount > most;
   };
@@ -136,7 +149,9 @@ void Manager::charge(Resource resource, const Spender& spender, std::uint64_t am
   add(account.each[spender.each], amount, limit, now);
   if (!spender.group.empty()) add(account.groups[spender.group], amount, limit, now);
   add(account.all, amount, limit, now);
-  if (!spender.known) add(account.strangers, amount, limit, now);
+  if (spender.known) return;
+  add(account.strangers, amount, limit, now);
+  account.each[spender.each].as_stranger += amount;
 }
 
 void Manager::count(Resource resource, const Spender& spender, std::uint64_t amount) {
@@ -152,16 +167,20 @@ bool Manager::has_room(Resource resource, const Spender& spender, std::uint64_t 
 void Manager::give_back(Resource resource, const Spender& spender, std::uint64_t amount) {
   const std::lock_guard lock(mutex_);
   Account& account = accounts_.at(static_cast<std::size_t>(resource));
-  const auto less = [amount](std::map<std::string, Use>& uses, const std::string& key) {
+  std::uint64_t of_strangers = 0;
+  const auto less = [&](std::map<std::string, Use>& uses, const std::string& key) {
     const auto use = uses.find(key);
     if (use == uses.end()) return;
+    of_strangers = std::max(of_strangers, std::min(use->second.as_stranger, amount));
+    use->second.as_stranger -= std::min(use->second.as_stranger, amount);
     use->second.amount -= std::min(use->second.amount, amount);
     if (use->second.amount == 0) uses.erase(use);
   };
   less(account.each, spender.each);
   less(account.groups, spender.group);
   account.all.amount -= std::min(account.all.amount, amount);
-  if (!spender.known) account.strangers.amount -= std::min(account.strangers.amount, amount);
+  // Whether it was a stranger when it was taken, and not whether it is one now.
+  account.strangers.amount -= std::min(account.strangers.amount, of_strangers);
 }
 
 // There are never more entries than the total allows, so this is seldom and short.
@@ -200,6 +219,11 @@ void Manager::note_known(const IpAddress& address) { note(who(address).each); }
 void Manager::note_known(std::string_view host) {
   note(who(host).each);
   if (ring::registrable_domain(host) == std::string(host)) note("domain " + std::string(host));
+}
+
+void Manager::set_own(std::vector<std::string> hosts) {
+  const std::lock_guard lock(mutex_);
+  own_ = std::move(hosts);
 }
 
 void Manager::set_neighbours(const std::vector<Neighbour>& neighbours) {

@@ -22,21 +22,26 @@
 namespace tagring::budget {
 
 enum class Resource : std::uint8_t {
-  kConnections,  // open, that came in
-  kBodies,       // bytes of requests that are being read or answered
-  kKeyFetches,   // keys fetched because somebody says to be the owner, by who sends the request
-  kKeyHosts,     // documents fetched for that, by the host that is asked
-  kChecks,       // posts and authors fetched because a node names them, by the host that is asked
-  kEvents,       // posts under hashtags that a node brings, by its domain
-  kNames,        // names being looked up in the DNS, by their registered domain
-  kRingNames,    // the same, of nodes on the rings
-  kWaiting,      // servers of a domain that wait for the administrator to let them use this node as a relay
-  kLetters,      // answers that wait to be delivered to a domain
-  kWanted,       // hashtags followed here by people and servers of a domain
-  kNodeFollows,  // hashtags followed here by nodes of a domain
-  kReports,      // reports of a domain that the administrator has not closed yet
+  kConnections,   // open, that came in
+  kBodies,        // bytes of requests that are being read or answered
+  kKeyFetches,    // keys fetched because somebody says to be the owner, by who sends the request
+  kKeyHosts,      // documents fetched for that, by the host that is asked
+  kChecks,        // posts and authors fetched because a node names them, by the host that is asked
+  kEvents,        // posts under hashtags that a node brings, by its domain
+  kNames,         // names being looked up in the DNS, by their registered domain
+  kRingNames,     // the same, of nodes on the rings
+  kWaiting,       // servers of a domain that wait for the administrator to let them use this node as a relay
+  kLetters,       // answers that wait to be delivered to a domain
+  kWanted,        // hashtags followed here by people and servers of a domain
+  kNodeFollows,   // hashtags followed here by nodes of a domain
+  kReports,       // reports of a domain that the administrator has not closed yet
+  kLinks,         // actors of a domain that use this node as a relay, or wait to
+  kAuthorBlocks,  // authors of a domain who block hashtag actors here, each as often as they do
+  kFollowNotes,   // bytes noted of Follows from a domain, to know Undos that come late
+  kReaderAsks,    // servers that readers make this node ask, by the reader's address
+  kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 13;
+inline constexpr std::size_t kResources = 18;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {
@@ -44,6 +49,7 @@ struct Limit {
   std::uint64_t each = 0;   // of an IPv4 address, a /64 or a host
   std::uint64_t group = 0;  // of a /48 or a registered domain
   Duration window{0};       // what is spent comes back after that; 0: it is held, and given back
+  bool asked = false;       // of hosts that are asked, and not of those who make this node ask
 };
 using Budgets = std::array<Limit, kResources>;
 [[nodiscard]] Budgets default_budgets();
@@ -53,6 +59,7 @@ struct Spender {
   std::string each;
   std::string group;  // empty: none
   bool known = false;
+  bool for_known = false;  // a host that is asked: on behalf of somebody who is known, too
 };
 
 // Thread-safe.
@@ -86,6 +93,8 @@ class Manager {
   // below it.
   void note_known(const IpAddress& address);
   void note_known(std::string_view host);
+  // The node's own instances, with all below them, from now on and for as long as it runs.
+  void set_own(std::vector<std::string> hosts);
   // Those next to this node on the rings, and of no other from now on.
   struct Neighbour {
     std::string host;
@@ -100,6 +109,7 @@ class Manager {
   struct Use {
     std::uint64_t amount = 0;
     Instant ends;
+    std::uint64_t as_stranger = 0;  // of `amount`, in `Account::strangers` too
   };
   struct Account {
     std::map<std::string, Use> each;
@@ -112,6 +122,7 @@ class Manager {
   [[nodiscard]] const Use* obstacle(Resource resource, const Spender& spender, std::uint64_t amount) const;
   void charge(Resource resource, const Spender& spender, std::uint64_t amount, Instant now);
   [[nodiscard]] bool is_known(const std::string& each) const;
+  [[nodiscard]] bool is_own(std::string_view host) const;
   void note(std::string each);
   void drop_old(Account& account, Instant now) const;
 
@@ -121,6 +132,7 @@ class Manager {
   std::array<Account, kResources> accounts_;
   std::map<std::string, Instant> known_;  // until
   std::set<std::string> neighbours_;
+  std::vector<std::string> own_;
   mutable std::map<std::string, std::string, std::less<>> domains_;  // of hosts: looking them up takes time
 };
 

@@ -23,8 +23,9 @@ void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
   if (has_address(peer)) budget_.note_known(peer);
 }
 
-Task<Result<std::string>> RemoteKeys::document(std::string url) {
-  const budget::Spender host = budget_.who(host_of(url));
+Task<Result<std::string>> RemoteKeys::document(std::string url, bool for_known) {
+  budget::Spender host = budget_.who(host_of(url));
+  host.for_known = for_known;
   if (budget_.take(budget::Resource::kKeyHosts, host, kRequests) > Duration::zero())
     co_return fail(ErrorCode::kUnavailable,
                    "too many keys of " + host_of(url) + " at once; send again later");
@@ -33,9 +34,9 @@ Task<Result<std::string>> RemoteKeys::document(std::string url) {
   co_return body;
 }
 
-Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id) {
+Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id, bool for_known) {
   const std::string at = key_id.substr(0, key_id.find('#'));
-  CO_TRY(std::string body, co_await document(at));
+  CO_TRY(std::string body, co_await document(at, for_known));
   Result<fediverse::KeyDocument> parsed = fediverse::parse_key_document(body, key_id);
   // kNotFound says that the document is gone.
   if (!parsed && parsed.error().code == ErrorCode::kNotFound)
@@ -43,7 +44,7 @@ Task<Result<KeyOwner>> RemoteKeys::fetch(std::string key_id) {
   CO_TRY(fediverse::KeyDocument key, std::move(parsed));
   if (key.owner != at) {
     body.clear();
-    CO_TRY(body, co_await document(key.owner));
+    CO_TRY(body, co_await document(key.owner, for_known));
   }
   CO_TRY(fediverse::RemoteActor actor, fediverse::parse_actor(body, key.owner));
   if (!actor.lists(key)) co_return fail(ErrorCode::kDenied, actor.id + " does not list the key " + key_id);
@@ -86,9 +87,14 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
     if (flight->owner) co_return *flight->owner;
     co_return fail(ErrorCode::kUnavailable, "the key could not be fetched now");
   }
-  if (asker && has_address(*asker) &&
-      budget_.take(budget::Resource::kKeyFetches, budget_.who(*asker)) > Duration::zero())
-    co_return fail(ErrorCode::kUnavailable, "too many keys to be fetched for you at once; send again later");
+  bool for_known = true;
+  if (asker && has_address(*asker)) {
+    const budget::Spender who = budget_.who(*asker);
+    if (budget_.take(budget::Resource::kKeyFetches, who) > Duration::zero())
+      co_return fail(ErrorCode::kUnavailable,
+                     "too many keys to be fetched for you at once; send again later");
+    for_known = who.known;
+  }
   const auto flight = std::make_shared<Flight>(clock_, executor_);
   flights_[key_id] = flight;
   struct Landing {
@@ -102,7 +108,7 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
     }
   };
   const Landing landing{*this, key_id, *flight};
-  flight->owner = co_await fetch(key_id);
+  flight->owner = co_await fetch(key_id, for_known);
   remember(key_id, *flight->owner);
   co_return *flight->owner;
 }

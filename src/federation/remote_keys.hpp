@@ -66,8 +66,8 @@ class RemoteKeys {
     bool over = false;
   };
   Task<Result<KeyOwner>> fetch_once(std::string key_id, std::optional<IpAddress> asker);
-  Task<Result<KeyOwner>> fetch(std::string key_id);
-  Task<Result<std::string>> document(std::string url);
+  Task<Result<KeyOwner>> fetch(std::string key_id, bool for_known);
+  Task<Result<std::string>> document(std::string url, bool for_known);
   void remember(const std::string& key_id, const Result<KeyOwner>& owner);
 
   budget::Manager& budget_;

@@ -237,6 +237,7 @@ json::object Node::adopt(const config::Config& fresh) {
   now.posts_an_hour = fresh.posts_an_hour;
   now.budgets = fresh.budgets;
   parts_->speech.budget.use(now.budgets);
+  parts_->speech.budget.set_own(now.instances);
   parts_->instances.instances.use(instance_options(now, parts_->speech.budget));
   parts_->instances.moderation.use(moderation_options(now));
   parts_->admin.restart_for = restart;

@@ -18,7 +18,7 @@ Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Envir
       client(identity, world.http, runtime),
       keys(budget, client, runtime),
       authenticator(signature_policy(identity), world.ahead, keys, runtime) {
-  for (const std::string& own : config.instances) budget.note_known(own);
+  budget.set_own(config.instances);
 }
 
 Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Environment& world,

@@ -73,6 +73,48 @@ TEST_F(ManagerTest, WhatIsHeldComesBack) {
   EXPECT_TRUE(Share(&manager, kOne, spender).is_granted());
 }
 
+TEST_F(ManagerTest, WhatAStrangerTookComesBackToStrangersAlsoFromWhoIsKnownByThen) {
+  Manager manager(budgets({4, 0, 0, {}}), clock);
+  const auto room = [&] { return manager.has_room(kOne, manager.who("other.example"), 3); };
+  manager.count(kOne, manager.who("far.example"), 2);
+  manager.note_known("far.example");
+  manager.count(kOne, manager.who("far.example"));
+  EXPECT_FALSE(room());
+  manager.give_back(kOne, manager.who("far.example"), 3);
+  EXPECT_TRUE(room());
+  manager.count(kOne, manager.who("far.example"));
+  clock.time += Manager::kKnownFor;
+  manager.count(kOne, manager.who("third.example"));
+  manager.give_back(kOne, manager.who("far.example"));
+  EXPECT_FALSE(room()) << "what one had who was known is nothing of strangers";
+}
+
+TEST_F(ManagerTest, HostsThatAreAskedAreSparedAlsoIfTheyAreKnown) {
+  Limit limit{1000, 2, 0, std::chrono::minutes(1)};
+  for (const bool asked : {false, true}) {
+    limit.asked = asked;
+    Manager manager(budgets(limit), clock);
+    manager.note_known("far.example");
+    EXPECT_TRUE(manager.has_room(kOne, manager.who("far.example"), 2UL * Manager::kKnownFactor));
+    Spender spender = manager.who("far.example");
+    EXPECT_EQ(manager.has_room(kOne, spender, 2UL * Manager::kKnownFactor + 1), !asked);
+    spender.for_known = true;
+    EXPECT_TRUE(manager.has_room(kOne, spender, 2UL * Manager::kKnownFactor + 1));
+  }
+}
+
+TEST_F(ManagerTest, OwnInstancesAreKnownForAsLongAsTheyAreOwn) {
+  Manager manager(budgets({100, 1, 0, {}}), clock);
+  manager.set_own({"own.example"});
+  clock.time += 2 * Manager::kKnownFor;
+  EXPECT_TRUE(manager.who("own.example").known);
+  EXPECT_TRUE(manager.who("social.own.example").known);
+  EXPECT_FALSE(manager.who("notown.example").known);
+  manager.set_own({"other.example"});
+  EXPECT_FALSE(manager.who("own.example").known);
+  EXPECT_TRUE(manager.who("other.example").known);
+}
+
 TEST_F(ManagerTest, WhatIsSpentComesBackWithTime) {
   Manager manager(budgets({100, 2, 0, std::chrono::minutes(1)}), clock);
   const Spender spender = manager.who("far.example");

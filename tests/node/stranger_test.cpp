@@ -105,6 +105,15 @@ TEST_F(Stranger, AnAddressHasSoManyKeysAMinute) {
   EXPECT_EQ(ask_from("2001:db8:a:1::1", 301), 401);
 }
 
+TEST_F(Stranger, NobodyCanAimTheNodeAtItsOwnInstanceEither) {
+  for (int i = 0; i < 400; ++i) {
+    HttpRequest request = with_key_id(fmt::format("https://home.example/{}#key", i), create_text(post));
+    request.peer = *IpAddress::parse(fmt::format("192.0.{}.1", i / 20));
+    ask(std::move(request));
+  }
+  EXPECT_LE(sent_below("https://home.example/"), 10U * budget::Manager::kKnownFactor);
+}
+
 TEST_F(Stranger, TheOwnInstanceHasAsManyKeysAsItHasPeople) {
   for (int i = 0; i < 100; ++i) {
     const Author person = make_author(fmt::format("https://home.example/users/{}", i));
