@@ -35,7 +35,9 @@ void Followers::charge(const std::string& actor, Via via, bool enters) {
 
 void Followers::add(const Follower& follower) {
   remove(follower.tag, follower.actor);
-  OfTag& of_tag = tags_[follower.tag];
+  const auto place = tags_.try_emplace(follower.tag).first;
+  OfTag& of_tag = place->second;
+  tags_of_[follower.actor].insert(place->first);
   const auto actor =
       of_tag.actors.insert_or_assign(follower.actor, Entry{follower.inbox, follower.via}).first;
   count(follower.tag, follower.actor, follower.via, /*enters=*/true);
@@ -53,12 +55,15 @@ void Followers::add(const Follower& follower) {
   ++size_;
 }
 
-void Followers::remove(const std::string& tag, const std::string& actor) {
+std::optional<Via> Followers::remove(const std::string& tag, const std::string& actor) {
   const auto it = tags_.find(tag);
-  if (it == tags_.end()) return;
+  if (it == tags_.end()) return std::nullopt;
   const auto gone = it->second.actors.extract(actor);
-  if (gone.empty()) return;
+  if (gone.empty()) return std::nullopt;
   --size_;
+  const auto of_actor = tags_of_.find(actor);
+  of_actor->second.erase(it->first);
+  if (of_actor->second.empty()) tags_of_.erase(of_actor);
   count(tag, actor, gone.mapped().via, /*enters=*/false);
   charge(actor, gone.mapped().via, /*enters=*/false);
   const auto target = it->second.targets.find(gone.mapped().inbox);
@@ -69,6 +74,7 @@ void Followers::remove(const std::string& tag, const std::string& actor) {
     if (--tags_at_[gone.mapped().inbox] == 0) tags_at_.erase(gone.mapped().inbox);
   }
   if (it->second.actors.empty()) tags_.erase(it);
+  return gone.mapped().via;
 }
 
 void Followers::count_own(const PartialKey& key, const std::string& id, bool enters) {
@@ -160,11 +166,9 @@ bool Followers::follows(const std::string& tag, const std::string& actor) const 
 }
 
 std::vector<std::string> Followers::tags_of(const std::string& actor) const {
-  std::vector<std::string> tags;
-  for (const auto& [tag, of_tag] : tags_) {
-    if (of_tag.actors.contains(actor)) tags.push_back(tag);
-  }
-  return tags;
+  const auto known = tags_of_.find(actor);
+  if (known == tags_of_.end()) return {};
+  return {known->second.begin(), known->second.end()};
 }
 
 std::vector<std::string> Followers::actors(const std::string& tag, const std::string& inbox) const {

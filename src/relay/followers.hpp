@@ -27,8 +27,8 @@ class Followers {
 
   // Adds or replaces by (tag, actor).
   void add(const Follower& follower);
-  // Unknown pairs are ignored.
-  void remove(const std::string& tag, const std::string& actor);
+  // How they followed; nothing for unknown pairs.
+  std::optional<Via> remove(const std::string& tag, const std::string& actor);
   // Somebody who is no node follows the node's own actor, or not any more: a person or a LitePub relay, who
   // stands in its collection under the own id. Repetitions are ignored.
   void count_own(const std::string& actor, bool enters);
@@ -122,7 +122,8 @@ class Followers {
 
   budget::Manager* budget_;
   std::map<std::string, OfTag> tags_;
-  std::unordered_map<std::string, std::size_t> tags_at_;  // by inbox
+  std::unordered_map<std::string, std::set<std::string_view>> tags_of_;  // by actor; keys of tags_
+  std::unordered_map<std::string, std::size_t> tags_at_;                 // by inbox
   std::unordered_map<std::string, OfNode> nodes_;
   // Ids that do not begin with their authority as we write it, such as https://EXAMPLE.org/u: so the others
   // of a server stand together in OfTag::actors.

@@ -1,6 +1,5 @@
 #include "relay/hashtag_followers.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "base/url.hpp"
@@ -9,8 +8,6 @@ namespace tagring::relay {
 namespace {
 
 constexpr std::size_t kLoadPage = 10'000;
-// Why a hashtag is wanted (relay::Store::want).
-constexpr const char* kReason = "followers";
 
 }  // namespace
 
@@ -28,9 +25,8 @@ Task<Result<void>> HashtagFollowers::load(std::function<void(const Follower&)> v
     }
   }
   // Whose last follower went shortly before the node stopped.
-  std::vector<std::string> unwanted;
-  std::ranges::copy_if(subscriber_.wanted(), std::back_inserter(unwanted),
-                       [this](const std::string& wanted) { return !followers_.has_people(wanted); });
+  std::vector<std::string> unwanted(subscriber_.wanted().begin(), subscriber_.wanted().end());
+  std::erase_if(unwanted, [this](const std::string& tag) { return followers_.has_people(tag); });
   if (unwanted.empty()) co_return Result<void>();
   co_return co_await subscriber_.unwant(std::move(unwanted), kReason);
 }
@@ -53,6 +49,7 @@ Task<void> HashtagFollowers::remind_former() {
 }
 
 Task<void> HashtagFollowers::stop() {
+  co_await idle_.stop();
   tasks_.cancel();
   co_await tasks_.join();
 }
@@ -61,8 +58,10 @@ Result<void> HashtagFollowers::check_room(const std::vector<Follower>& followers
   std::map<std::pair<budget::Resource, std::string>, std::uint64_t> fresh;  // by host
   for (const Follower& follower : followers) {
     const auto resource = resource_of(follower.via);
-    if (resource && !followers_.follows(follower.tag, follower.actor))
-      ++fresh[{*resource, host_of(follower.actor)}];
+    std::string host = host_of(follower.actor);
+    const bool comes_back = resource == budget::Resource::kWanted && idle_.is_of(follower.tag, host);
+    if (resource && !comes_back && !followers_.follows(follower.tag, follower.actor))
+      ++fresh[{*resource, std::move(host)}];
   }
   for (const auto& [where, count] : fresh) {
     if (!budget_.has_room(where.first, budget_.who(where.second), count))
@@ -78,19 +77,22 @@ Task<Result<void>> HashtagFollowers::follow(std::vector<Follower> followers) {
     if (follower.via != Via::kNode) wanted.push_back(follower.tag);
   }
   CO_TRY(const std::vector<Follower> stored, co_await store_.follow(std::move(followers)));
-  for (const Follower& follower : stored) followers_.add(follower);
+  for (const Follower& follower : stored) {
+    followers_.add(follower);
+    if (follower.via != Via::kNode) idle_.take_up(follower.tag);
+  }
   if (wanted.empty()) co_return Result<void>();
   co_return co_await subscriber_.want(std::move(wanted), kReason);
 }
 
 Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<std::string, std::string>> pairs) {
   CO_TRY_VOID(co_await store_.unfollow(pairs));
-  std::vector<std::string> unwanted;
   for (const auto& [tag, actor] : pairs) {
-    followers_.remove(tag, actor);
-    if (!followers_.has_people(tag) && subscriber_.wants(tag)) unwanted.push_back(tag);
+    const std::optional<Via> via = followers_.remove(tag, actor);
+    const bool was_reason = via && *via != Via::kNode && !followers_.has_people(tag);
+    if (!was_reason || !subscriber_.wants(tag)) continue;
+    idle_.let_go(tag, resource_of(*via) ? host_of(actor) : std::string());
   }
-  if (!unwanted.empty()) tasks_.spawn("unsubscribe_later", unsubscribe_later(std::move(unwanted)));
   co_return Result<void>();
 }
 
@@ -99,14 +101,6 @@ Task<Result<void>> HashtagFollowers::unfollow_all(std::string actor) {
   for (std::string& tag : followers_.tags_of(actor)) pairs.emplace_back(std::move(tag), actor);
   if (pairs.empty()) co_return Result<void>();
   co_return co_await unfollow(std::move(pairs));
-}
-
-Task<void> HashtagFollowers::unsubscribe_later(std::vector<std::string> tags) {
-  const Instant later = clock_.now() + kUnsubscribeAfter;
-  co_await clock_.sleep_until(later);
-  std::erase_if(tags, [this](const std::string& tag) { return followers_.has_people(tag); });
-  // If it fails, the next start does it.
-  co_await subscriber_.unwant(std::move(tags), kReason);
 }
 
 void HashtagFollowers::lose(const std::string& tag, const std::string& inbox) {

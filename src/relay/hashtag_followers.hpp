@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "budget/lingering.hpp"
 #include "budget/manager.hpp"
 #include "relay/announcement_sender.hpp"
 #include "relay/followers.hpp"
@@ -34,6 +35,10 @@ class HashtagFollowers {
         subscriber_(subscriber),
         sender_(sender),
         clock_(runtime.clock),
+        idle_(
+            {budget::Resource::kWanted, kUnsubscribeAfter, std::chrono::seconds(10)}, budget,
+            [this](std::vector<std::string> tags) { return subscriber_.unwant(std::move(tags), kReason); },
+            runtime),
         tasks_(runtime.executor) {}
 
   // Reads them into memory, by pages; `visit` sees each.
@@ -63,10 +68,11 @@ class HashtagFollowers {
 
  private:
   Task<void> remind_former();
-  Task<void> unsubscribe_later(std::vector<std::string> tags);
   Task<void> unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs);
 
   [[nodiscard]] Result<void> check_room(const std::vector<Follower>& followers) const;
+
+  static constexpr const char* kReason = "followers";  // relay::Store::want
 
   budget::Manager& budget_;
   Store& store_;
@@ -74,6 +80,7 @@ class HashtagFollowers {
   Subscriptions& subscriber_;
   AnnouncementSender& sender_;
   Clock& clock_;
+  budget::Lingering idle_;  // subscriptions, by hashtag
   TaskGroup tasks_;
 };
 

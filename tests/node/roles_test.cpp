@@ -95,6 +95,28 @@ TEST_F(Following, WhoComesBackAtOnceKeepsTheSubscription) {
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
 }
 
+TEST_F(Following, WhatIsStillSubscribedCountsForWhoLetItGo) {
+  config::Config limited = config();
+  limited.budgets.at(static_cast<std::size_t>(budget::Resource::kWanted)).group = 2;
+  start(limited);
+  const auto answer_to = [&](const std::string& text) { return post_signed(text, fan).status; };
+  const std::string undo = undo_follow_text(fan, {tag_actor("cats")});
+  follow(fan, "cats");
+  follow(fan, "dogs");
+  EXPECT_EQ(answer_to(undo), 202);
+  EXPECT_EQ(answer_to(follow_text(fan, {tag_actor("emus")})), 503) << "the node is subscribed to cats yet";
+  settle(relay::HashtagFollowers::kUnsubscribeAfter / 2);
+  EXPECT_EQ(answer_to(undo_follow_text(fan, {tag_actor("cats")})), 202) << "which counts once";
+  follow(fan, "cats");
+  EXPECT_EQ(answer_to(undo_follow_text(fan, {tag_actor("cats")})), 202);
+  settle(relay::HashtagFollowers::kUnsubscribeAfter / 2 + std::chrono::minutes(1));
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats", "dogs")) << "the last Undo counts";
+  settle(relay::HashtagFollowers::kUnsubscribeAfter);
+  EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("dogs"));
+  follow(fan, "emus");
+  EXPECT_EQ(answer_to(follow_text(fan, {tag_actor("bats")})), 503);
+}
+
 TEST_F(Following, AStartUnsubscribesWhatTheLastOneLeftBehind) {
   follow(fan, "cats");
   EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor("cats")}), fan).status, 202);

@@ -87,5 +87,20 @@ TEST(Followers, RemovingWhoIsNotThereChangesNothing) {
   EXPECT_NE(followers.target("cats", "https://a.test/inbox"), nullptr);
 }
 
+TEST(Followers, KnowWhatAnActorFollows) {
+  Followers followers;
+  const std::string actor = "https://a.test/u";
+  for (const char* tag : {"cats", "dogs", "cats"})
+    followers.add(follower(tag, actor, "https://a.test/inbox"));
+  followers.add(follower("cats", "https://b.test/u", "https://b.test/inbox"));
+  EXPECT_EQ(followers.tags_of(actor), (std::vector<std::string>{"cats", "dogs"}));
+  EXPECT_EQ(followers.remove("cats", actor), Via::kBoost);
+  EXPECT_EQ(followers.remove("cats", actor), std::nullopt);
+  EXPECT_EQ(followers.tags_of(actor), (std::vector<std::string>{"dogs"}));
+  EXPECT_EQ(followers.tags_of("https://b.test/u"), (std::vector<std::string>{"cats"}));
+  followers.remove("dogs", actor);
+  EXPECT_TRUE(followers.tags_of(actor).empty());
+}
+
 }  // namespace
 }  // namespace tagring::relay
