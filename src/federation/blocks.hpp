@@ -76,8 +76,10 @@ class Blocks {
   void remove(const Block& block);
   void add(Separation separation) { separations_.insert(std::move(separation)); }
   void remove(const Separation& separation) { separations_.erase(separation); }
-  void add(Refusal refusal) { refusals_.insert(std::move(refusal)); }
-  void remove(const Refusal& refusal) { refusals_.erase(refusal); }
+  // False if that changes nothing.
+  bool add(Refusal refusal) { return refusals_.insert(std::move(refusal)).second; }
+  bool remove(const Refusal& refusal) { return refusals_.erase(refusal) > 0; }
+  [[nodiscard]] bool contains(const Refusal& refusal) const { return refusals_.contains(refusal); }
 
   // If there are several, that of the administrator, or else of the source that is first by its name.
   [[nodiscard]] const Block* find(BlockKind kind, const std::string& what) const;

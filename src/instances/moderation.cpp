@@ -29,7 +29,10 @@ Task<Result<void>> Moderation::load() {
   CO_TRY(std::vector<federation::Separation> separations, co_await store_.separations());
   for (federation::Separation& separation : separations) blocks_.add(std::move(separation));
   CO_TRY(std::vector<federation::Refusal> refusals, co_await store_.refusals());
-  for (federation::Refusal& refusal : refusals) blocks_.add(std::move(refusal));
+  for (federation::Refusal& refusal : refusals) {
+    options_.budget->count(budget::Resource::kAuthorBlocks, options_.budget->who(host_of(refusal.author)));
+    blocks_.add(std::move(refusal));
+  }
   co_return Result<void>();
 }
 
@@ -111,14 +114,19 @@ Task<Result<void>> Moderation::separate(federation::Separation separation, bool 
 }
 
 Task<Result<void>> Moderation::refuse(federation::Refusal refusal, bool on) {
-  if (on) {
-    CO_TRY_VOID(co_await store_.save_refusal(refusal));
-    blocks_.add(std::move(refusal));
-  } else {
+  if (blocks_.contains(refusal) == on) co_return Result<void>();
+  const budget::Spender domain = options_.budget->who(host_of(refusal.author));
+  if (!on) {
     CO_TRY_VOID(co_await store_.drop_refusal(refusal));
-    blocks_.remove(refusal);
+    if (blocks_.remove(refusal)) options_.budget->give_back(budget::Resource::kAuthorBlocks, domain);
+    co_return Result<void>();
   }
-  co_return Result<void>();
+  if (options_.budget->take(budget::Resource::kAuthorBlocks, domain) > Duration::zero())
+    co_return fail(ErrorCode::kUnavailable, "too many Blocks are kept from " + host_of(refusal.author));
+  const Result<void> saved = co_await store_.save_refusal(refusal);
+  const bool is_new = saved && blocks_.add(std::move(refusal));
+  if (!is_new) options_.budget->give_back(budget::Resource::kAuthorBlocks, domain);
+  co_return saved;
 }
 
 bool Moderation::is_own(const Block& block) const {

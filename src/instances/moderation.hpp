@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "budget/manager.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
 #include "instances/instances.hpp"
@@ -22,6 +23,7 @@ class Moderation {
     std::size_t hashtags_of_a_post = 30;  // a post with more is taken for advertising
     std::size_t posts_an_hour = 60;       // of one author under one hashtag
     std::string own_host = {};            // never blocked
+    budget::Manager* budget = nullptr;    // never null
   };
 
   Moderation(Options options, federation::BlockStore& store, federation::Blocks& blocks,
@@ -60,7 +62,8 @@ class Moderation {
   // Whoever blocks it.
   [[nodiscard]] Task<Result<void>> unblock(federation::BlockKind kind, std::string what);
   [[nodiscard]] Task<Result<void>> separate(federation::Separation separation, bool on);
-  // An author has blocked the actor of a hashtag here, or the node's own, or lifts that.
+  // An author has blocked the actor of a hashtag here, or the node's own, or lifts that. kUnavailable if as
+  // many of their domain are kept as may be.
   [[nodiscard]] Task<Result<void>> refuse(federation::Refusal refusal, bool on);
   // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted,
   // unless others block the same. This node itself is passed over.

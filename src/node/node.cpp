@@ -239,7 +239,7 @@ json::object Node::adopt(const config::Config& fresh) {
   parts_->speech.budget.use(now.budgets);
   parts_->speech.budget.set_own(now.instances);
   parts_->instances.instances.use(instance_options(now, parts_->speech.budget));
-  parts_->instances.moderation.use(moderation_options(now));
+  parts_->instances.moderation.use(moderation_options(now, parts_->speech.budget));
   parts_->admin.restart_for = restart;
   return {{"changed", std::move(changed)}, {"restart", std::move(restart)}};
 }

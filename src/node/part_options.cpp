@@ -113,8 +113,8 @@ instances::Instances::Options instance_options(const config::Config& config, bud
   return {config.instances, config.open, config.people, config.tags_per_instance, &budget};
 }
 
-instances::Moderation::Options moderation_options(const config::Config& config) {
-  return {config.hashtags_of_a_post, config.posts_an_hour, config.host};
+instances::Moderation::Options moderation_options(const config::Config& config, budget::Manager& budget) {
+  return {config.hashtags_of_a_post, config.posts_an_hour, config.host, &budget};
 }
 
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world) {

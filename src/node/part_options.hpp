@@ -29,7 +29,7 @@ overlay::RingService::Options ring_options(const config::Config& config, std::ui
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
 federation::QueueOptions queue_options();
 instances::Instances::Options instance_options(const config::Config& config, budget::Manager& budget);
-instances::Moderation::Options moderation_options(const config::Config& config);
+instances::Moderation::Options moderation_options(const config::Config& config, budget::Manager& budget);
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world);
 fediverse::FaspProvider fasp_provider(const config::Config& config);
 instances::TagSources::Options tag_options(const config::Config& config, const Environment& world);

@@ -408,6 +408,35 @@ TEST_F(Following, WhoBlocksAHashtagActorIsNotBoostedByItAndDoesNotFollowIt) {
   EXPECT_THAT(types_at("https://far.example/inbox"), ElementsAre("Announce", "Announce"));
 }
 
+TEST_F(Following, BlocksAreKeptOfADomainUpToALimit) {
+  config::Config limited = config();
+  limited.budgets.at(static_cast<std::size_t>(budget::Resource::kAuthorBlocks)).group = 2;
+  start(limited);
+  int number = 0;
+  const auto block_of = [&](const std::string& tag) {
+    return json::object{{"id", fmt::format("{}/blocks/{}", fan.id, ++number)},
+                        {"type", "Block"},
+                        {"actor", fan.id},
+                        {"object", tag_actor(tag)}};
+  };
+  const auto block = [&](const std::string& tag) {
+    return post_signed(json::serialize(block_of(tag)), fan).status;
+  };
+  EXPECT_EQ(block("cats"), 202);
+  EXPECT_EQ(block("cats"), 202);
+  EXPECT_EQ(block("dogs"), 202);
+  EXPECT_EQ(block("emus"), 503);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), ElementsAre("cats", "dogs"));
+  start(limited);
+  settle();
+  EXPECT_EQ(block("emus"), 503);
+  const json::object undo = {
+      {"id", fan.id + "/undos/1"}, {"type", "Undo"}, {"actor", fan.id}, {"object", block_of("cats")}};
+  EXPECT_EQ(post_signed(json::serialize(undo), fan).status, 202);
+  EXPECT_EQ(block("emus"), 202);
+  EXPECT_THAT(rows("SELECT tag FROM refusals"), ElementsAre("dogs", "emus"));
+}
+
 TEST_F(Following, WhoBlocksTheNodeIsTakenOutOfEverything) {
   follow(fan, "cats");
   publish(create_text(post));
