@@ -4,6 +4,7 @@
 
 #include "activitypub/answers.hpp"
 #include "base/http_error.hpp"
+#include "base/url.hpp"
 #include "hashtag/tag.hpp"
 #include "relay/results.hpp"
 #include "relay/wire.hpp"
@@ -41,7 +42,7 @@ Task<Result<std::vector<relay::Refusal>>> TagFollows::take_served(std::vector<re
       redundancy_.note_request(follower.tag, follower.actor, /*follows=*/true);
       taken.push_back(std::move(follower));
     } else if (!redundancy_.is_draining(follower.tag, follower.inbox)) {
-      if (serving.error().code == ErrorCode::kNotOwner) redundancy_.doubt(*tag);
+      if (serving.error().code == ErrorCode::kNotOwner) redundancy_.doubt(*tag, host_of(follower.actor));
       refusals.push_back({"", follower.tag, serving.error()});
     }
   }

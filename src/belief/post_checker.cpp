@@ -89,7 +89,8 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     // Last, and with no wait between it and the write: ownership may change at any await.
     if (verdict) verdict = owner.check_place(event);
     const Result<Tag> tag = Tag::parse(event.tag);
-    if (!verdict && tag && verdict.error().code == ErrorCode::kNotOwner) owner.mistaken_for_owner(*tag);
+    if (!verdict && tag && verdict.error().code == ErrorCode::kNotOwner)
+      owner.mistaken_for_owner(*tag, host_of(sender));
     if (verdict) {
       believed.push_back(std::move(event));
     } else {

@@ -37,7 +37,7 @@ class PostChecker {
     [[nodiscard]] virtual Task<bool> is_witness(Tag tag, std::string sender,
                                                 std::optional<redundancy::RelayClaim> claim) = 0;
     // Somebody takes this node for an owner of the tag, and it is none.
-    virtual void mistaken_for_owner(const Tag& tag) = 0;
+    virtual void mistaken_for_owner(const Tag& tag, const std::string& host) = 0;
     // A share of what senders vouch for is fetched all the same.
     [[nodiscard]] virtual bool samples() const = 0;
   };

@@ -13,7 +13,6 @@ namespace {
 using redundancy::RelaySet;
 
 constexpr Duration kSignedFor = std::chrono::seconds(5);  // the same token for everybody
-constexpr Duration kDoubtEvery = std::chrono::seconds(10);
 constexpr Duration kRaiseWait = std::chrono::milliseconds(100);
 constexpr int kRaiseWaits = 100;
 constexpr std::size_t kRemembered = 10'000;
@@ -30,9 +29,11 @@ RelayRedundancy::RelayRedundancy(Options options, RelayPlaces& places, RelayCall
       clock_(runtime.clock),
       log_(runtime.log),
       meter_(options_.capacity, runtime.clock),
+      doubts_([this](std::string tag) { return consider(std::move(tag)); }, runtime),
       tasks_(runtime.executor) {}
 
 Task<void> RelayRedundancy::stop() {
+  co_await doubts_.stop();
   tasks_.cancel();
   co_await tasks_.join();
 }
@@ -248,15 +249,6 @@ Task<void> RelayRedundancy::tell_next_set(Tag tag, std::string action, unsigned 
     json::object request = {{"action", action}, {"relays", relays}};
     co_await calls_.ask(owner->contact.origin(), tag, relays / 2, std::move(request));
   }
-}
-
-void RelayRedundancy::doubt(const Tag& tag) {
-  const std::string name = tag.canonical();
-  const auto it = doubted_.find(name);
-  if (it != doubted_.end() && clock_.now() - it->second < kDoubtEvery) return;
-  make_room(doubted_, kRemembered);
-  doubted_[name] = clock_.now();
-  tasks_.spawn("consider", consider(name));
 }
 
 Task<void> RelayRedundancy::consider(std::string name) {

@@ -16,6 +16,7 @@
 
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "belief/doubt_queue.hpp"
 #include "redundancy/load_meter.hpp"
 #include "redundancy/relay_set.hpp"
 #include "relay/announcer.hpp"
@@ -54,8 +55,8 @@ class RelayRedundancy {
   [[nodiscard]] json::object news(const std::set<std::string>& tags, const std::vector<Refusal>& refusals);
   // Tokens that a publisher shows: this node becomes a relay if they prove that it is needed.
   [[nodiscard]] Task<void> present(std::vector<redundancy::OverloadToken> tokens);
-  // Somebody takes this node for a relay of the tag, and it is none: perhaps it should be.
-  void doubt(const Tag& tag);
+  // The node of that host takes this one for a relay of the tag, and it is none: perhaps it should be.
+  void doubt(const Tag& tag, const std::string& host) { doubts_.add(tag.canonical(), host); }
   [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& tag) const;
 
   // --- followers ------------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ class RelayRedundancy {
   // --- answering ---
   Task<Result<json::object>> act(json::object request, std::string origin);
   Task<Result<json::object>> give_list(Tag tag, unsigned index, unsigned of, std::string after);
-  Task<Result<void>> hear_raise(json::object request, Tag tag, unsigned relays);
+  Task<Result<void>> hear_raise(json::object request, Tag tag, unsigned relays, std::string origin);
   [[nodiscard]] RelayCalls::Count count(const std::string& tag) const;
 
   Options options_;
@@ -139,11 +140,11 @@ class RelayRedundancy {
   std::map<std::string, Tended> sets_;  // by tag
   std::map<std::string, Heard> heard_;  // of tags that others are relays of
   std::set<std::string> raising_;
-  std::map<std::string, Instant> doubted_;
   std::map<std::string, std::pair<redundancy::OverloadToken, Instant>>
       signed_;  // by tag: what is given out now
   unsigned turn_ = 0;
   bool keeping_up_ = false;
+  belief::DoubtQueue doubts_;
   TaskGroup tasks_;
 };
 

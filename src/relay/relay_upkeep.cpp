@@ -174,7 +174,8 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
                                  std::move(after));
   }
   if (action == "raise") {
-    CO_TRY_VOID(co_await hear_raise(std::move(request), tag, static_cast<unsigned>(relays)));
+    CO_TRY_VOID(
+        co_await hear_raise(std::move(request), tag, static_cast<unsigned>(relays), std::move(origin)));
   } else if (action == "spare" && !places_.is_relay_at_rest(tag) && sets_.size() < kSetsMax &&
              of * 2 == relays) {
     Tended& spare = tended(name);
@@ -201,10 +202,11 @@ Task<Result<json::object>> RelayRedundancy::give_list(Tag tag, unsigned index, u
   co_return page;
 }
 
-Task<Result<void>> RelayRedundancy::hear_raise(json::object request, Tag tag, unsigned relays) {
+Task<Result<void>> RelayRedundancy::hear_raise(json::object request, Tag tag, unsigned relays,
+                                               std::string origin) {
   const json::value* shown = json::find(request, "token");
   if (shown == nullptr) {
-    if (relays_of(tag.canonical()) < relays) doubt(tag);
+    if (relays_of(tag.canonical()) < relays) doubt(tag, host_of(origin));
     co_return Result<void>();
   }
   CO_TRY(redundancy::OverloadToken token, redundancy::token_from_json(*shown));

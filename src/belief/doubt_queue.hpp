@@ -1,0 +1,47 @@
+// Hashtags of which somebody takes this node for a relay, wrongly as far as it knows, until it has asked the
+// relays at rest. Anybody can name any number of hashtags, and each costs look-ups and a request to each of
+// those relays: so few are considered at a time, few wait, of one domain fewer still, and none soon again.
+// Who is left out is refused as before, and comes back.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/runtime.hpp"
+
+namespace tagring::belief {
+
+class DoubtQueue {
+ public:
+  static constexpr std::size_t kAtOnceMax = 4;
+  static constexpr std::size_t kWaitingMax = 64;
+  static constexpr std::size_t kOfDomainMax = 8;  // waiting, or being considered
+  static constexpr Duration kAgainAfter = std::chrono::seconds(10);
+
+  using Consider = std::function<Task<void>(std::string tag)>;
+  DoubtQueue(Consider consider, const Runtime& runtime)
+      : consider_(std::move(consider)), clock_(runtime.clock), tasks_(runtime.executor) {}
+  [[nodiscard]] Task<void> stop();
+
+  // `host`: who takes this node for a relay of the tag.
+  void add(const std::string& tag, const std::string& host);
+
+ private:
+  struct Doubt {
+    std::string tag;
+    std::string domain;
+  };
+  Task<void> work();
+
+  Consider consider_;
+  Clock& clock_;
+  std::deque<Doubt> waiting_;
+  std::map<std::string, std::size_t> of_domain_;
+  std::map<std::string, Instant> lately_;  // by tag: when it was added
+  std::size_t working_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::belief

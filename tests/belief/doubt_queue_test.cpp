@@ -1,0 +1,71 @@
+#include "belief/doubt_queue.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "base/log.hpp"
+#include "ring_sim/loop.hpp"
+
+namespace tagring::belief {
+namespace {
+
+class DoubtQueueTest : public testing::Test {
+ protected:
+  ~DoubtQueueTest() override { loop.drop(kOwner); }
+
+  Task<void> consider(std::string tag) {
+    considered.push_back(std::move(tag));
+    most_at_once = std::max(most_at_once, ++at_once);
+    const Instant end = clock.now() + std::chrono::seconds(1);
+    co_await clock.sleep_until(end);
+    --at_once;
+  }
+  void add_many(const std::string& host, int count) {
+    for (int i = 0; i < count; ++i) queue.add(fmt::format("{}{}", host, i), host);
+  }
+
+  static constexpr ring_sim::OwnerId kOwner = 1;
+  ring_sim::Loop loop{3};
+  ring_sim::LoopClock clock{loop, kOwner};
+  Workers workers;
+  Log log{[](LogLevel, const std::string&) {}};
+  const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
+  std::vector<std::string> considered;
+  std::size_t at_once = 0;
+  std::size_t most_at_once = 0;
+  DoubtQueue queue{[this](std::string tag) { return consider(std::move(tag)); }, runtime};
+};
+
+TEST_F(DoubtQueueTest, WhoNamesThousandsOfHashtagsHasFewConsideredAndOthersHaveTheirs) {
+  add_many("a.flood.example", 5'000);
+  add_many("b.flood.example", 5'000);
+  queue.add("cats", "far.example");
+  loop.run_for(std::chrono::minutes(1));
+  ASSERT_EQ(considered.size(), DoubtQueue::kOfDomainMax + 1);
+  EXPECT_EQ(considered.back(), "cats");
+  EXPECT_EQ(most_at_once, DoubtQueue::kAtOnceMax);
+}
+
+TEST_F(DoubtQueueTest, ManyDomainsWaitInAQueueThatIsBounded) {
+  for (int i = 0; i < 1'000; ++i) queue.add(fmt::format("tag{}", i), fmt::format("flood{}.example", i));
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_EQ(considered.size(), DoubtQueue::kWaitingMax);
+  queue.add("cats", "far.example");
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_EQ(considered.back(), "cats");
+}
+
+TEST_F(DoubtQueueTest, AHashtagIsConsideredOnceInAWhile) {
+  queue.add("cats", "far.example");
+  queue.add("cats", "other.example");
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_EQ(considered.size(), 1U);
+  loop.run_for(DoubtQueue::kAgainAfter);
+  queue.add("cats", "far.example");
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_EQ(considered.size(), 2U);
+}
+
+}  // namespace
+}  // namespace tagring::belief
