@@ -28,6 +28,13 @@ HttpResponse api_error(int status, std::string_view message) {
   return response;
 }
 
+HttpResponse too_many_requests(Duration wait, std::string_view message) {
+  HttpResponse response = api_error(429, message);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
+  response.headers.set("Retry-After", std::to_string(seconds.count()));
+  return response;
+}
+
 Result<Tag> offered_tag(const federation::Blocks& blocks, std::string_view name) {
   if (name.contains('/')) return fail(ErrorCode::kNotFound, "Record not found");
   TRY(Tag tag, Tag::parse(name));

@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/task.hpp"
+#include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
 
@@ -35,6 +36,8 @@ class ApiPart {
 // {"error": "…"} as Mastodon says it.
 HttpResponse api_error(int status, std::string_view message);
 HttpResponse api_error(const Error& error);
+// 429, and when to try again.
+HttpResponse too_many_requests(Duration wait, std::string_view message = "Too many requests");
 HttpResponse api_response(const json::value& value);
 
 // The hashtag of that name. kInvalid if it is none, kNotFound if it is blocked here, or the name goes on to

@@ -56,9 +56,7 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
   if (verdict.allowed) {
     response = co_await route(std::move(wish));
   } else {
-    response = api_error(429, "Too many requests");
-    const auto wait = std::chrono::ceil<std::chrono::seconds>(verdict.wait);
-    response.headers.set("Retry-After", std::to_string(wait.count()));
+    response = too_many_requests(verdict.wait);
   }
   allow_any_origin(response);
   response.headers.set("X-RateLimit-Limit", std::to_string(verdict.limit));

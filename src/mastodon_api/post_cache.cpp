@@ -1,5 +1,7 @@
 #include "mastodon_api/post_cache.hpp"
 
+#include <utility>
+
 #include "base/counted.hpp"
 #include "fediverse/vocabulary.hpp"
 
@@ -45,19 +47,30 @@ bool PostCache::is_fresh(const Entry& entry, bool is_author) const {
   return entry.state != State::kFailed || age < options_.failed;
 }
 
-// Sees to it that it is there, or on its way. Null if there is no room.
-PostCache::Entry* PostCache::want(const std::string& uri, bool is_author) {
+bool PostCache::has(const std::string& uri) const {
+  const auto known = entries_.find(uri);
+  return known != entries_.end() && is_fresh(known->second, /*is_author=*/false);
+}
+
+// Sees to it that it is there, or on its way, if there is room.
+void PostCache::want(const std::string& uri, bool is_author, bool named) {
   const auto known = entries_.find(uri);
   if (known != entries_.end() && is_fresh(known->second, is_author)) {
     if (known->second.state >= State::kThere) ++counters_.remembered;
-    return &known->second;
+    // What a timeline shows does not wait behind what readers name.
+    if (!named && known->second.named && known->second.state == State::kWaiting) {
+      known->second.named = false;
+      --named_waiting_;
+    }
+    return;
   }
-  if (queue_.size() >= options_.waiting_max) return nullptr;
+  if (queue_.size() >= options_.waiting_max) return;
+  if (named && named_waiting_ >= options_.named_waiting_max) return;
   if (known != entries_.end()) leave_out(uri, known->second);
-  Entry& entry = entries_[uri];
-  entry = Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}};
+  entries_[uri] =
+      Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}, .named = named};
+  if (named) ++named_waiting_;
   queue_.push_back({uri, host_of(uri), is_author});
-  return &entry;
 }
 
 void PostCache::forget(const std::string& uri) {
@@ -91,15 +104,15 @@ std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) {
 Task<std::vector<std::optional<PostCache::Content>>> PostCache::read(std::vector<Wanted> wanted,
                                                                      Instant deadline) {
   for (const Wanted& each : wanted) {
-    want(each.uri, false);
-    if (!each.author.empty()) want(each.author, true);
+    want(each.uri, false, each.named);
+    if (!each.author.empty()) want(each.author, true, each.named);
   }
   for (;;) {
     // Authors that were not named are known when their posts are there.
     for (const Wanted& each : wanted) {
       const auto post = entries_.find(each.uri);
       if (post != entries_.end() && post->second.post && post->second.post->author != each.author)
-        want(post->second.post->author, true);
+        want(post->second.post->author, true, each.named);
     }
     begin_fetches();
     bool pending = false;
@@ -138,16 +151,22 @@ void PostCache::begin_fetches() {
     // Or a dead server with many posts would hold all places until each has timed out.
     if (is_failing(next->host)) {
       entry.state = State::kFailed;
+      if (std::exchange(entry.named, false)) --named_waiting_;
       next = queue_.erase(next);
       continue;
     }
-    std::size_t& busy = under_way_[next->host];
-    if (busy >= options_.per_host_max) {
+    const auto busy = under_way_.find(next->host);
+    const bool is_busy = busy != under_way_.end() && busy->second >= options_.per_host_max;
+    if (is_busy || (entry.named && named_fetching_ >= options_.named_concurrent_max)) {
       ++next;
       continue;
     }
-    ++busy;
+    ++under_way_[next->host];
     ++fetching_;
+    if (entry.named) {
+      --named_waiting_;
+      ++named_fetching_;
+    }
     entry.state = State::kFetching;
     tasks_.spawn("fetch", fetch(next->uri, next->is_author));
     next = queue_.erase(next);
@@ -193,6 +212,7 @@ void PostCache::finish(const std::string& uri, Entry result) {
   --fetching_;
   result.since = clock_.now();
   Entry& entry = entries_[uri];
+  if (entry.named) --named_fetching_;
   if (entry.stale) result = Entry{.state = State::kFailed, .since = {}, .post = {}, .account = {}};
   entry = std::move(result);
   take_in(uri, entry);

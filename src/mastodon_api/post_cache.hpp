@@ -34,10 +34,14 @@ class PostCache {
     std::size_t concurrent_max = 64;                   // fetches under way
     std::size_t per_host_max = 8;                      // of these, from one host
     std::size_t waiting_max = 2000;                    // fetches not begun; beyond that posts are left out
+    // Of both, of what readers name: servers that never answer hold no more places than these.
+    std::size_t named_concurrent_max = 16;
+    std::size_t named_waiting_max = 200;
   };
   struct Wanted {
     std::string uri;
     std::string author;  // may be empty: then the post tells
+    bool named = false;  // by a reader, and perhaps not a post at all
   };
   struct Content {
     std::shared_ptr<const Post> post;
@@ -50,6 +54,8 @@ class PostCache {
   // For each that is wanted what it says, or nothing if it is gone, is not what it should be, or cannot be
   // had by `deadline`.
   [[nodiscard]] Task<std::vector<std::optional<Content>>> read(std::vector<Wanted> wanted, Instant deadline);
+  // That read() needs to ask nobody for it now.
+  [[nodiscard]] bool has(const std::string& uri) const;
   // When a page that is asked for now should be there.
   [[nodiscard]] Instant deadline() const { return clock_.now() + options_.wait; }
   // The post has changed, or is gone: what is remembered of it does not count any more.
@@ -85,9 +91,10 @@ class PostCache {
     std::shared_ptr<const json::object> account;  // of an author
     std::string other = {};                       // see found_at()
     bool stale = false;                           // forgotten while it was being fetched
+    bool named = false;                           // waits, or is fetched, for one who named it
   };
 
-  Entry* want(const std::string& uri, bool is_author);
+  void want(const std::string& uri, bool is_author, bool named);
   [[nodiscard]] bool is_fresh(const Entry& entry, bool is_author) const;
   [[nodiscard]] bool is_pending(const std::string& uri) const;
   std::optional<Content> content(const Wanted& wanted);
@@ -119,6 +126,8 @@ class PostCache {
   std::map<std::string, std::size_t> under_way_;           // by host
   std::map<std::string, Instant> failing_;                 // hosts that did not answer, and when
   std::size_t fetching_ = 0;
+  std::size_t named_fetching_ = 0;
+  std::size_t named_waiting_ = 0;
   std::size_t octets_ = 0;
   Counters counters_;
   federation::Alarm alarm_;

@@ -17,7 +17,8 @@ constexpr std::string_view kContext = "/context";
 constexpr std::size_t kTagsFoundMax = 20;
 constexpr std::size_t kAncestorsMax = 5;
 constexpr std::size_t kRepliesMax = 20;
-constexpr std::size_t kQueryMax = 2048;  // bytes of a search
+constexpr std::size_t kQueryMax = 2048;       // bytes of a search
+constexpr std::uint64_t kRequestsOfPost = 2;  // and of its author
 
 // The hashtag that is meant by its address, by the URL of its page or by that of its actor.
 Result<fediverse::WebfingerTarget> named(std::string_view text, const Site& site) {
@@ -41,10 +42,12 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   const std::optional<StatusId> known = parse_status_id(id);
   const std::string uri = known ? posts_.shown_as(*known) : std::string();
   if (uri.empty()) co_return std::nullopt;
-  const std::optional<Found> found = co_await find_post(uri);
+  const std::optional<Found> found = co_await find_post(uri, /*named=*/false);
   if (!found) co_return std::nullopt;
   if (!asks_context) co_return api_response(posts_.show(found->content, *known));
-  if (!rate_.count(request.peer).allowed) co_return api_error(429, "Too many requests");
+  if (const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(request.peer));
+      wait > Duration::zero())
+    co_return too_many_requests(wait);
   const json::object around = co_await context(found->content.post);
   co_return api_response(around);
 }
@@ -63,36 +66,50 @@ Task<HttpResponse> SearchApi::search(ApiRequest request) {
   if (here && here->tag) {
     if (wants_tags) found["hashtags"] = co_await tags_.find(here->tag->canonical(), 1);
   } else if (Url::parse(text)) {
-    if (is_first_page && (type.empty() || type == "statuses"))
-      found["statuses"] = co_await find_by_address(text, request.peer);
+    if (is_first_page && (type.empty() || type == "statuses")) {
+      const auto list = co_await find_by_address(text, request.peer);
+      if (!list) co_return too_many_requests(list.error());
+      found["statuses"] = *list;
+    }
   } else if (wants_tags && !text.contains('@')) {
     found["hashtags"] = co_await tags_.find(text, std::min(limit, kTagsFoundMax));
   }
   co_return api_response(found);
 }
 
-// A post may be asked for by its URI, or by the address that a browser shows.
-Task<json::array> SearchApi::find_by_address(std::string url, IpAddress peer) {
+// A post may be asked for by its URI, or by the address that a browser shows. Else how long to wait.
+Task<std::expected<json::array, Duration>> SearchApi::find_by_address(std::string url, IpAddress peer) {
   json::array list;
-  if (!rate_.count(peer).allowed) co_return list;
-  std::optional<Found> found = co_await find_post(url);
+  if (!posts_.has(url)) {
+    const Duration wait = budget_.take(budget::Resource::kReaderAsks, budget_.who(peer));
+    if (wait > Duration::zero()) co_return std::unexpected(wait);
+  }
+  std::optional<Found> found = co_await find_post(url, /*named=*/true);
   const std::string uri = found ? std::string() : posts_.found_at(url);
-  if (!uri.empty()) found = co_await find_post(uri);
+  if (!uri.empty()) found = co_await find_post(uri, /*named=*/true);
   if (found) list.push_back(posts_.show(found->content, found->id));
   co_return list;
 }
 
 // A post is found if it stands in the history of one of its hashtags, as it is shown here. Else anybody could
-// read through this node, which fetches with its own signature, what its author gave to nobody.
-Task<std::optional<SearchApi::Found>> SearchApi::find_post(std::string uri) {
+// read through this node, which fetches with its own signature, what its author gave to nobody. Many may name
+// one server, which has not chosen to be asked: what is not found counts for it.
+Task<std::optional<SearchApi::Found>> SearchApi::find_post(std::string uri, bool named) {
   if (blocks_.of_actor(uri) != nullptr) co_return std::nullopt;
-  const auto contents = co_await posts_.read({{uri, {}}}, posts_.deadline());
+  const bool counts = named && !posts_.has(uri);
+  const budget::Spender host = budget_.who(host_of(uri));
+  if (counts && budget_.take(budget::Resource::kReaderHosts, host, kRequestsOfPost) > Duration::zero())
+    co_return std::nullopt;
+  std::vector<PostCache::Wanted> wanted = {{.uri = uri, .author = {}, .named = named}};
+  const auto contents = co_await posts_.read(std::move(wanted), posts_.deadline());
   if (!contents.front()) co_return std::nullopt;
   const std::shared_ptr<const Post> post = contents.front()->post;
   for (const Tag& tag : post->tags) {
     if (!history_.is_shown({tag.canonical(), post->uri, post->author, post->published})) continue;
     const bool found = co_await is_in_history(tag, post->uri, post->published);
-    if (found) co_return Found{*contents.front(), status_id(post->published, post->uri)};
+    if (!found) continue;
+    if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);
+    co_return Found{*contents.front(), status_id(post->published, post->uri)};
   }
   co_return std::nullopt;
 }
@@ -102,7 +119,7 @@ Task<json::object> SearchApi::context(std::shared_ptr<const Post> post) {
   json::array above;
   std::string parent = post->in_reply_to;
   for (std::size_t i = 0; i < kAncestorsMax && !parent.empty(); ++i) {
-    const std::optional<Found> found = co_await find_post(parent);
+    const std::optional<Found> found = co_await find_post(parent, /*named=*/true);
     if (!found) break;
     above.insert(above.begin(), posts_.show(found->content, found->id));
     parent = found->content.post->in_reply_to;
@@ -111,7 +128,7 @@ Task<json::object> SearchApi::context(std::shared_ptr<const Post> post) {
   std::vector<std::string> replies = posts_.replies_to(post->uri);
   replies.resize(std::min(replies.size(), kRepliesMax));
   for (const std::string& reply : replies) {
-    const std::optional<Found> found = co_await find_post(reply);
+    const std::optional<Found> found = co_await find_post(reply, /*named=*/true);
     if (found) below.push_back(posts_.show(found->content, found->id));
   }
   co_return json::object{{"ancestors", std::move(above)}, {"descendants", std::move(below)}};

@@ -6,14 +6,15 @@
 //   GET /api/v1/accounts/:id
 #pragma once
 
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/ip.hpp"
+#include "budget/manager.hpp"
 #include "federation/blocks.hpp"
-#include "federation/rate_limit.hpp"
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/post_cache.hpp"
 #include "mastodon_api/tag_api.hpp"
@@ -23,19 +24,15 @@ namespace tagring::mastodon_api {
 
 class SearchApi final : public ApiPart {
  public:
-  // `rate` is of fetching what somebody names by its URI.
-  struct Options {
-    Site site;
-    federation::RateLimit::Options rate{.requests = 30};
-  };
-  SearchApi(Options options, TagApi& tags, PostCache& posts, storage::HistoryService& history,
-            const federation::Blocks& blocks, Clock& clock)
-      : site_(std::move(options.site)),
+  // `budget` is of fetching what somebody names by its URI.
+  SearchApi(Site site, budget::Manager& budget, TagApi& tags, PostCache& posts,
+            storage::HistoryService& history, const federation::Blocks& blocks)
+      : site_(std::move(site)),
+        budget_(budget),
         tags_(tags),
         posts_(posts),
         history_(history),
-        blocks_(blocks),
-        rate_(options.rate, clock) {}
+        blocks_(blocks) {}
 
   [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
 
@@ -46,16 +43,17 @@ class SearchApi final : public ApiPart {
     PostCache::Content content;
     StatusId id = 0;
   };
-  Task<std::optional<Found>> find_post(std::string uri);
-  Task<json::array> find_by_address(std::string url, IpAddress peer);
+  // `named`: not one that was shown here before.
+  Task<std::optional<Found>> find_post(std::string uri, bool named);
+  Task<std::expected<json::array, Duration>> find_by_address(std::string url, IpAddress peer);
   Task<json::object> context(std::shared_ptr<const Post> post);
 
   Site site_;
+  budget::Manager& budget_;
   TagApi& tags_;
   PostCache& posts_;
   storage::HistoryService& history_;
   const federation::Blocks& blocks_;
-  federation::RateLimit rate_;
 };
 
 }  // namespace tagring::mastodon_api

@@ -279,11 +279,7 @@ HttpResponse Streams::open(const ApiRequest& request) {
   }
   response.stream =
       is_events ? open_events(*tag, request.peer) : open_socket(std::move(tag), name, request.peer);
-  if (!response.stream) {
-    HttpResponse refusal = api_error(429, "Too many streams");
-    refusal.headers.set("Retry-After", "60");
-    return refusal;
-  }
+  if (!response.stream) return too_many_requests(std::chrono::minutes(1), "Too many streams");
   response.status = is_socket ? 101 : 200;
   if (is_events) {
     response.headers.add("Content-Type", "text/event-stream");

@@ -163,8 +163,7 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
       streams({}, posts, relay.subscriptions, speech.blocks, speech.runtime),
       timeline_api(api_site(speech.identity), timeline, speech.blocks, world.clock),
       tag_api(api_site(speech.identity), storage.history, trends, speech.blocks, world.clock),
-      search_api({.site = api_site(speech.identity)}, tag_api, posts, storage.history, speech.blocks,
-                 world.clock),
+      search_api(api_site(speech.identity), speech.budget, tag_api, posts, storage.history, speech.blocks),
       instance_api({.domains = [&instances] { return instances.instances.hosts().size(); }},
                    api_site(speech.identity), world.stores.history),
       client_api({api_site(speech.identity), {&timeline_api, &tag_api, &search_api, &streams, &instance_api}},
@@ -172,7 +171,7 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
       site(
           {speech.identity.authority(), speech.identity.origin()},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
-          world.clock) {}
+          world.clock, speech.budget) {}
 
 Health::Health(Parts& parts)
     : started(parts.environment.clock.now()),

@@ -22,6 +22,7 @@ constexpr std::string_view kAssets = "/assets/";
 constexpr std::string_view kTags = "/tags/";
 constexpr std::string_view kSubscribe = "http://ostatus.org/schema/1.0/subscribe";
 constexpr std::chrono::seconds kFollowTimeout{8};
+constexpr std::string_view kRetryAfter = "60";  // the window of the budget
 constexpr std::size_t kListMax = 20;
 // Software that is known to have no page on which to follow what is found elsewhere.
 constexpr std::array<std::string_view, 2> kWithoutPage = {"gotosocial", "activitypub-bot"};
@@ -182,7 +183,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     const Result<Tag> found = Tag::parse(percent_decode(rest.substr(0, rest.size() - 7)).value_or(""));
     if (!found) co_return page("No such hashtag", "<h1>No such hashtag</h1>", 404);
     const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
-    co_return co_await follow(*found, query_value(query, "account"), as_json);
+    co_return co_await follow(*found, query_value(query, "account"), as_json, request.peer);
   }
   co_return co_await tag(rest, query, request.peer);
 }
@@ -273,16 +274,18 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
 // Remote interaction as elsewhere in the fediverse: the reader's server says by WebFinger where it asks its
 // users whether they want to follow. A link and not a redirect, so that nobody is sent to where they did not
 // expect by an address that begins with this node's.
-Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
+Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAddress asker) {
   std::optional<Reader> reader = reader_in(account);
   Result<Way> way = fail(ErrorCode::kInvalid, "that is no account, such as @me@social.example");
   const std::string server = reader ? reader->server : std::string();
-  if (reader) way = co_await way_to_follow(server, std::move(reader->user));
+  if (reader) way = co_await way_to_follow(server, std::move(reader->user), asker);
   const std::string address = fmt::format("{}@{}", tag.actor_name(), options_.authority);
   const std::string url = way ? fill_in(way->text, address) : std::string();
+  const bool too_many = !way && way.error().code == ErrorCode::kBusy;
   if (as_json) {
     HttpResponse response;
-    response.status = way ? 200 : 422;
+    response.status = way ? 200 : too_many ? 429 : 422;
+    if (too_many) response.headers.add("Retry-After", std::string(kRetryAfter));
     response.headers.add("Content-Type", "application/json");
     response.body = json::serialize(way ? json::object{{"url", url}, {"guessed", way->guessed}}
                                         : json::object{{"error", way.error().message}});
@@ -294,11 +297,13 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
       way ? "If that page does not know it:" : "Instead,", escape(address), kTags,
       percent_encode(tag.canonical()), escape(tag.canonical()));
   if (!way) {
-    co_return page(
-        "Follow",
-        fmt::format("<h1>Follow from your server</h1><p class=\"notice\">It did not work: {}.</p>{}",
-                    escape(way.error().message), instead),
-        422);
+    HttpResponse refusal =
+        page("Follow",
+             fmt::format("<h1>Follow from your server</h1><p class=\"notice\">It did not work: {}.</p>{}",
+                         escape(way.error().message), instead),
+             too_many ? 429 : 422);
+    if (too_many) refusal.headers.add("Retry-After", std::string(kRetryAfter));
+    co_return refusal;
   }
   const std::string doubt =
       way->guessed ? fmt::format("<p>{} does not say how to follow from there; many servers do it so.</p>",
@@ -313,8 +318,10 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json) {
 
 // As Mastodon's own pages do it: what the account's WebFinger says, or else the server's; and where that says
 // nothing, the address that Mastodon has. But not for a server that does not answer at all.
-Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user) {
+Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user, IpAddress asker) {
   if (follows_ >= kFollowsAtOnceMax) co_return fail(ErrorCode::kBusy, "too many readers ask at once");
+  if (budget_.take(budget::Resource::kReaderAsks, budget_.who(asker)) > Duration::zero())
+    co_return fail(ErrorCode::kBusy, "you ask too often; wait a minute");
   const Counted counted(follows_);
   std::vector<std::string> resources;
   if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
@@ -358,6 +365,9 @@ Task<std::string> Site::software_of(std::string server) {
 
 Task<Result<HttpResponse>> Site::get(std::string url) {
   CO_TRY(Url parsed, Url::parse(url));
+  // Many readers may name one server, which has not chosen to be asked.
+  if (budget_.take(budget::Resource::kReaderHosts, budget_.who(host_of(url))) > Duration::zero())
+    co_return fail(ErrorCode::kBusy, "too many readers name that server; wait a minute");
   HttpCall call("GET", std::move(parsed), clock_.now() + kFollowTimeout);
   call.headers.add("Accept", "application/jrd+json, application/json");
   call.response_size_max = 64U << 10U;
@@ -367,6 +377,7 @@ Task<Result<HttpResponse>> Site::get(std::string url) {
 Task<Result<std::optional<std::string>>> Site::ask_webfinger(std::string server, std::string resource) {
   const Result<HttpResponse> answer = co_await get(
       fmt::format("https://{}/.well-known/webfinger?resource={}", server, percent_encode(resource)));
+  if (!answer && answer.error().code == ErrorCode::kBusy) co_return std::unexpected(answer.error());
   if (!answer) co_return fail(answer.error().code, server + " does not answer");
   if (answer->status != 200) co_return std::nullopt;
   co_return template_in(answer->body);

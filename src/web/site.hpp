@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/http.hpp"
+#include "budget/manager.hpp"
 #include "hashtag/tag.hpp"
 
 namespace tagring::web {
@@ -16,9 +17,9 @@ class Site {
     std::string authority;  // "tags.example.org"
     std::string origin;     // "https://tags.example.org"
   };
-  // `api` answers GETs below /api/. `http` and `clock` are for the servers of readers.
-  Site(Options options, HttpHandler api, HttpClient& http, Clock& clock)
-      : options_(std::move(options)), api_(std::move(api)), http_(http), clock_(clock) {}
+  // `api` answers GETs below /api/. `http`, `clock` and `budget` are for the servers of readers.
+  Site(Options options, HttpHandler api, HttpClient& http, Clock& clock, budget::Manager& budget)
+      : options_(std::move(options)), api_(std::move(api)), http_(http), clock_(clock), budget_(budget) {}
 
   // Strangers have this node ask servers of their choice: no more than that many at a time.
   static constexpr std::size_t kFollowsAtOnceMax = 16;
@@ -32,13 +33,13 @@ class Site {
   Task<HttpResponse> home(IpAddress reader);
   Task<HttpResponse> search(std::string query, IpAddress reader);
   Task<HttpResponse> tag(std::string rest, std::string query, IpAddress reader);
-  Task<HttpResponse> follow(Tag tag, std::string account, bool as_json);
+  Task<HttpResponse> follow(Tag tag, std::string account, bool as_json, IpAddress asker);
   // Where a server wants to be told what to follow.
   struct Way {
     std::string text;      // a URI with {uri} in it
     bool guessed = false;  // the server does not say: the place where many have it
   };
-  Task<Result<Way>> way_to_follow(std::string server, std::string user);
+  Task<Result<Way>> way_to_follow(std::string server, std::string user, IpAddress asker);
   // The template that the server's WebFinger has, empty without one; nothing if it does not know the
   // resource. An error if it does not answer.
   Task<Result<std::optional<std::string>>> ask_webfinger(std::string server, std::string resource);
@@ -51,6 +52,7 @@ class Site {
   HttpHandler api_;
   HttpClient& http_;
   Clock& clock_;
+  budget::Manager& budget_;
   std::size_t follows_ = 0;
 };
 

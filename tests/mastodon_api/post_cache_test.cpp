@@ -36,5 +36,38 @@ TEST_F(PostCacheTest, WhatIsShownAgainTakesNoRoom) {
   EXPECT_EQ(posts.shown_as(1), "https://a.example/1");
 }
 
+// Every server takes its time, as those do that somebody has set up to be waited for.
+class Tarpits final : public HttpClient {
+ public:
+  explicit Tarpits(Clock& clock) : clock_(clock) {}
+  Task<Result<HttpResponse>> send(HttpCall call) override {
+    asked.push_back(call.url.text());
+    const Instant end = clock_.now() + std::chrono::seconds(20);
+    co_await clock_.sleep_until(end);
+    co_return fail(ErrorCode::kTimedOut, "no answer");
+  }
+  std::vector<std::string> asked;
+
+ private:
+  Clock& clock_;
+};
+
+TEST_F(PostCacheTest, WhatReadersNameHoldsFewOfThePlaces) {
+  Tarpits tarpits(clock);
+  federation::SignedClient slow(identity, tarpits, runtime);
+  PostCache cache({.concurrent_max = 8, .named_concurrent_max = 2}, slow, site, runtime);
+  const Instant now = clock.now();
+  std::vector<PostCache::Wanted> named;
+  for (int i = 0; i < 20; ++i)
+    named.push_back({.uri = "https://s" + std::to_string(i) + ".example/1", .author = {}, .named = true});
+  const std::string shown = named.back().uri;
+  (void)run(cache.read(std::move(named), now));
+  EXPECT_EQ(tarpits.asked.size(), 2U);
+  std::vector<PostCache::Wanted> of_timeline = {{.uri = shown, .author = {}}};
+  (void)run(cache.read(std::move(of_timeline), now));
+  EXPECT_EQ(tarpits.asked.back(), shown);
+  finish(cache.stop());
+}
+
 }  // namespace
 }  // namespace tagring::mastodon_api

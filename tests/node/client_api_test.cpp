@@ -381,6 +381,25 @@ TEST_F(Reading, APostIsOpenedByItsIdHoweverManyWerePublishedAtThatMoment) {
               SizeIs(1));
 }
 
+TEST_F(Reading, SearchesAimOnlySoMuchAtOneServer) {
+  const auto search = [&](const std::string& url, unsigned char subnet) {
+    HttpRequest request;
+    request.target = "/api/v2/search?q=" + percent_encode(url);
+    request.peer = IpAddress::from_v4({192, 0, subnet, 1});
+    return ask(std::move(request));
+  };
+  for (unsigned char i = 0; i < 100; ++i)
+    EXPECT_EQ(search(fmt::format("https://victim.example/{}", i), i).status, 200);
+  EXPECT_LE(internet.calls.size(), 10U);
+  internet.calls.clear();
+  for (int i = 0; i < 10; ++i) search(fmt::format("https://s{}.example/1", i), 200);
+  const HttpResponse refused = search("https://one.example/1", 200);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(refused.headers.find("Retry-After"), "60");
+  settle(std::chrono::minutes(1));
+  EXPECT_EQ(search("https://one.example/1", 200).status, 200);
+}
+
 TEST_F(Reading, WhatIsGoneCannotBeOpenedByItsId) {
   const std::string uri = publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   const std::string path =

@@ -20,9 +20,10 @@ using ::testing::StartsWith;
 
 class FixedClock final : public Clock {
  public:
-  [[nodiscard]] Instant now() const override { return {}; }
+  [[nodiscard]] Instant now() const override { return time; }
   [[nodiscard]] WallTime wall_now() const override { return {}; }
   [[nodiscard]] boost::asio::awaitable<void> sleep_until(Instant) override { co_return; }
+  Instant time{};
 };
 
 class OneAnswer final : public HttpClient {
@@ -39,12 +40,12 @@ class OneAnswer final : public HttpClient {
 };
 
 struct SiteTest : ::testing::Test {
-  HttpResponse get(const std::string& target, Headers headers = {}) {
+  HttpResponse get(const std::string& target, Headers headers = {}, IpAddress peer = {}) {
     boost::asio::io_context loop;
     HttpResponse response;
     boost::asio::co_spawn(
         loop,
-        site.answer(HttpRequest{.target = target, .headers = std::move(headers), .body = {}, .peer = {}}),
+        site.answer(HttpRequest{.target = target, .headers = std::move(headers), .body = {}, .peer = peer}),
         [&](std::exception_ptr error, HttpResponse result) {
           ASSERT_FALSE(error);
           response = std::move(result);
@@ -61,10 +62,12 @@ struct SiteTest : ::testing::Test {
   HttpResponse api_answer{.status = 200, .headers = {}, .body = "[]"};
   FixedClock clock;
   OneAnswer http;
+  budget::Manager budget{budget::default_budgets(), clock};
   Site site{{"tags.example.org", "https://tags.example.org"},
             [this](HttpRequest request) { return api(std::move(request)); },
             http,
-            clock};
+            clock,
+            budget};
 };
 
 TEST_F(SiteTest, PagesAllowNoScriptsAndStylesButTheirOwn) {
@@ -201,6 +204,7 @@ TEST_F(SiteTest, FollowingTakesWhatPeoplePaste) {
         std::pair("HTTPS://Elk.Example", of_all), std::pair("https://elk.example/", of_all),
         std::pair("elk.example", of_all), std::pair("https://elk.example/about", of_all)}) {
     http.asked.clear();
+    clock.time += std::chrono::minutes(1);
     const HttpResponse answer = get("/tags/cats/follow?account=" + percent_encode(pasted));
     EXPECT_EQ(answer.status, 200) << pasted;
     ASSERT_FALSE(http.asked.empty()) << pasted;
@@ -214,6 +218,31 @@ TEST_F(SiteTest, FollowingTakesWhatPeoplePaste) {
         << nothing;
   }
   EXPECT_TRUE(http.asked.empty());
+}
+
+TEST_F(SiteTest, AReaderNamesOnlySoManyServersAndAServerIsAskedOnlySoOften) {
+  const auto& budgets = budget::default_budgets();
+  const auto each = [&](budget::Resource resource) {
+    return budgets.at(static_cast<std::size_t>(resource)).each;
+  };
+  http.answer = HttpResponse{.status = 404, .headers = {}, .body = {}};
+  HttpResponse answer;
+  for (std::uint64_t i = 0; i < each(budget::Resource::kReaderAsks); ++i) {
+    answer = get("/tags/cats/follow?account=me@s" + std::to_string(i) + ".example");
+    EXPECT_EQ(answer.status, 200);
+  }
+  http.asked.clear();
+  answer = get("/tags/cats/follow?account=me@one-more.example");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(answer.headers.find("Retry-After"), "60");
+  EXPECT_TRUE(http.asked.empty());
+  clock.time += std::chrono::minutes(1);
+  for (unsigned char i = 0; i < 100; ++i) {
+    answer = get("/tags/cats/follow?account=me@victim.example", {{"Accept", "application/json"}},
+                 IpAddress::from_v4({192, 0, 2, i}));
+  }
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_EQ(http.asked.size(), each(budget::Resource::kReaderHosts));
 }
 
 TEST_F(SiteTest, NobodyIsSentToAPageThatTheServerDoesNotHave) {
