@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kVerifiedMax = 4096;
 constexpr int kJoinStepsMax = 32;
+constexpr std::size_t kSilentMax = 1024;
 constexpr std::size_t kRivalsMax = 16;
 // Data of a rival is fetched once in that time: one that never hears of us must not keep us from serving.
 constexpr Duration kRivalMemory = std::chrono::minutes(1);
@@ -291,18 +292,31 @@ Task<void> Vserver::rectify(Contact candidate) {
   const bool closer = !predecessor_ || in_open(predecessor_->id, candidate.id, self_.id);
   if (closer) {
     const bool real = co_await answers(candidate);
-    if (!real) co_return;
+    if (!real) co_return note_silent(candidate);
     // Whose successor the candidate is now had better know: until then look-ups go past the candidate.
     if (predecessor_) tasks_.spawn("nudge", send_nudge(*predecessor_));
     set_predecessor(candidate);
     co_return;
   }
-  if (*predecessor_ == candidate) co_return;
+  if (*predecessor_ == candidate || environment_.clock.now() < predecessor_lives_until_) co_return;
   const bool old_lives = co_await answers(*predecessor_);
+  if (old_lives) predecessor_lives_until_ = environment_.clock.now() + kLivesFor;
   if (old_lives) co_return;
   verified_.erase(predecessor_->id);
   const bool real = co_await answers(candidate);
-  if (real) set_predecessor(candidate);
+  if (!real) co_return note_silent(candidate);
+  set_predecessor(candidate);
+}
+
+// Whoever notifies names whom they like, unsigned.
+void Vserver::note_silent(const Contact& candidate) {
+  make_room(silent_, kSilentMax);
+  silent_[candidate.host] = environment_.clock.now() + kSilentFor;
+}
+
+bool Vserver::is_silent(const Contact& candidate) const {
+  const auto known = silent_.find(candidate.host);
+  return known != silent_.end() && environment_.clock.now() < known->second;
 }
 
 Task<void> Vserver::send_nudge(Contact to) { co_await call<Done>(std::move(to), Nudge{}); }
@@ -316,6 +330,7 @@ Task<void> Vserver::rectify_pending() {
 
 void Vserver::set_predecessor(std::optional<Contact> predecessor) {
   predecessor_ = std::move(predecessor);
+  predecessor_lives_until_ = {};
   // What lies before a closer predecessor is its business now; should it die, that part must be fetched
   // again.
   if (ready_from_ && predecessor_ && in_open(*ready_from_, predecessor_->id, self_.id)) {
@@ -344,6 +359,7 @@ Task<Result<Reply>> Vserver::answer(Request request) {
     const Result<void> checked = check_node_id(environment_.tuning.ids, candidate);
     if (!checked) co_return std::unexpected(checked.error());
     if (candidate.id == self_.id) co_return fail(ErrorCode::kInvalid, "a vserver cannot precede itself");
+    if (is_silent(candidate)) co_return Done{};
     // Only the closest of several is worth remembering; the others will notify again.
     if (!candidate_ || in_open(candidate_->id, candidate.id, self_.id)) candidate_ = std::move(candidate);
     if (!pending_) tasks_.spawn("rectify", rectify_pending());

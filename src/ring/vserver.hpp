@@ -166,6 +166,11 @@ class Vserver {
   // list.
   [[nodiscard]] double estimated_size() const;
 
+  // Who did not answer when somebody named it as this one's predecessor is not called for that again before.
+  static constexpr Duration kSilentFor = std::chrono::seconds(10);
+  // A predecessor that has answered is not asked again whether it lives, for whoever names another.
+  static constexpr Duration kLivesFor = std::chrono::seconds(1);
+
   // For a simulation that starts from a ring built by a formula instead of by joins.
   void restore(std::optional<Contact> predecessor, std::vector<Contact> successors,
                std::map<unsigned, Contact> fingers);
@@ -183,6 +188,8 @@ class Vserver {
   Task<void> stabilise_pending();
   Task<void> rectify_pending();
   Task<void> rectify(Contact candidate);
+  void note_silent(const Contact& candidate);
+  [[nodiscard]] bool is_silent(const Contact& candidate) const;
   void set_predecessor(std::optional<Contact> predecessor);
   void forget(const Contact& contact);
   Task<Result<Owner>> find_finger(RingId target, std::optional<Contact> known);
@@ -216,6 +223,8 @@ class Vserver {
       fingers_;  // i -> first vserver at distance >= 2^i; only where that is beyond the successor
   unsigned next_finger_ = RingId::kBits;
   std::optional<Contact> candidate_;       // the best Notify that came while busy
+  std::map<std::string, Instant> silent_;  // hosts of candidates that did not answer: not called until then
+  Instant predecessor_lives_until_;        // it answered lately
   std::optional<RingId> ready_from_;       // data of (ready_from_, self] is here
   std::vector<Contact> rivals_;            // whose data is not here
   std::map<RingId, Instant> rival_since_;  // lately, also those whose data is here

@@ -11,6 +11,7 @@ namespace tagring::node {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 class RingCalls : public NodeTest {
  protected:
@@ -184,7 +185,25 @@ TEST_F(RingCalls, ACandidateThatDoesNotAnswerIsNoPredecessor) {
     settle();
     EXPECT_GT(internet.calls.size(), calls);
     EXPECT_EQ(view(), before);
+    settle(ring::Vserver::kSilentFor);
   }
+}
+
+TEST_F(RingCalls, WhoDoesNotAnswerIsNotCalledForEachWhoNamesThem) {
+  ring::Contact peer = honest_contact();
+  const auto notify = [&] {
+    envelope.request.body = ring::Notify{peer};
+    EXPECT_EQ(ask(request(encode(envelope))).status, 200);
+    loop.run_for(std::chrono::milliseconds(50));
+  };
+  for (int i = 0; i < 20; ++i) {
+    peer.incarnation = static_cast<std::uint64_t>(i) + 1;
+    notify();
+  }
+  EXPECT_THAT(internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)), SizeIs(1));
+  settle(ring::Vserver::kSilentFor);
+  notify();
+  EXPECT_THAT(internet.sent_to(peer.origin() + std::string(overlay::RingService::kPath)), SizeIs(2));
 }
 
 TEST_F(RingCalls, TakingOverFromSomebodyWhoIsNotOurPredecessorIsRefused) {
