@@ -1,6 +1,7 @@
 #include "activitypub/follows.hpp"
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -118,20 +119,18 @@ Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef fol
 }
 
 Task<HttpResponse> Follows::take_accept(std::string actor, std::vector<fediverse::FollowRef> follows) {
-  for (fediverse::FollowRef& follow : follows) {
-    const Result<void> taken = co_await instances_.take_accept(actor, std::move(follow));
-    if (!taken) co_return error_response(taken.error());
-  }
-  co_return accepted();
+  const Result<void> taken = co_await instances_.take_accept(std::move(actor), std::move(follows));
+  co_return taken ? accepted() : error_response(taken.error());
 }
 
 Task<HttpResponse> Follows::take_reject(std::string actor, std::vector<fediverse::FollowRef> follows) {
-  for (fediverse::FollowRef& follow : follows) {
-    announcer_.rejected(host_of(actor), follow.id);
-    const Result<void> taken = co_await instances_.take_reject(actor, std::move(follow));
-    if (!taken) co_return error_response(taken.error());
+  std::set<std::string> ids;
+  for (const fediverse::FollowRef& follow : follows) {
+    if (!follow.id.empty()) ids.insert(follow.id);
   }
-  co_return accepted();
+  announcer_.rejected(host_of(actor), ids);
+  const Result<void> taken = co_await instances_.take_reject(std::move(actor), std::move(follows));
+  co_return taken ? accepted() : error_response(taken.error());
 }
 
 Task<HttpResponse> Follows::take_block(std::string author, std::string object, bool on) {

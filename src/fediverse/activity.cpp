@@ -111,6 +111,7 @@ Result<std::vector<std::string>> parse_followed(const json::value* v, std::strin
   const json::value* first = is_list_of_one ? &v->get_array().front() : v;
   const std::string id = first == nullptr ? std::string() : json::id_of(*first);
   if (!is_hashtag_uri(id)) return parse_ids(v, what, limits.items_max);
+  if (!limits.with_tags) return std::vector<std::string>{id};
   TRY(const Tag tag, parse_hashtag_uri(id));
   return std::vector<std::string>{hashtag_uri(tag)};
 }

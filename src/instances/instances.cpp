@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <string_view>
 
 #include "base/counted.hpp"
 #include "relay/wire.hpp"
@@ -285,26 +286,51 @@ Task<Result<void>> Instances::follow_back(Link link) {
   co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
 }
 
-Task<Result<void>> Instances::take_accept(std::string actor, fediverse::FollowRef follow) {
-  for (auto& [key, own] : own_follows_) {
-    const bool named =
-        follow.id == own.follow_id || std::ranges::find(follow.objects, own.object) != follow.objects.end();
-    if (own.object != actor || !named || own.accepted) continue;
-    const std::string ours = own.actor;
-    co_return co_await accept_follow(ours, actor);
+// Which Follows of that actor are meant: by their id, or, for each that names none of these, another by the
+// actor. Whoever is not followed costs no comparisons, however many they name.
+std::vector<OwnFollow> Instances::named_by(const std::string& actor,
+                                           const std::vector<fediverse::FollowRef>& follows,
+                                           bool waiting_only) const {
+  std::vector<OwnFollow> found;
+  std::set<std::string_view> own_ids;
+  for (const auto& [key, own] : own_follows_) {
+    if (own.object != actor || (waiting_only && own.accepted)) continue;
+    found.push_back(own);
+    own_ids.insert(own.follow_id);
+  }
+  if (found.empty()) return found;
+  std::set<std::string_view> named;
+  std::size_t by_actor = 0;
+  for (const fediverse::FollowRef& follow : follows) {
+    if (own_ids.contains(follow.id)) {
+      named.insert(follow.id);
+    } else if (std::ranges::find(follow.objects, actor) != follow.objects.end()) {
+      ++by_actor;
+    }
+  }
+  std::erase_if(found, [&](const OwnFollow& own) {
+    if (named.contains(own.follow_id)) return false;
+    if (by_actor == 0) return true;
+    --by_actor;
+    return false;
+  });
+  return found;
+}
+
+Task<Result<void>> Instances::take_accept(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  const std::vector<OwnFollow> accepted = named_by(actor, follows, /*waiting_only=*/true);
+  for (const OwnFollow& own : accepted) {
+    CO_TRY_VOID(co_await accept_follow(own.actor, own.object));
   }
   co_return Result<void>();
 }
 
-Task<Result<void>> Instances::take_reject(std::string actor, fediverse::FollowRef follow) {
-  for (const auto& [key, own] : own_follows_) {
-    const bool named =
-        follow.id == own.follow_id || std::ranges::find(follow.objects, own.object) != follow.objects.end();
-    if (own.object != actor || !named) continue;
-    const auto [ours, theirs] = key;
-    log_.info("follow_rejected", {{"by", theirs}});
-    own_follows_.erase(key);
-    co_return co_await store_.drop_own_follow(ours, theirs);
+Task<Result<void>> Instances::take_reject(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  const std::vector<OwnFollow> rejected = named_by(actor, follows, /*waiting_only=*/false);
+  for (const OwnFollow& own : rejected) {
+    log_.info("follow_rejected", {{"by", own.object}});
+    own_follows_.erase({own.actor, own.object});
+    CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
   }
   co_return Result<void>();
 }

@@ -81,10 +81,10 @@ class Instances {
   // The actor is gone, as it has signed itself: all that it follows here and uses ends.
   [[nodiscard]] Task<Result<void>> gone(std::string actor);
   // An actor that this node followed back has accepted.
-  [[nodiscard]] Task<Result<void>> take_accept(std::string actor, fediverse::FollowRef follow);
+  [[nodiscard]] Task<Result<void>> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
 
   // An actor that this node follows has rejected that, at once or later.
-  [[nodiscard]] Task<Result<void>> take_reject(std::string actor, fediverse::FollowRef follow);
+  [[nodiscard]] Task<Result<void>> take_reject(std::string actor, std::vector<fediverse::FollowRef> follows);
 
   // That Follow of `object`, one of this node's actors, is the last one by the actor.
   [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
@@ -140,6 +140,9 @@ class Instances {
   using LinkKey = std::pair<std::string, std::string>;  // actor, relay
   [[nodiscard]] std::optional<Permission> decision(const std::string& host) const;
   [[nodiscard]] bool is_own(const std::string& host) const;
+  [[nodiscard]] std::vector<OwnFollow> named_by(const std::string& actor,
+                                                const std::vector<fediverse::FollowRef>& follows,
+                                                bool waiting_only) const;
   Task<Result<void>> make_wait(Link link);
   Task<void> drop_expired();
   void keep(Link link);

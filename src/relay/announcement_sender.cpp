@@ -172,11 +172,10 @@ std::string AnnouncementSender::announcer(const Followers::Target& target, const
   return target.via() == Via::kRelay ? std::string() : tag;
 }
 
-bool AnnouncementSender::is_announce(const std::string& id, const std::string& inbox,
-                                     const TagEvent& event) const {
+std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
-  return target != nullptr &&
-         announce_id(identity_, actor_of(announcer(*target, event.tag)), event.uri) == id;
+  if (target == nullptr) return {};
+  return announce_id(identity_, actor_of(announcer(*target, event.tag)), event.uri);
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,

@@ -59,9 +59,8 @@ class AnnouncementSender {
   [[nodiscard]] federation::HostPauses& hosts() { return client_.hosts(); }
   // Whoever follows the hashtag there is gone.
   void lost(const std::string& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
-  // The Announce of a post by one of this node's actors has that id.
-  [[nodiscard]] bool is_announce(const std::string& id, const std::string& inbox,
-                                 const TagEvent& event) const;
+  // The id of the Announce of that post there; empty if nobody there follows the hashtag.
+  [[nodiscard]] std::string announce_id_of(const std::string& inbox, const TagEvent& event) const;
 
  private:
   // What was sent to a node lately: its other followers get the same.

@@ -323,13 +323,14 @@ bool Announcer::is_given_up(const std::string& destination, const AnnouncementSe
   return true;
 }
 
-void Announcer::rejected(const std::string& host, const std::string& announce_id) {
+void Announcer::rejected(const std::string& host, const std::set<std::string>& announce_ids) {
   for (auto& [destination, inbox] : inboxes_) {
     if (host_of(destination) != host) continue;
     for (const auto& [uri, told] : inbox.recent) {
       people_.take_back(destination, uri, [&](const Item& item) {
         const TagEvent& event = item->entry.event;
-        const bool named = event.op == Op::kAdd && sender_.is_announce(announce_id, destination, event);
+        const bool named =
+            event.op == Op::kAdd && announce_ids.contains(sender_.announce_id_of(destination, event));
         if (named) settle(destination, inbox, item->entry.seq);
         return named;
       });

@@ -58,8 +58,8 @@ class Announcer {
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
   // Inboxes of people that refuse whatever this node sends, with how many times in a row.
   [[nodiscard]] std::map<std::string, unsigned> refusing() const;
-  // A server on that host rejects an Announce by its id: it is not sent there again.
-  void rejected(const std::string& host, const std::string& announce_id);
+  // A server on that host rejects Announces by their ids: they are not sent there again.
+  void rejected(const std::string& host, const std::set<std::string>& announce_ids);
 
  private:
   using Items = Announcements;

@@ -516,5 +516,17 @@ TEST(Activity, AddToAPinnedCollectionIsIgnored) {
       HasSubstr("not the relay or storage"));
 }
 
+TEST(Form, NoHashtagIsReadBeforeItIsKnownWhoSaysIt) {
+  for (const char* type : {"Accept", "Reject", "Follow", "Undo"}) {
+    const std::string follow = R"({"type":"Follow","object":"hashtag:!"})";
+    const std::string object = type == std::string("Follow") ? R"("hashtag:!")" : follow;
+    const std::string text =
+        fmt::format(R"({{"id":"https://a.example/1","type":"{}","actor":"https://a.example/u","object":{}}})",
+                    type, object);
+    EXPECT_TRUE(parse_activity(text, WallTime(), {.with_tags = false})) << type;
+    EXPECT_FALSE(parse_activity(text, WallTime(), {})) << type << ": it is no hashtag";
+  }
+}
+
 }  // namespace
 }  // namespace tagring::fediverse
