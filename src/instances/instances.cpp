@@ -29,6 +29,10 @@ Style style_of(const fediverse::RemoteActor& sender, bool of_public) {
   return is_relay ? Style::kLitePub : Style::kPerson;
 }
 
+constexpr std::uint64_t kNoteSize = 100;  // bytes of a Follow that is noted, beside its URIs
+
+Task<Result<void>> nothing() { co_return Result<void>(); }
+
 }  // namespace
 
 Task<Result<void>> Instances::load() {
@@ -150,6 +154,9 @@ Task<Result<void>> Instances::follow(fediverse::RemoteActor sender, std::string 
       co_return fail(ErrorCode::kTooLarge, fmt::format("{} follows {} hashtags here", link.host, count));
   }
   const bool is_new = !links_.contains({link.actor, link.relay});
+  if (is_new && !is_trusted(link.host) &&
+      !options_.budget->has_room(budget::Resource::kLinks, options_.budget->who(link.host)))
+    co_return fail(ErrorCode::kUnavailable, "too many of " + link.host + " use this node as a relay already");
   if (is_new && link.style != Style::kPerson && !decision(link.host))
     co_return co_await make_wait(std::move(link));
   CO_TRY_VOID(co_await store_.save_link(link));
@@ -189,6 +196,7 @@ bool Instances::follows_own_actor(const Link& link) const {
 
 void Instances::keep(Link link) {
   forget(link);
+  options_.budget->count(budget::Resource::kLinks, options_.budget->who(link.host));
   if (!link.accepted) options_.budget->count(budget::Resource::kWaiting, options_.budget->who(link.host));
   if (follows_own_actor(link)) followers_.count_own(link.actor, /*enters=*/true);
   links_[{link.actor, link.relay}] = std::move(link);
@@ -198,6 +206,7 @@ void Instances::forget(const Link& link) {
   const auto known = links_.find({link.actor, link.relay});
   if (known == links_.end()) return;
   if (follows_own_actor(known->second)) followers_.count_own(link.actor, /*enters=*/false);
+  options_.budget->give_back(budget::Resource::kLinks, options_.budget->who(known->second.host));
   if (!known->second.accepted)
     options_.budget->give_back(budget::Resource::kWaiting, options_.budget->who(known->second.host));
   links_.erase(known);
@@ -336,6 +345,11 @@ Task<Result<void>> Instances::take_reject(std::string actor, std::vector<fediver
 }
 
 Task<Result<void>> Instances::note_follow(std::string actor, std::string object, std::string follow_id) {
+  // What is not noted is followed as well: only a late Undo of it would be taken for one of what came after.
+  const std::uint64_t size = kNoteSize + actor.size() + object.size() + follow_id.size();
+  const budget::Spender domain = options_.budget->who(host_of(actor));
+  if (options_.budget->take(budget::Resource::kFollowNotes, domain, size) > Duration::zero())
+    return nothing();
   return store_.note_follow(std::move(actor), std::move(object), std::move(follow_id), clock_.wall_now());
 }
 
