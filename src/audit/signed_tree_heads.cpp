@@ -4,6 +4,7 @@
 #include <charconv>
 #include <ranges>
 
+#include "base/counted.hpp"
 #include "base/http_error.hpp"
 #include "base/url.hpp"
 #include "relay/results.hpp"
@@ -123,9 +124,10 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Par
       known->second->kept_from == first.kept_from && known->second->begun == first.begun)
     co_return known->second;
   CO_TRY(BucketPtr fresh, co_await read(shelf, hour, now.front()));
-  if (cached_ + fresh->leaves.size() + 1 > kCachedMax) {
-    buckets_.clear();
-    cached_ = 0;
+  while (!buckets_.empty() && cached_ + fresh->leaves.size() + 1 > kCachedMax) {
+    drop_some(buckets_, [this](const auto& entry) {
+      if (entry.second) cached_ -= entry.second->leaves.size() + 1;
+    });
   }
   BucketPtr& slot = buckets_[name];
   if (slot) cached_ -= slot->leaves.size() + 1;

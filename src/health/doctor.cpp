@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <set>
 
+#include "base/counted.hpp"
 #include "base/url.hpp"
 #include "proxies/networks.hpp"
 #include "ring/codec.hpp"
@@ -195,8 +196,9 @@ Checks Doctor::look_at_instances() const {
 
 void Doctor::note_taken(const std::vector<relay::TagEvent>& events) {
   for (const relay::TagEvent& event : events) {
-    if (taken_.size() >= kHostsMax) taken_.clear();
-    taken_[host_of(event.author)] = clock_.wall_now();
+    const std::string host = host_of(event.author);
+    if (!taken_.contains(host)) make_room(taken_, kHostsMax);
+    taken_[host] = clock_.wall_now();
   }
 }
 

@@ -1,6 +1,7 @@
 #include "instances/signed_copies.hpp"
 
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "base/http_error.hpp"
 #include "crypto/hash.hpp"
 #include "fediverse/activity.hpp"
@@ -65,7 +66,7 @@ Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
 }
 
 bool SignedCopies::admits(const std::string& host) {
-  if (hours_.size() >= kHostsMax) hours_.clear();
+  if (!hours_.contains(host)) make_room(hours_, kHostsMax);
   Hour& hour = hours_[host];
   if (clock_.now() >= hour.end) hour = {clock_.now() + std::chrono::hours(1), 0};
   return ++hour.count <= kAnHour;
@@ -109,7 +110,7 @@ Task<void> SignedCopies::hand_on_later(relay::TagEvent event) {
   }
   for (const auto& [inbox, actor] : actors) {
     if (sent_.contains({hash, inbox}) || !admits(host)) continue;
-    if (sent_.size() >= kSentMax) sent_.clear();
+    make_room(sent_, kSentMax);
     sent_.emplace(hash, inbox);
     // What cannot be written now is lost to that server: as if the edit had been made before it got the post.
     co_await activities_.send(actor, inbox, *body);

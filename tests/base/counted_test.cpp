@@ -1,0 +1,31 @@
+#include "base/counted.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace tagring {
+namespace {
+
+TEST(MakeRoom, WhoFillsAContainerDoesNotDriveOutAllThatIsSortedBeforeIt) {
+  constexpr int kMost = 1'000;
+  constexpr int kHonest = 100;
+  std::set<int> numbers;
+  for (int i = 0; i < kHonest; ++i) numbers.insert(i);
+  for (int i = 0; i < kMost; ++i) {
+    make_room(numbers, kMost);
+    numbers.insert(1'000'000 + i);
+    ASSERT_LE(numbers.size(), kMost);
+  }
+  EXPECT_GE(std::distance(numbers.begin(), numbers.lower_bound(kHonest)), kHonest / 2);
+}
+
+TEST(MakeRoom, TheSmallestContainersLoseOneToo) {
+  std::set<int> numbers = {1, 2};
+  make_room(numbers, 2);
+  EXPECT_EQ(numbers.size(), 1U);
+  make_room(numbers, 2);
+  EXPECT_EQ(numbers.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tagring
