@@ -32,7 +32,7 @@ using Addresses = std::vector<IpAddress>;
 constexpr std::size_t kNameSizeMax = 253;
 constexpr std::size_t kAddressesMax = 32;
 constexpr std::size_t kPendingMax = 512;
-constexpr std::size_t kPendingOfDomainMax = 32;
+constexpr std::size_t kPendingOfDomainMax = 128;
 constexpr std::size_t kKeptMax = 10'000;
 constexpr std::chrono::seconds kFailureLifetime{30};
 constexpr std::chrono::seconds kUnknownLifetime{60};  // of what is in the hosts file, say
@@ -217,7 +217,7 @@ void Resolver::Impl::drop_unwanted(Lane& lane) {
 Result<void> Resolver::Impl::add_job(Lane& lane, Lane::Job job) {
   drop_unwanted(lane);
   const auto of_domain =
-      std::ranges::count(lane.jobs, job.domain.each, [](const Lane::Job& one) { return one.domain.each; });
+      std::ranges::count(lane.jobs, job.domain.group, [](const Lane::Job& one) { return one.domain.group; });
   const bool crowded = options.budget != nullptr && std::cmp_greater_equal(of_domain, kPendingOfDomainMax);
   if (crowded || lane.jobs.size() >= kPendingMax)
     return fail(ErrorCode::kUnavailable, "too many name look-ups at once");

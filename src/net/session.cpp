@@ -26,6 +26,8 @@ namespace http = boost::beast::http;
 namespace {
 
 using boost::system::error_code;
+constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
+
 // Runs on the node's executor.
 Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request) {
   if (service->is_abandoned) co_return HttpResponse{.status = 503, .headers = {}, .body = {}};
@@ -60,8 +62,10 @@ int refusal_for(const error_code& error) {
 class HttpSession final : public Session {
  public:
   HttpSession(Executor strand, std::shared_ptr<Service> service, IpAddress peer,
-              std::unique_ptr<Transport> transport)
-      : Session(std::move(strand), std::move(service), peer), transport_(std::move(transport)) {
+              std::unique_ptr<Transport> transport, bool is_tls = false)
+      : Session(std::move(strand), std::move(service), peer),
+        transport_(std::move(transport)),
+        is_tls_(is_tls) {
     buffer_.max_size(kHeaderSizeMax + kReadSize);
   }
 
@@ -82,6 +86,7 @@ class HttpSession final : public Session {
   Task<void> serve_stream(std::shared_ptr<Session> self, HttpResponse response, Incoming incoming);
 
   const std::unique_ptr<Transport> transport_;
+  const bool is_tls_;
   beast::flat_buffer buffer_;
   bool has_unread_ = false;  // a refused request still arrives
   std::shared_ptr<HttpStream> streaming_;
@@ -218,6 +223,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     if (response.status == 503) response.headers.set("Retry-After", "10");
   }
   incoming.share.release();
+  if (is_tls_) response.headers.set("Strict-Transport-Security", kStrictTransport);
   if (response.stream && !to_head) {
     co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
     co_return false;
@@ -261,7 +267,7 @@ std::shared_ptr<Session> make_session(TcpSocket socket, const TlsContext& tls,
                                       std::shared_ptr<Service> service, IpAddress peer) {
   const Executor strand = socket.get_executor();
   return std::make_shared<HttpSession>(strand, std::move(service), peer,
-                                       make_transport(std::move(socket), tls));
+                                       make_transport(std::move(socket), tls), tls != nullptr);
 }
 
 std::shared_ptr<Session> make_session(LocalSocket socket, std::shared_ptr<Service> service) {

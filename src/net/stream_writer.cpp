@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <boost/beast/websocket/stream.hpp>
@@ -49,6 +50,21 @@ Task<void> read_messages(std::shared_ptr<void> /*owner*/, std::shared_ptr<WebSoc
   }
   close_stream(reader.node, reader.stream);
 }
+
+// Closes the connection unless what is written meanwhile is taken in time: Beast's own timeouts are of
+// silence, and who reads nothing may go on talking.
+class WriteLimit {
+ public:
+  WriteLimit(const Executor& executor, Duration time, Transport* transport, std::shared_ptr<void> owner)
+      : timer_(executor, time) {
+    timer_.async_wait([transport, owner = std::move(owner)](const boost::system::error_code& error) {
+      if (!error) transport->close();
+    });
+  }
+
+ private:
+  boost::asio::steady_timer timer_;
+};
 
 // However writing ends, by cancellation too, reading must end as well.
 struct CloseAtEnd {
@@ -105,14 +121,16 @@ Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Up
       boost::beast::http::request<boost::beast::http::empty_body>(*upgrade), kTuple);
   if (refused) co_return;
   const auto executor = co_await boost::asio::this_coro::executor;
-  boost::asio::co_spawn(executor, read_messages(std::move(owner), socket, reader), boost::asio::detached);
+  boost::asio::co_spawn(executor, read_messages(owner, socket, reader), boost::asio::detached);
   for (;;) {
     std::optional<std::string> piece = co_await run_on(reader.node, next_piece(reader.stream));
     if (!piece) break;
     const auto text = std::make_shared<const std::string>(*std::move(piece));
+    const WriteLimit limit(executor, reader.timeout, transport, owner);
     const auto [error, size] = co_await socket->async_write(boost::asio::buffer(*text), kTuple);
     if (error) break;
   }
+  const WriteLimit limit(executor, reader.timeout, transport, owner);
   co_await socket->async_close(websocket::close_code::normal, kTuple);
 }
 

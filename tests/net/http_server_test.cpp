@@ -613,5 +613,36 @@ TEST_F(PlainServerTest, SpeaksWebSocketBothWays) {
   EXPECT_NE(answer.find("\x81\x09heard abc"), std::string::npos) << answer;
 }
 
+TEST_F(PlainServerTest, CutsOffAWebSocketThatIsNotRead) {
+  auto options = plain();
+  options.stream_timeout = std::chrono::milliseconds(300);
+  const auto pieces =
+      std::make_shared<Pieces>(std::vector<std::string>(200, std::string(1U << 20U, 'x')), true);
+  serve(options, streaming(pieces, 101));
+  const bool closed = while_serving([&] {
+    const RawPeer peer(server->port());
+    peer.say(
+        "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+    for (int i = 0; i < 100 && !pieces->closed; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return pieces->closed;
+  });
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(NetTest, OverTlsTheNodeSaysThatItIsReachedByNothingElse) {
+  serve(echo);
+  const auto answer = send(call("GET", "/"));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->headers.find("Strict-Transport-Security"), "max-age=86400");
+}
+
+TEST_F(PlainServerTest, WithoutTlsItSaysNothingOfTheSort) {
+  serve(plain(), echo);
+  EXPECT_EQ(dialogue("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").find("Strict-Transport"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tagring::net

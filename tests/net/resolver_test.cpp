@@ -168,6 +168,14 @@ TEST_F(ResolverTest, NamesThatNobodyAnswersForAreInNobodysWay) {
   EXPECT_TRUE(resolve("ttl60.node.test", NameUse::kRing, std::chrono::seconds(4)));
 }
 
+TEST_F(ResolverTest, NamesOfOneDomainTakeAPartOfTheQueue) {
+  starve("evil.example", 1'000, NameUse::kOthers);
+  const auto crowded = resolve("ttl60.evil.example");
+  ASSERT_FALSE(crowded);
+  EXPECT_EQ(crowded.error().code, ErrorCode::kUnavailable) << crowded.error().message;
+  EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kOthers, std::chrono::seconds(4)));
+}
+
 TEST_F(ResolverTest, TheRingsHaveThreadsOfTheirOwn) {
   for (int i = 0; i < 30; ++i) starve(fmt::format("evil{}.example", i), 4, NameUse::kOthers);
   EXPECT_TRUE(resolve("ttl60.example.net", NameUse::kRing, std::chrono::seconds(4)));
