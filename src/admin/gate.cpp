@@ -3,14 +3,28 @@
 #include "base/http_error.hpp"
 
 namespace tagring::admin {
+namespace {
+
+HttpResponse refused(Duration wait) {
+  HttpResponse response;
+  response.status = 429;
+  response.headers.add("Content-Type", "application/json");
+  response.headers.add("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()));
+  response.body = encode_error({ErrorCode::kBusy, "too many wrong tokens from that address"});
+  return response;
+}
+
+}  // namespace
 
 Task<HttpResponse> Gate::answer(HttpRequest request) {
   constexpr std::string_view kBearer = "Bearer ";
   const std::string given = request.headers.find("Authorization").value_or("");
   const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
+  if (const Duration wait = guesses_.wait(request.peer); wait > Duration::zero()) co_return refused(wait);
   std::optional<administrators::Administrator> who = administrators::whose(tokens_, secret);
   if (!who) who = logins_.whose(secret);
   if (!who) {
+    if (!secret.empty()) (void)guesses_.count(request.peer);
     HttpResponse response = error_response(
         {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
     response.status = 401;

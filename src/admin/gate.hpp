@@ -6,17 +6,20 @@
 
 #include "admin/control.hpp"
 #include "administrators/logins.hpp"
+#include "federation/rate_limit.hpp"
 
 namespace tagring::admin {
 
 class Gate {
  public:
   static constexpr std::string_view kPrefix = "/admin/";
+  // Tokens from one address, in five minutes, that are none; beyond that none of its tokens is looked at.
+  static constexpr std::uint32_t kGuessesMax = 50;
 
   // `tokens` may change, and outlive the gate.
   Gate(const std::vector<administrators::Token>& tokens, const administrators::Logins& logins,
-       Control& control)
-      : tokens_(tokens), logins_(logins), control_(control) {}
+       Control& control, Clock& clock)
+      : tokens_(tokens), logins_(logins), control_(control), guesses_({.requests = kGuessesMax}, clock) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
@@ -24,6 +27,7 @@ class Gate {
   const std::vector<administrators::Token>& tokens_;
   const administrators::Logins& logins_;
   Control& control_;
+  federation::RateLimit guesses_;
 };
 
 }  // namespace tagring::admin

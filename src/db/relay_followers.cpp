@@ -188,6 +188,12 @@ Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::string 
   if (known) co_return known;
   co_return co_await database_.write([find, tag = std::move(tag), now = clock_.wall_now()](
                                          Connection& db) -> Result<std::optional<WallTime>> {
+    // Whoever asks for an actor makes it be: those go that came to be longest ago and that nobody follows.
+    TRY_VOID(
+        db.run("DELETE FROM actors WHERE (SELECT count(*) FROM actors) >= ?1 AND tag IN"
+               " (SELECT tag FROM actors WHERE tag != '' AND tag NOT IN (SELECT tag FROM followers)"
+               " ORDER BY since LIMIT ?2)",
+               kActorsMax, kActorsMax / 8));
     TRY_VOID(
         db.run("INSERT OR IGNORE INTO actors(tag, since) SELECT ?1, ?2"
                " WHERE ?1 = '' OR (SELECT count(*) FROM actors) < ?3",

@@ -2,6 +2,7 @@
 // /64.
 #pragma once
 
+#include <algorithm>
 #include <map>
 
 #include "base/counted.hpp"
@@ -26,13 +27,19 @@ class RateLimit {
     WallTime reset;  // when the window ends
     Duration wait;   // until then
   };
+  // How long until that peer may make a request; nothing is counted.
+  [[nodiscard]] Duration wait(const IpAddress& peer) const {
+    const auto known = peers_.find(peer.prefix64());
+    const bool full = known != peers_.end() && known->second.used >= options_.requests;
+    return full ? std::max(known->second.end - clock_.now(), Duration::zero()) : Duration::zero();
+  }
   Verdict count(const IpAddress& peer) {
     const Instant now = clock_.now();
     if (peers_.size() >= options_.peers_max && now >= next_look_) {
       next_look_ = now + options_.window;
       std::erase_if(peers_, [now](const auto& entry) { return now >= entry.second.end; });
     }
-    make_room(peers_, options_.peers_max);
+    if (!peers_.contains(peer.prefix64())) make_room(peers_, options_.peers_max);
     Window& window = peers_[peer.prefix64()];
     if (now >= window.end) window = {0, now + options_.window};
     const bool allowed = window.used < options_.requests;

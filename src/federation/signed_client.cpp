@@ -78,7 +78,15 @@ Task<Result<std::string>> SignedClient::fetch_body(std::string url) {
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
     if (!hosts_.may_fetch(host_of(url)))
       co_return fail(ErrorCode::kUnavailable, host_of(url) + " asked not to be asked for a while");
-    CO_TRY(HttpResponse response, co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt));
+    Result<HttpResponse> answer = co_await signed_call("GET", url, "", identity_.key_id(), std::nullopt);
+    if (!answer) {
+      // Strangers name whom this node asks, and are told what comes of it: not what its own network knows.
+      log_.debug("not_fetched", {{"url", url}, {"because", answer.error().message}});
+      const bool timed_out = answer.error().code == ErrorCode::kTimedOut;
+      co_return fail(timed_out ? ErrorCode::kTimedOut : ErrorCode::kUnavailable,
+                     host_of(url) + " does not answer");
+    }
+    HttpResponse response = *std::move(answer);
     if (response.status >= 300 && response.status < 400) {
       const std::string location = response.headers.find("Location").value_or("");
       std::string next = location.starts_with('/') ? origin_of(url) + location : location;

@@ -8,6 +8,7 @@
 
 #include "base/http.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "federation/host_pauses.hpp"
@@ -24,6 +25,7 @@ class SignedClient {
         http_(http),
         clock_(runtime.clock),
         workers_(runtime.workers),
+        log_(runtime.log),
         forms_(runtime.clock),
         hosts_(runtime) {}
 
@@ -58,6 +60,7 @@ class SignedClient {
   HttpClient& http_;
   Clock& clock_;
   Workers& workers_;
+  Log& log_;
   SignatureFormCache forms_;
   HostPauses hosts_;
   std::uint64_t nonce_ = 0;

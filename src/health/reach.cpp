@@ -17,8 +17,10 @@ Task<HttpResponse> Reach::answer(HttpRequest request) {
     response.body = json::serialize(here);
     co_return response;
   }
-  if (!limit_.count(request.peer).allowed) {
+  if (const auto verdict = limit_.count(request.peer); !verdict.allowed) {
     response.status = 429;
+    const auto wait = std::chrono::ceil<std::chrono::seconds>(verdict.wait);
+    response.headers.add("Retry-After", std::to_string(wait.count()));
     response.body =
         encode_error({ErrorCode::kBusy, "too many questions from that address; ask again in five minutes"});
     co_return response;

@@ -78,7 +78,7 @@ Task<Result<json::object>> CatchUp::page_of(json::object request, std::string fo
     tags.insert(std::move(tag));
   });
   // Silence would make them believe that they follow, and have missed nothing.
-  if (!follows_all)
+  if (!follows_all || tags.empty())
     co_return fail(ErrorCode::kConflict, "you do not follow all of these here any more: follow again");
   const auto since = json::get_int(request, "since");
   if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be a number of milliseconds");

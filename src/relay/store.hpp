@@ -216,8 +216,8 @@ class Store {
   virtual Task<Result<std::vector<FormerServer>>> former_servers() = 0;
   virtual Task<Result<void>> drop_former_server(PartialKey key) = 0;
   // When one of this node's actors came to be: its own if `tag` is empty, or that of a hashtag, which is when
-  // somebody first asked for it. Nothing for hashtags beyond kActorsMax, since anybody can ask for any.
-  static constexpr std::size_t kActorsMax = 100'000;
+  // somebody first asked for it. Anybody can ask for any: of kActorsMax the oldest that nobody follows go.
+  static constexpr std::size_t kActorsMax = 20'000;
   virtual Task<Result<std::optional<WallTime>>> actor_since(std::string tag) = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;

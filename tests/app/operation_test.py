@@ -360,8 +360,10 @@ def backup(network):
         database.write_bytes(b"damaged" * 1000)
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("in the place of a damaged one, too", done.returncode == 0, done.stderr)
+        database.parent.chmod(0o755)
         network.start_node(0)
         wait_for("the restored node", lambda: network.is_settled(0))
+        check("nobody else may look into its folder", database.parent.stat().st_mode & 0o77 == 0 and database.stat().st_mode & 0o77 == 0, oct(database.parent.stat().st_mode))
         wanted = json.dumps(network.cli(0, "show", "subscriptions"))
         check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
 

@@ -443,5 +443,28 @@ TEST_F(RelayStore, NewsAreWhatWouldBeAccepted) {
   }
 }
 
+TEST_F(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollows) {
+  must(store().follow({follower("cats", "https://f.example/u")}));
+  EXPECT_TRUE(must(store().actor_since("")));
+  EXPECT_TRUE(must(store().actor_since("cats")));
+  const auto first = must(store().actor_since("cats"));
+  must(stores->database->write([](Connection& db) -> Result<std::int64_t> {
+    return db.run(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+        " INSERT OR IGNORE INTO actors(tag, since) SELECT 'flood' || i, i FROM n",
+        relay::Store::kActorsMax);
+  }));
+  clock.wall += std::chrono::hours(1);
+  EXPECT_EQ(must(store().actor_since("dogs")), clock.wall);
+  EXPECT_EQ(must(store().actor_since("cats")), first);
+  EXPECT_EQ(must(store().actor_since("")), first);
+  const auto count = must(stores->database->read([](Connection& db) -> Result<std::int64_t> {
+    Statement row = db.query("SELECT count(*) FROM actors");
+    TRY_VOID(row.step());
+    return row.integer(0);
+  }));
+  EXPECT_LE(count, static_cast<std::int64_t>(relay::Store::kActorsMax));
+}
+
 }  // namespace
 }  // namespace tagring::db

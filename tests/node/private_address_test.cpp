@@ -70,12 +70,13 @@ TEST_F(PrivateAddress, AKeyOnTheOwnMachineIsRefusedWithoutAConnection) {
     const std::string key_id = fmt::format("https://{}:{}/actor#main-key", host, port);
     const auto sender = authenticate(key_id, /*allow_private=*/false);
     ASSERT_FALSE(sender) << host;
-    EXPECT_NE(sender.error().code, ErrorCode::kTimedOut) << host;
+    EXPECT_EQ(sender.error().code, ErrorCode::kUnavailable) << host;
     EXPECT_FALSE(was_connected_to()) << host << ": " << sender.error().message;
   }
   const auto sender = authenticate(fmt::format("https://localhost:{}/actor", port), false);
-  EXPECT_EQ(sender.error().code, ErrorCode::kDenied);
-  EXPECT_THAT(sender.error().message, testing::HasSubstr("cannot fetch the key https://localhost"));
+  EXPECT_EQ(sender.error().message,
+            fmt::format("cannot fetch the key https://localhost:{}/actor: localhost does not answer", port))
+      << "as for a name that is not known at all";
 }
 
 // The test above can fail: with a network of one's own, the very same leads to a connection.

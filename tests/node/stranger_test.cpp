@@ -1,9 +1,11 @@
 // What a stranger can make a node fetch, store and hand out.
 #include <fmt/format.h>
 
+#include "admin/gate.hpp"
 #include "base/bytes.hpp"
 #include "budget/manager.hpp"
 #include "node/fixture.hpp"
+#include "relay/catch_up.hpp"
 #include "signatures/signature.hpp"
 
 namespace tagring::node {
@@ -298,6 +300,67 @@ TEST_F(Stranger, StatusSaysWhatIsUsed) {
   EXPECT_EQ(budgets.size(), budget::kResources);
   EXPECT_EQ(budgets.at("key_hosts").at("used"), json::value(1));
   EXPECT_EQ(budgets.at("connections").at("total"), json::value(2'048));
+}
+
+// --- what is kept of who follows -------------------------------------------------------------------------
+
+TEST_F(Stranger, ADomainUsesANodeThatIsOpenToAllOnlySoOften) {
+  config::Config open = config();
+  open.open = true;
+  open.budgets.at(static_cast<std::size_t>(Resource::kLinks)) = {100, 0, 2, {}};
+  start(open);
+  const auto follow_as = [&](const Author& author) {
+    return post_signed(follow_text(author, {origin + "/actor"}), author).status;
+  };
+  std::vector<Author> actors;
+  for (int i = 0; i < 3; ++i) {
+    actors.push_back(make_author(fmt::format("https://far.example/relay{}", i)));
+    actors.back().type = "Application";
+    internet.serve(actors.back());
+  }
+  EXPECT_EQ(follow_as(actors[0]), 202);
+  EXPECT_EQ(follow_as(actors[1]), 202);
+  EXPECT_EQ(follow_as(actors[2]), 503);
+  EXPECT_THAT(rows("SELECT actor FROM links"), SizeIs(2));
+  EXPECT_EQ(post_signed(undo_follow_text(actors[0], {origin + "/actor"}), actors[0]).status, 202);
+  settle(std::chrono::seconds(2));
+  EXPECT_EQ(follow_as(actors[2]), 202);
+}
+
+TEST_F(Stranger, OfFollowsOfADomainOnlySoMuchIsNoted) {
+  const Author fan = make_author("https://far.example/users/fan");
+  start_with(Resource::kFollowNotes, {10'000, 0, 500, std::chrono::hours(24)});
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(post_signed(follow_text(fan, {fmt::format("{}/tag/cats{}", origin, i)}), fan).status, 202);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), SizeIs(20));
+  EXPECT_THAT(rows("SELECT object FROM recent_follows"),
+              SizeIs(testing::AllOf(testing::Gt(0), testing::Lt(4))));
+}
+
+// --- who asks what they need not know ----------------------------------------------------------------------
+
+TEST_F(Stranger, WhoFollowsNothingHereGetsNothingOfWhatWasMissed) {
+  const Author node_author = make_node_author("https://tags.far.example");
+  HttpRequest request =
+      signed_request(node_author, R"({"tags":[],"since":0,"nonce":1})", std::string(relay::CatchUp::kPath));
+  EXPECT_EQ(ask(std::move(request)).status, 409);
+}
+
+TEST_F(Stranger, TokensAreNotGuessedForEver) {
+  const auto status_with = [&](const std::string& token, const char* address) {
+    HttpRequest request{.method = "GET", .target = "/admin/status", .headers = {}, .body = {}, .peer = {}};
+    request.peer = *IpAddress::parse(address);
+    if (!token.empty()) request.headers.add("Authorization", "Bearer " + token);
+    return ask(std::move(request));
+  };
+  for (std::uint32_t i = 0; i < 2 * admin::Gate::kGuessesMax; ++i)
+    EXPECT_EQ(status_with("", "192.0.2.1").status, 401) << "whoever has none is told that one is needed";
+  for (std::uint32_t i = 0; i < admin::Gate::kGuessesMax; ++i)
+    EXPECT_EQ(status_with(fmt::format("guess{}", i), "192.0.2.1").status, 401);
+  const HttpResponse refused = status_with("guess", "192.0.2.1");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(refused.headers.find("Retry-After"));
+  EXPECT_EQ(status_with("guess", "192.0.2.2").status, 401);
 }
 
 }  // namespace
