@@ -110,6 +110,26 @@ std::string head(const Metric& metric) {
                      metric.type);
 }
 
+// Of everything that others may use, so that nothing is forgotten that comes later.
+std::string of_budget(const json::object& status) {
+  constexpr std::array kOfResource = {
+      Metric{"budget_used", "gauge", "used",
+             "What others use of this node, or spend in a while, by resource"},
+      Metric{"budget_refused_total", "counter", "refused", "Times that somebody had as much as they may"}};
+  const json::object* budget = json::get_object(status, "budget");
+  if (budget == nullptr) return {};
+  std::string text;
+  for (const Metric& metric : kOfResource) {
+    text += head(metric);
+    for (const auto& [resource, use] : *budget) {
+      if (use.is_object())
+        text += fmt::format("tagring_{}{{resource=\"{}\"}} {}\n", metric.name, std::string_view(resource),
+                            figure(use.get_object(), metric.path));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_metrics(const json::object& status) {
@@ -121,6 +141,7 @@ std::string to_metrics(const json::object& status) {
     const std::string value = figure(status, metric.path);
     if (!value.empty()) text += fmt::format("{}tagring_{} {}\n", head(metric), metric.name, value);
   }
+  text += of_budget(status);
   const json::object* rings = json::get_object(status, "rings");
   if (rings == nullptr) return text;
   for (const Metric& metric : kOfRing) {
