@@ -3,9 +3,10 @@
 // Items of one thread (a post, say) go in the order in which they were pushed, one at a time, a moment apart:
 // servers that take an activity before they act on it would see an Undo before what it undoes. Threads do not
 // wait: while one has no answer, the next begins soon, and one that fails is tried again by itself, after a
-// randomised exponential backoff. An inbox where several fail in a row is taken to be down: then one item at
-// a time tries it, and with the first that it takes, or with a signed activity from its host, all others go
-// at once.
+// randomised exponential backoff. An inbox where several threads fail is taken to be down: then one item at a
+// time tries it, of the thread that has failed least, and with the first that it takes, or with a signed
+// activity from its host, all others go at once. A thread that failed again and again while others were taken
+// says nothing of the inbox any more.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +36,8 @@ class InboxLanes {
   static constexpr Duration kApart = std::chrono::milliseconds(900);       // items of one thread
   static constexpr Duration kImpatience = std::chrono::milliseconds(300);  // before the next thread begins
   static constexpr std::size_t kAtOnce = 8;                                // requests to one inbox
-  static constexpr unsigned kDown = 3;  // failures in a row of an inbox that is down
+  static constexpr std::size_t kDown = 3;   // threads that fail at an inbox that is down
+  static constexpr unsigned kStubborn = 3;  // failures of a thread, with something taken between any two
   static constexpr Duration kHeardEvery = std::chrono::seconds(10);
 
   struct Outcome {
@@ -88,7 +91,7 @@ class InboxLanes {
       --size_;
       return true;
     });
-    if (lane.items.empty() && !lane.under_way) drop(box->second, turn->second);
+    leave(box->second, turn->second);
     box->second.host->alarm.ring();
     return taken;
   }
@@ -128,18 +131,25 @@ class InboxLanes {
     std::string name;
     std::deque<Waiting> items;
     bool under_way = false;
-    unsigned failures = 0;  // in a row
-    Instant next;           // not before
+    unsigned failures = 0;           // in a row
+    unsigned spells = 0;             // those between which the inbox took something else
+    std::uint64_t taken_before = 0;  // by the inbox, at the last of them
+    Instant next;                    // not before
+    Instant rest;                    // what is pushed until then comes after what was sent
+    [[nodiscard]] bool is_stubborn() const { return spells >= kStubborn; }
   };
   struct Inbox {
-    std::map<std::uint64_t, Thread> threads;     // by turn: who came first goes first
-    std::map<std::string, std::uint64_t> turns;  // by name
+    std::map<std::uint64_t, Thread> threads;              // by turn: who came first goes first
+    std::map<std::string, std::uint64_t> turns;           // by name
+    std::set<std::pair<Instant, std::uint64_t>> resting;  // threads without items, until when
     std::shared_ptr<HostPauses::Host> host;
     std::size_t under_way = 0;
-    Instant begun;          // when the last request was
-    unsigned failures = 0;  // in a row, of whatever thread
-    Instant tried;          // when the last of them was
-    Instant next;           // not before, while it is down
+    Instant begun;            // when the last request was
+    std::uint64_t taken = 0;  // items
+    std::size_t failing = 0;  // threads that are evidence of its being down
+    unsigned failures = 0;    // in a row, of such threads
+    Instant tried;            // when the last of them was
+    Instant next;             // not before, while it is down
     std::string reason;
     WallTime failing_since;
     bool driven = false;
@@ -147,28 +157,54 @@ class InboxLanes {
   };
   static constexpr Instant kNever = Instant::max();
 
-  void drop(Inbox& box, std::uint64_t turn) {
+  static bool is_down(const Inbox& box) { return box.failing >= kDown; }
+  // Of the inbox being down: it has failed since anything was taken.
+  static bool is_evidence(const Inbox& box, const Thread& lane) {
+    return lane.failures > 0 && !lane.is_stubborn() && lane.taken_before == box.taken;
+  }
+
+  // A thread without items goes, but not before what comes next in it would be apart from what was sent.
+  void leave(Inbox& box, std::uint64_t turn) {
     const auto lane = box.threads.find(turn);
+    if (!lane->second.items.empty() || lane->second.under_way) return;
+    if (lane->second.rest > clock_.now()) {
+      box.resting.emplace(lane->second.rest, turn);
+      return;
+    }
+    if (is_evidence(box, lane->second)) --box.failing;
     box.turns.erase(lane->second.name);
     box.threads.erase(lane);
   }
-
-  // The first thread that may go on, or when to look again.
-  std::pair<std::uint64_t, Instant> next_thread(Inbox& box) {
-    const bool is_down = box.failures >= kDown;
-    const Instant now = clock_.now();
-    if (box.under_way >= (is_down ? 1 : kAtOnce)) return {0, kNever};
-    Instant soonest = box.host->deliver_again;
-    if (is_down) soonest = std::max(soonest, box.next);
-    if (box.under_way > 0) soonest = std::max(soonest, box.begun + kImpatience);
-    if (soonest > now) return {0, soonest};
-    soonest = kNever;
-    for (const auto& [turn, lane] : box.threads) {
-      if (lane.under_way || lane.items.empty()) continue;
-      if (lane.next <= now) return {turn, now};
-      soonest = std::min(soonest, lane.next);
+  void leave_rested(Inbox& box) {
+    while (!box.resting.empty() && box.resting.begin()->first <= clock_.now()) {
+      const std::uint64_t turn = box.resting.begin()->second;
+      box.resting.erase(box.resting.begin());
+      if (box.threads.contains(turn)) leave(box, turn);
     }
-    return {0, soonest};
+  }
+
+  // The thread that may go on and has failed least, the first of those; or when to look again.
+  std::pair<std::uint64_t, Instant> next_thread(Inbox& box) {
+    const Instant now = clock_.now();
+    const Instant rested = box.resting.empty() ? kNever : box.resting.begin()->first;
+    if (box.under_way >= (is_down(box) ? 1 : kAtOnce)) return {0, rested};
+    Instant soonest = box.host->deliver_again;
+    if (is_down(box)) soonest = std::max(soonest, box.next);
+    if (box.under_way > 0) soonest = std::max(soonest, box.begun + kImpatience);
+    if (soonest > now) return {0, std::min(soonest, rested)};
+    soonest = rested;
+    const std::pair<const std::uint64_t, Thread>* best = nullptr;
+    for (const auto& entry : box.threads) {
+      const Thread& lane = entry.second;
+      if (lane.under_way || lane.items.empty()) continue;
+      if (lane.next > now) {
+        soonest = std::min(soonest, lane.next);
+      } else if (best == nullptr || lane.failures < best->second.failures) {
+        best = &entry;
+        if (lane.failures == 0) break;
+      }
+    }
+    return best == nullptr ? std::pair{std::uint64_t{0}, soonest} : std::pair{best->first, now};
   }
 
   // Whoever is heard from is up: it is tried then, but not again and again while it only speaks.
@@ -183,13 +219,14 @@ class InboxLanes {
   void go_on(Inbox& box) {
     const Instant now = clock_.now();
     for (auto& [turn, lane] : box.threads) {
-      if (lane.failures > 0) lane.next = std::min(lane.next, now);
+      if (lane.failures > 0 && !lane.is_stubborn()) lane.next = std::min(lane.next, now);
     }
   }
 
   Task<void> drive(std::string inbox) {
     for (;;) {
       Inbox& box = inboxes_[inbox];
+      leave_rested(box);
       if (box.threads.empty()) {
         inboxes_.erase(inbox);
         co_return;
@@ -225,25 +262,40 @@ class InboxLanes {
     --box.under_way;
     --active_;
     if (outcome.done) {
-      const bool was_down = box.failures >= kDown;
-      lane.failures = 0;
-      box.failures = 0;
-      lane.next = clock_.now() + kApart;
-      if (lane.items.empty()) drop(box, turn);
-      if (was_down) go_on(box);
+      note_taken(box, lane);
     } else {
       waiting.tried = true;
       lane.items.push_front(std::move(waiting));
       ++size_;
-      lane.next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
-      if (box.failures == 0) box.failing_since = clock_.wall_now();
-      box.tried = clock_.now();
-      if (++box.failures >= kDown)
-        box.next = clock_.now() + options_.backoff.wait(box.failures - kDown + 1, rng_);
+      note_failure(box, lane);
       box.reason = std::move(outcome.why);
     }
+    leave(box, turn);
     box.host->alarm.ring();
     call_next();
+  }
+
+  void note_taken(Inbox& box, Thread& lane) {
+    const bool was_down = is_down(box);
+    lane.failures = lane.spells = 0;
+    lane.next = lane.rest = clock_.now() + kApart;
+    box.failures = 0;
+    box.failing = 0;
+    ++box.taken;
+    if (was_down) go_on(box);
+  }
+
+  void note_failure(Inbox& box, Thread& lane) {
+    const bool was_evidence = is_evidence(box, lane);
+    if (lane.failures == 0 || lane.taken_before != box.taken) ++lane.spells;
+    lane.taken_before = box.taken;
+    lane.next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
+    if (lane.is_stubborn()) return;
+    if (!was_evidence) ++box.failing;
+    box.tried = clock_.now();
+    if (box.failures++ == 0) box.failing_since = clock_.wall_now();
+    if (is_down(box))
+      box.next = clock_.now() + options_.backoff.wait(box.failures - static_cast<unsigned>(kDown) + 1, rng_);
   }
 
   // A place of concurrent_max is free, for who has waited longest.

@@ -76,6 +76,50 @@ TEST_F(InboxLanesTest, WhatFailsIsTriedAgainByItself) {
   EXPECT_TRUE(lanes.idle());
 }
 
+TEST_F(InboxLanesTest, WhatFailsAgainAndAgainHoldsUpNothingThatDoesNot) {
+  for (int i = 0; i < 8; ++i) {
+    failing.insert(fmt::format("bad {}", i));
+    lanes.push(kInbox, fmt::format("bad {}", i), fmt::format("bad {}", i));
+  }
+  run(seconds(5));
+  lanes.push(kInbox, "good", "good");
+  run(seconds(20));
+  EXPECT_THAT(sent, testing::Contains("good"));
+  // From then on they are known to be what fails: one letter a minute waits for none of them.
+  run(std::chrono::hours(3));
+  for (int i = 0; i < 60; ++i) {
+    run(minutes(1));
+    const std::string item = fmt::format("good {}", i);
+    lanes.push(kInbox, item, item);
+    const std::size_t before = sent.size();
+    run(seconds(1));
+    if (i < 10) continue;  // until they have failed between letters that were taken
+    EXPECT_EQ(std::count(sent.begin() + static_cast<std::ptrdiff_t>(before), sent.end(), item), 1) << i;
+  }
+  EXPECT_THAT(lanes.status().at(kInbox).waiting, 8U) << "they are tried all the same";
+}
+
+TEST_F(InboxLanesTest, TwoThatFailAreNoInboxThatIsDown) {
+  failing = {"a", "b"};
+  lanes.push(kInbox, "a", "a");
+  lanes.push(kInbox, "b", "b");
+  run(std::chrono::hours(2));
+  lanes.push(kInbox, "c", "c");
+  run(seconds(1));
+  EXPECT_THAT(sent, testing::Contains("c"));
+}
+
+TEST_F(InboxLanesTest, WhatComesAfterAThreadIsEmptyIsStillAMomentApart) {
+  lanes.push(kInbox, "post", "announce");
+  run(Duration(100));
+  ASSERT_THAT(sent, ElementsAre("announce"));
+  lanes.push(kInbox, "post", "undo");
+  run(seconds(5));
+  ASSERT_THAT(sent, ElementsAre("announce", "undo"));
+  EXPECT_GE(times[1] - times[0], InboxLanes<std::string>::kApart);
+  EXPECT_THAT(lanes.status(), testing::IsEmpty()) << "nothing is remembered for ever";
+}
+
 TEST_F(InboxLanesTest, OneThreadKeepsItsOrderAMomentApart) {
   failing = {"announce"};
   lanes.push(kInbox, "post", "announce");
