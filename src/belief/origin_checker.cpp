@@ -9,6 +9,15 @@
 #include "fediverse/vocabulary.hpp"
 
 namespace tagring::belief {
+namespace {
+
+Contested::Key key_of(const Claim& claim) { return {claim.tag, claim.uri, claim.removed}; }
+
+std::unexpected<Error> not_yet(const Claim& claim) {
+  return fail(ErrorCode::kBusy, "what " + host_of(claim.uri) + " answers may be from before this");
+}
+
+}  // namespace
 
 OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& client,
                              const Runtime& runtime)
@@ -16,7 +25,8 @@ OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& 
       client_(client),
       clock_(runtime.clock),
       hosts_(runtime.clock),
-      standing_(runtime.clock) {}
+      standing_(runtime.clock),
+      contested_(runtime.clock) {}
 
 // What a removal says is always looked at anew, as is a tag that was not there.
 const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
@@ -34,20 +44,56 @@ bool OriginChecker::is_borne_out(const Claim& claim) const {
 }
 
 Task<Result<Answer>> OriginChecker::ask(Claim claim) {
-  Result<Answer> answer = co_await ask_of_post(claim);
+  const Contested::Key key = key_of(claim);
+  contested_.give_up(standing_);
+  if (contested_.is_looked_at(key)) co_return not_yet(claim);
+  const Instant heard = contested_.heard(key);
+  Verdict verdict = co_await judge(claim);
+  co_return weigh(claim, heard, std::move(verdict));
+}
+
+Task<Result<Answer>> OriginChecker::ask_of_post(Claim claim) {
+  const Contested::Key key = key_of(claim);
+  if (contested_.is_looked_at(key)) co_return not_yet(claim);
+  const Instant heard = contested_.heard(key);
+  Verdict verdict = co_await judge_post(claim);
+  co_return weigh(claim, heard, std::move(verdict));
+}
+
+// What bears the claim out does. What speaks against it does if it is not from before the claim.
+Result<Answer> OriginChecker::weigh(const Claim& claim, Instant heard, Verdict verdict) {
+  const Contested::Key key = key_of(claim);
+  const bool refuted = !verdict.answer && is_refuted(verdict.answer.error().code);
+  const bool settled = verdict.answer.has_value() || (refuted && verdict.as_of >= heard);
+  if (settled) contested_.settle(key);
+  if (settled || !refuted) return std::move(verdict.answer);
+  contested_.put_off(key, heard);
+  return not_yet(claim);
+}
+
+void OriginChecker::note_sender(const Claim& claim, const std::string& sender) {
+  contested_.note_sender(key_of(claim), sender);
+}
+
+Task<OriginChecker::Verdict> OriginChecker::judge(Claim claim) {
+  Verdict verdict = co_await judge_post(claim);
   // That it carries the hashtag still is no lie if its author has withdrawn consent.
-  const bool stands = claim.removed && !answer && answer.error().code == ErrorCode::kInvalid;
-  if (!answer && !stands) co_return answer;
-  if (claim.removed && answer) co_return answer;
-  const Result<fediverse::Wishes> wishes = co_await wishes_of(claim.author);
+  const bool stands = claim.removed && !verdict.answer && verdict.answer.error().code == ErrorCode::kInvalid;
+  if (!verdict.answer && !stands) co_return verdict;
+  if (claim.removed && verdict.answer) co_return verdict;
+  const Instant claimed = contested_.heard(key_of(claim));
+  const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
   if (claim.removed) {
-    if (wishes && !wishes->archive) co_return Answer{.published = claim.published};
-    co_return answer;
+    if (wishes && !wishes->wishes.archive) co_return Verdict{Answer{.published = claim.published}};
+    if (wishes) verdict.as_of = std::min(verdict.as_of, wishes->as_of);
+    if (!wishes && wishes.error().code == ErrorCode::kBusy) verdict.answer = std::unexpected(wishes.error());
+    co_return verdict;
   }
-  if (!wishes) co_return std::unexpected(wishes.error());
-  if (!wishes->relay) co_return fail(ErrorCode::kDenied, "the author does not wish to be relayed");
-  answer->archive = wishes->archive;
-  co_return answer;
+  if (!wishes) co_return Verdict{std::unexpected(wishes.error())};
+  if (!wishes->wishes.relay)
+    co_return Verdict{fail(ErrorCode::kDenied, "the author does not wish to be relayed"), wishes->as_of};
+  verdict.answer->archive = wishes->wishes.archive;
+  co_return verdict;
 }
 
 Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
@@ -65,25 +111,26 @@ Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
   co_return answer;
 }
 
-Task<Result<Answer>> OriginChecker::ask_of_post(Claim claim) {
+Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
-    co_return Answer{.published = post->published.value_or(claim.published)};
+    co_return Verdict{Answer{.published = post->published.value_or(claim.published)}};
   if (hosts_.was_gone(claim.uri)) {
-    if (claim.removed) co_return Answer{.published = claim.published, .gone = true};
-    co_return fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago");
+    if (claim.removed) co_return Verdict{Answer{.published = claim.published, .gone = true}};
+    co_return Verdict{fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago")};
   }
-  CO_TRY_VOID(may_fetch(claim.uri));
+  if (const Result<void> may = may_fetch(claim.uri); !may) co_return Verdict{std::unexpected(may.error())};
   const std::string uri = claim.uri;
   const std::string author = claim.author;
   const bool added = !claim.removed;
-  Result<Answer> answer = co_await look(std::move(claim));
+  Verdict verdict = co_await look(std::move(claim));
   // Of what is not there, anybody can name as much as they like.
-  if (answer && added) was_there(uri);
+  if (verdict.answer && added) was_there(uri);
   // A post that is somebody else's, or lacks the hashtag, is a post. Removals of what never was aim at a host
   // as well as posts that never were.
-  const bool was_in_vain = answer ? answer->gone : added && answer.error().code == ErrorCode::kNotFound;
+  const bool was_in_vain =
+      verdict.answer ? verdict.answer->gone : added && verdict.answer.error().code == ErrorCode::kNotFound;
   if (was_in_vain) co_await note_absence(uri, author);
-  co_return answer;
+  co_return verdict;
 }
 
 // Where people publish they delete as well: at a host that is not known the author is looked for, so that
@@ -93,7 +140,7 @@ Task<void> OriginChecker::note_absence(std::string uri, std::string author) {
   hosts_.gone(uri);
   if (hosts_.is_known(host)) co_return;
   if (!hosts_.has_nothing(host) && host_of(author) == host) {
-    const auto wishes = co_await wishes_of(std::move(author));
+    const auto wishes = co_await wishes_of(std::move(author), clock_.now());
     if (wishes || !is_refuted(wishes.error().code)) co_return;
   }
   hosts_.found_nothing(uri);
@@ -101,29 +148,37 @@ Task<void> OriginChecker::note_absence(std::string uri, std::string author) {
 
 // Fetches the post: an addition is true if it is public and carries the tag, a removal if it is gone or does
 // not.
-Task<Result<Answer>> OriginChecker::look(Claim claim) {
+Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
   ++asked_;
-  const Result<std::string> body = co_await fetch(claim.uri);
-  const Result<json::object> document = body ? json::parse_object(*body) : std::unexpected(body.error());
-  const bool gone = !document && document.error().code == ErrorCode::kNotFound;
-  if (claim.removed && gone) co_return Answer{.published = claim.published, .gone = true};
-  if (!document) co_return std::unexpected(document.error());
-  if (!fediverse::is_post(*document)) {
-    if (claim.removed) co_return Answer{.published = claim.published};  // a Tombstone, say
-    co_return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
+  const Result<Document> fetched = co_await fetch(claim.uri);
+  if (!fetched && claim.removed && fetched.error().code == ErrorCode::kNotFound)
+    co_return Verdict{Answer{.published = claim.published, .gone = true}};
+  if (!fetched) co_return Verdict{std::unexpected(fetched.error())};
+  const Result<json::object> document = json::parse_object(fetched->body);
+  if (!document) co_return Verdict{std::unexpected(document.error())};
+  Result<Answer> answer = read_post(claim, *document);
+  // Who wrote it never changes.
+  const bool never_changes = !answer && answer.error().code == ErrorCode::kConflict;
+  co_return Verdict{std::move(answer), never_changes ? Instant::max() : fetched->as_of};
+}
+
+Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& document) {
+  if (!fediverse::is_post(document)) {
+    if (claim.removed) return Answer{.published = claim.published};  // a Tombstone, say
+    return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
   }
   const fediverse::ParseLimits limits;
   const auto authors =
-      fediverse::parse_ids(json::find(*document, "attributedTo"), "attributedTo", limits.items_max);
+      fediverse::parse_ids(json::find(document, "attributedTo"), "attributedTo", limits.items_max);
   // That the post is by somebody else makes it no less alive.
   if (authors && std::ranges::find(*authors, claim.author) == authors->end())
-    co_return fail(ErrorCode::kConflict, "the post is by somebody else");
+    return fail(ErrorCode::kConflict, "the post is by somebody else");
   const Result<fediverse::Note> note =
-      fediverse::parse_note(*document, claim.author, clock_.wall_now(), limits);
-  if (!note) co_return std::unexpected(note.error());
+      fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
+  if (!note) return std::unexpected(note.error());
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
-  const bool dated = json::get_string(*document, "published").has_value();
+  const bool dated = json::get_string(document, "published").has_value();
   const auto published = dated ? std::optional(note->published) : std::nullopt;
   if (offered) {
     make_room(posts_, kRememberedMax);
@@ -134,21 +189,26 @@ Task<Result<Answer>> OriginChecker::look(Claim claim) {
   const bool tagged = offered && std::ranges::any_of(note->tags, [&](const Tag& tag) {
                         return tag.canonical() == claim.tag;
                       });
-  if (tagged != claim.removed) co_return Answer{.published = published.value_or(claim.published)};
-  co_return fail(ErrorCode::kInvalid,
-                 tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
+  if (tagged != claim.removed) return Answer{.published = published.value_or(claim.published)};
+  return fail(ErrorCode::kInvalid,
+              tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
 }
 
-Task<Result<fediverse::Wishes>> OriginChecker::wishes_of(std::string author) {
+// What is remembered from before the claim is of no use for long.
+Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author, Instant claimed) {
   const auto known = wishes_.find(author);
-  if (known != wishes_.end() && clock_.now() - known->second.at < kRemembered) co_return known->second.wishes;
+  if (known != wishes_.end()) {
+    const Duration age = clock_.now() - known->second.at;
+    const bool is_contested = claimed < clock_.now() && known->second.as_of < claimed;
+    if (age < (is_contested ? Contested::kLookEvery : kRemembered)) co_return known->second;
+  }
   CO_TRY_VOID(may_fetch(author));
-  CO_TRY(const std::string body, co_await fetch(author));
-  CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(body, author));
+  CO_TRY(const Document document, co_await fetch(author));
+  CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
   was_there(author);
   make_room(wishes_, kRememberedMax);
-  const fediverse::Wishes wishes = fediverse::wishes_of(actor);
-  wishes_.insert_or_assign(std::move(author), Wishes{wishes, clock_.now()});
+  const Wishes wishes{fediverse::wishes_of(actor), document.as_of, clock_.now()};
+  wishes_.insert_or_assign(std::move(author), wishes);
   co_return wishes;
 }
 
@@ -170,17 +230,17 @@ void OriginChecker::was_there(const std::string& url) {
 }
 
 // Of an origin that does not answer, or asks for patience, the sender is to come again.
-Task<Result<std::string>> OriginChecker::fetch(std::string url) {
+Task<Result<OriginChecker::Document>> OriginChecker::fetch(std::string url) {
   const std::string host = host_of(url);
-  Result<std::string> body = co_await client_.fetch_body(std::move(url));
-  const bool unreached =
-      !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
+  Result<Document> document = co_await client_.fetch(std::move(url));
+  const bool unreached = !document && (document.error().code == ErrorCode::kUnavailable ||
+                                       document.error().code == ErrorCode::kTimedOut);
   if (!unreached) {
     hosts_.answered(host);
-    co_return body;
+    co_return document;
   }
   hosts_.silent(host);
-  co_return fail(ErrorCode::kBusy, "the origin is unavailable now: " + body.error().message);
+  co_return fail(ErrorCode::kBusy, "the origin is unavailable now: " + document.error().message);
 }
 
 }  // namespace tagring::belief

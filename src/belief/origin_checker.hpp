@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "belief/asked_hosts.hpp"
+#include "belief/contested.hpp"
 #include "belief/standing.hpp"
 #include "budget/manager.hpp"
 #include "federation/signed_client.hpp"
@@ -47,7 +49,8 @@ class OriginChecker {
 
   // Bears the claim out, or says why not. Of an addition: the post is public, by that author, may be
   // announced by everybody, carries the hashtag, and its author wishes to be relayed. Of a removal: it is
-  // gone, lacks any of that, or its author wishes, by now, not to be kept. kBusy: not to be known now;
+  // gone, lacks any of that, or its author wishes, by now, not to be kept. kBusy: not to be known now, since
+  // what its server says may be from before the claim (contested.hpp), say;
   // kDenied: the author's wish; kConflict: the post is by somebody else, which bears nothing out.
   [[nodiscard]] Task<Result<Answer>> ask(Claim claim);
   // The same, whatever the author wishes.
@@ -57,6 +60,8 @@ class OriginChecker {
   // Its server said so a moment ago: nothing is fetched.
   [[nodiscard]] bool is_borne_out(const Claim& claim) const;
   [[nodiscard]] const AskedHosts& hosts() const { return hosts_; }
+  // A claim, which is contested, was made by that node.
+  void note_sender(const Claim& claim, const std::string& sender);
   // Of those who said what was looked at.
   [[nodiscard]] Standing& standing() { return standing_; }
 
@@ -68,7 +73,14 @@ class OriginChecker {
   static constexpr std::size_t kRememberedMax = 10'000;
   struct Wishes {
     fediverse::Wishes wishes;
+    Instant as_of;
     Instant at;
+  };
+  using Document = federation::SignedClient::Document;
+  // What was said of a claim, and as of when, if it came from a document.
+  struct Verdict {
+    Result<Answer> answer;
+    Instant as_of = Instant::max();
   };
   struct Post {  // that is there, public, and by that author
     std::string author;
@@ -84,10 +96,14 @@ class OriginChecker {
   [[nodiscard]] const Post* known(const Claim& claim) const;
   [[nodiscard]] Result<void> may_fetch(const std::string& url);
   void was_there(const std::string& url);
-  Task<Result<std::string>> fetch(std::string url);
-  Task<Result<Answer>> look(Claim claim);
+  Task<Result<Document>> fetch(std::string url);
+  Task<Verdict> judge(Claim claim);
+  Task<Verdict> judge_post(Claim claim);
+  Task<Verdict> look(Claim claim);
+  [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document);
+  [[nodiscard]] Result<Answer> weigh(const Claim& claim, Instant heard, Verdict verdict);
   Task<void> note_absence(std::string uri, std::string author);
-  Task<Result<fediverse::Wishes>> wishes_of(std::string author);
+  Task<Result<Wishes>> wishes_of(std::string author, Instant claimed);
 
   budget::Manager& budget_;
   federation::SignedClient& client_;
@@ -97,6 +113,7 @@ class OriginChecker {
   AskedHosts hosts_;
   std::map<std::pair<std::string, std::string>, Absent> absent_;  // by tag and URI
   Standing standing_;
+  Contested contested_;
   std::uint64_t asked_ = 0;
 };
 

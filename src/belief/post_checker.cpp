@@ -6,6 +6,8 @@ namespace tagring::belief {
 namespace {
 
 constexpr Duration kSpotCheckSpread = std::chrono::seconds(30);
+constexpr Duration kSpotCheckAgain = federation::SignedClient::kCachedMax + kSpotCheckSpread;
+constexpr std::size_t kSpotChecksMax = 1'000;  // under way
 // What one relay sends, the other does at about the same time.
 constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
@@ -82,6 +84,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     Result<void>& verdict = verdicts[i];
     const bool own = sender == identity_.origin();
     if (verdict && !own && vouches(sender, event)) {
+      sampled_.erase({event.tag, event.uri, event.op != Op::kRemove});
       if (owner.samples()) sample(event, sender);
     } else if (verdict && !own) {
       verdict = co_await check_truth(&event, sender, &fetches);
@@ -177,6 +180,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   // That something is not there is true of all that never was, and earns nobody anything.
   const bool right = truth && event->op == Op::kAdd;
   if (right || wrong) origins_.standing().note(sender, right);
+  if (!truth && truth.error().code == ErrorCode::kBusy) origins_.note_sender(claim_of(*event), sender);
   co_return truth;
 }
 
@@ -188,19 +192,32 @@ Task<Result<void>> PostChecker::ask_origin(TagEvent* event) {
 }
 
 void PostChecker::sample(const TagEvent& event, const std::string& sender) {
-  if (rng_.chance(options_.check_share)) tasks_.spawn("spot_check", spot_check(event, sender));
+  if (!rng_.chance(options_.check_share) || sampled_.size() >= kSpotChecksMax) return;
+  if (sampled_.emplace(event.tag, event.uri, event.op == Op::kRemove).second)
+    tasks_.spawn("spot_check", spot_check(event, sender));
 }
 
 Task<void> PostChecker::spot_check(TagEvent event, std::string sender) {
+  const Contested::Key key{event.tag, event.uri, event.op == Op::kRemove};
   // Owners of several tags draw the same post at about the same time: not all at once to its server.
   const auto spread = static_cast<std::uint64_t>(kSpotCheckSpread.count());
   const Instant later = clock_.now() + Duration(static_cast<Duration::rep>(rng_.below(spread)));
   co_await clock_.sleep_until(later);
   // Whoever invents posts of their own, so that their server or another's is asked for each, gets no further
   // than others.
-  if (liars_.contains(sender)) co_return;
-  const Result<Answer> answer = co_await origins_.ask_of_post(claim_of(event));
-  if (answer || answer.error().code != ErrorCode::kInvalid) co_return;
+  if (liars_.contains(sender)) {
+    sampled_.erase(key);
+    co_return;
+  }
+  Result<Answer> answer = co_await origins_.ask_of_post(claim_of(event));
+  if (!answer && answer.error().code == ErrorCode::kBusy) {
+    const Instant newer = clock_.now() + kSpotCheckAgain;
+    co_await clock_.sleep_until(newer);
+    answer = co_await origins_.ask_of_post(claim_of(event));
+  }
+  // Unless the sender has said the contrary meanwhile: posts are edited.
+  const bool stands = sampled_.erase(key) > 0;
+  if (!stands || answer || answer.error().code != ErrorCode::kInvalid) co_return;
   log_.warn("sender_not_believed_any_more",
             {{"sender", sender}, {"post", event.uri}, {"because", answer.error().message}});
   liars_.insert(std::move(sender));

@@ -85,7 +85,8 @@ class PostChecker {
   Log& log_;
   Rng rng_;
   Witnesses witnesses_;
-  std::set<std::string> liars_;  // origins whose word about their own posts was wrong
+  std::set<Contested::Key> sampled_;  // what is spot checked
+  std::set<std::string> liars_;       // origins whose word about their own posts was wrong
   TaskGroup tasks_;
 };
 

@@ -3,14 +3,17 @@
 // Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under
 // way, items gather, and the next request carries all of them. A destination that fails is tried again after
 // a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
-// it may have a limit, and the rest follows after the first wait.
+// it may have a limit, and the rest follows after the first wait. One that answers, but wants what it got
+// later, is asked again before long, and at once if there is something else for it.
 //
 // Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,6 +21,7 @@
 
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "federation/alarm.hpp"
 #include "federation/backoff.hpp"
 
 namespace tagring::federation {
@@ -49,6 +53,7 @@ class DeliveryQueues {
 
   DeliveryQueues(Clock& clock, Executor executor, Rng rng, QueueOptions options, Send send, Weigh weigh = {})
       : clock_(clock),
+        executor_(executor),
         rng_(rng),
         options_(options),
         send_(std::move(send)),
@@ -73,6 +78,12 @@ class DeliveryQueues {
   void blame(const std::string& destination, std::string reason) {
     const auto lane = lanes_.find(destination);
     if (lane != lanes_.end()) lane->second.reason = std::move(reason);
+  }
+
+  // For Send: the destination has answered; what is returned it wants later.
+  void answered(const std::string& destination) {
+    const auto lane = lanes_.find(destination);
+    if (lane != lanes_.end()) lane->second.answers = true;
   }
 
   [[nodiscard]] Task<void> stop() {
@@ -102,9 +113,12 @@ class DeliveryQueues {
   }
 
  private:
+  static constexpr Duration kAnswersLater = std::chrono::seconds(45);
   struct Lane {
     std::deque<Item> items;
     bool running = false;
+    bool answers = false;
+    std::shared_ptr<Alarm> alarm;  // while it waits for another try, and answers
     unsigned failures = 0;
     std::string reason;
     WallTime failing_since;
@@ -115,6 +129,7 @@ class DeliveryQueues {
   }
 
   void wake(const std::string& destination, Lane& lane) {
+    if (lane.alarm) lane.alarm->ring();
     if (lane.running || lane.items.empty()) return;
     lane.running = true;
     start(destination);
@@ -151,6 +166,7 @@ class DeliveryQueues {
 
   Task<void> run(std::string destination) {
     for (;;) {
+      lanes_[destination].answers = false;
       std::vector<Item> batch = take(lanes_[destination]);
       if (lanes_[destination].failures == 0) lanes_[destination].reason.clear();
       const std::size_t sent = batch.size();
@@ -168,9 +184,14 @@ class DeliveryQueues {
         lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()),
                           std::make_move_iterator(again.end()));
         if (lane.failures == 0) lane.failing_since = clock_.wall_now();
-        const Instant next = clock_.now() + options_.backoff.wait(++lane.failures, rng_);
+        const Duration wait = options_.backoff.wait(++lane.failures, rng_);
         release();
-        co_await clock_.sleep_until(next);
+        if (lane.answers) {
+          co_await wait_for_more(destination, std::min(wait, kAnswersLater));
+        } else {
+          const Instant next = clock_.now() + wait;
+          co_await clock_.sleep_until(next);
+        }
         if (active_ >= options_.concurrent_max) {
           waiting_.push_back(destination);
           co_return;
@@ -182,6 +203,19 @@ class DeliveryQueues {
     lanes_[destination].running = false;
     if (lanes_[destination].failures == 0) lanes_.erase(destination);
     release();
+  }
+
+  // Until it is time, or something else is there to be sent; but not again and again.
+  Task<void> wait_for_more(std::string destination, Duration wait) {
+    const std::size_t before = lanes_[destination].items.size();
+    const Instant next = clock_.now() + wait;
+    const Instant soonest = std::min(next, clock_.now() + options_.backoff.first);
+    co_await clock_.sleep_until(soonest);
+    if (lanes_[destination].items.size() > before) co_return;
+    const auto alarm = std::make_shared<Alarm>(clock_, executor_);
+    lanes_[destination].alarm = alarm;
+    co_await alarm->wait_until(next);
+    lanes_[destination].alarm = nullptr;
   }
 
   // A lane that waits out its backoff gives its turn to another.
@@ -196,6 +230,7 @@ class DeliveryQueues {
   }
 
   Clock& clock_;
+  Executor executor_;
   Rng rng_;
   QueueOptions options_;
   Send send_;

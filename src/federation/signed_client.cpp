@@ -1,6 +1,7 @@
 #include "federation/signed_client.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
@@ -15,9 +16,25 @@ namespace tagring::federation {
 namespace {
 constexpr Duration kTimeout = std::chrono::seconds(20);
 constexpr int kRedirectsMax = 3;
+constexpr std::string_view kMaxAge = "max-age=";
 constexpr std::size_t kReasonMax = 300;  // octets
 constexpr const char* kAccept =
     "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
+
+// For how long the answer may have been in a cache.
+Duration cached_for(const HttpResponse& response) {
+  const std::string value = response.headers.joined("Cache-Control").value_or("");
+  const std::size_t at = value.find(kMaxAge);
+  if (at == std::string::npos) return {};
+  std::int64_t seconds = 0;
+  const char* const begin = value.data() + at + kMaxAge.size();
+  const auto [end, error] = std::from_chars(begin, value.data() + value.size(), seconds);
+  if (error == std::errc::result_out_of_range) return SignedClient::kCachedMax;
+  if (error != std::errc()) return {};
+  constexpr auto kMost = std::chrono::duration_cast<std::chrono::seconds>(SignedClient::kCachedMax);
+  return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kMost.count()));
+}
+
 }  // namespace
 
 Task<Result<HttpResponse>> SignedClient::send_in(HttpCall call, std::string key_id,
@@ -75,6 +92,12 @@ Task<Result<HttpResponse>> SignedClient::deliver_as(std::string actor, std::stri
 }
 
 Task<Result<std::string>> SignedClient::fetch_body(std::string url) {
+  CO_TRY(Document document, co_await fetch(std::move(url)));
+  co_return std::move(document.body);
+}
+
+Task<Result<SignedClient::Document>> SignedClient::fetch(std::string url) {
+  const Instant asked = clock_.now();
   for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
     if (!hosts_.may_fetch(host_of(url)))
       co_return fail(ErrorCode::kUnavailable, host_of(url) + " asked not to be asked for a while");
@@ -106,7 +129,7 @@ Task<Result<std::string>> SignedClient::fetch_body(std::string url) {
     if (!fediverse::is_activity_json(response.headers.find("Content-Type").value_or(""))) {
       co_return fail(ErrorCode::kInvalid, url + " is not an ActivityPub document");
     }
-    co_return std::move(response.body);
+    co_return Document{std::move(response.body), asked - cached_for(response)};
   }
   co_return fail(ErrorCode::kInvalid, url + ": too many redirects");
 }

@@ -38,6 +38,15 @@ class SignedClient {
   // and load (kUnavailable), and for redirects to other servers. kUnavailable at once for a server that asked
   // to be left alone for a while. What it says of itself is for the caller to check.
   [[nodiscard]] Task<Result<std::string>> fetch_body(std::string url);
+  struct Document {
+    std::string body;
+    // It says what holds at some time since then. Mastodon answers from a cache of three minutes, whatever
+    // changed, and says so (`max-age`).
+    Instant as_of;
+  };
+  // No cache is taken to be older than this.
+  static constexpr Duration kCachedMax = std::chrono::minutes(5);
+  [[nodiscard]] Task<Result<Document>> fetch(std::string url);
   // Delivers an activity. Any HTTP status is a value; see was_accepted. `synchronization` is the value of the
   // header Collection-Synchronization, if there is to be one.
   [[nodiscard]] Task<Result<HttpResponse>> deliver(std::string inbox, std::string body,

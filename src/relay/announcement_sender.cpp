@@ -111,7 +111,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     const Result<std::vector<Refusal>> refusals = read_results(response);
     if (!refusals) {
       // Both kinds again: what was taken is known there.
-      co_return Sent{std::move(items), federation::why_not(refusals.error())};
+      co_return Sent{std::move(items), federation::why_not(refusals.error()), false};
     }
     std::set<std::pair<std::string, std::string>> later;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
@@ -153,7 +153,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
         observer_.lost_follower(about.first, inbox);
       } else if (!federation::was_accepted(response) && !federation::was_refused(response)) {
         std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
-        co_return Sent{std::move(items), federation::why_not(response)};
+        co_return Sent{std::move(items), federation::why_not(response), false};
       }
       for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
     }

@@ -30,8 +30,9 @@ class AnnouncementSender {
                      federation::SignedClient& client, Observer& observer, const Runtime& runtime);
 
   struct Sent {
-    Announcements again;  // what was not taken, and may be the next time: in order
-    std::string because;  // the last reason, if there is any
+    Announcements again;   // what was not taken, and may be the next time: in order
+    std::string because;   // the last reason, if there is any
+    bool answered = true;  // it wants what is to be sent again later
   };
   // To a node, or to a server that uses this node as a FASP. Followers who are gone, or refuse this node, are
   // reported to the observer. `via`: what the inbox is.

@@ -359,7 +359,8 @@ Task<Announcer::Items> Announcer::send(std::string inbox, Items items) {
   for (const Item& item : items) last = std::max(last, item->entry.seq);
   std::erase_if(items, [&](const Item& item) { return clock_.now() - item->since > kLifetime; });
   const std::size_t count = items.size();
-  auto [again, because] = co_await sender_.send(inboxes_[inbox].via, inbox, std::move(items));
+  auto [again, because, answered] = co_await sender_.send(inboxes_[inbox].via, inbox, std::move(items));
+  if (answered) lanes_.answered(inbox);
   if (!because.empty()) lanes_.blame(inbox, std::move(because));
   delivered_ += count - again.size();
   const std::uint64_t reached = again.empty() ? last : again.front()->entry.seq - 1;

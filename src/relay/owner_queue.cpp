@@ -163,6 +163,7 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
     if (batch.empty()) continue;
     Result<std::vector<Refusal>> refusals = co_await send_events(to.origin, to.ring, op, std::move(events));
     if (refusals) {
+      sending_.answered(destination);
       co_await settle(to.origin, std::move(batch), std::move(*refusals), &again);
       continue;
     }

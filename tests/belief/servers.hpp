@@ -25,6 +25,7 @@ class Servers final : public HttpClient {
     if (response.status == 200) {
       response.headers.add("Content-Type", "application/activity+json");
       response.body = document->second;
+      if (!cache_control.empty()) response.headers.add("Cache-Control", cache_control);
     }
     co_return response;
   }
@@ -49,6 +50,7 @@ class Servers final : public HttpClient {
 
   std::map<std::string, std::string> documents;
   std::map<std::string, int> asked;  // by URL
+  std::string cache_control;         // which they answer with
   bool down = false;
 };
 

@@ -34,6 +34,7 @@ class LanesTest : public testing::Test {
     --under_way;
     if (!failing.contains(destination)) co_return Batch();
     lanes->blame(destination, destination + " is down");
+    if (answering) lanes->answered(destination);
     co_return Batch(batch.begin() + std::min<std::ptrdiff_t>(taken_of_failed, std::ssize(batch)),
                     batch.end());
   }
@@ -58,6 +59,7 @@ class LanesTest : public testing::Test {
   std::vector<Sent> sent;
   Duration takes{100};
   std::set<std::string> failing;
+  bool answering = false;              // they are not down, but want everything later
   std::ptrdiff_t taken_of_failed = 0;  // items at the front of a failing batch that are taken all the same
   int under_way = 0;
   int most_under_way = 0;
@@ -179,6 +181,27 @@ TEST_F(LanesTest, NewItemsDoNotShortenABackoff) {
     lanes->push("a", i);
   }
   EXPECT_EQ(sent.size(), 1U);
+}
+
+// Or what one item waits for would hold up all that come after it.
+TEST_F(LanesTest, NewItemsDoNotWaitForWhatADestinationWantsLater) {
+  takes = Duration(0);
+  failing = {"a"};
+  answering = true;
+  open().push("a", 1);
+  loop.run_for(std::chrono::minutes(2));
+  const std::size_t before = sent.size();
+  EXPECT_LT(before, 20U) << "it is not asked all the time";
+  lanes->push("a", 2);
+  loop.run_for(std::chrono::milliseconds(1500));
+  ASSERT_GT(sent.size(), before);
+  EXPECT_EQ(sent.back().batch, (Batch{1, 2}));
+  const std::size_t after = sent.size();
+  for (int i = 0; i < 50; ++i) {
+    lanes->push("a", 3 + i);
+    loop.run_for(Duration(10));
+  }
+  EXPECT_LE(sent.size(), after + 2) << "nor for each item";
 }
 
 TEST_F(LanesTest, TellsWhyADestinationFailsAndSinceWhenUntilItTakesSomething) {
