@@ -74,7 +74,7 @@ Authenticator::Latest Authenticator::read_ahead(const std::string& text) {
 Task<Result<void>> Authenticator::check_ahead(std::string host, WallTime signed_at) {
   if (const auto before = taken_before_.find(host);
       before != taken_before_.end() && signed_at <= before->second)
-    co_return fail(ErrorCode::kDenied, "signature may be from before this node started; sign again");
+    co_return fail(ErrorCode::kBusy, "signature may be from before this node started; sign again");
   const WallTime now = clock_.wall_now();
   if (signed_at <= now || !save_ahead_) co_return Result<void>();
   std::erase_if(ahead_, [now](const auto& entry) { return entry.second < now; });
@@ -97,7 +97,9 @@ HttpResponse not_authentic(const Error& error) {
     response.status = 401;
     response.headers.set("WWW-Authenticate", R"(Signature headers="(request-target) host date digest")");
   }
-  if (response.status == 503) response.headers.set("Retry-After", "60");
+  // What is busy has to sign again, and no more.
+  if (response.status == 503)
+    response.headers.set("Retry-After", error.code == ErrorCode::kBusy ? "1" : "60");
   return response;
 }
 

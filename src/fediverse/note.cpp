@@ -39,45 +39,34 @@ std::string name_from_href(const json::object& entry) {
 
 using SpelledTags = std::map<Tag, std::string>;  // the first spelling of each
 
-Result<SpelledTags> parse_tags(const json::object& o, const ParseLimits& limits) {
+// The first of them, if there are too many: no server is to be refused for what its people write.
+SpelledTags parse_tags(const json::object& o, const ParseLimits& limits) {
   SpelledTags tags;
+  if (!limits.with_tags) return tags;
   std::size_t hashtags = 0;
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
-    if (!v.is_object() || hashtags > limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
+    if (!v.is_object() || hashtags == limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
     ++hashtags;
-    if (!limits.with_tags) return;
     std::string spelling = json::get_string(v.get_object(), "name").value_or("");
     if (spelling.empty()) spelling = name_from_href(v.get_object());
     const Result<Tag> tag = Tag::parse(spelling);
     if (tag) tags.emplace(*tag, spelling.starts_with('#') ? spelling.substr(1) : spelling);
   });
-  if (hashtags > limits.tags_max) {
-    return fail(ErrorCode::kTooLarge, fmt::format("post has more than {} hashtags", limits.tags_max));
-  }
   return tags;
 }
 
-// Adds the hashtags that are addressed by their URIs, as actors are. Only what stands in the post itself
-// counts: others fetch the post to see whether it has the hashtag, and never see the activity around it.
-Result<void> add_addressed(const json::object& o, const ParseLimits& limits, SpelledTags& tags) {
-  if (!limits.with_tags) return {};
-  std::size_t left = limits.tags_max - tags.size();
-  bool too_many = false;
+// Adds the hashtags that are addressed by their URIs, as actors are, while there is room. Only what stands in
+// the post itself counts: others fetch the post to see whether it has the hashtag, and never see the activity
+// around it.
+void add_addressed(const json::object& o, const ParseLimits& limits, SpelledTags& tags) {
+  if (!limits.with_tags) return;
   for (const std::string_view key : {"to", "cc", "audience"}) {
     json::for_each(json::find(o, key), [&](const json::value& v) {
       const std::string id = json::id_of(v);
-      if (too_many || !is_hashtag_uri(id)) return;
-      const Result<Tag> tag = parse_hashtag_uri(id);
-      if (!tag || tags.contains(*tag)) return;
-      too_many = left == 0;
-      if (too_many) return;
-      --left;
-      tags.emplace(*tag, tag->canonical());
+      if (tags.size() >= limits.tags_max || !is_hashtag_uri(id)) return;
+      if (const Result<Tag> tag = parse_hashtag_uri(id)) tags.emplace(*tag, tag->canonical());
     });
   }
-  if (too_many)
-    return fail(ErrorCode::kTooLarge, fmt::format("post has more than {} hashtags", limits.tags_max));
-  return {};
 }
 
 Visibility parse_visibility(const json::object& o, std::string_view author) {
@@ -151,8 +140,8 @@ Result<Note> parse_note(const json::object& o, const std::string& actor, WallTim
   note.visibility = parse_visibility(o, actor);
   note.in_reply_to = json::id_of(o, "inReplyTo");
   note.may_be_announced = parse_may_be_announced(o);
-  TRY(SpelledTags tags, parse_tags(o, limits));
-  TRY_VOID(add_addressed(o, limits, tags));
+  SpelledTags tags = parse_tags(o, limits);
+  add_addressed(o, limits, tags);
   for (auto& [tag, spelling] : tags) {
     note.tags.push_back(tag);
     note.spellings.push_back(std::move(spelling));
@@ -181,8 +170,7 @@ Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLi
     }
   }
   post.published = parse_time(o, "published", now);
-  TRY(const SpelledTags tags, parse_tags(o, limits));
-  for (const auto& [tag, spelling] : tags) post.tags.push_back(tag);
+  for (const auto& [tag, spelling] : parse_tags(o, limits)) post.tags.push_back(tag);
   const json::value* indexable = json::find(o, "indexable");
   post.indexable = indexable != nullptr && indexable->is_bool() && indexable->get_bool();
   if (const json::object* copy = json::get_object(o, "signed")) post.signed_copy = parse_signed_copy(*copy);

@@ -51,7 +51,8 @@ Result<void> SigningTime::check(WallTime time) const {
   if (time > now_ + policy_.ahead_max) return refuse("signature is dated in the future; check the clock");
   if (time < now_ - policy_.age_max) return refuse("signature is too old; check the clock and sign again");
   if (policy_.not_before && time < *policy_.not_before) {
-    return refuse("signature is from before this node started; sign again");
+    // No fault of who signed it: to be signed again.
+    return fail(ErrorCode::kBusy, "signature is from before this node started; sign again");
   }
   return {};
 }

@@ -227,7 +227,7 @@ TEST_F(Stranger, WhatWasDatedAheadIsNotTakenAgainAfterARestart) {
   EXPECT_EQ(ask(request).status, 202);
   settle(std::chrono::seconds(10));
   start(config());
-  expect_refused(request, 401, "denied", "before this node started");
+  expect_refused(request, 503, "busy", "before this node started");
   const Author bob = make_author("https://other.home.example/users/bob");
   const PostText theirs{.uri = "https://other.home.example/notes/1", .author = bob.id, .tags = {"cats"}};
   EXPECT_EQ(post_signed(create_text(theirs), bob).status, 202) << "others are not concerned";
