@@ -201,11 +201,12 @@ Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
   if (!history) co_return error_response(history.error());
   json::array items;
   for (const storage::HistoryEntry& entry : history->entries) {
-    items.push_back(json::object{{"id", relay::announce_id(identity_, identity_.tag_actor(tag), entry.uri)},
-                                 {"type", "Announce"},
-                                 {"actor", identity_.tag_actor(tag)},
-                                 {"published", to_rfc3339(entry.published)},
-                                 {"object", entry.uri}});
+    items.push_back(json::object{
+        {"id", relay::announce_id(identity_, identity_.tag_actor(tag), tag.canonical(), entry.uri)},
+        {"type", "Announce"},
+        {"actor", identity_.tag_actor(tag)},
+        {"published", to_rfc3339(entry.published)},
+        {"object", entry.uri}});
   }
   std::string next;
   if (history->more && history->next) {

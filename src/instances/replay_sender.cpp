@@ -20,9 +20,9 @@ bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::s
 Task<Result<HttpResponse>> ReplaySender::send(Instances::Recipient recipient, std::string tag,
                                               storage::HistoryEntry entry) {
   const relay::TagEvent event{std::move(tag), relay::Op::kAdd, entry.uri, entry.author, entry.published};
-  const std::string id = relay::announce_id(client_.identity(), recipient.relay, event.uri);
-  std::string announce =
-      relay::announce_single(id, recipient.relay, event, fediverse::Audience::kFollowers, clock_.wall_now());
+  const std::string id = relay::announce_id(client_.identity(), recipient.relay, event.tag, event.uri);
+  std::string announce = json::serialize(fediverse::make_announce(
+      id, recipient.relay, event.uri, event.published, fediverse::Audience::kFollowers, clock_.wall_now()));
   co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));
 }
 

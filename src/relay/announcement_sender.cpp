@@ -162,10 +162,13 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
 }
 
 std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {
-  const std::string id = announce_id(identity_, actor, event.uri);
+  const std::string id = announce_id(identity_, actor, event.tag, event.uri);
   const auto audience = via == Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;
-  if (event.op == Op::kRemove) return undo_single(id, actor, event, audience);
-  return announce_single(id, actor, event, audience, clock_.wall_now());
+  const WallTime now = clock_.wall_now();
+  return json::serialize(
+      event.op == Op::kAdd
+          ? fediverse::make_announce(id, actor, event.uri, event.published, audience, now)
+          : fediverse::make_undo_announce(id + "#undo", actor, id, event.uri, audience, event.published));
 }
 
 std::string AnnouncementSender::announcer(const Followers::Target& target, const std::string& tag) {
@@ -175,7 +178,7 @@ std::string AnnouncementSender::announcer(const Followers::Target& target, const
 std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) return {};
-  return announce_id(identity_, actor_of(announcer(*target, event.tag)), event.uri);
+  return announce_id(identity_, actor_of(announcer(*target, event.tag)), event.tag, event.uri);
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,

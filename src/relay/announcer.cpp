@@ -20,6 +20,13 @@ constexpr Duration kSpreadMax = std::chrono::minutes(1);
 constexpr Duration kTellAgainAfter = std::chrono::seconds(30);
 constexpr Duration kFeedLifetime = std::chrono::hours(24);
 
+// As GoToSocial's, which has no shared inbox, and files what comes to one for all whom it concerns.
+bool is_one_of_many(const std::string& inbox, const Followers::Target& target) {
+  if (target.people.size() != 1 || target.count() != 1) return false;
+  const std::string_view actor = *target.people.begin();
+  return actor.contains("/users/") && inbox == std::string(actor) + "/inbox";
+}
+
 }  // namespace
 
 Announcer::Announcer(federation::QueueOptions options, Store& store, const Followers& followers,
@@ -102,8 +109,10 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
   const bool is_refused = event.op == Op::kAdd && blocks_.is_refused_by(event.author, event.tag);
   const std::size_t beyond = targets->size() - std::min(targets->size(), kTargetsAtOnce);
   const Duration spread = std::min(kSpreadMax, kSpreadPerInbox * static_cast<Duration::rep>(beyond));
+  std::set<std::string_view> told;  // hosts of which one stands for all
   for (const auto& [destination, target] : *targets) {
     if (target.since >= item->entry.seq) continue;
+    if (is_one_of_many(destination, target) && !told.insert(target.host).second) continue;
     const Via via = target.via();
     const bool is_node = via == Via::kNode;
     if (is_node && to == To::kPeople) continue;
@@ -220,6 +229,21 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
   }
 }
 
+void Announcer::hand_over(const std::string& destination, const Item& item) {
+  const auto* targets = followers_.targets(item->entry.event.tag);
+  if (targets == nullptr) return;
+  auto next = targets->find(destination);
+  if (next == targets->end() || !is_one_of_many(destination, next->second)) return;
+  const std::string& host = next->second.host;
+  while (++next != targets->end()) {
+    const auto& [inbox, target] = *next;
+    const bool fits = target.host == host && target.since < item->entry.seq && is_one_of_many(inbox, target);
+    if (!fits) continue;
+    inboxes_[inbox].via = Via::kBoost;
+    return queue_for_people(inbox, item, Duration::zero(), /*done=*/false, /*loads=*/false);
+  }
+}
+
 // The post has lost a tag. If it was announced under that one, this is undone, unless it was never sent. If
 // the post is still there after a while, under tags that somebody follows, then it was edited; if not, it is
 // being deleted, tag by tag.
@@ -281,6 +305,8 @@ Task<federation::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people
     const auto announced = known->second.announced.find(item->entry.event.tag);
     if (announced != known->second.announced.end()) announced->second = clock_.now();
   }
+  using enum AnnouncementSender::Told;
+  if (told.told == kRefused || (told.told == kGone && !inbox.gone_since)) hand_over(destination, item);
   if (!is_given_up(destination, told, item->entry.event))
     co_return federation::InboxLanes<Item>::Outcome{false, std::move(told.because)};
   if (told.told == AnnouncementSender::Told::kTaken) ++delivered_;

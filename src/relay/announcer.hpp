@@ -89,6 +89,8 @@ class Announcer {
                         bool loads);
   void decide(const std::string& destination, Inbox& inbox, const std::string& uri, Duration spread,
               bool done, bool loads);
+  // `destination` has refused it: whoever else is on that server, for all of whom it was to be.
+  void hand_over(const std::string& destination, const Item& item);
   void take_back(const std::string& destination, Inbox& inbox, const Item& item);
   void make_room(const std::string& destination, Inbox& inbox);
   void settle(const std::string& destination, Inbox& inbox, std::uint64_t seq);

@@ -149,19 +149,8 @@ bool is_move(const std::string& activity) {
 }
 
 std::string announce_id(const federation::Identity& identity, const std::string& actor,
-                        const std::string& uri) {
-  return identity.activity_id("announces", actor + " " + uri);
-}
-
-std::string announce_single(const std::string& id, const std::string& actor, const TagEvent& event,
-                            fediverse::Audience audience, WallTime now) {
-  return json::serialize(fediverse::make_announce(id, actor, event.uri, event.published, audience, now));
-}
-
-std::string undo_single(const std::string& id, const std::string& actor, const TagEvent& event,
-                        fediverse::Audience audience) {
-  return json::serialize(
-      fediverse::make_undo_announce(id + "#undo", actor, id, event.uri, audience, event.published));
+                        const std::string& tag, const std::string& uri) {
+  return identity.activity_id("announces", actor + " " + tag + " " + uri);
 }
 
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow) {

@@ -49,15 +49,11 @@ std::string undo_follow_activity(const std::string& id, const std::string& actor
 // Whether an Undo of a Follow, as it came, says so.
 bool is_move(const std::string& activity);
 
-// Of the Announce of a post by one of this node's actors. Always the same, so that a repetition is known for
-// what it is.
+// Of the Announce of a post under a hashtag by one of this node's actors. Always the same, so that a
+// repetition is known for what it is; and never that of one that was undone, since a hashtag that a post has
+// lost does not come back.
 std::string announce_id(const federation::Identity& identity, const std::string& actor,
-                        const std::string& uri);
-// To everyone else: one post. `published` of the Announce is never before the post's own.
-std::string announce_single(const std::string& id, const std::string& actor, const TagEvent& event,
-                            fediverse::Audience audience, WallTime now);
-std::string undo_single(const std::string& id, const std::string& actor, const TagEvent& event,
-                        fediverse::Audience audience);
+                        const std::string& tag, const std::string& uri);
 // Echoes the Follow (JSON text) as it came.
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow);
 std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow);

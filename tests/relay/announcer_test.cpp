@@ -84,6 +84,62 @@ TEST_F(AnnouncerTest, PeopleAreToldOfAPostOnce) {
   EXPECT_EQ(web.posted_to(kPeople).front().at("type"), "Announce");
 }
 
+// GoToSocial has no shared inbox, and files a boost for all its people, whichever inbox it came to.
+TEST_F(AnnouncerTest, OfPeopleWhoseServerHasNoSharedInboxOneIsToldForAll) {
+  std::vector<std::string> inboxes;
+  for (const char* name : {"a", "b", "c"}) {
+    const std::string actor = std::string("https://gts.example/users/") + name;
+    inboxes.push_back(actor + "/inbox");
+    followers.add({"cats", actor, inboxes.back(), "", Via::kBoost, 0});
+  }
+  follow("cats", "https://other.example/1/inbox", Via::kBoost);
+  follow("cats", "https://other.example/2/inbox", Via::kBoost);
+  enter("https://author.example/1");
+  EXPECT_THAT(web.calls, SizeIs(3)) << "other servers may file for one only";
+  EXPECT_THAT(web.posted_to(inboxes[0]), SizeIs(1));
+  // Who refuses it does not so for the others.
+  web.statuses[inboxes[0]] = 403;
+  enter("https://author.example/2");
+  EXPECT_THAT(web.posted_to(inboxes[1]), SizeIs(1));
+  EXPECT_THAT(web.posted_to(inboxes[2]), IsEmpty());
+  web.statuses[inboxes[0]] = 410;
+  enter("https://author.example/3");
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_THAT(web.posted_to(inboxes[1]), SizeIs(2)) << "once, however often the other is tried";
+  EXPECT_THAT(web.posted_to(inboxes[2]), IsEmpty());
+}
+
+TEST_F(AnnouncerTest, NoAnnounceHasTheIdOfOneThatWasUndone) {
+  follow("cats", kPeople, Via::kRelay);
+  follow("dogs", kPeople, Via::kRelay);
+  enter("https://author.example/1", "cats");
+  enter("https://author.example/1", "dogs");
+  loop.run_for(std::chrono::seconds(1));
+  enter("https://author.example/1", "cats", Op::kRemove);
+  loop.run_for(std::chrono::minutes(1));
+  const std::vector<json::object> sent = web.posted_to(kPeople);
+  ASSERT_THAT(sent, SizeIs(3));
+  EXPECT_EQ(sent[0].at("type"), "Announce");
+  EXPECT_EQ(sent[1].at("type"), "Undo");
+  EXPECT_EQ(sent[2].at("type"), "Announce");
+  EXPECT_NE(sent[0].at("id"), sent[2].at("id"));
+  EXPECT_EQ(sent[1].at("object").at("id"), sent[0].at("id"));
+}
+
+// Whoever fetches the post next is spread over time, but not before so many that it matters.
+TEST_F(AnnouncerTest, TwentyAreToldAtOnce) {
+  for (int i = 0; i < 20; ++i)
+    follow("cats", "https://s" + std::to_string(i) + ".example/inbox", Via::kBoost);
+  enter("https://author.example/1");
+  EXPECT_THAT(web.calls, SizeIs(20));
+  web.calls.clear();
+  follow("cats", "https://last.example/inbox", Via::kBoost);
+  enter("https://author.example/2");
+  EXPECT_LT(web.calls.size(), 21U);
+  loop.run_for(std::chrono::seconds(2));
+  EXPECT_THAT(web.calls, SizeIs(21));
+}
+
 TEST_F(AnnouncerTest, PeopleAreNotToldOfTheirOwnServersPosts) {
   follow("cats", "https://author.example/inbox", Via::kBoost);
   enter("https://author.example/1");
