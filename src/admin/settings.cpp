@@ -93,6 +93,7 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"publish.posts_an_hour", config.posts_an_hour},
       {"publish.open", config.open},
       {"publish.people", config.people},
+      {"publish.boost_own_posts", config.boost_own_posts},
       {"publish.archive_all", config.archive_all},
       {"publish.tags_per_instance", config.tags_per_instance},
       {"publish.replay_max_age_days", config.replay_max_age_days},

@@ -220,6 +220,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},
       {"publish.open", flag(config.open)},
       {"publish.people", flag(config.people)},
+      {"publish.boost_own_posts", flag(config.boost_own_posts)},
       {"publish.archive_all", flag(config.archive_all)},
       {"publish.tags_per_instance", number(config.tags_per_instance, 0, 100'000)},
       {"fasp.privacy_policy", text(config.fasp_privacy_policy)},

@@ -90,6 +90,7 @@ struct Config {
   std::uint32_t tags_per_instance = 1000;
   std::uint32_t hashtags_of_a_post = 30;
   std::uint32_t posts_an_hour = 60;  // of one author under one hashtag
+  bool boost_own_posts = false;      // to who follows a hashtag on the server that a post comes from
   bool archive_all = false;          // of authors, too, who do not say `indexable`
   std::uint32_t replay_max_age_days = 90;
   std::uint32_t replay_max_posts = 5000;

@@ -92,6 +92,9 @@ class Blocks {
   // kDenied, with the reason, for what is blocked.
   [[nodiscard]] Result<void> check_actor(const std::string& actor) const;
   [[nodiscard]] Result<void> check_tag(const std::string& tag) const;
+  // Posts go back as boosts to people on the server that they come from, if the administrator wants that.
+  void boost_own_posts(bool on) { boost_own_posts_ = on; }
+  [[nodiscard]] bool may_boost_own_posts() const { return boost_own_posts_; }
   // Posts of authors on `author_host` may go to an instance on `host`.
   [[nodiscard]] bool may_go(std::string_view author_host, std::string_view host) const;
 
@@ -104,6 +107,7 @@ class Blocks {
  private:
   std::map<std::pair<BlockKind, std::string>, std::vector<Block>> blocks_;  // none empty
   std::string spared_;
+  bool boost_own_posts_ = false;
   std::set<Separation> separations_;
   std::set<Refusal> refusals_;
 };

@@ -24,6 +24,7 @@ federation::Blocks of(const std::vector<Block>& list) {
 
 Task<Result<void>> Moderation::load() {
   blocks_.spare(options_.own_host);
+  blocks_.boost_own_posts(options_.boost_own_posts);
   CO_TRY(std::vector<Block> blocks, co_await store_.blocks());
   for (Block& block : blocks) blocks_.add(std::move(block));
   CO_TRY(std::vector<federation::Separation> separations, co_await store_.separations());

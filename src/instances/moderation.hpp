@@ -23,6 +23,7 @@ class Moderation {
     std::size_t hashtags_of_a_post = 30;  // a post with more is taken for advertising
     std::size_t posts_an_hour = 60;       // of one author under one hashtag
     std::string own_host = {};            // never blocked
+    bool boost_own_posts = false;         // to people on the server that a post comes from
     budget::Manager* budget = nullptr;    // never null
   };
 

@@ -114,7 +114,7 @@ instances::Instances::Options instance_options(const config::Config& config, bud
 }
 
 instances::Moderation::Options moderation_options(const config::Config& config, budget::Manager& budget) {
-  return {config.hashtags_of_a_post, config.posts_an_hour, config.host, &budget};
+  return {config.hashtags_of_a_post, config.posts_an_hour, config.host, config.boost_own_posts, &budget};
 }
 
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world) {

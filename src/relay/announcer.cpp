@@ -116,8 +116,8 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     const Via via = target.via();
     const bool is_node = via == Via::kNode;
     if (is_node && to == To::kPeople) continue;
-    // Never back to where it comes from.
-    if (!is_node && (target.host == author_host || !blocks_.may_go(author_host, target.host))) continue;
+    const bool returns = target.host == author_host && !(via == Via::kBoost && blocks_.may_boost_own_posts());
+    if (!is_node && (returns || !blocks_.may_go(author_host, target.host))) continue;
     if (!is_node && (is_refused || event.is_edit())) continue;
     bool done = false;
     if (cursors != nullptr) {

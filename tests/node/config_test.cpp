@@ -141,6 +141,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_TRUE(config->open);
   EXPECT_TRUE(config->people);
   EXPECT_TRUE(config->archive_all);
+  EXPECT_TRUE(config->boost_own_posts);
   EXPECT_EQ(config->hashtags_of_a_post, 12U);
   EXPECT_EQ(config->posts_an_hour, 20U);
   EXPECT_EQ(config->tags_per_instance, 200U);

@@ -146,6 +146,17 @@ TEST_F(AnnouncerTest, PeopleAreNotToldOfTheirOwnServersPosts) {
   EXPECT_THAT(web.calls, IsEmpty());
 }
 
+TEST_F(AnnouncerTest, UnlessTheAdministratorWantsThat) {
+  blocks.boost_own_posts(true);
+  follow("cats", "https://author.example/inbox", Via::kBoost);
+  enter("https://author.example/1");
+  EXPECT_THAT(web.calls, SizeIs(1));
+  web.calls.clear();
+  follow("dogs", "https://author.example/inbox", Via::kRelay);
+  enter("https://author.example/2", "dogs");
+  EXPECT_THAT(web.calls, IsEmpty()) << "the server has it";
+}
+
 TEST_F(AnnouncerTest, WhoDoesNotAnswerIsToldAgainAndInOrder) {
   follow("cats", kNode, Via::kNode);
   web.statuses[kNode] = 503;
