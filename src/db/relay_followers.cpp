@@ -1,4 +1,6 @@
-// The part of SqliteRelayStore that is about followers and subscriptions.
+// The parts of SqliteRelayStore that are about followers, subscriptions, and posts that were put off.
+#include <algorithm>
+
 #include "db/partials.hpp"
 #include "db/relay_store.hpp"
 #include "relay/store.hpp"
@@ -8,6 +10,22 @@
 namespace tagring::db {
 
 using namespace sql;
+
+std::string join_tags(const std::vector<std::string>& tags) {
+  std::string text;
+  for (const std::string& tag : tags) text += (text.empty() ? "" : "\n") + tag;
+  return text;
+}
+
+std::vector<std::string> split_tags(std::string_view text) {
+  std::vector<std::string> tags;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    tags.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return tags;
+}
 
 namespace {
 
@@ -109,6 +127,26 @@ Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segme
     TRY_VOID(append_followers(std::move(rows), found));
   }
   return found;
+}
+
+Result<std::uint64_t> count(Statement rows) {
+  TRY(const bool found, rows.step());
+  return found ? rows.number(0) : 0;
+}
+
+Result<bool> insert_put_off(Connection& db, const relay::PublishedPost& post, WallTime due) {
+  TRY(const std::int64_t changed,
+      db.run("UPDATE put_off SET published = ?2, tags = ?3, due = ?4 WHERE uri = ?1", post.uri,
+             post.published, join_tags(post.tags), due));
+  if (changed > 0) return true;
+  TRY(const std::uint64_t all, count(db.query("SELECT count(*) FROM put_off")));
+  if (all >= relay::Store::kPutOffMax) return false;
+  TRY(const std::uint64_t of_author,
+      count(db.query("SELECT count(*) FROM put_off WHERE author = ?", post.author)));
+  if (of_author >= relay::Store::kPutOffOfAuthorMax) return false;
+  TRY_VOID(db.run("INSERT INTO put_off(uri, author, published, tags, due) VALUES(?, ?, ?, ?, ?)", post.uri,
+                  post.author, post.published, join_tags(post.tags), due));
+  return true;
 }
 
 }  // namespace
@@ -283,6 +321,51 @@ Task<Result<std::vector<Subscription>>> SqliteRelayStore::subscriptions() {
           return Subscription{row.text(0), row.text(1), row.text(2), row.integer(3) != 0};
         });
   });
+}
+
+// --- posts put off -----------------------------------------------------------------------------------------
+
+Task<Result<bool>> SqliteRelayStore::put_off(relay::PublishedPost post, WallTime due) {
+  return database_.write(
+      [post = std::move(post), due](Connection& db) { return insert_put_off(db, post, due); });
+}
+
+Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri) {
+  return database_.write([uri = std::move(uri)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ?", uri));
+    return {};
+  });
+}
+
+Task<Result<std::vector<relay::PublishedPost>>> SqliteRelayStore::put_off_until(WallTime now,
+                                                                                std::size_t limit) {
+  return database_.read([now, limit](Connection& db) -> Result<std::vector<relay::PublishedPost>> {
+    return all_rows<relay::PublishedPost>(
+        db.query("SELECT uri, author, published, tags FROM put_off WHERE due <= ? ORDER BY seq LIMIT ?", now,
+                 limit),
+        [](const Statement& row) {
+          return relay::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
+        });
+  });
+}
+
+Task<Result<std::vector<relay::PublishedPost>>> SqliteRelayStore::posts_after(std::string author,
+                                                                              std::string uri,
+                                                                              std::size_t limit) {
+  return database_.read([author = std::move(author), uri = std::move(uri),
+                         limit](Connection& db) -> Result<std::vector<relay::PublishedPost>> {
+    return all_rows<relay::PublishedPost>(
+        db.query("SELECT uri, author, published, tags FROM posts WHERE tags <> '' AND (author, uri) > (?, ?) "
+                 "ORDER BY author, uri LIMIT ?",
+                 author, uri, limit),
+        [](const Statement& row) {
+          return relay::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
+        });
+  });
+}
+
+Task<Result<std::uint64_t>> SqliteRelayStore::count_put_off() {
+  return database_.read([](Connection& db) { return count(db.query("SELECT count(*) FROM put_off")); });
 }
 
 }  // namespace tagring::db

@@ -24,28 +24,13 @@ using Accepted = relay::Store::Accepted;
 
 constexpr const char* kOutboxSequence = "outbox";
 constexpr const char* kLetterSequence = "letters";
-constexpr int kScanRowsMax = 10'000;  // what one read job may look at
-constexpr int kPruneRowsMax = 2'000;  // what one write job may delete
+constexpr std::size_t kFormerMax = 64;  // tags that a post had
+constexpr int kScanRowsMax = 10'000;    // what one read job may look at
+constexpr int kPruneRowsMax = 2'000;    // what one write job may delete
 
 std::uint32_t all_replicas(unsigned count) {
   TR_ASSERT(count >= 1 && count <= 32);
   return static_cast<std::uint32_t>((std::uint64_t{1} << count) - 1);
-}
-
-std::string join(const std::vector<std::string>& tags) {
-  std::string text;
-  for (const std::string& tag : tags) text += (text.empty() ? "" : "\n") + tag;
-  return text;
-}
-
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> tags;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    tags.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return tags;
 }
 
 TagEvent event_at(const Statement& row) {
@@ -83,10 +68,13 @@ struct KnownPost {
 };
 
 Result<KnownPost> load_post(Connection& db, const std::string& uri) {
-  Statement row = db.query("SELECT author, published, tags FROM posts WHERE uri = ?", uri);
+  Statement row = db.query("SELECT author, published, tags, deleted, former FROM posts WHERE uri = ?", uri);
   TRY(const bool found, row.step());
   if (!found) return KnownPost{};
-  return KnownPost{{uri, row.text(0), row.time(1), split(row.view(2))}, true};
+  PublishedPost post{uri, row.text(0), row.time(1), split_tags(row.view(2))};
+  post.deleted = row.integer(3) != 0;
+  post.former = split_tags(row.view(4));
+  return KnownPost{std::move(post), true};
 }
 
 // Its deletion came before it.
@@ -97,8 +85,7 @@ Result<bool> is_buried(Connection& db, const std::string& uri) {
 
 Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas) {
   TRY(KnownPost old, load_post(db, post.uri));
-  const bool deletes = post.tags.empty();
-  if (old.known ? old.post.tags.empty() : deletes) return std::vector<OutboxEntry>();
+  if (old.known ? old.post.deleted : post.tags.empty()) return std::vector<OutboxEntry>();
   if (!old.known) {
     TRY(const bool buried, is_buried(db, post.uri));
     if (buried) return std::vector<OutboxEntry>();
@@ -124,9 +111,24 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
     for (const std::string& tag : kept) owe(tag, Op::kAdd, old.post, post.signed_copy);
   }
 
-  const PublishedPost& stored = deletes ? old.post : post;
-  TRY_VOID(db.run("INSERT OR REPLACE INTO posts(uri, author, published, tags) VALUES(?, ?, ?, ?)", post.uri,
-                  stored.author, stored.published, join(post.tags)));
+  std::vector<std::string> before;
+  std::ranges::set_union(old.post.former, gone, std::back_inserter(before));
+  std::vector<std::string> former;
+  std::ranges::set_difference(before, post.tags, std::back_inserter(former));
+  if (former.size() > kFormerMax) former.resize(kFormerMax);
+  if (!post.signed_copy.empty()) {
+    std::vector<std::string> had;
+    std::ranges::set_difference(former, gone, std::back_inserter(had));
+    for (const std::string& tag : had) owe(tag, Op::kRemove, old.post, post.signed_copy);
+  }
+
+  const PublishedPost& stored = post.tags.empty() ? old.post : post;
+  TRY_VOID(db.run(
+      "INSERT OR REPLACE INTO posts(uri, author, published, tags, deleted, former) VALUES(?, ?, ?, ?, ?, ?)",
+      post.uri, stored.author, stored.published, join_tags(post.tags), post.deleted, join_tags(former)));
+  if (post.deleted) {
+    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ?", post.uri));
+  }
   return number_and_insert(db, std::move(owed));
 }
 
@@ -150,6 +152,12 @@ std::int64_t hour_of(WallTime time) {
   return std::chrono::floor<std::chrono::hours>(time).time_since_epoch().count();
 }
 
+Result<bool> insert_seen(Connection& db, const std::string& digest, Op op, WallTime now) {
+  TRY(const std::int64_t inserted, db.run("INSERT OR IGNORE INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)",
+                                          Blob{digest}, static_cast<int>(op), hour_of(now)));
+  return inserted > 0;
+}
+
 // True if the event is news, and from then on it is not.
 Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
   if (event.is_edit()) {
@@ -159,19 +167,19 @@ Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
     if (is_removed) return false;
   }
   const std::string digest = seen_digest(event, event.is_edit());
-  const auto insert = [&]() -> Result<bool> {
-    TRY(const std::int64_t inserted,
-        db.run("INSERT OR IGNORE INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)", Blob{digest},
-               static_cast<int>(event.op), hour_of(now)));
-    return inserted > 0;
-  };
-  TRY(const bool fresh, insert());
-  if (fresh || event.op == Op::kAdd) return fresh;
+  TRY(const bool fresh, insert_seen(db, digest, event.op, now));
+  if (event.op == Op::kAdd) return fresh;
+  // What its server has signed of a post since it lost the hashtag is for those who got it before.
+  bool has_new_copy = false;
+  if (!event.signed_copy.empty()) {
+    TRY(has_new_copy, insert_seen(db, seen_digest(event, /*as_edit=*/true), event.op, now));
+  }
+  if (fresh) return true;
   // Not an update, so that rows stay in order of time.
   TRY(const std::int64_t undone,
       db.run("DELETE FROM feed_seen WHERE digest = ? AND op = ?", Blob{digest}, static_cast<int>(Op::kAdd)));
-  if (undone == 0) return false;
-  return insert();
+  if (undone == 0) return has_new_copy;
+  return insert_seen(db, digest, event.op, now);
 }
 
 // What mark_seen() would say.
@@ -182,8 +190,9 @@ Result<bool> is_news(Connection& db, const TagEvent& event) {
     return found ? std::optional(static_cast<Op>(seen.integer(0))) : std::nullopt;
   };
   TRY(const std::optional<Op> last, last_op(/*as_edit=*/false));
-  if (last == Op::kRemove) return false;
-  if (event.op == Op::kRemove || !event.is_edit()) return last != event.op;
+  const bool has_copy = event.op == Op::kRemove && !event.signed_copy.empty();
+  if (last == Op::kRemove && !has_copy) return false;
+  if (last != Op::kRemove && !event.is_edit()) return last != event.op;
   TRY(const std::optional<Op> edited, last_op(/*as_edit=*/true));
   return !edited;
 }
@@ -305,7 +314,7 @@ Task<Result<void>> SqliteRelayStore::bury(std::string uri) {
 Task<Result<PublishedPost>> SqliteRelayStore::find_post(std::string uri) {
   return database_.read([uri = std::move(uri)](Connection& db) -> Result<PublishedPost> {
     TRY(KnownPost found, load_post(db, uri));
-    if (found.post.tags.empty()) return fail(ErrorCode::kNotFound, "no such post");
+    if (!found.known || found.post.deleted) return fail(ErrorCode::kNotFound, "no such post");
     return std::move(found.post);
   });
 }
@@ -320,7 +329,7 @@ Task<Result<std::vector<PublishedPost>>> SqliteRelayStore::posts_of(std::string 
             "LIMIT ?",
             author, after, limit),
         [&author](const Statement& row) {
-          return PublishedPost{row.text(0), author, row.time(1), split(row.view(2))};
+          return PublishedPost{row.text(0), author, row.time(1), split_tags(row.view(2))};
         });
   });
 }

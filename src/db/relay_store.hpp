@@ -8,6 +8,10 @@
 
 namespace tagring::db {
 
+// Hashtags of a post in one column.
+std::string join_tags(const std::vector<std::string>& tags);
+std::vector<std::string> split_tags(std::string_view text);
+
 class SqliteRelayStore : public relay::Store, public federation::LetterStore {
  public:
   // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a
@@ -23,9 +27,15 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
                                                         unsigned replicas) override;
   Task<Result<void>> bury(std::string uri) override;
   Task<Result<relay::PublishedPost>> find_post(std::string uri) override;
+  Task<Result<bool>> put_off(relay::PublishedPost post, WallTime due) override;
+  Task<Result<void>> drop_put_off(std::string uri) override;
+  Task<Result<std::vector<relay::PublishedPost>>> put_off_until(WallTime now, std::size_t limit) override;
+  Task<Result<std::uint64_t>> count_put_off() override;
 
   Task<Result<std::vector<relay::PublishedPost>>> posts_of(std::string author, std::string after_uri,
                                                            std::size_t limit) override;
+  Task<Result<std::vector<relay::PublishedPost>>> posts_after(std::string author, std::string uri,
+                                                              std::size_t limit) override;
   Task<Result<std::optional<relay::Consent>>> consent(std::string author) override;
   Task<Result<void>> save_consent(std::string author, relay::Consent consent) override;
   Task<Result<void>> save_look(relay::ProfileLook look) override;

@@ -264,6 +264,19 @@ CREATE TABLE changes(
 ) STRICT;
 )sql";
 
+constexpr const char* kVersion12 = R"sql(
+-- A post without hashtags is not deleted, and keeps those that it had (`former`).
+ALTER TABLE posts ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE posts ADD COLUMN former TEXT NOT NULL DEFAULT '';
+UPDATE posts SET deleted = 1 WHERE tags = '';
+-- Hashtags of posts that were over the limits, and when they are tried again.
+CREATE TABLE put_off(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, uri TEXT NOT NULL UNIQUE, author TEXT NOT NULL,
+  published INTEGER NOT NULL, tags TEXT NOT NULL, due INTEGER NOT NULL
+) STRICT;
+CREATE INDEX put_off_by_author ON put_off(author);
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -279,7 +292,9 @@ constexpr std::array kMigrations = {
     Migration{kVersion8, "makes room for reports of others"},
     Migration{kVersion9, "makes room for servers that follow no more, and for when actors came to be"},
     Migration{kVersion10, "lets replays bring few authors a day"},
-    Migration{kVersion11, "makes room for what administrators change"}};
+    Migration{kVersion11, "makes room for what administrators change"},
+    Migration{kVersion12,
+              "tells posts without hashtags from deleted ones, and makes room for those put off"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

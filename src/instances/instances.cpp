@@ -86,6 +86,11 @@ bool Instances::is_denied(const std::string& host) const {
   return permission && !permission->publishes && !permission->receives;
 }
 
+bool Instances::denies_any() const {
+  return std::ranges::any_of(
+      permissions_, [](const auto& known) { return !known.second.publishes && !known.second.receives; });
+}
+
 bool Instances::is_litepub_relay(const std::string& actor) const {
   const auto link = links_.find({actor, identity_.actor()});
   return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;

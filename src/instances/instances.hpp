@@ -63,6 +63,7 @@ class Instances {
 
   // The administrator has decided against all dealings with that host.
   [[nodiscard]] bool is_denied(const std::string& host) const;
+  [[nodiscard]] bool denies_any() const;
 
   // That actor is a LitePub relay that was accepted: it announces its people's posts to be relayed.
   [[nodiscard]] bool is_litepub_relay(const std::string& actor) const;

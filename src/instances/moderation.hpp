@@ -44,6 +44,8 @@ class Moderation {
   // whatever way it comes. Empty for too many.
   [[nodiscard]] std::vector<std::string> admit(const std::string& author, const std::string& uri,
                                                std::vector<std::string> tags);
+  // A post with so many hashtags is no advertising.
+  [[nodiscard]] bool allows(std::size_t hashtags) const { return hashtags <= options_.hashtags_of_a_post; }
   // What was admitted was not taken after all, and does not count.
   void take_back(const std::string& author, const std::string& uri, const std::vector<std::string>& tags);
 

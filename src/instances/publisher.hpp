@@ -2,10 +2,13 @@
 // wish (consents.hpp), and handed to the relay owners of their hashtags.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
+#include "base/runtime.hpp"
 #include "base/task.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/note.hpp"
@@ -21,13 +24,23 @@ namespace tagring::instances {
 class Publisher {
  public:
   Publisher(Instances& instances, Moderation& moderation, Consents& consents, relay::OwnerQueue& owners,
-            relay::Store& store, SignedCopies& copies)
+            SignedCopies& copies, const Runtime& runtime)
       : instances_(instances),
         moderation_(moderation),
         consents_(consents),
         owners_(owners),
-        store_(store),
-        copies_(copies) {}
+        store_(owners.store()),
+        copies_(copies),
+        clock_(runtime.clock),
+        tasks_(runtime.executor) {}
+  // Publishes what was over the limits when they allow it.
+  void start();
+  [[nodiscard]] Task<void> stop();
+  // The administrator has denied an instance: what it published is taken out, in the background, and after a
+  // restart too.
+  void take_out_denied();
+  // Posts that wait for that, or some of their hashtags do.
+  [[nodiscard]] std::uint64_t put_off() const { return put_off_; }
 
   // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
   using Outcome = Result<std::string>;
@@ -56,7 +69,21 @@ class Publisher {
   [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed);
 
  private:
-  Task<Outcome> hand_in(relay::PublishedPost post, fediverse::RemoteActor author);
+  static constexpr Duration kTryAgain = std::chrono::minutes(10);
+  static constexpr std::size_t kTriedAtOnce = 500;  // a minute
+  static constexpr std::size_t kSweepPage = 500;
+  static constexpr Duration kSweepPause = std::chrono::milliseconds(20);
+  struct Admitted {
+    std::optional<relay::PublishedPost> known;  // as it was, if that was looked for
+    std::vector<std::string> counted;           // hashtags that count against the limits
+    std::vector<std::string> later;             // those that are over them
+  };
+  Task<Result<Admitted>> admit(relay::PublishedPost* post, bool is_update);
+  Task<Outcome> hand_in(relay::PublishedPost post, fediverse::RemoteActor author,
+                        std::vector<std::string> later);
+  Task<void> publish_put_off();
+  Task<void> sweep();
+  Task<Result<void>> try_again(relay::PublishedPost post);
   void hand_on(const relay::PublishedPost& known, const std::string& signed_copy, relay::Op op);
 
   Instances& instances_;
@@ -65,6 +92,11 @@ class Publisher {
   relay::OwnerQueue& owners_;
   relay::Store& store_;
   SignedCopies& copies_;
+  Clock& clock_;
+  std::uint64_t put_off_ = 0;
+  bool sweeping_ = false;
+  bool sweeps_again_ = false;
+  TaskGroup tasks_;
 };
 
 }  // namespace tagring::instances

@@ -88,6 +88,7 @@ Task<Result<void>> Node::start() {
   parts_->relay.announcer.start();
   parts_->relay.followers.start();
   parts_->instances.consents.start();
+  parts_->instances.publisher.start();
   parts_->instances.outboxes.start();
   parts_->instances.replayer.start();
   parts_->instances.tag_sources.start();
@@ -124,6 +125,7 @@ Task<void> Node::stop() {
   co_await parts_->relay.owners.stop();
   co_await parts_->audit.receipts.stop();
   co_await parts_->instances.consents.stop();
+  co_await parts_->instances.publisher.stop();
   co_await parts_->instances.copies.stop();
   co_await parts_->instances.outboxes.stop();
   co_await parts_->relay.followers.stop();
@@ -273,6 +275,7 @@ json::object Node::status() const {
       {"rings", overlay::rings_status(parts_->rings.service, parts_->rings.balancer)},
       {"bootstrap_failed", parts_->rings.service.dead_ends()},
       {"published", parts_->relay.owners.published()},
+      {"put_off", parts_->instances.publisher.put_off()},
       {"relayed", parts_->relay.owner.relayed()},
       {"archived", parts_->storage.owner.archived()},
       {"received", parts_->relay.subscriber.received()},

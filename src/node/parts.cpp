@@ -113,7 +113,7 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
                  relay.followers, instances, world.clock),
       consents({config.archive_all}, relay.owners, world.stores.relay, speech.client, speech.runtime),
       copies(activities, speech.client, speech.followers, instances, speech.blocks, speech.runtime),
-      publisher(instances, moderation, consents, relay.owners, world.stores.relay, copies),
+      publisher(instances, moderation, consents, relay.owners, copies, speech.runtime),
       fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
       outboxes(instances, fetched, world.stores.relay, speech.client, speech.runtime),
       sync({config.followers_sync,

@@ -32,6 +32,7 @@ class OwnerQueue {
   // Records a post of an own instance and owes it to the relay owners. Durable when it completes.
   [[nodiscard]] Task<Result<void>> publish(PublishedPost post);
   [[nodiscard]] std::uint64_t published() const { return published_; }
+  [[nodiscard]] Store& store() { return store_; }  // of what is published
   void add(OutboxEntry entry);
   // Owes events to the present owners of their tags, whoever had them before. Durable when it completes.
   [[nodiscard]] Task<Result<void>> reassign(Ring ring, std::vector<TagEvent> events);

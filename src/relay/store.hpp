@@ -3,12 +3,11 @@
 // Everything durable about posts on their way. A call that writes has committed synchronously when it
 // completes; a crash of the process or the machine after that loses nothing of it.
 //
-// Four tables of work:
+// Three tables of work:
 //   posts      what this node's own instances published, so that an edit or a deletion finds the tags
 //   outbox     (post, tag) pairs still owed to owners on a ring; a bit per replica says which
 //   feed       what this node announces, in order; each follower's inbox has a cursor into it. So fan-out
 //              to a thousand followers writes one row, and a crash repeats deliveries but loses none.
-//   letters    single activities that must arrive, such as the answer to a Follow
 #pragma once
 
 #include <compare>
@@ -23,13 +22,15 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "belief/tag_event.hpp"
-#include "followers/digest.hpp"
+#include "followers/partial.hpp"
 
 namespace tagring::relay {
 
 using belief::Op;
 using belief::TagEvent;
 using belief::weight;
+using followers::Partial;
+using followers::PartialKey;
 
 // A TagEvent owed to the owners of its tag on a ring.
 struct OutboxEntry {
@@ -65,32 +66,6 @@ struct Follower {
   friend bool operator==(const Follower&, const Follower&) = default;
 };
 
-// The part of a followers collection that is on one server (partial.hpp).
-struct PartialKey {
-  std::string collection;  // canonical tag; empty: that of the node's actor
-  std::string authority;   // followers::Authority::text()
-
-  friend auto operator<=>(const PartialKey&, const PartialKey&) = default;
-};
-
-struct Partial {
-  followers::Digest digest;
-  std::uint64_t count = 0;
-  std::uint64_t octets = 0;  // of all ids together
-
-  void add(const std::string& id) {
-    digest.add(id);
-    ++count;
-    octets += id.size();
-  }
-  void remove(const std::string& id) {
-    digest.remove(id);
-    --count;
-    octets -= id.size();
-  }
-  friend bool operator==(const Partial&, const Partial&) = default;
-};
-
 // This node's own following of a tag at an owner.
 struct Subscription {
   std::string tag;
@@ -99,14 +74,15 @@ struct Subscription {
   bool accepted = false;
 };
 
-// An activity on its way from one of this node's actors to one inbox.
 struct PublishedPost {
   std::string uri;
   std::string author;
   WallTime published;
-  std::vector<std::string> tags;  // canonical, sorted; empty for a deletion
-  bool indexable = false;         // as in TagEvent, of the tags that are new
-  std::string signed_copy = {};   // as in TagEvent, of the others
+  std::vector<std::string> tags;         // canonical, sorted; an edit may take out all of them
+  bool indexable = false;                // as in TagEvent, of the tags that are new
+  std::string signed_copy = {};          // as in TagEvent, of the others
+  bool deleted = false;                  // and has no tags
+  std::vector<std::string> former = {};  // tags that it had: who got it by them has it still
 };
 
 // What an author of this node's instances was known to wish (fediverse/consent.hpp).
@@ -127,21 +103,31 @@ struct ProfileLook {
 class Store {
  public:
   virtual ~Store() = default;
-
-  // --- publisher -------------------------------------------------------------------------------------
   // Records the post with its tags as they are now, and owes the difference to the relay owners (`replicas`
-  // each): Add for new tags, Remove, with author and date as they were, for tags that are gone. An unchanged
-  // post owes nothing, nor does the deletion of an unknown one. A post once deleted (`tags` empty and known)
-  // stays deleted. Returns the new outbox entries.
+  // each): Add for new tags, Remove, with author and date as they were, for tags that are gone; with a signed
+  // copy for all that it has or had. An unchanged post owes nothing, nor does one that is unknown and has no
+  // tags. A post once deleted stays deleted. `former` is not read. Returns the new outbox entries.
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
   // The post is deleted, whenever it comes. Forgotten after some days if it never does.
   virtual Task<Result<void>> bury(std::string uri) = 0;
-  // The post as last published; kNotFound if unknown or deleted.
+  // The post as last published, perhaps without tags; kNotFound if unknown or deleted.
   virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
+  // Tags that a post is to have later, in place of those that were put off before; a deletion drops them.
+  // False if that many posts wait already, of all or of that author.
+  static constexpr std::uint64_t kPutOffMax = 10'000;
+  static constexpr std::uint64_t kPutOffOfAuthorMax = 240;
+  virtual Task<Result<bool>> put_off(PublishedPost post, WallTime due) = 0;
+  virtual Task<Result<void>> drop_put_off(std::string uri) = 0;
+  // Those that are due, in the order in which they were put off first.
+  virtual Task<Result<std::vector<PublishedPost>>> put_off_until(WallTime now, std::size_t limit) = 0;
+  virtual Task<Result<std::uint64_t>> count_put_off() = 0;
 
   // Posts of an author that are not deleted, by URI, after that one.
   virtual Task<Result<std::vector<PublishedPost>>> posts_of(std::string author, std::string after_uri,
                                                             std::size_t limit) = 0;
+  // The same of all authors, by author and URI, after that pair.
+  virtual Task<Result<std::vector<PublishedPost>>> posts_after(std::string author, std::string uri,
+                                                               std::size_t limit) = 0;
   // Nothing if the author is unknown.
   virtual Task<Result<std::optional<Consent>>> consent(std::string author) = 0;
   virtual Task<Result<void>> save_consent(std::string author, Consent consent) = 0;
@@ -150,7 +136,6 @@ class Store {
   // Those whose time has come, the longest overdue first.
   virtual Task<Result<std::vector<ProfileLook>>> looks_due(WallTime now, std::size_t limit) = 0;
 
-  // --- outbox ----------------------------------------------------------------------------------------
   // Entries with a greater seq, oldest first.
   virtual Task<Result<std::vector<OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) = 0;
   // Owes events to that many owners each on a ring, whatever was owed or sent before. Returns the new
@@ -160,15 +145,14 @@ class Store {
   // Clears bits of replicas_left; an entry without bits is gone. Unknown seqs are ignored.
   virtual Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) = 0;
 
-  // --- feed ------------------------------------------------------------------------------------------
   struct Accepted {
     bool fresh = false;  // false: was known already, or came after its removal; nothing was written
     std::uint64_t feed_seq = 0;
     std::uint64_t outbox_seq = 0;  // 0 unless owed to the storage owners
   };
   // Appends events that are news to this node, each at most once per (tag, uri, op), and never an Add after a
-  // Remove. With `storage_replicas` > 0 each that the archive may have is also owed to that many storage
-  // owners. Results keep the order.
+  // Remove; a Remove again for each signed copy. With `storage_replicas` > 0 each that the archive may have
+  // is also owed to that many storage owners. Results keep the order.
   virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events,
                                                      unsigned storage_replicas) = 0;
   // Of these events those that accept() would take. Nothing is written.
@@ -184,7 +168,6 @@ class Store {
   // remembered for 30 days more.
   virtual Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) = 0;
 
-  // --- followers -------------------------------------------------------------------------------------
   // Adds or replaces by (tag, actor). A replaced follower keeps its `since`; a new one starts at the feed's
   // end, unless `since` is set. Returns them as stored.
   virtual Task<Result<std::vector<Follower>>> follow(std::vector<Follower> followers) = 0;
@@ -223,7 +206,6 @@ class Store {
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;
 
-  // --- subscriptions of this node --------------------------------------------------------------------
   // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a
   // reason.
   virtual Task<Result<void>> want(std::vector<std::string> tags, std::string reason) = 0;

@@ -32,6 +32,17 @@ class RelayStore : public StoresTest {
   std::vector<OutboxEntry> publish(Tags tags, std::int64_t published = 5) {
     return must(store().publish({kUri, kAuthor, at(published), std::move(tags)}, 2));
   }
+  std::vector<OutboxEntry> remove_post(const std::string& signed_copy = "") {
+    PublishedPost post{kUri, kAuthor, at(99), {}};
+    post.deleted = true;
+    post.signed_copy = signed_copy;
+    return must(store().publish(std::move(post), 2));
+  }
+  std::vector<OutboxEntry> edit(Tags tags, const std::string& signed_copy) {
+    PublishedPost post{kUri, kAuthor, at(5), std::move(tags)};
+    post.signed_copy = signed_copy;
+    return must(store().publish(std::move(post), 2));
+  }
   std::vector<relay::Store::Accepted> accept(std::vector<TagEvent> events, unsigned storage_replicas = 0) {
     return must(store().accept(std::move(events), storage_replicas));
   }
@@ -91,7 +102,7 @@ TEST_F(RelayStore, AnEditOwesTheDifference) {
 
 TEST_F(RelayStore, ADeletionRemovesEveryTagAndIsFinal) {
   publish({"cats", "dogs"});
-  const auto owed = publish({}, 99);
+  const auto owed = remove_post();
   ASSERT_EQ(owed.size(), 2U);
   EXPECT_EQ(owed[0].event, removal("cats"));
   EXPECT_EQ(owed[1].event, removal("dogs"));
@@ -101,8 +112,81 @@ TEST_F(RelayStore, ADeletionRemovesEveryTagAndIsFinal) {
   EXPECT_EQ(run(store().find_post(kUri)).error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(RelayStore, APostWithoutTagsIsNotDeleted) {
+  publish({"cats"});
+  const auto owed = publish({});
+  ASSERT_EQ(owed.size(), 1U);
+  EXPECT_EQ(owed[0].event, removal("cats"));
+  reopen();
+  EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{});
+  EXPECT_EQ(must(store().find_post(kUri)).former, Tags{"cats"});
+  ASSERT_EQ(publish({"dogs"}).size(), 1U);
+  EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{"dogs"});
+}
+
+TEST_F(RelayStore, WhatItsServerSignedOfAPostGoesToTheTagsThatItHadAsWell) {
+  publish({"ants", "bees", "cats"});
+  edit({"bees", "cats"}, "");
+  const auto edited = edit({"cats"}, "copy https://tags.a.example");
+  ASSERT_EQ(edited.size(), 3U);
+  for (const OutboxEntry& entry : edited) EXPECT_EQ(entry.event.signed_copy, "copy https://tags.a.example");
+  EXPECT_EQ(edited[0].event.op, Op::kRemove);
+  EXPECT_EQ(edited[0].event.tag, "bees");
+  EXPECT_EQ(edited[1].event.op, Op::kAdd);
+  EXPECT_EQ(edited[1].event.tag, "cats");
+  EXPECT_EQ(edited[2].event.op, Op::kRemove);
+  EXPECT_EQ(edited[2].event.tag, "ants");
+  const auto deleted = remove_post("other https://tags.a.example");
+  Tags told;
+  for (const OutboxEntry& entry : deleted) told.push_back(entry.event.tag);
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (Tags{"ants", "bees", "cats"}));
+}
+
+TEST_F(RelayStore, ARemovalIsNewsAgainWithACopyOfItsOwn) {
+  accept({add("cats")});
+  TagEvent with_copy = removal("cats");
+  with_copy.signed_copy = "copy https://tags.a.example";
+  EXPECT_TRUE(accept({removal("cats")})[0].fresh);
+  EXPECT_FALSE(accept({removal("cats")})[0].fresh);
+  EXPECT_EQ(must(store().news_of({with_copy})).size(), 1U);
+  EXPECT_TRUE(accept({with_copy})[0].fresh);
+  EXPECT_EQ(must(store().news_of({with_copy})).size(), 0U);
+  EXPECT_FALSE(accept({with_copy})[0].fresh);
+  EXPECT_FALSE(accept({add("cats")})[0].fresh) << "it is removed";
+}
+
+TEST_F(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
+  const auto put_off = [&](const std::string& uri, const std::string& author, std::int64_t due) {
+    return must(store().put_off({uri, author, at(5), {"cats", "dogs"}}, at(due)));
+  };
+  EXPECT_TRUE(put_off("https://a.example/2", kAuthor, 20));
+  EXPECT_TRUE(put_off("https://a.example/1", kAuthor, 10));
+  reopen();
+  EXPECT_EQ(must(store().put_off_until(at(9), 9)).size(), 0U);
+  ASSERT_EQ(must(store().put_off_until(at(20), 9)).size(), 2U);
+  EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].uri, "https://a.example/2");
+  EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].tags, (Tags{"cats", "dogs"}));
+  for (std::uint64_t i = 3; i <= relay::Store::kPutOffOfAuthorMax; ++i)
+    EXPECT_TRUE(put_off("https://a.example/" + std::to_string(i), kAuthor, 30));
+  EXPECT_FALSE(put_off("https://a.example/x", kAuthor, 30));
+  EXPECT_TRUE(put_off("https://a.example/2", kAuthor, 30)) << "it waits already";
+  EXPECT_TRUE(put_off("https://a.example/y", kAuthor + "2", 30));
+  EXPECT_EQ(must(store().count_put_off()), relay::Store::kPutOffOfAuthorMax + 1);
+  must(store().drop_put_off("https://a.example/y"));
+  EXPECT_EQ(must(store().count_put_off()), relay::Store::kPutOffOfAuthorMax);
+}
+
+TEST_F(RelayStore, ADeletionTakesBackWhatWasPutOff) {
+  publish({"cats"});
+  must(store().put_off({kUri, kAuthor, at(5), {"dogs"}}, at(9)));
+  remove_post();
+  EXPECT_EQ(must(store().count_put_off()), 0U);
+}
+
 TEST_F(RelayStore, DeletingAnUnknownPostOwesNothing) {
   EXPECT_TRUE(publish({}).empty());
+  EXPECT_TRUE(remove_post().empty());
   EXPECT_EQ(run(store().find_post(kUri)).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(publish({"cats"}).size(), 1U);
 }

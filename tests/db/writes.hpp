@@ -112,6 +112,20 @@ inline constexpr std::array kRelay = {
             const relay::TagEvent of = event(rng);
             return done(s.relay.publish({of.uri, of.author, of.published, several(rng, 4, tag)}, 2));
           }},
+    Write{"delete",
+          [](Stores& s, Rng& rng) {
+            const relay::TagEvent of = event(rng);
+            relay::PublishedPost post{of.uri, of.author, of.published, {}};
+            post.deleted = true;
+            return done(s.relay.publish(std::move(post), 2));
+          }},
+    Write{"put_off",
+          [](Stores& s, Rng& rng) {
+            const relay::TagEvent of = event(rng);
+            relay::PublishedPost post{of.uri, of.author, of.published, {of.tag}};
+            return done(s.relay.put_off(std::move(post), moment(rng)));
+          }},
+    Write{"drop_put_off", [](Stores& s, Rng& rng) { return done(s.relay.drop_put_off(event(rng).uri)); }},
     Write{"bury", [](Stores& s, Rng& rng) { return done(s.relay.bury(event(rng).uri)); }},
     Write{"save_consent",
           [](Stores& s, Rng& rng) {
