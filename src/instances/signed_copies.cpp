@@ -1,5 +1,7 @@
 #include "instances/signed_copies.hpp"
 
+#include <array>
+
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "base/http_error.hpp"
@@ -11,6 +13,8 @@ namespace tagring::instances {
 namespace {
 
 constexpr std::size_t kHostsMax = 10'000;
+constexpr std::array<Duration, 4> kWaits = {std::chrono::seconds(10), std::chrono::minutes(1),
+                                            std::chrono::minutes(5), std::chrono::minutes(30)};
 
 // The post that a copy deletes or edits; empty unless its server signed it so that others believe it, and it
 // is of a public post.
@@ -72,9 +76,50 @@ bool SignedCopies::admits(const std::string& host) {
   return ++hour.count <= kAnHour;
 }
 
+bool SignedCopies::may_hand_on(const relay::TagEvent& event) const {
+  const std::string origin = event.signed_copy.substr(event.signed_copy.find(' ') + 1);
+  // Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
+  const bool speaks =
+      origin == client_.identity().origin() || is_same_or_below(host_of(origin), host_of(event.uri));
+  return speaks && blocks_.of_actor(event.uri) == nullptr;
+}
+
+// One event a hashtag names it: it is fetched once for all.
 void SignedCopies::hand_on(const relay::TagEvent& event) {
-  if (event.signed_copy.empty() || followers_.targets(event.tag) == nullptr) return;
-  tasks_.spawn("hand_on", hand_on_later(event));
+  if (event.signed_copy.empty() || followers_.targets(event.tag) == nullptr || !may_hand_on(event)) return;
+  const auto pending = pending_.find(event.signed_copy);
+  if (pending != pending_.end()) {
+    if (pending->second.size() < kEventsMax) pending->second.push_back(event);
+    return;
+  }
+  if (pending_.size() >= kPendingMax) return;
+  pending_[event.signed_copy].push_back(event);
+  tasks_.spawn("hand_on", hand_on_all(event.signed_copy));
+}
+
+Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
+  const std::size_t space = signed_copy.find(' ');
+  const std::string hash = signed_copy.substr(0, space);
+  const Result<std::string> body = co_await fetch_again_and_again(hash, signed_copy.substr(space + 1));
+  for (std::size_t i = 0; body && i < pending_[signed_copy].size(); ++i) {
+    relay::TagEvent event = pending_[signed_copy][i];
+    co_await hand_on(std::move(event), hash, *body);
+  }
+  pending_.erase(signed_copy);
+}
+
+// The publisher's node may be away just then.
+Task<Result<std::string>> SignedCopies::fetch_again_and_again(std::string hash, std::string origin) {
+  Result<std::string> body = co_await fetch(hash, origin);
+  for (const Duration wait : kWaits) {
+    const bool may_come =
+        !body && (body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut);
+    if (!may_come) break;
+    const Instant later = clock_.now() + wait;
+    co_await clock_.sleep_until(later);
+    body = co_await fetch(hash, origin);
+  }
+  co_return body;
 }
 
 Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string origin) {
@@ -87,16 +132,9 @@ Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string orig
   co_return body;
 }
 
-Task<void> SignedCopies::hand_on_later(relay::TagEvent event) {
-  const std::size_t space = event.signed_copy.find(' ');
-  const std::string hash = event.signed_copy.substr(0, space);
-  const std::string origin = event.signed_copy.substr(space + 1);
+Task<void> SignedCopies::hand_on(relay::TagEvent event, std::string hash, std::string body) {
+  if (!may_hand_on(event) || post_of(body, clock_.wall_now()) != event.uri) co_return;
   const std::string host = host_of(event.uri);
-  // Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
-  if (origin != client_.identity().origin() && !is_same_or_below(host_of(origin), host)) co_return;
-  if (blocks_.of_actor(event.uri) != nullptr) co_return;
-  const Result<std::string> body = co_await fetch(hash, origin);
-  if (!body || post_of(*body, clock_.wall_now()) != event.uri) co_return;
   const auto* targets = followers_.targets(event.tag);
   if (targets == nullptr) co_return;
   std::map<std::string, std::string> actors;  // by inbox: who brings it
@@ -113,7 +151,7 @@ Task<void> SignedCopies::hand_on_later(relay::TagEvent event) {
     make_room(sent_, kSentMax);
     sent_.emplace(hash, inbox);
     // What cannot be written now is lost to that server: as if the edit had been made before it got the post.
-    co_await activities_.send(actor, inbox, *body);
+    co_await activities_.send(actor, inbox, body);
   }
 }
 

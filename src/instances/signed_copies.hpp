@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/http.hpp"
 #include "base/runtime.hpp"
@@ -31,6 +32,8 @@ class SignedCopies {
   static constexpr Duration kKept = std::chrono::hours(24);
   static constexpr std::size_t kSentMax = 100'000;  // (copy, inbox) remembered
   static constexpr std::size_t kAnHour = 1000;      // handed on of one author's server
+  static constexpr std::size_t kPendingMax = 1000;  // copies that are being fetched
+  static constexpr std::size_t kEventsMax = 64;     // that name one of them
 
   SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
                const relay::Followers& followers, const Instances& instances,
@@ -61,7 +64,10 @@ class SignedCopies {
     Instant end;
     std::size_t count = 0;
   };
-  Task<void> hand_on_later(relay::TagEvent event);
+  Task<void> hand_on_all(std::string signed_copy);
+  Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
+  [[nodiscard]] bool may_hand_on(const relay::TagEvent& event) const;
+  Task<void> hand_on(relay::TagEvent event, std::string hash, std::string body);
   Task<Result<std::string>> fetch(std::string hash, std::string origin);
   void remember(const std::string& hash, std::string body);
   [[nodiscard]] bool admits(const std::string& host);
@@ -77,6 +83,8 @@ class SignedCopies {
   std::size_t octets_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
   std::map<std::string, Hour> hours_;  // by host
+  // What waits for a copy that is being fetched, by TagEvent::signed_copy.
+  std::map<std::string, std::vector<relay::TagEvent>> pending_;
   TaskGroup tasks_;
 };
 

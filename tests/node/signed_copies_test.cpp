@@ -143,6 +143,46 @@ TEST_F(Copies, TheBytesAreFetchedFromTheNodeOfTheAuthorsServer) {
   EXPECT_THAT(bodies_at(kInbox), IsEmpty());
 }
 
+TEST_F(Copies, ACopyIsFetchedOnceForAllHashtagsAndAgainFromWhoIsAway) {
+  follow();
+  theirs.tags = {"cats", "dogs"};
+  publish_theirs();
+  const std::string edit = signed_text(update_text(theirs));
+  const std::string url = "https://tags.peer.example/tagring/v1/signed";
+  internet.answers[url] = [](const HttpCall&) { return with_status(503); };
+  bring("Add", edit);
+  EXPECT_THAT(bodies_at(kInbox), IsEmpty());
+  serve_copies(edit);
+  const std::size_t before = internet.sent_to(url).size();
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(bodies_at(kInbox), ElementsAre(edit));
+  EXPECT_EQ(internet.sent_to(url).size(), before + 1);
+}
+
+// Who got the post by a hashtag that it has lost since has it still.
+TEST_F(Copies, ADeletionReachesWhoGotThePostByAHashtagThatItHasNoMore) {
+  follow({"cats"});
+  post.tags = {"cats"};
+  publish(create_text(post));
+  post.tags = {};
+  publish(update_text(post));
+  const std::string deletion = signed_text(delete_text(post.uri, alice.id));
+  publish(deletion);
+  EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
+}
+
+TEST_F(Copies, ADeletionOfAnotherNodesPostReachesThemToo) {
+  follow({"cats"});
+  publish_theirs();
+  EXPECT_THAT(refusals_of(post_signed(batch_text("Remove", peer, origin + "/relay", {theirs}), peer)),
+              IsEmpty());
+  settle();
+  const std::string deletion = signed_text(delete_text(theirs.uri, theirs.author));
+  serve_copies(deletion);
+  bring("Remove", deletion);
+  EXPECT_THAT(bodies_at(kInbox), Contains(deletion));
+}
+
 TEST_F(Copies, NothingElseIsHandedOnInTheirPlace) {
   follow({"cats"});
   publish_theirs();
