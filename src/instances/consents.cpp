@@ -1,6 +1,9 @@
 #include "instances/consents.hpp"
 
+#include <algorithm>
+
 #include "base/counted.hpp"
+#include "base/url.hpp"
 #include "fediverse/consent.hpp"
 
 namespace tagring::instances {
@@ -86,10 +89,43 @@ Task<void> Consents::look_again() {
   for (;;) {
     const Instant next = clock_.now() + std::chrono::minutes(1);
     co_await clock_.sleep_until(next);
-    const auto due = co_await store_.looks_due(clock_.wall_now(), kLooksAMinute);
+    auto due = co_await store_.looks_due(clock_.wall_now(), kLooksAMinute);
     if (!due) continue;
-    for (const relay::ProfileLook& one : *due) co_await look(one);
+    std::map<std::string, std::vector<relay::ProfileLook>> by_host;
+    for (relay::ProfileLook& one : *due) by_host[host_of(one.author)].push_back(std::move(one));
+    for (auto& [host, looks] : by_host) {
+      if (looked_at_.insert(host).second) {
+        tasks_.spawn("profile_look", look_at(host, std::move(looks)));
+        continue;
+      }
+      // Or those of a slow server would always be the next.
+      for (relay::ProfileLook& one : looks) co_await look_later(std::move(one.author), kBusyFor, one.missing);
+    }
   }
+}
+
+Task<void> Consents::look_at(std::string host, std::vector<relay::ProfileLook> due) {
+  for (relay::ProfileLook& one : due) {
+    const auto silent = silent_.find(host);
+    const bool is_silent = silent != silent_.end() && clock_.now() < silent->second.until;
+    if (is_silent) {
+      const Duration wait = silent->second.until - clock_.now();
+      co_await look_later(std::move(one.author), wait, one.missing);
+    } else {
+      co_await look(std::move(one));
+    }
+  }
+  looked_at_.erase(host);
+}
+
+Duration Consents::note_silent(const std::string& host) {
+  if (!silent_.contains(host)) make_room(silent_, kSilentMax);
+  Silent& silent = silent_[host];
+  const Duration wait =
+      std::min(Duration(kLookEvery), Duration(kMissingFor) * (1U << std::min(silent.times, 10U)));
+  ++silent.times;
+  silent.until = clock_.now() + wait;
+  return wait;
 }
 
 Task<void> Consents::look(relay::ProfileLook due) {
@@ -108,6 +144,15 @@ Task<void> Consents::look(relay::ProfileLook due) {
     }
     co_return;
   }
+  const std::string host = host_of(due.author);
+  const bool unreached =
+      !actor && (actor.error().code == ErrorCode::kUnavailable || actor.error().code == ErrorCode::kTimedOut);
+  if (unreached) {
+    const Duration later = note_silent(host);
+    co_await look_later(std::move(due.author), later, due.missing);
+    co_return;
+  }
+  silent_.erase(host);
   if (actor) co_await learn(due.author, read(*actor));
   // Not all on the same day that were published on one.
   const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);

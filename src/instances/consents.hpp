@@ -10,7 +10,9 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/runtime.hpp"
 #include "federation/signed_client.hpp"
@@ -31,6 +33,9 @@ class Consents {
   // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
   static constexpr Duration kMissingFor = std::chrono::hours(1);
   static constexpr std::size_t kLooksAMinute = 60;
+  // Where one is looked at, the next waits: all others go on.
+  static constexpr Duration kBusyFor = std::chrono::minutes(10);
+  static constexpr std::size_t kSilentMax = 10'000;  // hosts
 
   Consents(Options options, relay::OwnerQueue& owners, relay::Store& store, federation::SignedClient& client,
            const Runtime& runtime)
@@ -71,8 +76,15 @@ class Consents {
   };
   [[nodiscard]] relay::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
+  // A host that did not answer is left alone for an hour, and then for ever longer.
+  struct Silent {
+    Instant until;
+    unsigned times = 0;
+  };
   Task<void> look_again();
+  Task<void> look_at(std::string host, std::vector<relay::ProfileLook> due);
   Task<void> look(relay::ProfileLook due);
+  [[nodiscard]] Duration note_silent(const std::string& host);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
   Task<Result<void>> learn(std::string author, relay::Consent consent);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
@@ -85,6 +97,8 @@ class Consents {
   Clock& clock_;
   Rng rng_;
   std::map<std::string, Known> authors_;
+  std::map<std::string, Silent> silent_;  // by host
+  std::set<std::string> looked_at_;       // hosts
   TaskGroup tasks_;
 };
 

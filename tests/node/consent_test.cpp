@@ -143,6 +143,28 @@ TEST_F(Consenting, WhoseServerNeverTellsIsLookedAtEveryFewDays) {
   EXPECT_LT(internet.sent_to(alice.id).size() - asked, 4U) << "at a bounded cost";
 }
 
+TEST_F(Consenting, AServerThatHangsHoldsUpNoLooksAtOthers) {
+  for (int i = 0; i < 30; ++i) {
+    Author slow = make_author("https://slow.home.example/users/u" + std::to_string(i));
+    const PostText one{.uri = slow.id + "/1", .author = slow.id, .tags = {"dogs"}};
+    EXPECT_EQ(post_signed(create_text(one), slow).status, 202);
+    internet.documents[slow.id] = with_status(503);
+  }
+  publish(create_text(post));
+  settle(std::chrono::days(1));
+  profile(false);
+  const auto asked = [&] {
+    std::size_t all = 0;
+    for (int i = 0; i < 30; ++i)
+      all += internet.sent_to("https://slow.home.example/users/u" + std::to_string(i)).size();
+    return all;
+  };
+  const std::size_t before = asked();
+  settle(std::chrono::days(4));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_LT(asked() - before, 30U) << "and is asked ever more seldom, not once for each author";
+}
+
 // Misskey tells relays nothing of accounts that it deletes or suspends.
 TEST_F(Consenting, AnAccountThatIsNotThereTwiceIsGone) {
   follow_cats();
