@@ -177,8 +177,4 @@ Result<json::object> read_account(std::string_view body, const std::string& uri,
   return make_account(actor, uri, site);
 }
 
-json::object unknown_account(const std::string& uri, const Site& site) {
-  return make_account(json::object(), uri, site);
-}
-
 }  // namespace tagring::mastodon_api

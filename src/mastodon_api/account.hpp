@@ -21,8 +21,6 @@ struct Site {
 
 // The Account of the actor with that URI. kInvalid if the document is no JSON object, or of another actor.
 Result<json::object> read_account(std::string_view body, const std::string& uri, const Site& site);
-// What can be said of somebody whose server does not answer: the name as far as the URI tells it.
-json::object unknown_account(const std::string& uri, const Site& site);
 
 // --- for the other entities --------------------------------------------------------------------------------
 // The CustomEmojis among a document's `tag`, at most kEmojisMax.

@@ -94,10 +94,8 @@ std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) {
   // Whose it is says the post's server, not who told of it.
   const std::string& author = post->second.post->author;
   const auto account = entries_.find(author);
-  if (account == entries_.end() || !account->second.account) {
-    if (account != entries_.end() && account->second.state == State::kGone) return std::nullopt;
-    return Content{post->second.post, std::make_shared<json::object>(unknown_account(author, site_))};
-  }
+  // What an author wishes stands in the profile: without it nothing is shown.
+  if (account == entries_.end() || !account->second.account) return std::nullopt;
   return Content{post->second.post, account->second.account};
 }
 

@@ -86,6 +86,16 @@ TEST_F(Reading, ATimelineHasTheContentFromTheAuthorsServerNewestFirst) {
   EXPECT_THAT(timeline("nothing"), IsEmpty());
 }
 
+// What an author wishes stands in the profile.
+TEST_F(Reading, WhoseProfileCannotBeHadIsNotShown) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  internet.documents[alice.id] = with_status(503);
+  EXPECT_THAT(timeline("cats"), IsEmpty());
+  internet.serve(alice);
+  settle(std::chrono::minutes(1));
+  EXPECT_THAT(timeline("cats"), ElementsAre("1"));
+}
+
 TEST_F(Reading, PagesLeadThroughTheWholeHistoryAndBack) {
   std::vector<std::string> all;
   for (int i = 0; i < 11; ++i) {
