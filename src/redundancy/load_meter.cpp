@@ -51,7 +51,7 @@ bool LoadMeter::is_calm(const std::string& tag) const {
 
 bool LoadMeter::is_major(const std::string& tag) const {
   const std::size_t tags = std::max<std::size_t>(1, std::max(before_.tags.size(), now_.tags.size()));
-  return rate(tag) * static_cast<double>(tags) >= rate() * kHalf;
+  return rate(tag) > 0 && rate(tag) * static_cast<double>(tags) >= rate() * kHalf;
 }
 
 // What of the last window is not ten seconds ago yet counts in proportion.

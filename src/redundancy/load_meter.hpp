@@ -25,6 +25,7 @@ class LoadMeter {
   // Twice what the tag brings would still be half of the capacity at most.
   [[nodiscard]] bool is_calm(const std::string& tag) const;
   // The tag has a good part in the load: at least half of what a tag has on average.
+  // None has where there is no load.
   [[nodiscard]] bool is_major(const std::string& tag) const;
   // Deliveries a second over the last ten seconds.
   [[nodiscard]] double rate() const;

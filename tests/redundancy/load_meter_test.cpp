@@ -80,5 +80,15 @@ TEST(LoadMeter, BlamesTheTagThatBringsTheLoad) {
   EXPECT_FALSE(meter.is_major("dogs"));
 }
 
+// Or whoever refuses for other reasons would give an idle hashtag ever more relays.
+TEST(LoadMeter, BlamesNobodyWhereThereIsNoLoad) {
+  HandClock clock;
+  redundancy::LoadMeter meter(1000, clock);
+  EXPECT_FALSE(meter.is_major("caturday"));
+  meter.add("caturday", 80);
+  clock.pass(std::chrono::minutes(1));
+  EXPECT_FALSE(meter.is_major("caturday"));
+}
+
 }  // namespace
 }  // namespace tagring::redundancy
