@@ -5,7 +5,9 @@
 #include <set>
 
 #include "base/bytes.hpp"
+#include "base/counted.hpp"
 #include "crypto/hash.hpp"
+#include "federation/host_pauses.hpp"
 #include "fediverse/tag_wishes.hpp"
 
 namespace tagring::instances {
@@ -22,6 +24,7 @@ constexpr Duration kFirstWithin = std::chrono::seconds(30);
 // Most servers have no x-social-relay, and never will.
 constexpr Duration kAbsentFor = std::chrono::hours(24);
 constexpr std::size_t kHostsAtOnce = 16;
+constexpr std::size_t kHostsMax = 10'000;
 constexpr std::size_t kPagesMax = 25;  // of 200 hashtags
 
 bool is_automatic(const std::string& source) { return source != kAdmin && source != kExcluded; }
@@ -163,7 +166,9 @@ Task<bool> TagSources::poll_host(std::string host) {
     if (is_automatic(source) && !contains(sources, source)) news[source] = {};
   }
   for (const std::string& source : sources) {
-    if (states_[{host, source}].again > clock_.now()) continue;
+    const auto patience = patience_.find(host);
+    const bool waits = source != kDatabase && patience != patience_.end() && patience->second > clock_.now();
+    if (waits || states_[{host, source}].again > clock_.now()) continue;
     Result<Tags> tags = co_await read(host, source);
     State& state = states_[{host, source}];
     if (!tags) {
@@ -227,6 +232,10 @@ Task<Result<HttpResponse>> TagSources::get(std::string url, std::string token) {
   if (!token.empty()) call.headers.add("Authorization", "Bearer " + token);
   CO_TRY(HttpResponse response, co_await http_.send(std::move(call)));
   if (response.status == 200) co_return response;
+  if (const Duration pause = federation::asked_pause(response, clock_.wall_now()); pause > Duration::zero()) {
+    if (!patience_.contains(host_of(url))) make_room(patience_, kHostsMax);
+    patience_[host_of(url)] = clock_.now() + pause;
+  }
   const bool absent = response.status == 404 || response.status == 410;
   co_return fail(absent ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
                  fmt::format("{} answers {}", url.substr(0, url.find('?')), response.status));
@@ -271,6 +280,8 @@ Task<Result<TagSources::Tags>> TagSources::read_database() {
 
 Task<Result<TagSources::Tags>> TagSources::read_social_relay(std::string host) {
   CO_TRY(const HttpResponse response, co_await get("https://" + host + "/.well-known/x-social-relay", ""));
+  // Misskey answers with a page whatever is asked for.
+  if (!json::parse_object(response.body)) co_return fail(ErrorCode::kNotFound, "there is no such document");
   CO_TRY(fediverse::SocialRelay wish, fediverse::parse_social_relay(response.body));
   states_[{host, std::string(kSocialRelay)}].note = wish.ignored;
   co_return std::move(wish.tags);

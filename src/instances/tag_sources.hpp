@@ -102,6 +102,7 @@ class TagSources {
   Log& log_;
   std::map<std::string, BySource> wishes_;                       // by host
   std::map<std::pair<std::string, std::string>, State> states_;  // by host and source
+  std::map<std::string, Instant> patience_;                      // which hosts asked for, until when
   TaskGroup tasks_;
 };
 

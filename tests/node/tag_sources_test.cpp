@@ -345,5 +345,22 @@ TEST(TagTokens, ALineThatIsWrongIsNamedAndNotShown) {
   }
 }
 
+// Misskey answers every path with its page.
+TEST_F(Sources, APageInPlaceOfTheDocumentIsNoDocument) {
+  server_asks("<!DOCTYPE html><html></html>");
+  settle(std::chrono::hours(5));
+  EXPECT_THAT(internet.sent_to(kRelayDocument), testing::SizeIs(1)) << "asked once a day";
+}
+
+TEST_F(Sources, AServerThatAsksForPatienceIsLeftAloneUntilThen) {
+  internet.answers[kRelayDocument] = [](const HttpCall&) {
+    HttpResponse response = with_status(429);
+    response.headers.add("Retry-After", "3000");
+    return Result<HttpResponse>(response);
+  };
+  settle(std::chrono::hours(1));
+  EXPECT_LE(internet.sent_to(kRelayDocument).size(), 2U);
+}
+
 }  // namespace
 }  // namespace tagring::node
