@@ -1,5 +1,7 @@
 #include "admin/instance_control.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/bytes.hpp"
@@ -19,16 +21,35 @@ void InstanceControl::add_routes(Routes& routes) {
               [this](Request request) { return subscribe(std::move(request.body), false); });
 }
 
-// With what is known elsewhere of each: blocks, and servers that answer 4xx to everything.
+// With what is known elsewhere of each: blocks, servers that answer 4xx to everything, and those whose people
+// follow hashtags, whether or not they use this node as a relay.
 json::array InstanceControl::list() const {
   std::set<std::string> refusing;
   for (const auto& [inbox, times] : announcer_.refusing()) refusing.insert(host_of(inbox));
+  std::map<std::string, std::size_t> follows;  // by host
+  followers_.visit_tags([&](const std::string& tag, const auto& /*counts*/) {
+    for (const auto& [inbox, target] : *followers_.targets(tag)) {
+      if (!target.people.empty()) follows[target.host] += target.people.size();
+    }
+  });
   json::array items = instances_.list();
+  const auto complete = [&](json::object& item, const std::string& host, std::size_t people) {
+    item["blocked"] = blocks_.of_host(host) != nullptr;
+    item["refuses"] = refusing.contains(host);
+    item["follows"] = people;
+  };
   for (json::value& element : items) {
     json::object& item = element.get_object();
     const std::string host = json::get_string(item, "host").value_or("");
-    item["blocked"] = blocks_.of_host(host) != nullptr;
-    item["refuses"] = refusing.contains(host);
+    const auto known = follows.extract(host);
+    complete(item, host, known ? known.mapped() : 0);
+  }
+  for (const auto& [host, people] : follows) {
+    if (items.size() >= kListedMax) break;
+    json::object item = {{"host", host},     {"publishes", false},     {"receives", false},
+                         {"decided", false}, {"links", json::array()}, {"hashtags", 0}};
+    complete(item, host, people);
+    items.push_back(std::move(item));
   }
   return items;
 }
@@ -38,8 +59,13 @@ Task<Reply> InstanceControl::permit(json::object body) {
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   const instances::Permission permission{host, flag_in(body, "publishes"), flag_in(body, "receives")};
   CO_TRY_VOID(co_await instances_.permit(permission));
-  co_return json::object{
-      {"host", host}, {"publishes", permission.publishes}, {"receives", permission.receives}};
+  if (!permission.publishes && !permission.receives) publisher_.take_out_denied();
+  const std::vector<std::string> hosts = instances_.hosts();
+  const bool added = std::ranges::find(hosts, host) != hosts.end();
+  co_return json::object{{"host", host},
+                         {"publishes", permission.publishes},
+                         {"receives", permission.receives},
+                         {"added", added}};
 }
 
 Task<Reply> InstanceControl::subscribe(json::object body, bool on) {

@@ -10,28 +10,39 @@
 #include "admin/routes.hpp"
 #include "federation/blocks.hpp"
 #include "instances/instances.hpp"
+#include "instances/publisher.hpp"
 #include "instances/tag_sources.hpp"
 #include "relay/announcer.hpp"
+#include "relay/followers.hpp"
 
 namespace tagring::admin {
 
 class InstanceControl final : public Subject {
  public:
-  InstanceControl(instances::Instances& instances, instances::TagSources& tag_sources,
-                  const federation::Blocks& blocks, const relay::Announcer& announcer)
-      : instances_(instances), tag_sources_(tag_sources), blocks_(blocks), announcer_(announcer) {}
+  InstanceControl(instances::Instances& instances, instances::Publisher& publisher,
+                  instances::TagSources& tag_sources, const federation::Blocks& blocks,
+                  const relay::Announcer& announcer, const relay::Followers& followers)
+      : instances_(instances),
+        publisher_(publisher),
+        tag_sources_(tag_sources),
+        blocks_(blocks),
+        announcer_(announcer),
+        followers_(followers) {}
 
   void add_routes(Routes& routes) override;
 
  private:
+  static constexpr std::size_t kListedMax = 10'000;
   [[nodiscard]] json::array list() const;
   Task<Reply> permit(json::object body);
   Task<Reply> subscribe(json::object body, bool on);
 
   instances::Instances& instances_;
+  instances::Publisher& publisher_;
   instances::TagSources& tag_sources_;
   const federation::Blocks& blocks_;
   const relay::Announcer& announcer_;
+  const relay::Followers& followers_;
 };
 
 }  // namespace tagring::admin

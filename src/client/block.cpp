@@ -129,7 +129,8 @@ void add_block(CLI::App& app, int& status) {
   });
   add_change(*block, options, "remove", "Lift a block")->callback([options, &status] {
     const json::object body = {{"kind", options->kind}, {"what", options->what}};
-    status = tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body), "lifted");
+    status = tell(options->control, ask_node(options->control, "POST", "/blocks/remove", body),
+                  "lifted; an instance whose use of this node the block had ended adds the relay again");
   });
   add_import(*block, options, status);
   CLI::App* lift = block->add_subcommand("lift", "Lift all blocks of a list; those of other lists stay");

@@ -42,6 +42,8 @@ std::string links_of(const json::object& item) {
     if (yes_no(o, "accepted") == "yes" && back == "rejected") text += " (does not let this node follow)";
     add(text);
   });
+  if (const std::int64_t follows = number_of(item, "follows"); follows > 0)
+    add(fmt::format("{}{} follows of hashtags", all.empty() ? "no, " : "", follows));
   if (yes_no(item, "refuses") == "yes") add("refuses what this node sends");
   return all;
 }
@@ -64,7 +66,14 @@ int permit(const Options& options, bool publishes, bool receives) {
   const json::object body = {{"host", options.host}, {"publishes", publishes}, {"receives", receives}};
   const std::string text = fmt::format("{}: publishes {}, receives {}", options.host,
                                        publishes ? "yes" : "no", receives ? "yes" : "no");
-  return tell(options.control, ask_node(options.control, "POST", "/instances/permit", body), text);
+  return tell(options.control, ask_node(options.control, "POST", "/instances/permit", body),
+              [&](const json::object& answer) {
+                fmt::print("{}\n", text);
+                if ((publishes || receives) && yes_no(answer, "added") == "no")
+                  fmt::print(
+                      "It does not use this node as a relay now: its administrator adds the relay, "
+                      "again if that was refused before.\n");
+              });
 }
 
 int change(const Options& options, const std::string& verb) {

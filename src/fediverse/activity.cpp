@@ -235,7 +235,7 @@ template <class T>
 Result<Content> parse_membership(const Source& source) {
   const std::string target = json::id_of(source.object, "target");
   if (std::is_same_v<T, Remove> && target.ends_with("/followers") && is_same_origin(target, source.actor))
-    return Reject{{{"", {source.actor}}}};
+    return Reject{{{"", {source.actor}, json::id_of(source.object, "object")}}};
   if (!target.ends_with("/relay") && !target.ends_with("/storage")) {
     return ignored(source, "the target is not the relay or storage of a node");
   }

@@ -50,6 +50,7 @@ struct Follow {
 struct FollowRef {
   std::string id;                    // may be empty
   std::vector<std::string> objects;  // may be empty
+  std::string follower = {};         // may be empty: then whoever it is
 };
 struct UndoFollow {
   FollowRef follow;

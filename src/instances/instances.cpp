@@ -306,24 +306,30 @@ std::vector<OwnFollow> Instances::named_by(const std::string& actor,
                                            const std::vector<fediverse::FollowRef>& follows,
                                            bool waiting_only) const {
   std::vector<OwnFollow> found;
-  std::set<std::string_view> own_ids;
+  std::map<std::string_view, std::string_view> own_ids;  // id → whose Follow it is
   for (const auto& [key, own] : own_follows_) {
     if (own.object != actor || (waiting_only && own.accepted)) continue;
     found.push_back(own);
-    own_ids.insert(own.follow_id);
+    own_ids.emplace(own.follow_id, own.actor);
   }
   if (found.empty()) return found;
-  std::set<std::string_view> named;
+  std::set<std::string_view> named;      // by id
+  std::set<std::string_view> followers;  // whose Follow is meant
   std::size_t by_actor = 0;
   for (const fediverse::FollowRef& follow : follows) {
-    if (own_ids.contains(follow.id)) {
-      named.insert(follow.id);
+    const auto own_id = own_ids.find(follow.id);
+    if (own_id != own_ids.end()) {
+      if (follow.follower.empty() || follow.follower == own_id->second) named.insert(follow.id);
     } else if (std::ranges::find(follow.objects, actor) != follow.objects.end()) {
-      ++by_actor;
+      if (!follow.follower.empty()) {
+        followers.insert(follow.follower);
+      } else {
+        ++by_actor;
+      }
     }
   }
   std::erase_if(found, [&](const OwnFollow& own) {
-    if (named.contains(own.follow_id)) return false;
+    if (named.contains(own.follow_id) || followers.contains(own.actor)) return false;
     if (by_actor == 0) return true;
     --by_actor;
     return false;

@@ -125,6 +125,26 @@ TEST_F(Relaying, APleromaIsAcceptedAndFollowedBack) {
   EXPECT_THAT(rows("SELECT object||' '||accepted FROM own_follows"), ElementsAre(pleroma.id + " 1"));
 }
 
+// "Remove from followers", which Mastodon says by a Reject and others by a Remove.
+TEST_F(Relaying, WhoRemovesTheNodeFromTheFollowersIsFollowedNoMore) {
+  allow("pleroma.example");
+  add_relay(pleroma, origin + "/actor");
+  const auto followed = [&] { return rows("SELECT object FROM own_follows"); };
+  ASSERT_THAT(followed(), ElementsAre(pleroma.id));
+  json::object remove = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                         {"id", pleroma.id + "/removes/1"},
+                         {"type", "Remove"},
+                         {"actor", pleroma.id},
+                         {"object", mastodon.id},
+                         {"target", pleroma.id + "/followers"}};
+  EXPECT_EQ(post_signed(json::serialize(remove), pleroma).status, 202);
+  EXPECT_THAT(followed(), ElementsAre(pleroma.id)) << "somebody else was removed";
+  remove["id"] = pleroma.id + "/removes/2";
+  remove["object"] = origin + "/actor";
+  EXPECT_EQ(post_signed(json::serialize(remove), pleroma).status, 202);
+  EXPECT_THAT(followed(), IsEmpty());
+}
+
 TEST_F(Relaying, WhoNeverAskedCannotAcceptForAnother) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");
@@ -395,6 +415,50 @@ TEST_F(Relaying, WhoMayNotReceiveAnyMoreHasNoRelayOfOneHashtag) {
   EXPECT_THAT(types_at(mastodon.inbox), ElementsAre("Accept", "Reject"));
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
   EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+}
+
+TEST_F(Relaying, WhatADeniedInstancePublishedIsTakenBack) {
+  publish(create_text(post));
+  allow("other.example");
+  const Author carol = make_author("https://other.example/users/carol");
+  const PostText hers{.uri = "https://other.example/notes/1", .author = carol.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(hers), carol).status, 202);
+  settle();
+  EXPECT_THAT(history("cats"), SizeIs(2));
+  allow("home.example", /*publishes=*/false, /*receives=*/true);
+  EXPECT_THAT(history("cats"), SizeIs(2)) << "it publishes no more";
+  allow("home.example", /*publishes=*/false, /*receives=*/false);
+  EXPECT_THAT(history("cats"), ElementsAre(hers.uri));
+}
+
+TEST_F(Relaying, ServersOfPeopleWhoFollowAreListedAndThoseThatRefuseEverythingAreSaidTo) {
+  const Author fan = make_author("https://social.example/users/fan", "https://social.example/inbox");
+  EXPECT_EQ(post_signed(follow_text(fan, {tag_actor("cats")}), fan).status, 202);
+  settle();
+  const auto listed = [&] {
+    const HttpResponse response = control("/instances");
+    const json::object all = json::parse_object(response.body).value();
+    for (const json::value& item : all.at("instances").as_array()) {
+      if (item.at("host") == "social.example") return item.as_object();
+    }
+    return json::object();
+  };
+  EXPECT_EQ(listed()["follows"], 1);
+  EXPECT_EQ(listed()["refuses"], false);
+  internet.answers["https://social.example/inbox"] = [](const HttpCall&) { return with_status(403); };
+  const auto publish_some = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      post.uri = fmt::format("https://home.example/notes/{}", i);
+      publish(create_text(post));
+    }
+  };
+  publish_some(0, 25);
+  EXPECT_EQ(listed()["refuses"], true);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id));
+  // After a week nobody there counts as a follower any more.
+  settle(std::chrono::days(8));
+  publish_some(25, 26);
+  EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
 }
 
 TEST_F(Relaying, AHostThatIsNoHostIsNoInstance) {
