@@ -29,6 +29,7 @@ WAITING = 2  # at the same time, besides
 SHARDS = {"node": 4, "sim": 6, "ring_sim": 2, "evaluation": 2}  # for what takes long
 HEARTBEAT = 30  # seconds
 WORLD_SUITES, WORLDS = 4, 15
+RINGS, RING_TESTS = 5, "RingChurn.Keeps*:RingFaults.*"  # those that take TAGRING_SEED
 
 
 @dataclass
@@ -62,10 +63,11 @@ def end(process):
 
 
 def execute(command, limit, environment=None):
-    """(exit code, output)"""
+    """(exit code, output). Seeds are handed to those that look for new ones: others keep the ones that they name."""
+    inherited = {name: value for name, value in os.environ.items() if name != "TAGRING_SEED"}
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                   start_new_session=True, env={**os.environ, **(environment or {})})
+                                   start_new_session=True, env={**inherited, **(environment or {})})
         running.add(process)
         late = ""
         try:
@@ -78,11 +80,10 @@ def execute(command, limit, environment=None):
         return (1 if late else process.returncode), output.read() + late
 
 
-def gtest(binary, limit, shard=0, shards=1):
-    """One GoogleTest binary, or a share of its tests; its own JSON report says how many it ran."""
+def gtest(binary, limit, *arguments, **environment):
+    """One GoogleTest binary; its own JSON report says how many tests it ran. None is a failure."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
-        code, output = execute([binary, f"--gtest_output=json:{report.name}", "--gtest_brief=1"], limit,
-                               {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)})
+        code, output = execute([binary, f"--gtest_output=json:{report.name}", "--gtest_brief=1", *arguments], limit, environment)
         try:
             whole = json.loads(Path(report.name).read_text())
             tests = [test for suite in whole["testsuites"] for test in suite["testsuite"]]
@@ -91,7 +92,7 @@ def gtest(binary, limit, shard=0, shards=1):
     skipped = [test["name"] for test in tests if test["result"] == "SKIPPED"]
     failed = sum("failures" in test for test in tests)
     passed = sum(test["result"] == "COMPLETED" for test in tests) - failed
-    if code != 0 and failed == 0:
+    if failed == 0 and (code != 0 or not passed + len(skipped)):
         failed = 1
     return Result(passed, failed, len(skipped), output if failed else "\n".join(f"skipped: {name}" for name in skipped))
 
@@ -116,7 +117,8 @@ def unit_suites(preset, wanted):
         shards = SHARDS.get(name, 1)
         for shard in range(shards):
             part = f" {shard + 1}/{shards}" if shards > 1 else ""
-            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, shard=shard, shards=shards: gtest(binary, limit, shard, shards), preset)
+            share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
+            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, share=share: gtest(binary, limit, **share), preset)
 
 
 def program(name, command, **options):
@@ -160,10 +162,17 @@ def fresh_seed():
     return int(os.environ.get("TAGRING_SEED") or int(hashlib.sha256(f"{commit} {day}".encode()).hexdigest()[:7], 16))
 
 
-def world_suites():
-    """Worlds that nobody has seen."""
+def fresh_suites():
+    """Worlds and rings that nobody has seen, and one that all have."""
     seed = fresh_seed()
-    print(f"worlds from seed {seed}; to repeat them: TAGRING_SEED={seed}")
+    print(f"worlds and rings from seed {seed}; to repeat them: TAGRING_SEED={seed}")
+    for first in [1, seed]:
+        yield program(f"ring {first}, 5 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "5000000", "--seed", str(first)],
+                      needs="release", single=True)
+    binary = ROOT / "build" / "release" / "tests" / "ring_sim_test"
+    for ring in range(seed, seed + RINGS):
+        yield Suite(f"rings of seed {ring}", lambda limit, ring=ring: gtest(binary, limit, f"--gtest_filter={RING_TESTS}", TAGRING_SEED=str(ring)),
+                    needs="release")
     for part in range(WORLD_SUITES):
         first = seed + part * WORLDS
         yield program(f"worlds {first} to {first + WORLDS - 1}",
@@ -171,7 +180,6 @@ def world_suites():
 
 
 def computing_suites():
-    yield program("ring, 10 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "10000000"], needs="release", single=True)
     yield python("mutants of the ring", "tests/mutants/check.py", needs="release", limit=2400)
 
 
@@ -258,7 +266,7 @@ def main():
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
         builds = [("release", ["all_tests"], lambda: list(unit_suites("release", ""))),
                   ("debug", ["all_tests", "fuzz_targets"], lambda: [*unit_suites("debug", " (sanitized)"), fuzz])]
-        runner.add([*process_suites(), *world_suites(), *computing_suites()])
+        runner.add([*process_suites(), *fresh_suites(), *computing_suites()])
     try:
         runner.run(builds)
     finally:

@@ -3,9 +3,9 @@
 
     tools/soak.py --hours 8 [--seed N]
 
-Whole worlds (`tagring sim world`) and the ring alone (`tagring sim ring`), from a seed that is new each time unless it is given. Says how
-far it is, and leaves build/soak.json: the ranges of seeds that ran, and for each failure the command that repeats it. Exits with 1 if there
-was one.
+Whole worlds (`tagring sim world`) and the ring alone (`tagring sim ring`), from a seed that is new each time unless it is given. Each seed
+has a process of its own, so that one that aborts, or does not end, is known and takes no other with it. Says how far it is, and leaves
+build/soak.json: the range of seeds that ran, and for each failure the command that repeats it. Exits with 1 if there was one.
 """
 
 import argparse
@@ -20,62 +20,73 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TAGRING = ROOT / "build" / "release" / "tagring"
-WORLDS = 20  # of a process, so that a failure is known soon
-RING_EVERY = 10  # one process in so many looks at the ring alone
+REPORT = ROOT / "build" / "soak.json"
+RING_EVERY = 50  # one seed in so many is for the ring alone
+LIMIT = 1200  # seconds for one seed; most take less than ten
+
+
+def run(command, limit):
+    """(what went wrong, or nothing; the figures)"""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit)
+    except subprocess.TimeoutExpired:
+        return f"does not end within {limit} s", {}
+    try:
+        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    except ValueError:
+        lines = []
+    said = [line["what"] for line in lines if "what" in line]
+    if done.returncode < 0:
+        said.append(f"ended by signal {-done.returncode}")
+    if done.returncode != 0 or said:
+        return "; ".join([*said, done.stderr[-2000:].strip()]).strip("; ") or f"exit code {done.returncode}", {}
+    return (None, lines[-1]) if lines else ("printed no figures", {})
 
 
 class Soak:
-    def __init__(self, seed, hours):
+    def __init__(self, seed, seconds, binary=TAGRING, report=REPORT, limit=LIMIT):
         self.lock = threading.Lock()
+        self.binary, self.report, self.limit = binary, report, limit
         self.seed, self.first = seed, seed
-        self.end = time.monotonic() + hours * 3600
-        self.seconds = hours * 3600
-        self.worlds = self.rings = self.batches = 0
+        self.seconds = seconds
+        self.end = time.monotonic() + seconds
+        self.done = {"world": 0, "ring": 0}
         self.sim_hours = 0.0
         self.failures = []
 
     def next(self):
+        """(kind, arguments)"""
         with self.lock:
             if time.monotonic() >= self.end:
                 return None
-            self.batches += 1
-            seed = self.seed
-            is_ring = self.batches % RING_EVERY == 0
-            self.seed += 1 if is_ring else WORLDS
-        if is_ring:
-            return seed, 1, [TAGRING, "sim", "ring", "--seed", str(seed), "--nodes", "24", "--events", "200000", "--json", "-"]
-        return seed, WORLDS, [TAGRING, "sim", "world", "--seed", str(seed), "--seeds", str(WORLDS), "--json", "-"]
+            seed, self.seed = self.seed, self.seed + 1
+        if (seed - self.first + 1) % RING_EVERY == 0:
+            return "ring", ["sim", "ring", "--seed", str(seed), "--nodes", "24", "--events", "200000"]
+        return "world", ["sim", "world", "--seed", str(seed), "--seeds", "1"]
 
     def work(self):
         while job := self.next():
-            seed, count, command = job
-            done = subprocess.run(command, capture_output=True, text=True)
-            lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-            is_ring = "ring" in command
-            failed = [{"command": f"tagring sim world --seed {line['seed']} --seeds 1 --log", **line} for line in lines if "what" in line]
-            if done.returncode != 0 and not failed:
-                failed = [{"command": " ".join(["tagring", *map(str, command[1:])]), "what": (done.stderr or done.stdout)[-2000:]}]
+            kind, arguments = job
+            wrong, figures = run([self.binary, *arguments], self.limit)
             with self.lock:
-                self.failures += failed
-                if is_ring:
-                    self.rings += 1
-                else:
-                    self.worlds += count
-                    self.sim_hours += lines[-1].get("sim_hours", 0) if lines else 0
-                for failure in failed:
-                    print(f"\nFAIL  {failure['command']}\n      {failure['what']}", flush=True)
+                self.done[kind] += 1
+                self.sim_hours += figures.get("sim_hours", 0)
+                if wrong:
+                    self.failures.append({"command": " ".join(["tagring", *arguments]), "what": wrong})
+                    print(f"\nFAIL  {self.failures[-1]['command']}\n      {wrong}", flush=True)
                 self.write()
 
     def write(self):
-        report = {"first_seed": self.first, "next_seed": self.seed, "worlds": self.worlds, "rings": self.rings, "sim_hours": self.sim_hours,
-                  "failed": len(self.failures), "failures": self.failures}
-        (ROOT / "build" / "soak.json").write_text(json.dumps(report, indent=1) + "\n")
+        failed = {kind: sum(f" sim {kind} " in failure["command"] for failure in self.failures) for kind in self.done}
+        report = {"first_seed": self.first, "next_seed": self.seed, "worlds": self.done["world"], "rings": self.done["ring"],
+                  "sim_hours": self.sim_hours, "failed_worlds": failed["world"], "failed_rings": failed["ring"], "failures": self.failures}
+        self.report.write_text(json.dumps(report, indent=1) + "\n")
 
     def show(self):
         left = max(0, self.end - time.monotonic())
         part = 1 - left / self.seconds
-        line = (f"  {'#' * int(part * 30):30} {left / 60:5.0f} min left: {self.worlds} worlds ({self.sim_hours:.0f} h in them), "
-                f"{self.rings} rings, {len(self.failures)} failed")
+        line = (f"  {'#' * int(part * 30):30} {left / 60:5.0f} min left: {self.done['world']} worlds ({self.sim_hours:.0f} h in them), "
+                f"{self.done['ring']} rings, {len(self.failures)} failed")
         print(f"\r{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
 
 
@@ -84,7 +95,7 @@ def main():
     parser.add_argument("--hours", type=float, default=1)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
     arguments = parser.parse_args()
-    soak = Soak(arguments.seed, arguments.hours)
+    soak = Soak(arguments.seed, arguments.hours * 3600)
     print(f"from seed {arguments.seed}, for {arguments.hours} h on {os.cpu_count()} cores")
     workers = [threading.Thread(target=soak.work) for _ in range(os.cpu_count() or 2)]
     for worker in workers:
@@ -96,7 +107,7 @@ def main():
             if not any(worker.is_alive() for worker in workers):
                 break
     soak.show()
-    print(f"\n{soak.worlds + soak.rings - len(soak.failures)} passed, {len(soak.failures)} failed; build/soak.json")
+    print(f"\n{sum(soak.done.values()) - len(soak.failures)} passed, {len(soak.failures)} failed; build/soak.json")
     sys.exit(1 if soak.failures else 0)
 
 

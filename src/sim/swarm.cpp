@@ -128,7 +128,7 @@ class Swarm {
   }
 
   void subscribe(std::size_t node, std::size_t tag) {
-    if (!world_.is_up(node)) return;
+    if (!world_.is_running(node)) return;
     const auto wanted =
         world_.await(world_.node(node).subscriber().want({kTags[tag]}, "admin"), std::chrono::seconds(10));
     if (wanted && *wanted) followed_.insert({node, kTags[tag]});
@@ -176,7 +176,7 @@ class Swarm {
   }
 
   void leave(std::size_t node) {
-    if (!world_.is_up(node) || world_.up().size() < 4) return;
+    if (!world_.is_running(node) || world_.up().size() < 4) return;
     world_.leave_node(node);
     down_.insert(node);
     empty_disk(node);

@@ -73,6 +73,7 @@ class World {
 
   // --- nodes ------------------------------------------------------------------------------------------
   // Node i is tags.n<i>.example; its instance, whose posts it takes, is n<i>.example.
+  // If it cannot, because of its disk, it tries again until it can.
   void start_node(std::size_t i);
   // The machine stops at once; its disk keeps what was synced.
   void crash_node(std::size_t i);
@@ -80,6 +81,8 @@ class World {
   // that took more than ten minutes.
   bool leave_node(std::size_t i);
   [[nodiscard]] bool is_up(std::size_t i) const;
+  // Up, and no longer opening its database: there is a node().
+  [[nodiscard]] bool is_running(std::size_t i) const { return running(i) != nullptr; }
   [[nodiscard]] node::Node& node(std::size_t i);
   [[nodiscard]] std::vector<std::size_t> up() const;
   // Groups that cannot talk to each other; node and instance i are in parts[i]. Empty heals.
@@ -184,7 +187,8 @@ class World {
   struct Origin;
   config::Config config_of(std::size_t i) const;
   [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
-  Task<void> boot(std::size_t i);
+  Task<Result<void>> boot(std::size_t i);
+  Task<void> boot_or_restart(std::size_t i);
   Task<bool> send_forged(std::size_t from, std::size_t to, std::string target, std::string body);
   Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);

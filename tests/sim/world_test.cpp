@@ -159,6 +159,25 @@ TEST(World, WhatIsTrueAndOneOwnerHasTheOthersGetInTheEnd) {
   EXPECT_EQ(uris_of(*read), live_posts(world, "caturday"));
 }
 
+// The disk is full, or fails, before the node has opened its database, or while it reads it.
+TEST(World, ANodeThatCannotStartTriesAgainUntilItCan) {
+  World world(12, WorldOptions{.database_pause = Duration(20)});
+  for (std::size_t i = 0; i < 4; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  world.crash_node(2);
+  world.disk(2).set_failures(1, 1);
+  world.start_node(2);
+  world.start_node(4);
+  world.disk(4).set_capacity(0);
+  world.loop.run_for(std::chrono::seconds(30));
+  EXPECT_FALSE(world.is_settled());
+  world.disk(2).set_failures(0, 0);
+  world.disk(4).set_capacity(UINT64_MAX);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }))
+      << world.unsettled();
+  EXPECT_EQ(world.up().size(), 5U);
+}
+
 struct Chaos {
   std::size_t nodes = 12;
   std::size_t posts = 120;

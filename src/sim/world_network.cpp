@@ -1,0 +1,292 @@
+// Names, addresses, how messages travel and get lost; and who is there besides nodes: instances, which
+// publish posts, and servers without nodes.
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+#include <utility>
+
+#include "base/http.hpp"
+#include "base/ip.hpp"
+#include "base/json.hpp"
+#include "base/url.hpp"
+#include "node/node.hpp"
+#include "ring_sim/loop.hpp"
+#include "signatures/signature.hpp"
+#include "sim/endpoint.hpp"
+#include "sim/world.hpp"
+#include "sim/world_parts.hpp"
+
+namespace tagring::sim {
+
+Task<Result<HttpResponse>> World::SimHttp::send(HttpCall call) {
+  ++world_.messages;
+  const auto name = world_.names_.find(call.url.host);
+  if (name == world_.names_.end()) co_return fail(ErrorCode::kUnavailable, "no such host");
+  const auto [target, target_kind] = name->second;
+  // The certificate is of the host by construction; the address must be in the prefix asked for.
+  const IpAddress address = world_.address_of(target, target_kind);
+  if (call.required_prefix && *call.required_prefix != address.prefix64()) {
+    co_return fail(ErrorCode::kDenied, "the host has no address in the claimed prefix");
+  }
+  auto box = std::make_shared<ring_sim::Box<Result<HttpResponse>>>();
+  box->token = world_.loop.new_token();
+  const Instant deadline = call.deadline;
+  const bool twice = world_.faults.duplicates > 0 && world_.rng_.chance(world_.faults.duplicates);
+  if (world_.passes(number_, target)) {
+    HttpRequest request;
+    request.method = call.method;
+    request.target = call.url.target;
+    request.headers = std::move(call.headers);
+    request.headers.set("Host", call.url.authority());
+    request.body = std::move(call.body);
+    request.peer = world_.address_of(number_, kind_);
+    if (twice) {
+      auto unheard = std::make_shared<ring_sim::Box<Result<HttpResponse>>>();
+      world_.loop.at(world_.loop.now() + world_.delay(), ring_sim::kWorld,
+                     [world = &world_, from = number_, target, kind = target_kind, request,
+                      unheard]() mutable { arrive(*world, from, target, kind, request, unheard); });
+    }
+    world_.loop.at(
+        world_.loop.now() + world_.delay(), ring_sim::kWorld,
+        [world = &world_, from = number_, target, kind = target_kind, request = std::move(request),
+         box]() mutable { arrive(*world, from, target, kind, std::move(request), std::move(box)); });
+  }
+  co_await world_.loop.wait(owner_, box->token, deadline);
+  if (!box->value) co_return fail(ErrorCode::kTimedOut, "no answer");
+  co_return std::move(*box->value);
+}
+
+void World::SimHttp::arrive(World& world, std::size_t from, std::size_t target, HostKind kind,
+                            HttpRequest request, Answer box) {
+  if (kind == HostKind::kSubscriber) {
+    return reply(world, target, from, box, world.endpoints_.at(target).answer(request, world.loop.now()));
+  }
+  if (kind == HostKind::kBystander) {
+    ++world.asked_of_bystander_[from];
+    HttpResponse response;
+    response.status = 404;
+    return reply(world, target, from, box, std::move(response));
+  }
+  if (kind == HostKind::kInstance) {
+    world.loop.spawn(ring_sim::kWorld,
+                     serve(&world, target, from, world.origin_answer(target, std::move(request)), box));
+    return;
+  }
+  const auto host = world.hosts_.find(target);
+  if (host == world.hosts_.end() || !host->second->run || !host->second->run->node) {
+    return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
+  }
+  if (world.options_.lie) {
+    if (auto lie = world.options_.lie(target, request))
+      return reply(world, target, from, box, std::move(*lie));
+  }
+  Host::Run& run = *host->second->run;
+  world.loop.spawn(run.owner, serve(&world, target, from, run.node->answer(std::move(request)), box));
+}
+
+Task<void> World::SimHttp::serve(World* world, std::size_t host, std::size_t from, Task<HttpResponse> answer,
+                                 Answer box) {
+  HttpResponse response = co_await std::move(answer);
+  reply(*world, host, from, std::move(box), std::move(response));
+}
+
+void World::SimHttp::reply(World& world, std::size_t from, std::size_t to, Answer box,
+                           Result<HttpResponse> result) {
+  if (!world.passes(from, to)) return;
+  world.loop.at(world.loop.now() + world.delay(), ring_sim::kWorld,
+                [&world, box, result = std::move(result)]() mutable {
+                  if (box->value) return;
+                  box->value.emplace(std::move(result));
+                  world.loop.complete(box->token);
+                });
+}
+
+IpAddress World::address_of(std::size_t i, HostKind kind) const {
+  const std::size_t network = kind == HostKind::kNode ? std::min(i, options_.first_of_hoster) : i;
+  IpAddress address;
+  address.bytes = {0x20, 0x01, 0x0D, 0xB8};
+  address.bytes[4] = static_cast<std::uint8_t>(static_cast<int>(kind) + 1);
+  address.bytes[6] = static_cast<std::uint8_t>(network >> 8U);
+  address.bytes[7] = static_cast<std::uint8_t>(network);
+  address.bytes[13] = static_cast<std::uint8_t>((i - network) >> 8U);
+  address.bytes[14] = static_cast<std::uint8_t>(i - network);
+  address.bytes[15] = 1;
+  return address;
+}
+
+Duration World::delay() {
+  const auto spread = static_cast<std::uint64_t>((faults.delay_max - faults.delay_min).count()) + 1;
+  return faults.delay_min + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+}
+
+bool World::passes(std::optional<std::size_t> from, std::optional<std::size_t> to) {
+  if (from != to && !parts_.empty() && from && to && parts_[*from] != parts_[*to]) return false;
+  if (from && to && cut_.first.contains(*from) && cut_.second.contains(*to)) return false;
+  return faults.loss == 0 || !rng_.chance(faults.loss);
+}
+
+// --- instances ---------------------------------------------------------------------------------------------
+
+void World::set_instance_down(std::size_t i, bool down) { origin(i).down = down; }
+
+World::Origin& World::origin(std::size_t i) {
+  auto& slot = origins_[i];
+  if (!slot) {
+    const std::string seed = fmt::format("{:032}", 1'000'000 + i);
+    slot = std::make_unique<Origin>(
+        Origin{crypto::PrivateKey::ed25519_from_seed(seed),
+               std::make_unique<SimHttp>(*this, i, HostKind::kInstance, ring_sim::kWorld),
+               std::make_unique<ring_sim::LoopClock>(loop, ring_sim::kWorld),
+               {},
+               {},
+               false});
+  }
+  return *slot;
+}
+
+Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/activity+json");
+  const std::string base = "https://" + origin_host(i);
+  Origin& server = origin(i);
+  if (request.method == "GET") on_fetch(i);
+  if (server.down) {
+    response.status = 503;
+    co_return response;
+  }
+  if (request.target == "/users/alice") {
+    const std::string id = base + "/users/alice";
+    response.body = json::serialize(json::object{
+        {"@context", "https://www.w3.org/ns/activitystreams"},
+        {"id", id},
+        {"type", "Person"},
+        {"preferredUsername", "alice"},
+        {"indexable", true},
+        {"inbox", id + "/inbox"},
+        {"publicKey",
+         json::object{
+             {"id", id + "#main-key"}, {"owner", id}, {"publicKeyPem", server.key.public_key().pem()}}}});
+    co_return response;
+  }
+  const auto note = server.notes.find(base + request.target);
+  if (note != server.notes.end() && !server.deleted.contains(note->first)) {
+    response.body = note->second;
+  } else {
+    response.status = note == server.notes.end() ? 404 : 410;
+  }
+  co_return response;
+}
+
+std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
+  const std::size_t number = posts_.size();
+  const std::string base = "https://" + origin_host(i);
+  const std::string uri = fmt::format("{}/users/alice/{}", base, number);
+  json::array hashtags;
+  for (const std::string& tag : tags)
+    hashtags.push_back(json::object{{"type", "Hashtag"}, {"name", "#" + tag}});
+  const json::object note = {{"id", uri},
+                             {"type", "Note"},
+                             {"attributedTo", base + "/users/alice"},
+                             {"to", "https://www.w3.org/ns/activitystreams#Public"},
+                             {"published", to_rfc3339(loop.wall_now())},
+                             {"tag", std::move(hashtags)}};
+  origin(i).notes[uri] = json::serialize(note);
+  const json::object create = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", uri + "/activity"},
+                               {"type", "Create"},
+                               {"actor", base + "/users/alice"},
+                               {"to", "https://www.w3.org/ns/activitystreams#Public"},
+                               {"object", note}};
+  posts_.push_back({i, uri, std::move(tags)});
+  posts_.back().published = loop.now();
+  posts_.back().dated = loop.wall_now();
+  loop.spawn(ring_sim::kWorld, deliver_post(i, number, json::serialize(create), false));
+  return number;
+}
+
+void World::remove(std::size_t number) {
+  Post& post = posts_[number];
+  post.deletion_sent = true;
+  const std::string base = "https://" + origin_host(post.origin);
+  origin(post.origin).deleted.insert(post.uri);
+  const json::object deletion = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                                 {"id", post.uri + "#delete"},
+                                 {"type", "Delete"},
+                                 {"actor", base + "/users/alice"},
+                                 {"to", "https://www.w3.org/ns/activitystreams#Public"},
+                                 {"object", json::object{{"id", post.uri}, {"type", "Tombstone"}}}};
+  loop.spawn(ring_sim::kWorld, deliver_post(post.origin, number, json::serialize(deletion), true));
+}
+
+Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string body, bool deletion) {
+  Origin& server = origin(i);
+  for (;;) {
+    const bool too_early = deletion && !posts_[number].acknowledged;
+    if (!too_early && !server.down) {
+      HttpCall call("POST", *Url::parse("https://" + node_host(i) + "/inbox"),
+                    loop.now() + std::chrono::seconds(5));
+      call.headers.add("Content-Type", "application/activity+json");
+      call.body = body;
+      signatures::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key",
+                            loop.wall_now());
+      const Result<HttpResponse> response = co_await server.http->send(std::move(call));
+      if (response && response->status >= 200 && response->status < 300) {
+        (deletion ? posts_[number].deleted : posts_[number].acknowledged) = true;
+        co_return;
+      }
+    }
+    const Instant next = loop.now() + std::chrono::milliseconds(1500);
+    co_await server.clock->sleep_until(next);
+  }
+}
+
+const crypto::PrivateKey& World::key(std::size_t i) const { return hosts_.at(i)->key; }
+
+Task<bool> World::send_forged(std::size_t from, std::size_t to, std::string target, std::string body) {
+  HttpCall call("POST", Url::parse("https://" + node_host(to) + target).value(),
+                loop.now() + std::chrono::seconds(20));
+  call.headers.add("Content-Type", "application/activity+json");
+  call.body = std::move(body);
+  signatures::sign_call(call, hosts_.at(from)->key, "https://" + node_host(from) + "/actor#main-key",
+                        loop.wall_now());
+  SimHttp http(*this, from, HostKind::kNode, ring_sim::kWorld);
+  const Result<HttpResponse> response = co_await http.send(std::move(call));
+  co_return response && response->status >= 200 && response->status < 300;
+}
+
+bool World::forge(std::size_t from, std::size_t to, std::string body) {
+  return await(send_forged(from, to, "/inbox", std::move(body)), std::chrono::seconds(30)).value_or(false);
+}
+
+void World::forge_later(std::size_t from, std::size_t to, std::string target, std::string body) {
+  loop.spawn(ring_sim::kWorld,
+             detail::store_result<bool>(send_forged(from, to, std::move(target), std::move(body)),
+                                        std::make_shared<std::optional<bool>>()));
+}
+
+// --- servers without nodes ---------------------------------------------------------------------------------
+
+std::string World::add_bystander() {
+  const std::string host = "bystander.example";
+  names_[host] = {kBystander, HostKind::kBystander};
+  return host;
+}
+
+std::size_t World::add_endpoint() {
+  const std::size_t number = kFirstEndpoint + endpoints_.size();
+  const std::string host = fmt::format("tags.s{}.example", number);
+  names_[host] = {number, HostKind::kSubscriber};
+  const std::string seed = fmt::format("{:032}", 2'000'000 + number);
+  endpoints_.emplace(number, Endpoint("https://" + host, crypto::PrivateKey::ed25519_from_seed(seed)));
+  return number;
+}
+
+Task<bool> World::follow(std::size_t endpoint, std::size_t owner, std::string tag) {
+  Endpoint& subscriber = endpoints_.at(endpoint);
+  SimHttp http(*this, endpoint, HostKind::kSubscriber, ring_sim::kWorld);
+  HttpCall call = subscriber.follow("https://" + node_host(owner), tag, loop.now(), loop.wall_now());
+  const Result<HttpResponse> response = co_await http.send(std::move(call));
+  co_return response && response->status == 200 && response->body.contains("\"refused\":[]");
+}
+
+}  // namespace tagring::sim
