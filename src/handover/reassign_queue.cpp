@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kPage = 1'000;
 constexpr std::size_t kOwedMax = 10 * kPage;  // a year of history is not owed all at once
+constexpr Duration kRetry = std::chrono::seconds(1);
 }  // namespace
 
 ReassignQueue::ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
@@ -113,8 +114,16 @@ void ReassignQueue::save() {
   if (options_.save) tasks_.spawn("save_owed", write());
 }
 
-// It is on the disk before whatever is asked for after it.
-Task<void> ReassignQueue::write() { co_await options_.save(text()); }
+// It is on the disk before whatever is asked for after it. Where the disk does not take it, it does later:
+// nothing else would write it down before the next change, and posts may be taken long before that.
+Task<void> ReassignQueue::write() {
+  for (;;) {
+    const Result<void> saved = co_await options_.save(text());
+    if (saved) co_return;
+    const Instant next = clock_.now() + kRetry;
+    co_await clock_.sleep_until(next);
+  }
+}
 
 Task<bool> ReassignQueue::feed(Segment keys) {
   std::uint64_t after = 0;
