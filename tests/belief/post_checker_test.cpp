@@ -234,5 +234,44 @@ TEST_F(PostCheckerTest, OfAServerThatIsDownTheSenderIsToComeAgain) {
   EXPECT_EQ(refusals.front().error.code, ErrorCode::kBusy);
 }
 
+// An owner, until it is none any more.
+struct AnyOwner : PostChecker::Owner {
+  [[nodiscard]] Result<void> check_place(const TagEvent&) const override {
+    if (!owns) return fail(ErrorCode::kNotOwner, "moved");
+    return {};
+  }
+  [[nodiscard]] Task<bool> is_witness(Tag, std::string, std::optional<redundancy::RelayClaim>) override {
+    co_return false;
+  }
+  void mistaken_for_owner(const Tag&) override {}
+  [[nodiscard]] bool samples() const override { return false; }
+
+  bool owns = true;
+};
+
+// The first is believed at once; while the server of the second is asked, somebody else becomes the owner of
+// both.
+TEST_F(PostCheckerTest, AnOwnerTakesNothingOfABatchWhenItIsNoneAnyMore) {
+  publish();
+  const std::string own = "https://a.example/1";
+  TagEvent vouched = event(Op::kAdd, own);
+  vouched.author = "https://a.example/u";
+  AnyOwner owner;
+  servers.meanwhile = [&] { owner.owns = false; };
+  std::optional<std::vector<TagEvent>> believed;
+  boost::asio::co_spawn(loop.executor(kOwner),
+                        checker.believable(owner, {vouched, event()}, "https://a.example", {}, &refusals),
+                        [&](std::exception_ptr error, std::vector<TagEvent> events) {
+                          if (!error) believed = std::move(events);
+                        });
+  loop.run_for(std::chrono::seconds(30));
+  ASSERT_TRUE(believed);
+  EXPECT_EQ(servers.asked[own], 0);
+  EXPECT_EQ(servers.asked[kUri], 1);
+  EXPECT_THAT(*believed, IsEmpty());
+  ASSERT_THAT(refusals, SizeIs(2));
+  for (const Refusal& refusal : refusals) EXPECT_EQ(refusal.error.code, ErrorCode::kNotOwner);
+}
+
 }  // namespace
 }  // namespace tagring::belief

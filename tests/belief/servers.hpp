@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -19,6 +20,7 @@ class Servers final : public HttpClient {
  public:
   Task<Result<HttpResponse>> send(HttpCall call) override {
     ++asked[call.url.text()];
+    meanwhile();
     HttpResponse response;
     const auto document = documents.find(call.url.text());
     response.status = down ? 503 : document == documents.end() ? 404 : 200;
@@ -52,6 +54,7 @@ class Servers final : public HttpClient {
   std::map<std::string, int> asked;  // by URL
   std::string cache_control;         // which they answer with
   bool down = false;
+  std::function<void()> meanwhile = [] {};  // before who asked has the answer
 };
 
 }  // namespace tagring

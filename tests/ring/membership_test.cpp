@@ -338,6 +338,25 @@ TEST(OwnVservers, ServeWhatTheyOwnOnlyOnceItIsHere) {
   node.stop();
 }
 
+// The segment has grown while its data came: what came is not all of it.
+TEST(OwnVservers, DoNotServeASegmentOfWhichAPartIsHere) {
+  NodeAmongScripts node({real_contact(0)});
+  node.add_ring({real_contact(1)});
+  node.known = {real_contact(1)};
+  node.membership.start(Founding::kNever);
+  node.loop.run_for(Duration(1));
+  Vserver* vserver = node.membership.vservers()[0].get();
+  const RingId key = vserver->self().id;
+  const Segment gap = vserver->missing().value();
+  vserver->fetched({just_after(gap.from), gap.to}, vserver->rivals_met());
+  EXPECT_EQ(node.membership.serving(key), nullptr);
+  EXPECT_EQ(vserver->missing(), gap);
+  // One that has shrunk is here.
+  vserver->fetched({gap.from - just_after(RingId()), gap.to}, vserver->rivals_met());
+  EXPECT_EQ(node.membership.serving(key), vserver);
+  node.stop();
+}
+
 // --- split rings -------------------------------------------------------------------------------------------
 
 // This node on a ring with `own_ring`, and another ring, of which bootstrap knows one member. Neither ring

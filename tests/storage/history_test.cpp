@@ -73,6 +73,19 @@ TEST(MergePages, DoesNotPassWhatAReplicaWithMoreToSayHasReached) {
   EXPECT_EQ(merged.next->uri, "y");
 }
 
+// One has reached 3, the other 5: what the first has between them is not known yet.
+TEST(MergeNewerPages, DoesNotPassWhatAReplicaWithMoreToSayHasReached) {
+  const HistoryPage a{{entry(3, "x"), entry(2, "y")}, true, {}};
+  const HistoryPage b{{entry(5, "v"), entry(4, "w"), entry(2, "y")}, true, {}};
+  for (const auto& pages : {std::vector{a, b}, std::vector{b, a}}) {
+    const HistoryPage merged = merge_newer_pages(pages, 10);
+    EXPECT_EQ(merged.entries, (std::vector{entry(3, "x"), entry(2, "y")}));
+    EXPECT_TRUE(merged.more);
+    ASSERT_TRUE(merged.next);
+    EXPECT_EQ(merged.next->text(), HistoryCursor::of(entry(3, "x")).text());
+  }
+}
+
 TEST(MergePages, APageOfTombstonesStillSaysWhereToGoOn) {
   const HistoryPage a{{entry(9, "x", true), entry(8, "y", true)}, true, {}};
   const HistoryPage merged = merge_pages({a}, 10, false);
