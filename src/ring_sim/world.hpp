@@ -25,6 +25,7 @@ struct NetworkFaults {
   Duration delay_max = Duration(50);
   double loss = 0;
   double duplicates = 0;  // requests that arrive twice: whole nodes only (sim/world.hpp)
+  double resets = 0;      // connections that break before the request is there, or its answer: the same
   bool refused = true;    // are calls to hosts that are down, at once; else they time out
 };
 

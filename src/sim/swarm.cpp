@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <set>
 #include <vector>
 
-#include "base/ring_id.hpp"
-#include "hashtag/tag.hpp"
+#include "base/assert.hpp"
 #include "ring_sim/world.hpp"
+#include "sim/swarm_checks.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -18,6 +17,7 @@ namespace {
 const std::vector<std::string> kTags = {"caturday", "dogs", "music", "haiku", "fediverse"};
 constexpr Duration kRest = std::chrono::minutes(20);  // within which all has to be done
 constexpr Duration kReconcile = std::chrono::minutes(2);
+constexpr Duration kAdmin = std::chrono::seconds(10);  // that an administrator waits for an answer
 
 // What a world is like, and what may happen in it.
 struct Plan {
@@ -36,23 +36,63 @@ struct Plan {
   bool instances_down = false;
   bool failing_disks = false;
   bool moves = false;  // nodes leave and come back, others come
+  bool glances = false;
+  bool wishes = false;  // change: hashtags are wanted and unwanted
+  bool edits = false;
+  bool drift = false;  // clocks go wrong little by little
+  bool instances_crash = false;
+  bool copies = false;  // a node is restored from a copy of its disk
+  double resets = 0;
 
   [[nodiscard]] std::string text() const {
-    return fmt::format(
-        "{} nodes of {} vservers, R {} and {}, {} known, latency {} ms, loss {:.3f}, twice {:.3f}, database "
-        "{} ms, "
-        "stabilise {} ms{}{}{}{}{}{}{}{}{}",
+    std::string text = fmt::format(
+        "{} nodes of {} vservers, R {} and {}, {} known, kappa {}, latency {} ms, loss {:.3f}, twice {:.3f}, "
+        "broken {:.3f}, "
+        "database {} ms, stabilise {} ms",
         nodes, world.vservers, world.relay_replicas, world.storage_replicas, world.configured_nodes,
-        delay_max.count(), loss, duplicates, world.database_pause.count(), world.stabilise.count(),
-        crashes_max > 0 ? fmt::format(", {} crashes at once", crashes_max) : "",
-        power_cuts ? ", power cuts" : "", partitions ? ", partitions" : "", cuts ? ", one-way cuts" : "",
-        clocks ? ", clocks" : "", full_disks ? ", full disks" : "", instances_down ? ", instances down" : "",
-        failing_disks ? ", failing disks" : "", moves ? ", nodes come and leave" : "");
+        world.ids.kappa, delay_max.count(), loss, duplicates, resets, world.database_pause.count(),
+        world.stabilise.count());
+    if (crashes_max > 0) text += fmt::format(", {} crashes at once", crashes_max);
+    const std::vector<std::pair<bool, std::string_view>> others = {{power_cuts, "power cuts"},
+                                                                   {partitions, "partitions"},
+                                                                   {cuts, "one-way cuts"},
+                                                                   {clocks, "clocks"},
+                                                                   {drift, "drift"},
+                                                                   {full_disks, "full disks"},
+                                                                   {failing_disks, "failing disks"},
+                                                                   {copies, "a copy of a disk"},
+                                                                   {instances_down, "instances down"},
+                                                                   {instances_crash, "instances crash"},
+                                                                   {moves, "nodes come and leave"},
+                                                                   {world.balance, "balancing"},
+                                                                   {wishes, "wishes change"},
+                                                                   {edits, "edits"},
+                                                                   {glances, "readers"}};
+    for (const auto& [there, name] : others) {
+      if (there) text += fmt::format(", {}", name);
+    }
+    return text;
   }
 };
 
+// What was thought of last. Seeds that are known for what they showed go without (SwarmOptions::first_draw).
+void draw_later(Plan& plan, Rng& rng) {
+  WorldOptions& world = plan.world;
+  plan.glances = true;
+  plan.wishes = rng.chance(0.5);
+  plan.edits = rng.chance(0.5);
+  plan.drift = rng.chance(0.3) && !plan.clocks;
+  plan.instances_crash = rng.chance(0.3);
+  plan.copies = world.relay_replicas > 1 && world.storage_replicas > 1 && rng.chance(0.2);
+  if (rng.chance(0.4)) plan.resets = 0.02 * rng.uniform();
+  if (rng.chance(0.7) && world.database_pause == Duration::zero())
+    world.database_pause = Duration(1 + static_cast<Duration::rep>(rng.below(40)));
+  world.ids.kappa = world.vservers + static_cast<unsigned>(rng.below(48));
+  world.balance = rng.chance(0.15);
+}
+
 // `more`: of what was thought of later, so that other worlds are as they were.
-Plan draw(Rng& rng, Rng& more, bool log) {
+Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
   Plan plan;
   plan.nodes = 3 + rng.below(rng.chance(0.1) ? 58 : 12);
   plan.steps = 40 + rng.below(100);
@@ -64,7 +104,7 @@ Plan draw(Rng& rng, Rng& more, bool log) {
   world.stabilise = Duration(1000 + static_cast<Duration::rep>(rng.below(4000)));
   world.reconcile = kReconcile;
   world.database_pause = Duration(rng.chance(0.5) ? static_cast<Duration::rep>(rng.below(40)) : 0);
-  world.log = log;
+  world.log = options.log;
   plan.delay_max = Duration(20 + static_cast<Duration::rep>(rng.below(rng.chance(0.2) ? 1500 : 300)));
   if (rng.chance(0.5)) plan.loss = 0.03 * rng.uniform();
   if (rng.chance(0.5)) plan.duplicates = 0.05 * rng.uniform();
@@ -77,16 +117,20 @@ Plan draw(Rng& rng, Rng& more, bool log) {
   plan.instances_down = rng.chance(0.3);
   plan.failing_disks = more.chance(0.2);
   plan.moves = more.chance(0.2);
+  if (!options.first_draw) draw_later(plan, later);
   return plan;
 }
 
 class Swarm {
  public:
-  Swarm(std::uint64_t seed, bool log)
-      : rng_(Rng(seed).fork("swarm")),
+  Swarm(std::uint64_t seed, const SwarmOptions& options)
+      : options_(options),
+        rng_(Rng(seed).fork("swarm")),
         more_(Rng(seed).fork("swarm").fork("more")),
-        plan_(draw(rng_, more_, log)),
-        world_(seed, plan_.world) {}
+        later_(Rng(seed).fork("swarm").fork("later")),
+        plan_(draw(rng_, more_, later_, options)),
+        world_(seed, plan_.world),
+        checks_(world_, plan_.world, kTags, Rng(seed).fork("checks")) {}
 
   SwarmRun run() {
     SwarmRun result;
@@ -112,32 +156,96 @@ class Swarm {
     world_.faults.loss = plan_.loss;
     world_.faults.duplicates = plan_.duplicates;
     world_.faults.delay_max = plan_.delay_max;
+    world_.faults.resets = plan_.resets;
     for (std::size_t n = 0; n < plan_.steps; ++n) {
       people_act();
+      people_wish();
       things_break();
+      more_breaks();
       world_.loop.run_for(Duration(static_cast<Duration::rep>(rng_.below(1500))));
+      if (!plan_.glances || !later_.chance(0.2)) continue;
+      if (std::string wrong = checks_.glance(); !wrong.empty()) return "meanwhile " + wrong;
     }
+    if (options_.sabotage == Sabotage::kAbort) TR_ASSERT(!"asked for");
     heal();
     if (!rest()) return "after the faults: " + world_.unrest();
     // What nodes remember of the ring is a minute old at most; then come renewals, and last hand-overs.
     world_.loop.run_for(std::chrono::minutes(2));
     if (!rest()) return "two minutes later: " + world_.unrest();
+    checks_.note_rest();
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
     if (!rest()) return "with new posts: " + world_.unrest();
-    return check();
+    if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
+    return checks_.at_rest(kRest);
+  }
+
+  // From all disks.
+  void lose(const World::Post& post) {
+    for (const std::size_t node : world_.up())
+      world_.await_on(node, world_.history_store(node).correct(post.tags.front(), post.uri, std::nullopt),
+                      kAdmin);
   }
 
   void subscribe(std::size_t node, std::size_t tag) {
     if (!world_.is_running(node)) return;
-    const auto wanted =
-        world_.await(world_.node(node).subscriber().want({kTags[tag]}, "admin"), std::chrono::seconds(10));
-    if (wanted && *wanted) followed_.insert({node, kTags[tag]});
+    const auto done =
+        world_.await_on(node, world_.node(node).subscriber().want({kTags[tag]}, "admin"), kAdmin);
+    if (done && *done) {
+      if (!checks_.is_wanted(node, kTags[tag])) checks_.wants(node, kTags[tag]);
+    } else {
+      checks_.may_want(node, kTags[tag]);
+    }
+  }
+
+  void unsubscribe(std::size_t node, std::size_t tag) {
+    if (!world_.is_running(node)) return;
+    const auto done =
+        world_.await_on(node, world_.node(node).subscriber().unwant({kTags[tag]}, "admin"), kAdmin);
+    if (done && *done) {
+      checks_.wants_no_more(node, kTags[tag]);
+    } else {
+      checks_.may_want(node, kTags[tag]);
+    }
+  }
+
+  void people_wish() {
+    if (plan_.wishes && later_.chance(0.1)) {
+      const std::size_t node = later_.below(plan_.nodes);
+      const std::size_t tag = later_.below(kTags.size());
+      if (checks_.is_wanted(node, kTags[tag])) {
+        unsubscribe(node, tag);
+      } else {
+        subscribe(node, tag);
+      }
+    }
+    if (plan_.edits && later_.chance(0.15)) {
+      const std::size_t post = later_.below(world_.posts().size());
+      if (may_change(post)) edit(post);
+    }
+  }
+
+  // One hashtag goes, or another comes.
+  void edit(std::size_t post) {
+    std::vector<std::string> tags = world_.posts()[post].tags;
+    if (!tags.empty() && later_.chance(0.5)) {
+      tags.pop_back();
+    } else {
+      tags.push_back(kTags[later_.below(kTags.size())]);
+    }
+    world_.edit(post, std::move(tags));
+  }
+
+  // Not if it is gone, or its node has been restored from when it had not heard of it.
+  [[nodiscard]] bool may_change(std::size_t post) const {
+    return !world_.posts()[post].deletion_sent && !forgotten_.contains(post);
   }
 
   void people_act() {
     world_.publish(rng_.below(plan_.nodes),
                    {kTags[rng_.below(kTags.size())], kTags[rng_.below(kTags.size())]});
-    if (rng_.chance(0.1)) world_.remove(rng_.below(world_.posts().size()));
+    if (!rng_.chance(0.1)) return;
+    const std::size_t post = rng_.below(world_.posts().size());
+    if (!forgotten_.contains(post)) world_.remove(post);
   }
 
   void things_break() {
@@ -175,6 +283,26 @@ class Swarm {
     if (plan_.moves && more_.chance(0.03)) leave(node);
   }
 
+  void more_breaks() {
+    const std::size_t node = later_.below(plan_.nodes);
+    if (plan_.instances_crash && later_.chance(0.05)) {
+      world_.crash_instance(node);
+    } else if (plan_.instances_crash && later_.chance(0.3)) {
+      world_.set_instance_down(node, false);
+    }
+    if (plan_.drift) drift();
+    if (!plan_.copies) return;
+    if (!copy_ && later_.chance(0.1) && world_.is_running(node)) take_copy(node);
+    if (copy_ && !restored_ && later_.chance(0.03)) restore_copy();
+  }
+
+  // Each clock at its own pace: up to a fifth of a second a step, fast or slow.
+  void drift() {
+    ++drifts_;
+    for (std::size_t i = 0; i < plan_.nodes; ++i)
+      world_.set_clock(i, drifts_ * Duration(static_cast<Duration::rep>(i * 7919 % 401) - 200));
+  }
+
   void leave(std::size_t node) {
     if (!world_.is_running(node) || world_.up().size() < 4) return;
     world_.leave_node(node);
@@ -203,6 +331,39 @@ class Swarm {
     world_.start_node(node);
     world_.loop.run_for(Duration(static_cast<Duration::rep>(rng_.below(3'000))));
   }
+  // As after a backup. One node only: what its copy lacks the others have.
+  void take_copy(std::size_t node) {
+    Copy copy{node, world_.disk(node).image(), {}, {}};
+    for (const std::string& tag : kTags) {
+      if (checks_.is_wanted(node, tag)) copy.wanted.insert(tag);
+    }
+    for (std::size_t n = 0; n < world_.posts().size(); ++n) {
+      if (world_.posts()[n].acknowledged) copy.known.insert(n);
+    }
+    copy_ = std::move(copy);
+  }
+
+  // Not while it owes somebody what it has acknowledged, and not if other hashtags were wanted then: nobody
+  // could know.
+  void restore_copy() {
+    const std::size_t node = copy_->node;
+    if (!world_.is_running(node) || !world_.node(node).is_idle()) return;
+    for (const std::string& tag : kTags) {
+      if (checks_.is_wanted(node, tag) != copy_->wanted.contains(tag)) return;
+    }
+    for (std::size_t n = 0; n < world_.posts().size(); ++n) {
+      const World::Post& post = world_.posts()[n];
+      if (post.origin != node || copy_->known.contains(n)) continue;
+      if (post.taken != post.said) return;
+      forgotten_.insert(n);
+    }
+    if (down_.contains(node)) return;
+    crash(node);
+    world_.disk(node).restore(copy_->image);
+    checks_.went_back(node);
+    restored_ = true;
+  }
+
   void empty_disk(std::size_t node) {
     world_.disk(node).set_capacity(UINT64_MAX);
     full_.erase(node);
@@ -229,113 +390,24 @@ class Swarm {
     return world_.run_until(kRest, [&] { return world_.is_quiet(); });
   }
 
-  // --- what has to hold at rest
-  // -----------------------------------------------------------------------------
+  struct Copy {
+    std::size_t node = 0;
+    Disk::Image image;
+    std::set<std::string> wanted;
+    std::set<std::size_t> known;  // posts
+  };
 
-  [[nodiscard]] std::multiset<std::string> living(const std::string& tag) const {
-    std::multiset<std::string> uris;
-    for (const World::Post& post : world_.posts()) {
-      if (!post.deleted && std::ranges::find(post.tags, tag) != post.tags.end()) uris.insert(post.uri);
-    }
-    return uris;
-  }
-
-  // How two sets of URIs differ, in words; empty if they are the same.
-  static std::string difference(const std::multiset<std::string>& expected,
-                                const std::multiset<std::string>& found) {
-    std::vector<std::string> missing;
-    std::vector<std::string> added;
-    std::ranges::set_difference(expected, found, std::back_inserter(missing));
-    std::ranges::set_difference(found, expected, std::back_inserter(added));
-    std::string text;
-    if (!missing.empty())
-      text += fmt::format("lacks {} of {}: {}", missing.size(), expected.size(), fmt::join(missing, " "));
-    if (!added.empty())
-      text += fmt::format("{}has what is gone or told twice: {}", text.empty() ? "" : "; ",
-                          fmt::join(added, " "));
-    return text;
-  }
-
-  std::string check() {
-    for (const auto& [node, tag] : followed_) {
-      const std::string wrong = difference(living(tag), world_.feed(node, tag));
-      if (!wrong.empty())
-        return fmt::format("the feed of node {} under #{} {}; {}", node, tag, wrong, whereabouts(node, tag));
-    }
-    // What owners differ about they ask the post's server, some minutes apart.
-    std::string wrong;
-    world_.run_until(kRest, [&] { return (wrong = wrong_history()).empty(); });
-    if (!wrong.empty()) return wrong;
-    world_.run_until(3 * kReconcile, [&] { return (wrong = wrong_owner()).empty(); });
-    return wrong;
-  }
-
-  // A history that a node does not read as it is; empty if there is none.
-  std::string wrong_history() {
-    for (const std::string& tag : kTags) {
-      const std::size_t reader = rng_.below(plan_.nodes);
-      const auto history = world_.history(reader, tag, 1 + rng_.below(30));
-      if (!history) return fmt::format("the history of #{} cannot be read through node {}", tag, reader);
-      std::multiset<std::string> uris;
-      for (const storage::HistoryEntry& entry : *history) uris.insert(entry.uri);
-      const std::string wrong = difference(living(tag), uris);
-      if (!wrong.empty()) return fmt::format("the history of #{} through node {} {}", tag, reader, wrong);
-    }
-    return {};
-  }
-
-  // Who relays a hashtag, and who has posts of it that are missing in the feed of a node.
-  std::string whereabouts(std::size_t node, const std::string& tag) {
-    const std::multiset<std::string> feed = world_.feed(node, tag);
-    std::string text;
-    for (const std::size_t other : world_.up()) {
-      if (world_.node(other).rings().of(Ring::kRelay).serving(Tag::parse(tag)->key()) != nullptr)
-        text += fmt::format("node {} relays it, ", other);
-      const std::multiset<std::string> theirs = world_.feed(other, tag);
-      if (!std::ranges::includes(feed, theirs)) text += fmt::format("node {} has more, ", other);
-    }
-    return text;
-  }
-
-  // An owner on the storage ring that does not hold what it should; empty if there is none.
-  std::string wrong_owner() {
-    for (const std::string& tag : kTags) {
-      for (const std::size_t owner : owners(tag)) {
-        std::multiset<std::string> held;
-        std::optional<storage::HistoryCursor> cursor;
-        for (bool more = true; more;) {
-          const auto page =
-              world_.await(world_.history_store(owner).page(tag, cursor, 500), std::chrono::seconds(10));
-          if (!page || !*page) return fmt::format("node {} cannot read its disk", owner);
-          for (const storage::HistoryEntry& entry : (*page)->entries) {
-            if (!entry.removed) held.insert(entry.uri);
-          }
-          more = (*page)->more;
-          cursor = (*page)->next;
-        }
-        const std::string wrong = difference(living(tag), held);
-        if (!wrong.empty()) return fmt::format("node {}, which owns #{}, {}", owner, tag, wrong);
-      }
-    }
-    return {};
-  }
-
-  [[nodiscard]] std::set<std::size_t> owners(const std::string& tag) {
-    std::set<std::size_t> found;
-    for (unsigned i = 0; i < plan_.world.storage_replicas; ++i) {
-      const RingId position = replica_key(Tag::parse(tag)->key(), i, plan_.world.storage_replicas);
-      for (const std::size_t node : world_.up()) {
-        if (world_.node(node).rings().of(Ring::kStorage).serving(position) != nullptr) found.insert(node);
-      }
-    }
-    return found;
-  }
-
+  SwarmOptions options_;
   Rng rng_;
   Rng more_;
+  Rng later_;
   Plan plan_;
   World world_;
-  std::set<std::pair<std::size_t, std::string>> followed_;
+  SwarmChecks checks_;
+  std::optional<Copy> copy_;
+  bool restored_ = false;
+  std::set<std::size_t> forgotten_;  // posts of which their own node does not know any more
+  std::int64_t drifts_ = 0;
   std::set<std::size_t> down_;
   std::set<std::size_t> full_;
   std::set<std::size_t> failing_;
@@ -344,6 +416,6 @@ class Swarm {
 
 }  // namespace
 
-SwarmRun run_swarm(std::uint64_t seed, bool log) { return Swarm(seed, log).run(); }
+SwarmRun run_swarm(std::uint64_t seed, const SwarmOptions& options) { return Swarm(seed, options).run(); }
 
 }  // namespace tagring::sim

@@ -1,15 +1,17 @@
 // Worlds that nobody chose: a seed draws a network, what people do on it and what breaks, and says whether
 // the network kept its word. For `tagring sim world`, the tests and hours of soaking.
 //
-// Drawn: 3 to 60 nodes, vservers, owners of a key on both rings, how many nodes each knows from the start,
-// latencies, pauses of the database; which of the faults there are at all (each in half of the worlds, so
-// that their combinations differ), and when: messages lost or told twice, crashes, power cuts, partitions in
-// both directions or in one, clocks that are wrong or jump, disks that fill, instances that are down.
-// Meanwhile people publish, remove and subscribe.
+// Drawn: 3 to 60 nodes, vservers, owners of a key on both rings, kappa, how many nodes each knows from the
+// start, latencies, pauses of the database; which of the faults there are at all (each in a
+// part of the worlds, so that their combinations differ), and when: messages lost or told twice, connections
+// that break, crashes, power cuts, partitions in both directions or in one, clocks that are wrong, jump or
+// drift, disks that fill or fail, a disk that is that of yesterday, instances that are down or crash, nodes
+// that come and leave, and that choose their places. Meanwhile people publish, edit, remove, subscribe and
+// end it, and read: whatever they are shown must have been so.
 //
 // Then all faults end, and the world has to come to rest: one ring of each kind; every subscriber has every
-// living post once, and none that is gone; the history that any node gives is right; and every owner of every
-// hashtag holds on its disk what the model holds, so that no replica hides the fault of another.
+// living post once, and none that is gone; the history that any node gives is right; and every owner holds on
+// its disk what the model says (sim/swarm_checks.hpp), so that no replica hides the fault of another.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,16 @@ struct SwarmRun {
   std::uint64_t trace = 0;  // the same for the same seed
 };
 
-// `log`: what the nodes say goes to standard error.
-SwarmRun run_swarm(std::uint64_t seed, bool log = false);
+// For tests of who reports it: something goes wrong that no node has done.
+enum class Sabotage : std::uint8_t { kNone, kLosePost, kAbort };
+
+struct SwarmOptions {
+  bool log = false;  // what the nodes say, to standard error
+  bool first_draw =
+      false;  // only what was drawn at first, so that seeds from then still show what they showed
+  Sabotage sabotage = Sabotage::kNone;
+};
+
+SwarmRun run_swarm(std::uint64_t seed, const SwarmOptions& options);
 
 }  // namespace tagring::sim

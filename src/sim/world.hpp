@@ -92,6 +92,9 @@ class World {
   void cut(std::set<std::size_t> from, std::set<std::size_t> to) { cut_ = {std::move(from), std::move(to)}; }
   // The instance of node i is down: it answers 503 and publishes when it is up again.
   void set_instance_down(std::size_t i, bool down);
+  // It stops at once: it has heard no answer to what it was just sending, and nobody reaches it until it is
+  // set_instance_down(i, false).
+  void crash_instance(std::size_t i);
   // Checks both rings after every event, from now on; see RingWatch for what a run must keep to.
   void watch();
   // The first broken invariant that watch() has seen, with the ring's name.
@@ -122,11 +125,23 @@ class World {
     bool deletion_sent = false;
     Instant published{};
     WallTime dated{};  // as its note says
+    // Hashtags that it had and has no more, edited or deleted, and when its author wished so.
+    std::map<std::string, Instant> left = {};
+    // What its instance has to say of it, and how much of that the node has taken, in order.
+    unsigned said = 0;
+    unsigned taken = 0;
+
+    [[nodiscard]] bool was_under(const std::string& tag) const;
+    [[nodiscard]] bool is_under(const std::string& tag) const {
+      return was_under(tag) && !left.contains(tag);
+    }
   };
   // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for
   // ever, as servers do.
   std::size_t publish(std::size_t i, std::vector<std::string> tags);
   void remove(std::size_t post);
+  // The author changes the hashtags of a post. One that has left it does not come back: a removal is final.
+  void edit(std::size_t post, std::vector<std::string> tags);
   [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
 
   // Called when somebody fetches a document from the instance of a node.
@@ -162,7 +177,14 @@ class World {
   }
   // Runs a coroutine on behalf of the world and waits for it, letting time pass; nothing after `limit`.
   template <class T>
-  std::optional<T> await(Task<T> task, Duration limit);
+  std::optional<T> await(Task<T> task, Duration limit) {
+    return await_of(ring_sim::kWorld, std::move(task), limit);
+  }
+  // The same of what node i does, which ends with it.
+  template <class T>
+  std::optional<T> await_on(std::size_t i, Task<T> task, Duration limit) {
+    return await_of(owner_of(i), std::move(task), limit);
+  }
   // The tag's whole history read page by page through node i; nothing if a page failed.
   std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
                                                             std::size_t page_size);
@@ -172,7 +194,13 @@ class World {
   void set_clock(std::size_t i, Duration skew);
   // The history on the disk of node i, to look at and to tamper with.
   [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
-  // What node i has received or relayed under a tag: every live post once, removed ones not.
+  // What it keeps as a publisher, relay and subscriber.
+  [[nodiscard]] relay::Store& relay_store(std::size_t i);
+  [[nodiscard]] static std::string node_origin(std::size_t i);
+  [[nodiscard]] static std::string author_of(std::size_t i);
+  // What node i has received or relayed under a tag, in order; nothing if its disk cannot be read now.
+  std::optional<std::vector<relay::TagEvent>> told(std::size_t i, const std::string& tag);
+  // What that comes to: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
   // The same with what it was told of each post.
   std::vector<relay::TagEvent> feed_events(std::size_t i, const std::string& tag);
@@ -185,20 +213,25 @@ class World {
   class SimHttp;
   struct Host;
   struct Origin;
+  template <class T>
+  std::optional<T> await_of(ring_sim::OwnerId owner, Task<T> task, Duration limit);
+  [[nodiscard]] ring_sim::OwnerId owner_of(std::size_t i) const;
   config::Config config_of(std::size_t i) const;
   [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
   Task<Result<void>> boot(std::size_t i);
   Task<void> boot_or_restart(std::size_t i);
   Task<bool> send_forged(std::size_t from, std::size_t to, std::string target, std::string body);
-  Task<void> deliver_post(std::size_t origin, std::size_t post, std::string body, bool deletion);
+  Task<void> deliver_post(std::size_t post, unsigned turn, std::string body, bool deletion);
+  void say(std::size_t post, std::string body, bool deletion = false);
   Task<HttpResponse> origin_answer(std::size_t i, HttpRequest request);
   Origin& origin(std::size_t i);
-  [[nodiscard]] relay::Store& relay_store(std::size_t i);
   // Nothing if the node is down, or still starting.
   [[nodiscard]] node::Node* running(std::size_t i) const;
   [[nodiscard]] ring_sim::RingView view(Ring ring) const;
   void check_after_event();
   Duration delay();
+  // A connection, with what was on it.
+  bool breaks();
   bool passes(std::optional<std::size_t> from, std::optional<std::size_t> to);
 
   Rng rng_;
@@ -220,6 +253,9 @@ class World {
   std::map<Ring, ring_sim::RingWatch> watches_;
 };
 
+// What is left of what was told of posts: an Add too many is left when its removal has come.
+std::vector<relay::TagEvent> living_of(const std::vector<relay::TagEvent>& told);
+
 namespace detail {
 template <class T>
 Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
@@ -228,9 +264,9 @@ Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
 }  // namespace detail
 
 template <class T>
-std::optional<T> World::await(Task<T> task, Duration limit) {
+std::optional<T> World::await_of(ring_sim::OwnerId owner, Task<T> task, Duration limit) {
   auto slot = std::make_shared<std::optional<T>>();
-  loop.spawn(ring_sim::kWorld, detail::store_result<T>(std::move(task), slot));
+  loop.spawn(owner, detail::store_result<T>(std::move(task), slot));
   const Instant end = loop.now() + limit;
   while (!*slot && loop.now() < end) loop.run_for(Duration(20));
   return std::move(*slot);

@@ -102,8 +102,7 @@ std::string World::unrest() {
     if (!node(i).subscriber().is_settled()) return fmt::format("node {} is not subscribed everywhere", i);
   }
   for (const Post& post : posts_) {
-    if (!post.acknowledged || (post.deletion_sent && !post.deleted))
-      return fmt::format("{} is not acknowledged", post.uri);
+    if (post.taken != post.said) return fmt::format("{} is not acknowledged", post.uri);
   }
   return {};
 }
@@ -123,13 +122,15 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
                                                                  std::size_t page_size) {
   std::vector<storage::HistoryEntry> all;
   std::optional<storage::HistoryCursor> cursor;
-  for (;;) {
-    auto page = await(node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
+  while (is_running(i)) {
+    auto page =
+        await_on(i, node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
     if (!page || !*page) return std::nullopt;
     all.insert(all.end(), (*page)->entries.begin(), (*page)->entries.end());
     if (!(*page)->more) return all;
     cursor = (*page)->next;
   }
+  return std::nullopt;
 }
 
 std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
@@ -138,21 +139,33 @@ std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
   return live;
 }
 
-std::vector<relay::TagEvent> World::feed_events(std::size_t i, const std::string& tag) {
-  std::multimap<std::string, relay::TagEvent> live;
+std::optional<std::vector<relay::TagEvent>> World::told(std::size_t i, const std::string& tag) {
+  std::vector<relay::TagEvent> events;
   std::uint64_t after = 0;
   for (;;) {
-    auto page = await(relay_store(i).feed(after, 1000), std::chrono::seconds(30));
-    TR_ASSERT(page && *page);
-    if ((*page)->empty()) break;
+    auto page = await_on(i, relay_store(i).feed(after, 1000), std::chrono::seconds(30));
+    if (!page || !*page) return std::nullopt;
+    if ((*page)->empty()) return events;
     after = (*page)->back().seq;
-    for (const relay::FeedEntry& entry : **page) {
-      if (entry.event.tag != tag) continue;
-      if (entry.event.op == relay::Op::kAdd) {
-        live.emplace(entry.event.uri, entry.event);
-      } else {
-        live.erase(entry.event.uri);
-      }
+    for (relay::FeedEntry& entry : **page) {
+      if (entry.event.tag == tag) events.push_back(std::move(entry.event));
+    }
+  }
+}
+
+std::vector<relay::TagEvent> World::feed_events(std::size_t i, const std::string& tag) {
+  const auto events = told(i, tag);
+  TR_ASSERT(events);
+  return living_of(*events);
+}
+
+std::vector<relay::TagEvent> living_of(const std::vector<relay::TagEvent>& told) {
+  std::multimap<std::string, relay::TagEvent> live;
+  for (const relay::TagEvent& event : told) {
+    if (event.op == relay::Op::kAdd) {
+      live.emplace(event.uri, event);
+    } else if (const auto known = live.find(event.uri); known != live.end()) {
+      live.erase(known);
     }
   }
   std::vector<relay::TagEvent> events;

@@ -32,7 +32,9 @@ Task<Result<HttpResponse>> World::SimHttp::send(HttpCall call) {
   box->token = world_.loop.new_token();
   const Instant deadline = call.deadline;
   const bool twice = world_.faults.duplicates > 0 && world_.rng_.chance(world_.faults.duplicates);
-  if (world_.passes(number_, target)) {
+  if (world_.breaks()) {
+    reply(world_, target, number_, box, fail(ErrorCode::kUnavailable, "connection reset"));
+  } else if (world_.passes(number_, target)) {
     HttpRequest request;
     request.method = call.method;
     request.target = call.url.target;
@@ -68,6 +70,8 @@ void World::SimHttp::arrive(World& world, std::size_t from, std::size_t target, 
     return reply(world, target, from, box, std::move(response));
   }
   if (kind == HostKind::kInstance) {
+    if (world.origin(target).gone)
+      return reply(world, target, from, box, fail(ErrorCode::kUnavailable, "connection refused"));
     world.loop.spawn(ring_sim::kWorld,
                      serve(&world, target, from, world.origin_answer(target, std::move(request)), box));
     return;
@@ -93,6 +97,7 @@ Task<void> World::SimHttp::serve(World* world, std::size_t host, std::size_t fro
 void World::SimHttp::reply(World& world, std::size_t from, std::size_t to, Answer box,
                            Result<HttpResponse> result) {
   if (!world.passes(from, to)) return;
+  if (result && world.breaks()) result = fail(ErrorCode::kUnavailable, "connection reset");
   world.loop.at(world.loop.now() + world.delay(), ring_sim::kWorld,
                 [&world, box, result = std::move(result)]() mutable {
                   if (box->value) return;
@@ -119,6 +124,8 @@ Duration World::delay() {
   return faults.delay_min + Duration(static_cast<Duration::rep>(rng_.below(spread)));
 }
 
+bool World::breaks() { return faults.resets > 0 && rng_.chance(faults.resets); }
+
 bool World::passes(std::optional<std::size_t> from, std::optional<std::size_t> to) {
   if (from != to && !parts_.empty() && from && to && parts_[*from] != parts_[*to]) return false;
   if (from && to && cut_.first.contains(*from) && cut_.second.contains(*to)) return false;
@@ -127,7 +134,16 @@ bool World::passes(std::optional<std::size_t> from, std::optional<std::size_t> t
 
 // --- instances ---------------------------------------------------------------------------------------------
 
-void World::set_instance_down(std::size_t i, bool down) { origin(i).down = down; }
+void World::set_instance_down(std::size_t i, bool down) {
+  origin(i).down = down;
+  origin(i).gone = false;
+}
+
+void World::crash_instance(std::size_t i) {
+  origin(i).down = true;
+  origin(i).gone = true;
+  ++origin(i).crashes;
+}
 
 World::Origin& World::origin(std::size_t i) {
   auto& slot = origins_[i];
@@ -138,8 +154,7 @@ World::Origin& World::origin(std::size_t i) {
                std::make_unique<SimHttp>(*this, i, HostKind::kInstance, ring_sim::kWorld),
                std::make_unique<ring_sim::LoopClock>(loop, ring_sim::kWorld),
                {},
-               {},
-               false});
+               {}});
   }
   return *slot;
 }
@@ -177,61 +192,97 @@ Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {
   co_return response;
 }
 
+bool World::Post::was_under(const std::string& tag) const {
+  return left.contains(tag) || std::ranges::find(tags, tag) != tags.end();
+}
+
+namespace {
+
+constexpr const char* kPublic = "https://www.w3.org/ns/activitystreams#Public";
+
+json::object note_of(const World::Post& post) {
+  json::array hashtags;
+  for (const std::string& tag : post.tags)
+    hashtags.push_back(json::object{{"type", "Hashtag"}, {"name", "#" + tag}});
+  return {{"id", post.uri},
+          {"type", "Note"},
+          {"attributedTo", World::author_of(post.origin)},
+          {"to", kPublic},
+          {"published", to_rfc3339(post.dated)},
+          {"tag", std::move(hashtags)}};
+}
+
+// `suffix` of the URI is the activity's id.
+std::string activity_of(const World::Post& post, const char* type, const std::string& suffix,
+                        json::object object) {
+  return json::serialize(json::object{{"@context", "https://www.w3.org/ns/activitystreams"},
+                                      {"id", post.uri + suffix},
+                                      {"type", type},
+                                      {"actor", World::author_of(post.origin)},
+                                      {"to", kPublic},
+                                      {"object", std::move(object)}});
+}
+
+}  // namespace
+
+std::string World::author_of(std::size_t i) { return "https://" + origin_host(i) + "/users/alice"; }
+std::string World::node_origin(std::size_t i) { return "https://" + node_host(i); }
+
 std::size_t World::publish(std::size_t i, std::vector<std::string> tags) {
   const std::size_t number = posts_.size();
-  const std::string base = "https://" + origin_host(i);
-  const std::string uri = fmt::format("{}/users/alice/{}", base, number);
-  json::array hashtags;
-  for (const std::string& tag : tags)
-    hashtags.push_back(json::object{{"type", "Hashtag"}, {"name", "#" + tag}});
-  const json::object note = {{"id", uri},
-                             {"type", "Note"},
-                             {"attributedTo", base + "/users/alice"},
-                             {"to", "https://www.w3.org/ns/activitystreams#Public"},
-                             {"published", to_rfc3339(loop.wall_now())},
-                             {"tag", std::move(hashtags)}};
-  origin(i).notes[uri] = json::serialize(note);
-  const json::object create = {{"@context", "https://www.w3.org/ns/activitystreams"},
-                               {"id", uri + "/activity"},
-                               {"type", "Create"},
-                               {"actor", base + "/users/alice"},
-                               {"to", "https://www.w3.org/ns/activitystreams#Public"},
-                               {"object", note}};
-  posts_.push_back({i, uri, std::move(tags)});
-  posts_.back().published = loop.now();
-  posts_.back().dated = loop.wall_now();
-  loop.spawn(ring_sim::kWorld, deliver_post(i, number, json::serialize(create), false));
+  posts_.push_back({i, fmt::format("{}/{}", author_of(i), number), std::move(tags)});
+  Post& post = posts_.back();
+  post.published = loop.now();
+  post.dated = loop.wall_now();
+  json::object note = note_of(post);
+  origin(i).notes[post.uri] = json::serialize(note);
+  say(number, activity_of(post, "Create", "/activity", std::move(note)));
   return number;
+}
+
+void World::edit(std::size_t number, std::vector<std::string> tags) {
+  Post& post = posts_[number];
+  for (const std::string& tag : post.tags) {
+    if (std::ranges::find(tags, tag) == tags.end()) post.left.emplace(tag, loop.now());
+  }
+  std::erase_if(tags, [&](const std::string& tag) { return post.left.contains(tag); });
+  post.tags = std::move(tags);
+  json::object note = note_of(post);
+  note["updated"] = to_rfc3339(loop.wall_now());
+  origin(post.origin).notes[post.uri] = json::serialize(note);
+  say(number, activity_of(post, "Update", fmt::format("#update-{}", post.said), std::move(note)));
 }
 
 void World::remove(std::size_t number) {
   Post& post = posts_[number];
+  if (post.deletion_sent) --post.said;  // said once more
   post.deletion_sent = true;
-  const std::string base = "https://" + origin_host(post.origin);
+  for (const std::string& tag : post.tags) post.left.emplace(tag, loop.now());
   origin(post.origin).deleted.insert(post.uri);
-  const json::object deletion = {{"@context", "https://www.w3.org/ns/activitystreams"},
-                                 {"id", post.uri + "#delete"},
-                                 {"type", "Delete"},
-                                 {"actor", base + "/users/alice"},
-                                 {"to", "https://www.w3.org/ns/activitystreams#Public"},
-                                 {"object", json::object{{"id", post.uri}, {"type", "Tombstone"}}}};
-  loop.spawn(ring_sim::kWorld, deliver_post(post.origin, number, json::serialize(deletion), true));
+  say(number, activity_of(post, "Delete", "#delete", {{"id", post.uri}, {"type", "Tombstone"}}), true);
 }
 
-Task<void> World::deliver_post(std::size_t i, std::size_t number, std::string body, bool deletion) {
+void World::say(std::size_t post, std::string body, bool deletion) {
+  loop.spawn(ring_sim::kWorld, deliver_post(post, posts_[post].said++, std::move(body), deletion));
+}
+
+Task<void> World::deliver_post(std::size_t number, unsigned turn, std::string body, bool deletion) {
+  const std::size_t i = posts_[number].origin;
   Origin& server = origin(i);
   for (;;) {
-    const bool too_early = deletion && !posts_[number].acknowledged;
-    if (!too_early && !server.down) {
-      HttpCall call("POST", *Url::parse("https://" + node_host(i) + "/inbox"),
-                    loop.now() + std::chrono::seconds(5));
+    if (posts_[number].taken >= turn && !server.down) {
+      HttpCall call("POST", *Url::parse(node_origin(i) + "/inbox"), loop.now() + std::chrono::seconds(5));
       call.headers.add("Content-Type", "application/activity+json");
       call.body = body;
-      signatures::sign_call(call, server.key, "https://" + origin_host(i) + "/users/alice#main-key",
-                            loop.wall_now());
+      signatures::sign_call(call, server.key, author_of(i) + "#main-key", loop.wall_now());
+      const unsigned crashes = server.crashes;
       const Result<HttpResponse> response = co_await server.http->send(std::move(call));
-      if (response && response->status >= 200 && response->status < 300) {
-        (deletion ? posts_[number].deleted : posts_[number].acknowledged) = true;
+      const bool heard = server.crashes == crashes;
+      if (heard && response && response->status >= 200 && response->status < 300) {
+        Post& post = posts_[number];
+        post.taken = std::max(post.taken, turn + 1);
+        post.acknowledged = true;
+        post.deleted = post.deleted || deletion;
         co_return;
       }
     }

@@ -171,7 +171,7 @@ Task<bool> leave(node::Node* node) {
 }  // namespace
 
 bool World::leave_node(std::size_t i) {
-  const bool left = await(leave(&node(i)), std::chrono::minutes(10)).value_or(false);
+  const bool left = await_on(i, leave(&node(i)), std::chrono::minutes(10)).value_or(false);
   crash_node(i);
   return left;
 }
@@ -182,6 +182,8 @@ bool World::is_up(std::size_t i) const {
 }
 
 node::Node* World::running(std::size_t i) const { return is_up(i) ? hosts_.at(i)->run->node.get() : nullptr; }
+
+ring_sim::OwnerId World::owner_of(std::size_t i) const { return hosts_.at(i)->run->owner; }
 
 node::Node& World::node(std::size_t i) {
   node::Node* node = running(i);

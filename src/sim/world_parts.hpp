@@ -41,7 +41,7 @@ struct World::Host {
   std::unique_ptr<Run> run;
 };
 
-// An instance: an author with a key, and the author's posts. Never crashes.
+// An instance: an author with a key, and the author's posts.
 struct World::Origin {
   crypto::PrivateKey key;
   std::unique_ptr<HttpClient> http;
@@ -49,6 +49,8 @@ struct World::Origin {
   std::set<std::string> deleted;
   std::map<std::string, std::string> notes;
   bool down = false;
+  bool gone = false;  // and answers nothing at all
+  unsigned crashes = 0;
 };
 
 // The network, as what runs on a machine sees it.

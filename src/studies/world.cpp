@@ -1,5 +1,9 @@
 // tagring sim world: whole networks that their seeds draw, with everything that breaks in them.
+#include <array>
+#include <csignal>
 #include <fmt/core.h>
+#include <map>
+#include <unistd.h>
 
 #include "base/json.hpp"
 #include "sim/swarm.hpp"
@@ -11,9 +15,24 @@ namespace {
 struct Options {
   std::uint64_t seed = 1;
   std::uint64_t seeds = 10;
-  bool log = false;
+  sim::SwarmOptions world;
   std::string json = "-";
 };
+
+// What a world that aborts leaves behind.
+std::array<char, 64> last_words;
+
+void say_last_words(int) {
+  const std::size_t size = std::char_traits<char>::length(last_words.data());
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, last_words.data(), size);
+}
+
+void note_seed(std::uint64_t seed) {
+  *fmt::format_to_n(last_words.data(), last_words.size() - 1, "tagring: aborted in the world of seed {}\n",
+                    seed)
+       .out = '\0';
+  std::signal(SIGABRT, say_last_words);
+}
 
 int run_worlds(const Options& options) {
   const Progress progress;
@@ -23,7 +42,8 @@ int run_worlds(const Options& options) {
   for (std::uint64_t n = 0; n < options.seeds; ++n) {
     const std::uint64_t seed = options.seed + n;
     progress.show(fmt::format("seed {}", seed), static_cast<double>(n) / static_cast<double>(options.seeds));
-    const sim::SwarmRun run = sim::run_swarm(seed, options.log);
+    note_seed(seed);
+    const sim::SwarmRun run = sim::run_swarm(seed, options.world);
     hours += std::chrono::duration<double, std::ratio<3600>>(run.simulated).count();
     steps += run.steps;
     if (run.what.empty()) continue;
@@ -51,7 +71,14 @@ void add_sim_world(CLI::App& sim, int& status) {
   command->add_option("--seeds", options->seeds, "How many worlds: of this seed and those that follow it")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
-  command->add_flag("--log", options->log, "What the nodes say, on standard error");
+  command->add_flag("--log", options->world.log, "What the nodes say, on standard error");
+  // Not for people: seeds that once showed something, and a world that is bound to fail.
+  command->add_flag("--first-draw", options->world.first_draw)->group("");
+  const std::map<std::string, sim::Sabotage> sabotages = {{"post", sim::Sabotage::kLosePost},
+                                                          {"abort", sim::Sabotage::kAbort}};
+  command->add_option("--sabotage", options->world.sabotage)
+      ->transform(CLI::CheckedTransformer(sabotages))
+      ->group("");
   add_common_options(*command, options->seed, options->json);
   command->footer(
       "Prints a line of JSON for each world that did not keep its word, and the figures at the end. Exits "

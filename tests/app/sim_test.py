@@ -35,11 +35,18 @@ def main():
     # What once lost posts: an owner that crashed before it had handed on what it owned no more; a subscriber
     # that denied its relay before it knew again what it followed; what a disk did not take when it was decided.
     for seed in [100, 124, 126, 233340137, 73000114, 71000071]:
-        world = run("world", "--seed", str(seed), "--seeds", "1", "--json", "-")
+        world = run("world", "--seed", str(seed), "--seeds", "1", "--first-draw", "--json", "-")
         check(f"world {seed} keeps its word", world.returncode == 0 and json.loads(world.stdout)["failed"] == 0, world.stdout)
-    again = run("world", "--seed", "71000071", "--seeds", "1")
+    again = run("world", "--seed", "71000071", "--seeds", "1", "--first-draw")
     check("the same seed gives the same world", json.loads(again.stdout)["steps"] == json.loads(world.stdout)["steps"] > 1000)
     check("no world is bad input", run("world", "--seeds", "0").returncode == 2)
+    failing = run("world", "--seed", "126", "--seeds", "2", "--first-draw", "--sabotage", "post")
+    lines = [json.loads(line) for line in failing.stdout.splitlines()]
+    check("worlds that fail are told, each with its seed", failing.returncode == 1 and [line.get("seed") for line in lines] == [126, 127, None], lines)
+    check("and with what did not hold", all("lacks https://" in line["what"] and " nodes of " in line["world"] for line in lines[:2]), lines)
+    check("and counted", lines[2]["failed"] == len(lines[2]["failures"]) == 2, lines[2])
+    aborted = run("world", "--seed", "126", "--seeds", "2", "--first-draw", "--sabotage", "abort")
+    check("one that aborts leaves its seed", aborted.returncode < 0 and aborted.stderr.endswith("in the world of seed 126\n"), aborted.stderr)
 
     scale = json.loads(run("scale", "--nodes", "100", "--vservers", "1", "--lookups", "100").stdout)["sizes"][0]
     check("look-ups find the owner in few calls", scale["lookups_failed"] == 0 and 1 <= scale["calls_mean"] < scale["calls_bound"], scale)

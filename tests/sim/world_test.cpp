@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "hashtag/tag.hpp"
+#include "ring/vserver.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -176,6 +178,33 @@ TEST(World, ANodeThatCannotStartTriesAgainUntilItCan) {
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }))
       << world.unsettled();
   EXPECT_EQ(world.up().size(), 5U);
+}
+
+// Its relays cannot hear it when it begins to want the hashtag; what they took before they could, it asks
+// for. Its clock is ahead of theirs.
+TEST(World, WhatComesWhileARelayCannotBeFollowedYetIsFetchedAlthoughClocksDiffer) {
+  World world(31, WorldOptions{});
+  for (std::size_t i = 0; i < 6; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  std::set<std::size_t> relays;
+  for (const std::size_t i : world.up()) {
+    for (unsigned replica = 0; replica < 2; ++replica) {
+      const RingId position = replica_key(Tag::parse("dogs")->key(), replica, 2);
+      if (world.node(i).rings().of(Ring::kRelay).serving(position) != nullptr) relays.insert(i);
+    }
+  }
+  std::size_t reader = 0;
+  while (relays.contains(reader)) ++reader;
+  world.set_clock(reader, std::chrono::seconds(60));
+  world.cut({reader}, relays);
+  subscribe(world, reader, {"dogs"});
+  world.publish(*relays.begin(), {"dogs"});
+  world.loop.run_for(std::chrono::seconds(10));
+  EXPECT_TRUE(world.posts()[0].acknowledged);
+  EXPECT_TRUE(world.feed(reader, "dogs").empty());
+  world.cut({}, {});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  EXPECT_EQ(world.feed(reader, "dogs"), live_posts(world, "dogs"));
 }
 
 struct Chaos {

@@ -1,0 +1,315 @@
+#include "sim/swarm_checks.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hashtag/tag.hpp"
+#include "node/node.hpp"
+#include "redundancy/relay_place.hpp"
+#include "ring/vserver.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr Duration kRead = std::chrono::seconds(30);
+
+std::string what_is_told_twice(const std::vector<std::string>& uris) {
+  return uris.empty() ? "" : fmt::format("tells twice: {}", fmt::join(uris, " "));
+}
+
+auto seconds_between(Instant a, Instant b) {
+  return std::chrono::duration_cast<std::chrono::seconds>(b - a).count();
+}
+
+}  // namespace
+
+std::string wrong_order(const std::vector<relay::TagEvent>& told) {
+  std::map<std::string, relay::Op> last;
+  for (const relay::TagEvent& event : told) {
+    const auto [known, fresh] = last.emplace(event.uri, event.op);
+    if (fresh) continue;
+    if (known->second == relay::Op::kRemove) return fmt::format("tells of {} after its removal", event.uri);
+    if (event.op == relay::Op::kAdd) return fmt::format("tells of {} twice", event.uri);
+    known->second = event.op;
+  }
+  return {};
+}
+
+void SwarmChecks::went_back(std::size_t node) {
+  for (auto& [who, since] : wanted_) {
+    if (who.first == node) since = world_.loop.now();
+  }
+}
+
+SwarmChecks::Posts SwarmChecks::posts_under(const std::string& tag) const {
+  Posts posts;
+  for (const World::Post& post : world_.posts()) {
+    if (post.was_under(tag)) posts.emplace(post.uri, &post);
+  }
+  return posts;
+}
+
+std::set<std::size_t> SwarmChecks::owners(Ring ring, const std::string& tag) const {
+  const unsigned replicas = ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
+  std::set<std::size_t> found;
+  for (unsigned i = 0; i < replicas; ++i) {
+    const RingId position = replica_key(Tag::parse(tag)->key(), i, replicas);
+    for (const std::size_t node : world_.up()) {
+      if (world_.node(node).rings().of(ring).serving(position) != nullptr) found.insert(node);
+    }
+  }
+  return found;
+}
+
+// --- at any time -------------------------------------------------------------------------------------------
+
+std::string SwarmChecks::glance() {
+  const std::vector<std::size_t> up = world_.up();
+  if (up.empty()) return {};
+  const std::size_t node = up[rng_.below(up.size())];
+  const std::string& tag = tags_[rng_.below(tags_.size())];
+  if (!world_.is_running(node)) return {};
+  if (std::string wrong = wrong_told(node, tag); !wrong.empty()) return wrong;
+  const auto history = world_.history(node, tag, 1 + rng_.below(30));
+  if (!history) return {};
+  const std::string wrong = wrong_entries(*history, tag);
+  return wrong.empty() ? "" : fmt::format("the history of #{} that node {} reads {}", tag, node, wrong);
+}
+
+// Of entries as they come: what was never so, or is out of order.
+std::string SwarmChecks::wrong_entries(const std::vector<storage::HistoryEntry>& entries,
+                                       const std::string& tag) const {
+  const Posts posts = posts_under(tag);
+  const storage::HistoryEntry* before = nullptr;
+  for (const storage::HistoryEntry& entry : entries) {
+    const auto post = posts.find(entry.uri);
+    if (entry.tag != tag || post == posts.end()) return fmt::format("has {}, which never was", entry.uri);
+    if (entry.author != World::author_of(post->second->origin) || entry.published != post->second->dated)
+      return fmt::format("has {} with another author or date", entry.uri);
+    if (entry.removed && !post->second->left.contains(tag))
+      return fmt::format("has {} as removed, and it is not", entry.uri);
+    if (before != nullptr && !storage::newer(*before, entry))
+      return fmt::format("has {} twice or out of order", entry.uri);
+    before = &entry;
+  }
+  return {};
+}
+
+std::string SwarmChecks::wrong_told(std::size_t node, const std::string& tag) {
+  const auto told = world_.told(node, tag);
+  if (!told) return {};
+  std::string wrong = wrong_order(*told);
+  const Posts posts = posts_under(tag);
+  for (const relay::TagEvent& event : *told) {
+    const auto post = posts.find(event.uri);
+    if (post == posts.end()) {
+      wrong = fmt::format("tells of {}, which never was", event.uri);
+    } else if (event.author != World::author_of(post->second->origin) ||
+               event.published != post->second->dated) {
+      wrong = fmt::format("tells of {} with another author or date", event.uri);
+    } else if (event.op == relay::Op::kRemove && !post->second->left.contains(tag)) {
+      wrong = fmt::format("tells that {} is removed, and it is not", event.uri);
+    }
+  }
+  return wrong.empty() ? "" : fmt::format("the feed of node {} under #{} {}", node, tag, wrong);
+}
+
+// --- at rest -----------------------------------------------------------------------------------------------
+
+// What owners differ about they ask the post's server, some minutes apart; and compare, now and then. What
+// subscribers follow they look at every half minute.
+std::string SwarmChecks::at_rest(Duration patience) {
+  std::string wrong = wrong_feeds();
+  if (!wrong.empty()) return wrong;
+  for (auto check : {&SwarmChecks::wrong_history, &SwarmChecks::wrong_disks, &SwarmChecks::wrong_relays,
+                     &SwarmChecks::wrong_subscriptions}) {
+    world_.run_until(patience, [&] { return (wrong = (this->*check)()).empty(); });
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+std::string SwarmChecks::wrong_feeds() {
+  for (const auto& [who, since] : wanted_) {
+    if (unknown_.contains(who)) continue;
+    const std::string wrong = wrong_feed(who.first, who.second, since);
+    if (!wrong.empty())
+      return fmt::format("the feed of node {} under #{} {}; {}", who.first, who.second, wrong,
+                         whereabouts(who.first, who.second));
+  }
+  for (const std::size_t node : world_.up()) {
+    for (const std::string& tag : tags_) {
+      const std::string wrong = wrong_told(node, tag);
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return {};
+}
+
+// It must have what was published since it wants the hashtag, and nothing that was removed since then. What
+// is older it may have, and what was removed before as it knew it.
+std::string SwarmChecks::wrong_feed(std::size_t node, const std::string& tag, Instant since) {
+  const std::multiset<std::string> feed = world_.feed(node, tag);
+  std::vector<std::string> missing;
+  std::vector<std::string> gone;
+  std::vector<std::string> twice;
+  for (const auto& [uri, post] : posts_under(tag)) {
+    const auto left = post->left.find(tag);
+    const bool lives = left == post->left.end();
+    if (lives && post->published >= since && !feed.contains(uri))
+      missing.push_back(
+          fmt::format("{} ({} s after it was wanted)", uri, seconds_between(since, post->published)));
+    if (!lives && left->second >= since && feed.contains(uri)) gone.push_back(uri);
+    if (feed.count(uri) > 1) twice.push_back(uri);
+  }
+  if (!missing.empty()) return fmt::format("lacks {}: {}", missing.size(), fmt::join(missing, " "));
+  if (!gone.empty()) return fmt::format("has what is gone: {}", fmt::join(gone, " "));
+  return what_is_told_twice(twice);
+}
+
+// Who relays a hashtag, and who has posts of it that are missing in the feed of a node.
+std::string SwarmChecks::whereabouts(std::size_t node, const std::string& tag) {
+  const std::multiset<std::string> feed = world_.feed(node, tag);
+  std::string text = fmt::format("relayed by {}", fmt::join(owners(Ring::kRelay, tag), ", "));
+  for (const std::size_t other : world_.up()) {
+    const std::multiset<std::string> theirs = world_.feed(other, tag);
+    if (!std::ranges::includes(feed, theirs)) text += fmt::format(", node {} has more", other);
+  }
+  return text;
+}
+
+// Through some node, in pages of some length: what lives, and nothing else.
+std::string SwarmChecks::wrong_history() {
+  const std::vector<std::size_t> up = world_.up();
+  for (const std::string& tag : tags_) {
+    const std::size_t reader = up[rng_.below(up.size())];
+    const auto history = world_.history(reader, tag, 1 + rng_.below(30));
+    if (!history) return fmt::format("the history of #{} cannot be read through node {}", tag, reader);
+    std::string wrong = wrong_entries(*history, tag);
+    std::set<std::string> shown;
+    for (const storage::HistoryEntry& entry : *history) shown.insert(entry.uri);
+    for (const auto& [uri, post] : posts_under(tag)) {
+      if (post->is_under(tag) != shown.contains(uri))
+        wrong = fmt::format("{} {}", post->is_under(tag) ? "lacks" : "shows", uri);
+    }
+    if (!wrong.empty()) return fmt::format("the history of #{} through node {} {}", tag, reader, wrong);
+  }
+  return {};
+}
+
+// Every owner holds all, tombstones included, so that no replica hides the fault of another. Others keep what
+// they had of it, since a history stays until there is no room (ARCHITECTURE.md): it may be behind, but not
+// wrong.
+std::string SwarmChecks::wrong_disks() {
+  for (const std::string& tag : tags_) {
+    const std::set<std::size_t> owning = owners(Ring::kStorage, tag);
+    if (owning.empty()) return fmt::format("nobody owns the history of #{}", tag);
+    for (const std::size_t node : world_.up()) {
+      const std::string wrong = wrong_disk(node, tag, owning.contains(node));
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return {};
+}
+
+std::string SwarmChecks::wrong_disk(std::size_t node, const std::string& tag, bool owns) {
+  std::map<std::string, bool> held;  // to: removed
+  std::optional<storage::HistoryCursor> cursor;
+  for (bool more = true; more;) {
+    const auto page = world_.await_on(node, world_.history_store(node).page(tag, cursor, 500), kRead);
+    if (!page || !*page) return fmt::format("node {} cannot read its disk", node);
+    if (const std::string wrong = wrong_entries((*page)->entries, tag); !wrong.empty())
+      return fmt::format("the disk of node {} {} under #{}", node, wrong, tag);
+    for (const storage::HistoryEntry& entry : (*page)->entries) held.emplace(entry.uri, entry.removed);
+    more = (*page)->more;
+    cursor = (*page)->next;
+  }
+  if (!owns) return {};
+  for (const auto& [uri, post] : posts_under(tag)) {
+    const auto entry = held.find(uri);
+    if (entry == held.end()) return fmt::format("node {}, which owns #{}, lacks {}", node, tag, uri);
+    if (entry->second != !post->is_under(tag))
+      return fmt::format("node {}, which owns #{}, has {} as {}", node, tag, uri,
+                         entry->second ? "removed" : "living");
+  }
+  return {};
+}
+
+// Each relay knows who follows, and has what was published at rest and falls to it.
+std::string SwarmChecks::wrong_relays() {
+  const unsigned relays = options_.relay_replicas;
+  const unsigned copies = redundancy::copies_of_post(relays);
+  for (const std::string& tag : tags_) {
+    for (const std::size_t relay : owners(Ring::kRelay, tag)) {
+      const std::string wrong = wrong_followers(relay, tag);
+      if (!wrong.empty()) return wrong;
+    }
+    for (std::size_t n = first_at_rest_; n < world_.posts().size(); ++n) {
+      const World::Post& post = world_.posts()[n];
+      for (unsigned copy = 0; post.is_under(tag) && copy < copies; ++copy) {
+        const unsigned index = redundancy::relay_of_post(post.uri, copy, copies, relays);
+        const RingId position = replica_key(Tag::parse(tag)->key(), index, relays);
+        for (const std::size_t node : world_.up()) {
+          if (world_.node(node).rings().of(Ring::kRelay).serving(position) != nullptr &&
+              !world_.feed(node, tag).contains(post.uri))
+            return fmt::format("node {}, relay {} of #{}, lacks {}", node, index, tag, post.uri);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+// Who has unfollowed is told to a relay once; one that goes on announcing is told again
+// (docs/protocol.md, 7.4). So where it has nothing to announce, it may still count who once wanted the
+// hashtag.
+std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& tag) {
+  std::set<std::string> followers;
+  std::pair<std::string, std::string> last;
+  for (;;) {
+    const auto page =
+        world_.await_on(relay, world_.relay_store(relay).followers(last.first, last.second, 1'000), kRead);
+    if (!page || !*page) return fmt::format("node {} cannot read its followers", relay);
+    if ((*page)->empty()) break;
+    last = {(*page)->back().tag, (*page)->back().actor};
+    for (const relay::Follower& follower : **page) {
+      if (follower.tag == tag) followers.insert(follower.actor);
+    }
+  }
+  for (const std::size_t node : world_.up()) {
+    if (node == relay || unknown_.contains({node, tag})) continue;  // nobody follows itself
+    const bool counts = followers.contains(World::node_origin(node) + "/actor");
+    const bool wants = is_wanted(node, tag);
+    if (wants && !counts)
+      return fmt::format("node {}, which relays #{}, does not know that node {} follows", relay, tag, node);
+    if (counts && !wants && !former_.contains({node, tag}))
+      return fmt::format("node {}, which relays #{}, believes that node {} follows", relay, tag, node);
+  }
+  return {};
+}
+
+// Who wants a hashtag follows its relays of today, and nobody follows anything else.
+std::string SwarmChecks::wrong_subscriptions() {
+  std::map<std::string, std::set<std::string>> relays;
+  for (const std::string& tag : tags_) {
+    for (const std::size_t relay : owners(Ring::kRelay, tag)) relays[tag].insert(World::node_origin(relay));
+  }
+  for (const std::size_t node : world_.up()) {
+    const auto kept = world_.await_on(node, world_.relay_store(node).subscriptions(), kRead);
+    if (!kept || !*kept) return fmt::format("node {} cannot read its subscriptions", node);
+    std::map<std::string, std::set<std::string>> followed;
+    for (const relay::Subscription& one : **kept) followed[one.tag].insert(one.owner);
+    for (const std::string& tag : tags_) {
+      if (unknown_.contains({node, tag})) continue;
+      std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();
+      expected.erase(World::node_origin(node));
+      if (followed[tag] != expected)
+        return fmt::format("node {} follows #{} at {} instead of {}", node, tag,
+                           fmt::join(followed[tag], " "), fmt::join(expected, " "));
+    }
+  }
+  return {};
+}
+
+}  // namespace tagring::sim

@@ -1,0 +1,85 @@
+// What must hold of a world that a seed drew, while things break and when all is at rest. The model is what
+// people did: who published what under which hashtags, with which date, and took it back when; who wants what
+// since when.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "base/time.hpp"
+#include "relay/store.hpp"
+#include "sim/world.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::sim {
+
+// What is wrong with what somebody was told of posts under one hashtag, in that order; empty if nothing. Of
+// each post at most one Add and then one removal, or a removal alone: a removal is final (docs/protocol.md,
+// 10).
+std::string wrong_order(const std::vector<relay::TagEvent>& told);
+
+class SwarmChecks {
+ public:
+  // `tags`: all that are used.
+  SwarmChecks(World& world, const WorldOptions& options, std::vector<std::string> tags, Rng rng)
+      : world_(world), options_(options), tags_(std::move(tags)), rng_(rng) {}
+
+  // --- who wants what, from now on -------------------------------------------------------------------------
+  void wants(std::size_t node, const std::string& tag) { wanted_[{node, tag}] = world_.loop.now(); }
+  void wants_no_more(std::size_t node, const std::string& tag) {
+    wanted_.erase({node, tag});
+    former_.emplace(node, tag);
+  }
+  // It was told that it wants the hashtag, or not, and failed: who knows.
+  void may_want(std::size_t node, const std::string& tag) {
+    wanted_.erase({node, tag});
+    unknown_.emplace(node, tag);
+  }
+  [[nodiscard]] bool is_wanted(std::size_t node, const std::string& tag) const {
+    return wanted_.contains({node, tag});
+  }
+  // Its disk is that of some time ago: of what it was told since then nobody tells it again.
+  void went_back(std::size_t node);
+
+  // --- what holds ------------------------------------------------------------------------------------------
+  // At any time: what a node reads of a history, and was told, is something that was published, as it was.
+  // What cannot be read now is not wrong: who could answer may be down.
+  std::string glance();
+  // Of posts from this one on, which were published when all was at rest, it is known who relays them.
+  void note_rest() { first_at_rest_ = world_.posts().size(); }
+  // At rest, `patience` later at most: what it is that does not hold, or empty.
+  std::string at_rest(Duration patience);
+
+ private:
+  using Posts = std::map<std::string, const World::Post*>;  // by URI
+
+  [[nodiscard]] Posts posts_under(const std::string& tag) const;
+  [[nodiscard]] std::set<std::size_t> owners(Ring ring, const std::string& tag) const;
+  std::string wrong_entries(const std::vector<storage::HistoryEntry>& entries, const std::string& tag) const;
+  std::string wrong_history();
+  std::string wrong_feeds();
+  std::string wrong_feed(std::size_t node, const std::string& tag, Instant since);
+  std::string wrong_told(std::size_t node, const std::string& tag);
+  std::string wrong_disks();
+  std::string wrong_disk(std::size_t node, const std::string& tag, bool owns);
+  std::string wrong_relays();
+  std::string wrong_followers(std::size_t relay, const std::string& tag);
+  std::string wrong_subscriptions();
+  std::string whereabouts(std::size_t node, const std::string& tag);
+
+  World& world_;
+  const WorldOptions& options_;
+  std::vector<std::string> tags_;
+  Rng rng_;
+  std::map<std::pair<std::size_t, std::string>, Instant> wanted_;
+  std::set<std::pair<std::size_t, std::string>> former_;
+  std::set<std::pair<std::size_t, std::string>> unknown_;
+  std::size_t first_at_rest_ = SIZE_MAX;
+};
+
+}  // namespace tagring::sim

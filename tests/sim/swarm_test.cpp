@@ -1,0 +1,129 @@
+// The checker of worlds that a seed draws, held against what it must see.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hashtag/tag.hpp"
+#include "ring/vserver.hpp"
+#include "sim/swarm_checks.hpp"
+#include "tests/sim/fixture.hpp"
+
+namespace tagring::sim {
+namespace {
+
+relay::TagEvent told(relay::Op op, const std::string& uri) { return {"dogs", op, uri, "", {}}; }
+
+const auto kAdd = relay::Op::kAdd;
+const auto kRemove = relay::Op::kRemove;
+
+TEST(SwarmChecks, ARemovalComesOnceAndLast) {
+  EXPECT_EQ(wrong_order({told(kAdd, "a"), told(kAdd, "b"), told(kRemove, "a"), told(kRemove, "c")}), "");
+  EXPECT_EQ(wrong_order({told(kAdd, "a"), told(kAdd, "a")}), "tells of a twice");
+  EXPECT_EQ(wrong_order({told(kRemove, "a"), told(kAdd, "a")}), "tells of a after its removal");
+  EXPECT_EQ(wrong_order({told(kRemove, "a"), told(kRemove, "a")}), "tells of a after its removal");
+}
+
+TEST(SwarmChecks, APostThatWasToldTwiceIsLeftWhenItIsRemovedOnce) {
+  EXPECT_EQ(living_of({told(kAdd, "a"), told(kAdd, "a"), told(kRemove, "a")}).size(), 1U);
+  EXPECT_TRUE(living_of({told(kAdd, "a"), told(kRemove, "a")}).empty());
+}
+
+// A small world at rest, with a post under #dogs that lives, one that was removed and one that was edited.
+struct AtRest : testing::Test {
+  void SetUp() override {
+    for (std::size_t i = 0; i < 5; ++i) world.start_node(i);
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+    subscribe(world, 3, {"dogs"});
+    checks.wants(3, "dogs");
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+    for (int n = 0; n < 3; ++n) world.publish(1, {"dogs"});
+    world.loop.run_for(std::chrono::seconds(10));
+    world.remove(0);
+    world.edit(1, {"music"});
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+    checks.note_rest();
+    world.publish(2, {"dogs"});
+    ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); }));
+    ASSERT_EQ(checks.at_rest(std::chrono::minutes(5)), "");
+    ASSERT_EQ(checks.glance(), "");
+  }
+
+  std::size_t owner(Ring ring) {
+    for (const std::size_t i : world.up()) {
+      if (world.node(i).rings().of(ring).serving(Tag::parse("dogs")->key()) != nullptr) return i;
+    }
+    return 0;
+  }
+  // What one owner has of a post in place of the truth.
+  void corrupt(std::size_t post, std::optional<storage::HistoryEntry> entry) {
+    const auto done = world.await(
+        world.history_store(owner(Ring::kStorage)).correct("dogs", world.posts()[post].uri, entry),
+        std::chrono::seconds(5));
+    ASSERT_TRUE(done && *done);
+  }
+  std::string found() { return checks.at_rest(Duration(1)); }
+
+  WorldOptions options{.relay_replicas = 2, .storage_replicas = 2, .reconcile = std::chrono::hours(10)};
+  World world{21, options};
+  SwarmChecks checks{world, options, {"dogs", "music"}, Rng(5)};
+};
+
+TEST_F(AtRest, OneOwnerLacksAPost) {
+  corrupt(2, std::nullopt);
+  EXPECT_THAT(found(), testing::HasSubstr("lacks https://n1.example/users/alice/2"));
+}
+
+TEST_F(AtRest, OneOwnerLacksATombstone) {
+  corrupt(0, std::nullopt);
+  EXPECT_THAT(found(), testing::HasSubstr("lacks https://n1.example/users/alice/0"));
+}
+
+TEST_F(AtRest, OneOwnerHasAPostAsLivingThatWasEdited) {
+  const World::Post& post = world.posts()[1];
+  corrupt(1, storage::HistoryEntry{"dogs", post.uri, World::author_of(1), post.dated, false});
+  EXPECT_NE(found(), "");
+}
+
+TEST_F(AtRest, OneOwnerHasAnotherDate) {
+  const World::Post& post = world.posts()[2];
+  corrupt(2, storage::HistoryEntry{"dogs", post.uri, World::author_of(1), post.dated + Duration(1), false});
+  EXPECT_THAT(found(), testing::HasSubstr("another author or date"));
+}
+
+TEST_F(AtRest, ANodeHasWhatNeverWas) {
+  const std::string uri = World::author_of(1) + "/999";
+  const auto done = world.await(
+      world.history_store(4).put({{"dogs", uri, World::author_of(1), world.posts()[2].dated, false}}),
+      std::chrono::seconds(5));
+  ASSERT_TRUE(done && *done);
+  EXPECT_THAT(found(), testing::HasSubstr("never was"));
+}
+
+TEST_F(AtRest, ARelayHasForgottenWhoFollows) {
+  const auto done = world.await(
+      world.relay_store(owner(Ring::kRelay)).unfollow({{"dogs", World::node_origin(3) + "/actor"}}),
+      std::chrono::seconds(5));
+  ASSERT_TRUE(done && *done);
+  EXPECT_THAT(found(), testing::HasSubstr("does not know that node 3 follows"));
+}
+
+TEST_F(AtRest, ASubscriberFollowsWhereNobodyOwns) {
+  const auto done =
+      world.await(world.relay_store(3).save_subscriptions({{"dogs", "https://tags.n99.example", "x", true}}),
+                  std::chrono::seconds(5));
+  ASSERT_TRUE(done && *done);
+  EXPECT_THAT(found(), testing::HasSubstr("node 3 follows #dogs at"));
+}
+
+TEST_F(AtRest, AFeedHasWhatIsGoneAndLacksWhatIsThere) {
+  const World::Post& post = world.posts()[2];
+  const auto done =
+      world.await(world.relay_store(3).accept(
+                      {{"dogs", relay::Op::kRemove, post.uri, World::author_of(1), post.dated}}, 0),
+                  std::chrono::seconds(5));
+  ASSERT_TRUE(done && *done);
+  EXPECT_THAT(found(), testing::HasSubstr("lacks 1: " + post.uri));
+}
+
+}  // namespace
+}  // namespace tagring::sim
