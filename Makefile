@@ -44,7 +44,8 @@ bench: setup build demo-deps ui-deps ## measure; prints a table, writes build/be
 	@tools/build.py release benches
 	@python3 tools/bench.py
 
-deb: setup build ## the Debian package: build/deb/tagring_VERSION_amd64.deb
+deb: build ## the Debian package: build/deb/tagring_VERSION_amd64.deb
+	@tools/setup run build deb
 	@tools/deb
 
 dist: setup-run ## sources and a list of what the program is made of: build/dist
