@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRoles = {"look", "moderate", "all"};
 constexpr std::string_view kNameless = "token";  // whose line has a token alone
+constexpr std::array<std::string_view, 2> kNobodys = {kNameless, "SIGHUP"};
 constexpr std::size_t kNameMax = 32;
 constexpr std::size_t kSecretMin = 16;
 constexpr std::size_t kTokensMax = 100;
@@ -35,8 +36,7 @@ Result<Token> parse_line(const std::vector<std::string_view>& words) {
   Token token{{std::string(kNameless), Role::kAll}, std::string(words.back())};
   if (words.size() == 3) {
     const std::optional<Role> role = role_from(words[1]);
-    if (!is_name(words[0]) || words[0] == kNameless)
-      return fail(ErrorCode::kInvalid, fmt::format("'{}' cannot be a name", words[0]));
+    if (!is_name(words[0])) return fail(ErrorCode::kInvalid, fmt::format("'{}' cannot be a name", words[0]));
     if (!role) return fail(ErrorCode::kInvalid, fmt::format("'{}' must be look, moderate or all", words[1]));
     token.who = {std::string(words[0]), *role};
   }
@@ -59,13 +59,17 @@ std::optional<Role> role_from(std::string_view name) {
 std::string_view name_of(Role role) { return kRoles.at(static_cast<std::size_t>(role)); }
 
 bool is_name(std::string_view name) {
+  if (std::ranges::find(kNobodys, name) != kNobodys.end()) return false;
   return !name.empty() && name.size() <= kNameMax && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '-' || c == '_';
   });
 }
 
-Administrator local_socket() { return {"local socket", Role::kAll}; }
+Administrator local_socket(std::string_view user) {
+  if (!is_name(user)) return {"local socket", Role::kAll};
+  return {fmt::format("local socket ({})", user), Role::kAll};
+}
 
 Result<std::vector<Token>> parse_tokens(std::string_view text) {
   std::vector<Token> tokens;

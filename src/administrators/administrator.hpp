@@ -20,7 +20,8 @@ enum class Role : std::uint8_t {
 std::optional<Role> role_from(std::string_view name);  // "look", "moderate", "all"
 std::string_view name_of(Role role);
 
-// What names are made of: 1 to 32 letters, digits, '.', '-' and '_'.
+// What names are made of: 1 to 32 letters, digits, '.', '-' and '_'. Not those under which changes of others
+// are noted: "token" and "SIGHUP".
 bool is_name(std::string_view name);
 
 struct Administrator {
@@ -30,8 +31,11 @@ struct Administrator {
   friend bool operator==(const Administrator&, const Administrator&) = default;
 };
 
-// Who may use the control socket: the node's own user, and root.
-Administrator local_socket();
+// Who may use the control socket: the node's own user, and root. `user`: as whom they logged in to the
+// machine, if they say so.
+Administrator local_socket(std::string_view user);
+// The header field in which they do.
+inline constexpr std::string_view kUserField = "Tagring-User";
 
 // An administrator and the secret by which others know it is them.
 struct Token {

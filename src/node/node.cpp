@@ -247,7 +247,8 @@ json::object Node::adopt(const config::Config& fresh) {
 }
 
 Task<HttpResponse> Node::control(HttpRequest request) {
-  return administer(administrators::local_socket(), std::move(request));
+  const std::string user = request.headers.find(administrators::kUserField).value_or("");
+  return administer(administrators::local_socket(user), std::move(request));
 }
 
 Task<HttpResponse> Node::administer(administrators::Administrator who, HttpRequest request) {

@@ -67,10 +67,10 @@ Task<Result<std::vector<Span>>> Retention::all_spans() {
   }
 }
 
-std::uint64_t Retention::most_of(const HistoryStore::Totals& totals) const {
+std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t octets_max,
+                        const std::optional<std::int64_t>& room) {
   constexpr auto kEach = static_cast<std::int64_t>(HistoryStore::kBytesOfEntry);
-  const std::uint64_t most = options_.octets_max / HistoryStore::kBytesOfEntry;
-  const std::optional<std::int64_t> room = options_.room();
+  const std::uint64_t most = octets_max / HistoryStore::kBytesOfEntry;
   if (!room) return most;
   // What was let go leaves its place in the file to what comes, not to the disk.
   const std::int64_t more = (*room + static_cast<std::int64_t>(totals.octets_unused)) / kEach;
@@ -83,7 +83,7 @@ Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
   state_.let_go = totals.let_go;
-  const std::uint64_t most = most_of(totals);
+  const std::uint64_t most = posts_max(totals, options_.octets_max, options_.room());
   if (options_.octets_max == 0 || totals.entries <= most) co_return 0;
   const std::uint64_t excess = totals.entries - most + most / 100;
   CO_TRY(std::vector<Span> spans, co_await all_spans());

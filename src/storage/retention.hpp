@@ -49,8 +49,6 @@ class Retention {
  private:
   using Span = HistoryStore::Span;
   Task<void> look_for_ever();
-  // Posts that may be here.
-  [[nodiscard]] std::uint64_t most_of(const HistoryStore::Totals& totals) const;
   Task<Result<std::vector<Span>>> all_spans();
   Task<Result<std::uint64_t>> let_go_oldest(std::vector<Span> spans, std::uint64_t excess, WallTime before);
   Task<Result<std::uint64_t>> let_go_of_largest(std::vector<Span> spans, std::uint64_t excess);
@@ -62,5 +60,10 @@ class Retention {
   State state_;
   TaskGroup tasks_;
 };
+
+// How many posts may be here: as many as `octets_max` holds, and no more than `room` on the disk (see above)
+// and what is unused of the database hold, but for the last gigabyte.
+[[nodiscard]] std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t octets_max,
+                                      const std::optional<std::int64_t>& room);
 
 }  // namespace tagring::storage

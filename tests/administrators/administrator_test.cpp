@@ -60,5 +60,17 @@ TEST(Names, AreShortAndOfAscii) {
   EXPECT_FALSE(is_name(std::string(33, 'a')));
 }
 
+TEST(Names, AreNotThoseOfNobody) {
+  EXPECT_FALSE(is_name("SIGHUP"));
+  EXPECT_FALSE(is_name("token"));
+  EXPECT_FALSE(parse_tokens("SIGHUP all 0123456789abcdef"));
+}
+
+TEST(Names, OfWhoIsAtTheMachineSayWhoThatIs) {
+  EXPECT_EQ(local_socket("anna").name, "local socket (anna)");
+  EXPECT_EQ(local_socket("").name, "local socket");
+  EXPECT_EQ(local_socket("an\nna").name, "local socket");
+}
+
 }  // namespace
 }  // namespace tagring::administrators

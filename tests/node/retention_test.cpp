@@ -40,6 +40,25 @@ TEST_F(RetentionTest, NothingGoesWhileThereIsRoom) {
   EXPECT_EQ(count("old"), 100U);
 }
 
+TEST(PostsMax, AreThoseForWhichTheDiskHasRoomOutsideItsReserve) {
+  using storage::HistoryStore;
+  constexpr auto kEach = static_cast<std::int64_t>(HistoryStore::kBytesOfEntry);
+  constexpr std::uint64_t kHere = 20'000'000;
+  constexpr std::uint64_t kLimit = 2 * kHere * HistoryStore::kBytesOfEntry;
+  HistoryStore::Totals totals;
+  totals.entries = kHere;
+  EXPECT_EQ(storage::posts_max(totals, kLimit, std::nullopt), 2 * kHere) << "the disk is not known";
+  EXPECT_EQ(storage::posts_max(totals, kLimit, 5 * kEach), kHere + 5);
+  EXPECT_EQ(storage::posts_max(totals, kLimit, 0), kHere);
+  EXPECT_EQ(storage::posts_max(totals, kLimit, -1000 * kEach), kHere - 1000) << "into the reserve already";
+  EXPECT_EQ(storage::posts_max(totals, kLimit, kEach * 100'000'000), 2 * kHere) << "never beyond the limit";
+  totals.octets_unused = 400 * HistoryStore::kBytesOfEntry;
+  EXPECT_EQ(storage::posts_max(totals, kLimit, -1000 * kEach), kHere - 600) << "room in the file is room";
+  const std::uint64_t gigabyte = 1'000'000'000 / HistoryStore::kBytesOfEntry;
+  EXPECT_EQ(storage::posts_max(totals, kLimit, -kEach * 100'000'000), gigabyte) << "however full it is";
+  EXPECT_EQ(storage::posts_max(totals, kLimit / 1000, -kEach * 100'000'000), 2 * kHere / 1000);
+}
+
 TEST_F(RetentionTest, WhatIsOlderThanAYearGoesFirstAndTheOldestOfAll) {
   put("recent", 0, 500, std::chrono::days(300));
   put("older", 0, 100, std::chrono::days(400));
