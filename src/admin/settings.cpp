@@ -157,6 +157,10 @@ std::vector<std::string> changed_settings(const config::Config& before, const co
   const auto former = values(before);
   for (const auto& [key, value] : values(after))
     if (former.at(key) != value) changed.push_back(key);
+  // Shown nowhere, since there may be a password in it.
+  if (before.mastodon_database_dsn != after.mastodon_database_dsn &&
+      before.mastodon_database_host == after.mastodon_database_host)
+    changed.emplace_back("publish.mastodon_database");
   return changed;
 }
 

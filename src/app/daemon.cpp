@@ -1,5 +1,6 @@
 #include "app/daemon.hpp"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -10,8 +11,10 @@
 #include <thread>
 
 #include "administrators/administrator.hpp"
+#include "base/counted.hpp"
 #include "base/http_error.hpp"
 #include "base/json.hpp"
+#include "base/url.hpp"
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
 #include "machine/systemd.hpp"
@@ -23,9 +26,12 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kGrace = std::chrono::seconds(5);
+constexpr Duration kOwnOriginTimeout = std::chrono::seconds(10);
 constexpr Duration kUpgradeEvery = std::chrono::seconds(10);
 constexpr Duration kCertificateEvery = std::chrono::seconds(20);
-constexpr unsigned kForProxies = 0660;  // the mode of listen.socket
+constexpr const char* kDatabase = "tagring.db";
+constexpr const char* kCopy = "backup.db";  // until who asked for it takes it
+constexpr unsigned kForProxies = 0660;      // the mode of listen.socket
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
@@ -48,12 +54,21 @@ Result<void> keep_private(const std::filesystem::path& folder) {
   std::error_code error;
   const fs::perms mode = fs::status(folder, error).permissions();
   constexpr auto kOthers = fs::perms::group_all | fs::perms::others_all;
-  const bool shared = !fs::is_empty(folder, error) && !fs::exists(folder / "tagring.db", error);
+  const bool shared = !fs::is_empty(folder, error) && !fs::exists(folder / kDatabase, error);
   if ((mode & kOthers) == fs::perms::none || (mode & fs::perms::sticky_bit) != fs::perms::none || shared)
     return {};
   fs::permissions(folder, kOthers, fs::perm_options::remove, error);
   if (!error) return {};
   return fail(ErrorCode::kInvalid, fmt::format("others may look into it: chmod 700 {}", folder.string()));
+}
+
+// What the supervisor holds of that kind; -1 if there is nothing.
+std::vector<int> inherited_of(bool is_unix) {
+  std::vector<int> taken;
+  for (const machine::InheritedSocket& socket : machine::inherited_sockets())
+    if (socket.path.empty() != is_unix) taken.push_back(socket.number);
+  if (taken.empty()) taken.push_back(-1);
+  return taken;
 }
 
 }  // namespace
@@ -92,10 +107,11 @@ Task<void> Daemon::serve_into(Daemon* daemon, Result<void>* result) {
 
 Task<Result<void>> Daemon::serve() {
   // Before anything is touched: with a wrong certificate no other node would ever speak to this one.
-  CO_TRY_VOID(check_certificate(config_));
+  CO_TRY(certificate_until_, check_certificate(config_));
   CO_TRY_VOID(co_await open());
   CO_TRY_VOID(listen());
   CO_TRY_VOID(co_await node_->start());
+  for (std::size_t i = 0; i < outside_; ++i) servers_[i]->accept();
   say_ready();
   tasks_.spawn("certificate", watch_certificate());
   tasks_.spawn("watchdog", please_watchdog());
@@ -106,16 +122,15 @@ Task<Result<void>> Daemon::serve() {
 
 // --- start -------------------------------------------------------------------------------------------------
 
-Result<void> Daemon::check_certificate(const config::Config& config) {
-  if (config.is_plain()) return {};
+Result<std::optional<WallTime>> Daemon::check_certificate(const config::Config& config) const {
+  if (config.is_plain()) return std::nullopt;
   const Result<crypto::CertificateFacts> facts = machine::certificate_of(config, clock_.wall_now());
   if (!facts) {
     const ErrorCode code =
         facts.error().code == ErrorCode::kNotFound ? ErrorCode::kNotFound : ErrorCode::kInvalid;
     return fail(code, fmt::format("{}: {}", config_file_.string(), facts.error().message));
   }
-  certificate_until_ = facts->until;
-  return {};
+  return facts->until;
 }
 
 // The node's own, made at the very first start.
@@ -152,8 +167,10 @@ Task<Result<void>> Daemon::open() {
     co_return fail(ErrorCode::kUnavailable,
                    fmt::format("cannot create {}: {}", config_.data.string(), error.message()));
   CO_TRY_VOID(keep_private(config_.data));
+  for (const char* suffix : {"", ".part"})
+    std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);
   sql::DatabaseOptions database;
-  database.path = config_.data / "tagring.db";
+  database.path = config_.data / kDatabase;
   database.on_trouble = [this](const Error* trouble) {
     can_write_ = trouble == nullptr;
     if (trouble != nullptr) {
@@ -210,14 +227,36 @@ void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
 }
 
 Result<void> Daemon::listen_at(net::HttpServerOptions options, Answer answer) {
-  TRY(auto server, net::HttpServer::start(
+  TRY(auto server, net::HttpServer::open(
                        std::move(options), pool_.get_executor(), loop_.get_executor(),
                        [this, answer](HttpRequest request) { return (*node_.*answer)(std::move(request)); }));
   servers_.push_back(std::move(server));
   return {};
 }
 
+// Another port than that of the configuration would be served, and nobody would know why nobody comes.
+Result<void> Daemon::check_inherited() const {
+  const bool has_tcp = !config_.is_plain() || config_.listen_socket.empty();
+  for (const machine::InheritedSocket& socket : machine::inherited_sockets()) {
+    const bool is_asked_for = socket.path.empty() ? has_tcp && socket.port == config_.listen_port
+                                                  : socket.path == config_.listen_socket;
+    if (is_asked_for) continue;
+    const std::string there = socket.path.empty() ? fmt::format("port {}", socket.port) : socket.path;
+    const std::string here =
+        has_tcp ? fmt::format("port {}", config_.listen_port) : config_.listen_socket.string();
+    return fail(
+        ErrorCode::kInvalid,
+        fmt::format("systemd's tagring.socket has {}, but [listen] in {} asks for {}: \"systemctl edit "
+                    "tagring.socket\" sets another ListenStream, \"systemctl disable --now "
+                    "tagring.socket\" does without",
+                    there, config_file_.string(), here));
+  }
+  return {};
+}
+
+// Who comes from outside waits until the node has taken up what it was doing.
 Result<void> Daemon::listen() {
+  TRY_VOID(check_inherited());
   net::HttpServerOptions outside;
   outside.trusted_proxies = config_.trusted_proxies;
   outside.budget = &budget_;
@@ -225,17 +264,23 @@ Result<void> Daemon::listen() {
     net::HttpServerOptions socket = outside;
     socket.socket_path = config_.listen_socket;
     socket.socket_mode = kForProxies;
-    TRY_VOID(listen_at(std::move(socket), &node::Node::answer));
+    for (const int inherited : inherited_of(true)) {
+      socket.inherited = inherited;
+      TRY_VOID(listen_at(socket, &node::Node::answer));
+    }
   }
   if (!config_.is_plain() || config_.listen_socket.empty()) {
     outside.bind_address = *config_.listen_address;  // Config has filled it in
     outside.port = config_.listen_port;
-    outside.inherited = machine::inherited_socket();
     outside.certificate_file = config_.certificate;
     outside.key_file = config_.key;
     outside.proxy_protocol = config_.proxy_protocol;
-    TRY_VOID(listen_at(std::move(outside), &node::Node::answer));
+    for (const int inherited : inherited_of(false)) {
+      outside.inherited = inherited;
+      TRY_VOID(listen_at(outside, &node::Node::answer));
+    }
   }
+  outside_ = servers_.size();
   if (config_.metrics_port != 0) {
     net::HttpServerOptions metrics;
     metrics.bind_address = config_.metrics_address;
@@ -244,7 +289,9 @@ Result<void> Daemon::listen() {
   }
   net::HttpServerOptions inside;
   inside.socket_path = config_.data / "control.sock";
-  return listen_at(std::move(inside), &node::Node::control);
+  TRY_VOID(listen_at(std::move(inside), &node::Node::control));
+  for (std::size_t i = outside_; i < servers_.size(); ++i) servers_[i]->accept();
+  return {};
 }
 
 void Daemon::say_ready() {
@@ -280,7 +327,6 @@ Task<Result<json::object>> Daemon::reload() {
   if (fresh.is_plain() != config_.is_plain())
     co_return fail(ErrorCode::kInvalid,
                    "listen.certificate: whether there is one changes with a restart only");
-  CO_TRY_VOID(check_certificate(fresh));
   CO_TRY_VOID(take_certificate(fresh));
   for (const auto& server : servers_) server->trust(fresh.trusted_proxies);
   log_.set_least(fresh.log_level);
@@ -294,9 +340,11 @@ Task<Result<json::object>> Daemon::reload() {
 }
 
 Result<void> Daemon::take_certificate(const config::Config& config) {
+  TRY(const std::optional<WallTime> until, check_certificate(config));
   for (const auto& server : servers_) {
     TRY_VOID(server->take_certificate(config.certificate, config.key));
   }
+  certificate_until_ = until;
   return {};
 }
 
@@ -318,8 +366,7 @@ Task<void> Daemon::watch_certificate() {
     co_await clock_.sleep_until(next);
     Times now = certificate_times();
     if (now == taken) continue;
-    Result<void> done = check_certificate(config_);
-    if (done) done = take_certificate(config_);
+    const Result<void> done = take_certificate(config_);
     if (done) {
       taken = std::move(now);
       reason.clear();
@@ -352,7 +399,26 @@ Task<void> Daemon::stop() {
 // --- health::Machine ---------------------------------------------------------------------------------------
 
 Task<health::Checks> Daemon::look() {
-  return machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
+  health::Checks checks = co_await machine::look_at_machine(config_, config_file_, &resolver_, &clock_);
+  if (!config_.is_plain()) co_return checks;
+  const auto certificate = std::ranges::find(checks, "certificate", &health::Check::name);
+  *certificate = co_await look_at_proxys_certificate();
+  co_return checks;
+}
+
+// As others do.
+Task<health::Check> Daemon::look_at_proxys_certificate() {
+  HttpCall call("GET", *Url::parse(config_.origin() + "/livez"), clock_.now() + kOwnOriginTimeout);
+  const Result<HttpResponse> answer = co_await http_->send(std::move(call));
+  if (answer) co_return health::well("certificate", "the proxy in front shows one that others take");
+  const std::string& because = answer.error().message;
+  if (because.contains("certificate"))
+    co_return health::bad(
+        "certificate", because,
+        "others refuse what the proxy in front shows for " + config_.host + ": renew it there");
+  // Not every machine gets to itself through what is in front.
+  co_return health::well("certificate",
+                         "the proxy in front has it, and could not be asked from here: " + because);
 }
 
 Task<Result<void>> Daemon::try_to_write() {
@@ -367,9 +433,24 @@ std::optional<std::int64_t> Daemon::room() const {
   return machine::room_on(*found);
 }
 
-Task<Result<json::object>> Daemon::back_up(std::string file) {
-  CO_TRY(const std::uint64_t size, co_await sql::back_up(*stores_->database, file));
-  co_return json::object{{"file", file}, {"octets", size}};
+// Not where the administrator wants it: the unit lets the node write to its own folder only.
+Task<Result<json::object>> Daemon::back_up() {
+  if (copies_ > 0) co_return fail(ErrorCode::kConflict, "another backup is being written");
+  const Counted here(copies_);
+  const std::filesystem::path file = config_.data / kCopy;
+  std::error_code error;
+  std::filesystem::remove(file, error);  // that nobody took
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(config_.data / kDatabase, error));
+  const std::optional<std::int64_t> left = room();
+  if (left && *left < size) {
+    co_return fail(
+        ErrorCode::kUnavailable,
+        fmt::format("there is no room for a copy of {} bytes beside {}, with the last {} % of the disk "
+                    "kept off",
+                    size, (config_.data / kDatabase).string(), machine::kReservePercent));
+  }
+  CO_TRY(const std::uint64_t octets, co_await sql::back_up(*stores_->database, file));
+  co_return json::object{{"file", file.string()}, {"octets", octets}};
 }
 
 }  // namespace tagring::app

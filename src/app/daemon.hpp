@@ -39,7 +39,7 @@ class Daemon final : public health::Machine {
   [[nodiscard]] std::optional<std::int64_t> room() const override;
   [[nodiscard]] std::optional<WallTime> certificate_until() const override { return certificate_until_; }
   [[nodiscard]] Task<Result<json::object>> reload() override;
-  [[nodiscard]] Task<Result<json::object>> back_up(std::string file) override;
+  [[nodiscard]] Task<Result<json::object>> back_up() override;
 
  private:
   // When a file was changed last; a link counts as what it leads to.
@@ -51,12 +51,16 @@ class Daemon final : public health::Machine {
   void tell_of_upgrade(const db::MigrationStep& step);
   Task<Result<crypto::PrivateKey>> key();
   Task<Result<void>> remember(node::Environment* environment);
+  Result<void> check_inherited() const;
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
   Result<void> listen_at(net::HttpServerOptions options, Answer answer);
-  Result<void> check_certificate(const config::Config& config);
+  // Until when it is good; nothing if a proxy has it.
+  [[nodiscard]] Result<std::optional<WallTime>> check_certificate(const config::Config& config) const;
+  // If it is one that others take.
   Result<void> take_certificate(const config::Config& config);
   [[nodiscard]] Times certificate_times() const;
+  Task<health::Check> look_at_proxys_certificate();
   Task<void> wait_for_the_end();
   Task<void> watch_certificate();
   Task<void> please_watchdog();
@@ -74,12 +78,14 @@ class Daemon final : public health::Machine {
   budget::Manager budget_;
   net::Resolver resolver_;
   std::atomic<bool> can_write_ = true;
+  std::size_t copies_ = 0;  // that are being written; at most one
   std::optional<WallTime> certificate_until_;
   Instant upgrade_told_;
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
   std::unique_ptr<node::Node> node_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
+  std::size_t outside_ = 0;  // the first so many of them are for everybody
   TaskGroup tasks_{loop_.get_executor()};
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <fmt/format.h>
@@ -67,6 +68,23 @@ std::string wrong_command(CLI::App& app, int argc, char** argv) {
   }
 }
 
+// What was typed for an option that the command does not have, with what may have been meant.
+std::string wrong_option(CLI::App& app, int argc, char** argv) {
+  CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : at->get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view typed = argv[i];
+    const std::string word(typed.substr(0, typed.find('=')));
+    if (!word.starts_with("--") || std::ranges::find(names, word) != names.end()) continue;
+    return fmt::format("no option \"{}\"{}; see tagring {} --help", word, cli::did_you_mean(word, names),
+                       at->get_name());
+  }
+  return {};
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Hashtags that reach the whole fediverse: a node of the tagring network and its tools.",
                "tagring");
@@ -79,6 +97,9 @@ int run(int argc, char** argv) {
     return cli::report(Error(ErrorCode::kInvalid, wrong));
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& e) {
+    const std::string wrong = wrong_option(app, argc, argv);
+    return cli::report(Error(ErrorCode::kInvalid, wrong.empty() ? e.what() : wrong));
   } catch (const CLI::ParseError& e) {
     // Also thrown by --help and --version, with code 0.
     return app.exit(e) == 0 ? cli::kExitOk : cli::kExitBadInput;

@@ -19,4 +19,7 @@ int report(const Error& error);
 // /etc/tagring/tagring.toml.
 std::string default_config();
 
+// Who types this: with sudo, who called that. Empty if the machine does not know.
+std::string user_name();
+
 }  // namespace tagring::cli

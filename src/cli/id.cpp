@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/suggest.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::cli {
@@ -54,7 +55,7 @@ void add_id(CLI::App& app, int& status) {
       ->required()
       ->check(CLI::Range(0U, kVserverMax));
   command->add_option("--scheme", options->scheme, "How IDs are made in the network (ring.id_scheme)")
-      ->check(CLI::IsMember({"spread", "paper"}))
+      ->check(one_of({"spread", "paper"}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print a JSON object: id, domain");
   command->footer(

@@ -1,7 +1,7 @@
 #include "cli/suggest.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 
 namespace tagring::cli {
@@ -38,6 +38,15 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
     }
   }
   return best.empty() ? "" : fmt::format(", did you mean \"{}\"?", best);
+}
+
+CLI::Validator one_of(std::vector<std::string> known) {
+  const std::string all = fmt::format("{}", fmt::join(known, ", "));
+  const auto check = [known = std::move(known), all](const std::string& word) -> std::string {
+    if (std::ranges::find(known, word) != known.end()) return {};
+    return fmt::format("\"{}\" is none of {}{}", word, all, did_you_mean(word, known));
+  };
+  return {check, fmt::format("{{{}}}", all), "one of"};
 }
 
 }  // namespace tagring::cli

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "administrators/administrator.hpp"
 #include "base/http_error.hpp"
 #include "config/config.hpp"
 #include "net/control_socket.hpp"
@@ -33,6 +34,8 @@ Result<json::object> ask_node(const ControlOptions& options, std::string method,
   request.method = std::move(method);
   request.target = std::move(target);
   if (!body.empty()) request.body = json::serialize(body);
+  if (const std::string user = cli::user_name(); !user.empty())
+    request.headers.add(std::string(administrators::kUserField), user);
   const std::string socket = config.data / "control.sock";
   const Result<HttpResponse> response = net::call_control_socket(socket, std::move(request), kTimeout);
   if (!response && may_not_use(config.data, socket)) {

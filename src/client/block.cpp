@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 
+#include "cli/suggest.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -73,9 +74,13 @@ int import(const Options& options) {
 CLI::App* add_change(CLI::App& parent, const std::shared_ptr<Options>& options, const char* name,
                      const char* what) {
   CLI::App* command = parent.add_subcommand(name, what);
-  command->add_option("kind", options->kind, "domain (with all below it), author or tag")->required();
+  command->add_option("kind", options->kind, "domain (with all below it), author or tag")
+      ->required()
+      ->check(cli::one_of({"domain", "author", "tag"}));
   command->add_option("what", options->what, "Host name, URL of the actor, or hashtag")->required();
   add_control_options(*command, options->control);
+  command->footer(fmt::format(
+      "Examples:\n  tagring block {0} domain spam.example\n  tagring block {0} tag somebrand", name));
   return command;
 }
 
@@ -87,6 +92,7 @@ void add_import(CLI::App& parent, const std::shared_ptr<Options>& options, int& 
   command->add_option("--source", options->source, "Name of the list")->required();
   command->add_flag("--preview", options->preview, "Say what it would do, and change nothing");
   add_control_options(*command, options->control);
+  command->footer("Example:\n  tagring block import domain_blocks.csv --source tier0 --preview");
   command->callback([options, &status] { status = import(*options); });
 }
 
@@ -94,10 +100,13 @@ void add_separate(CLI::App& parent, const std::shared_ptr<Options>& options, int
   CLI::App* command = parent.add_subcommand(
       "separate", "Keep two instances apart: HOST never receives posts of OTHER, or never sends it its own");
   command->add_option("host", options->host, "The instance that wants it so")->required();
-  command->add_option("direction", options->direction, "receive or send")->required();
+  command->add_option("direction", options->direction, "receive or send")
+      ->required()
+      ->check(cli::one_of({"receive", "send"}));
   command->add_option("other", options->other, "The other one")->required();
   command->add_flag("--lift", options->lift, "End it");
   add_control_options(*command, options->control);
+  command->footer("Example:\n  tagring block separate example.org receive social.example");
   command->callback([options, &status] {
     const json::object body = {
         {"host", options->host}, {"other", options->other}, {"direction", options->direction}};
@@ -120,6 +129,7 @@ void add_block(CLI::App& app, int& status) {
       "  tagring block import domain_blocks.csv --source tier0 --preview");
   CLI::App* all = block->add_subcommand("list", "Show what is blocked, why, and from where");
   add_control_options(*all, options->control);
+  all->footer("Example:\n  tagring block list");
   all->callback([options, &status] { status = list(*options); });
   CLI::App* add = add_change(*block, options, "add", "Block a domain, an author or a hashtag");
   add->add_option("--reason", options->reason, "Why; shown to who asks");
@@ -136,6 +146,7 @@ void add_block(CLI::App& app, int& status) {
   CLI::App* lift = block->add_subcommand("lift", "Lift all blocks of a list; those of other lists stay");
   lift->add_option("source", options->source, "Name of the list")->required();
   add_control_options(*lift, options->control);
+  lift->footer("Example:\n  tagring block lift tier0");
   lift->callback([options, &status] {
     const json::object body = {{"source", options->source}};
     status = print_effect(*options, ask_node(options->control, "POST", "/blocks/lift", body), "lifted:");

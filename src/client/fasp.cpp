@@ -70,6 +70,8 @@ CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const s
               const std::string& what) {
   CLI::App* command = parent.add_subcommand(name, what);
   add_control_options(*command, options->control);
+  command->footer(
+      fmt::format("Example:\n  tagring fasp {}{}", name, name == "list" ? "" : " social.example"));
   return command;
 }
 

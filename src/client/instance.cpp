@@ -112,6 +112,8 @@ CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const s
   if (with_host) command->add_option("host", options->host, "Host name of the instance")->required();
   if (with_tags) command->add_option("tags", options->tags, "Hashtags, with or without #")->required();
   add_control_options(*command, options->control);
+  command->footer(fmt::format("Example:\n  tagring instance {}{}{}", name, with_host ? " social.example" : "",
+                              with_tags ? " caturday photography" : ""));
   return command;
 }
 

@@ -114,6 +114,8 @@ CLI::App* add(CLI::App& instance, const std::shared_ptr<Options>& options, const
     command->add_option("tag", options->tag, "A hashtag that it is subscribed to")->required();
   }
   add_control_options(*command, options->control);
+  command->footer(
+      fmt::format("Example:\n  tagring instance {}{}", name, with_tag ? " social.example caturday" : ""));
   return command;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "cli/suggest.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
@@ -42,7 +43,7 @@ void add_login(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("login", "Print an address that opens the administrator's page");
   command->add_option("--name", options->name, "For whom: the name that their changes are noted with");
   command->add_option("--role", options->role, "What they may do")
-      ->check(CLI::IsMember({"look", "moderate", "all"}))
+      ->check(cli::one_of({"look", "moderate", "all"}))
       ->capture_default_str();
   command->add_flag("--end", options->end, "Instead, end the sessions of that name, or all of them");
   add_control_options(*command, options->control);

@@ -43,6 +43,7 @@ CLI::App* add_one(CLI::App& parent, const std::shared_ptr<Options>& options, con
   CLI::App* command = parent.add_subcommand(name, what);
   command->add_option("id", options->id, "Its number")->required();
   add_control_options(*command, options->control);
+  command->footer(fmt::format("Example:\n  tagring report {} 7", name));
   return command;
 }
 
@@ -61,6 +62,7 @@ void add_report(CLI::App& app, int& status) {
   CLI::App* all = report->add_subcommand("list", "Show the reports that are open");
   all->add_flag("--all", options->all, "Those that are closed as well");
   add_control_options(*all, options->control);
+  all->footer("Example:\n  tagring report list --all");
   all->callback([options, &status] { status = list(*options); });
   CLI::App* forward =
       add_one(*report, options, "forward", "Tell the author's server, without saying who complained");

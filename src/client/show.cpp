@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "cli/suggest.hpp"
+#include "cli/terminal.hpp"
 #include "client/ask.hpp"
+#include "client/table.hpp"
 
 namespace tagring::client {
 namespace {
@@ -12,15 +15,11 @@ std::string cell(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
 }
 
-void print_rows(const json::array& rows) {
-  for (const json::value& row : rows) {
-    std::string line;
-    if (row.is_object()) {
-      for (const auto& [name, value] : row.get_object())
-        line += fmt::format("{}{}={}", line.empty() ? "" : "  ", std::string_view(name), cell(value));
-    }
-    fmt::print("{}\n", line);
-  }
+void print_rows(std::string_view name, const json::array& rows) {
+  if (rows.empty()) return fmt::print("{}: none\n", name);
+  const std::string table = table_of(rows, cli::terminal_width());
+  const std::size_t heading = table.find('\n');
+  fmt::print("{}{}", cli::painted(cli::Colour::kBold, table.substr(0, heading)), table.substr(heading));
 }
 
 // A page of Markdown as a terminal shows it: links by their words, no marks.
@@ -78,7 +77,7 @@ int show(const ControlOptions& options, const std::string& what) {
     if (what == "settings") return print_settings(answer);
     for (const auto& [name, value] : answer) {
       if (value.is_array()) {
-        print_rows(value.get_array());
+        print_rows(name, value.get_array());
       } else {
         fmt::print("{}: {}\n", std::string_view(name), cell(value));
       }
@@ -95,8 +94,8 @@ void add_show(CLI::App& app, int& status) {
       "show", "Show what the administrator's page does: subscriptions, queues, storage, …");
   command->add_option("what", *what, "Which list")
       ->required()
-      ->check(CLI::IsMember({"subscriptions", "followers", "queues", "storage", "receipts", "settings",
-                             "takedowns", "changes"}));
+      ->check(cli::one_of({"subscriptions", "followers", "queues", "storage", "receipts", "settings",
+                           "takedowns", "changes"}));
   add_control_options(*command, *options);
   command->footer("Example:\n  tagring show queues");
   command->callback([options, what, &status] { status = show(*options, *what); });

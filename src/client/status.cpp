@@ -9,10 +9,14 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
+#include "cli/terminal.hpp"
 #include "client/ask.hpp"
 
 namespace tagring::client {
 namespace {
+
+using cli::Colour;
+using cli::painted;
 
 constexpr std::chrono::seconds kFollowEvery{1};
 
@@ -42,20 +46,22 @@ std::string time_of(std::int64_t seconds) {
 
 void print_problems(const json::object& status) {
   json::for_each(json::find(status, "because"), [](const json::value& reason) {
-    if (reason.is_string()) fmt::print("NOT READY: {}\n", std::string_view(reason.get_string()));
+    if (reason.is_string())
+      fmt::print("{} {}\n", painted(Colour::kRed, "NOT READY:"), std::string_view(reason.get_string()));
   });
   json::for_each(json::find(status, "problems"), [](const json::value& element) {
     if (!element.is_object()) return;
     const json::object& problem = element.get_object();
-    fmt::print("PROBLEM    {}: {}\n           → {}\n", text_of(problem, "name"), text_of(problem, "detail"),
-               text_of(problem, "what_to_do"));
+    fmt::print("{}    {}: {}\n           → {}\n", painted(Colour::kRed, "PROBLEM"), text_of(problem, "name"),
+               text_of(problem, "detail"), text_of(problem, "what_to_do"));
   });
   json::for_each(json::find(status, "restart_for"), [](const json::value& key) {
-    fmt::print("RESTART    {} has changed in the file and needs a restart to count\n",
-               std::string_view(key.get_string()));
+    fmt::print("{}    {} has changed in the file and needs a restart to count\n",
+               painted(Colour::kYellow, "RESTART"), std::string_view(key.get_string()));
   });
   if (flag_of(status, "ready") && json::find(status, "problems")->get_array().empty())
-    fmt::print("all is well, as far as was looked; \"tagring doctor\" looks again\n");
+    fmt::print("{}, as far as was looked; \"tagring doctor\" looks again\n",
+               painted(Colour::kGreen, "all is well"));
 }
 
 void print_ring(std::string_view name, const json::object& ring) {
@@ -254,7 +260,9 @@ void add_leave(CLI::App& app, int& status) {
   auto options = std::make_shared<ControlOptions>();
   CLI::App* command = app.add_subcommand("leave", "Hand over what a node owns and leave both rings");
   add_control_options(*command, *options);
-  command->footer("Stop the node afterwards. Started again, it joins as a new member.");
+  command->footer(
+      "Stop the node afterwards. Started again, it joins as a new member.\n"
+      "Example:\n  tagring leave && systemctl disable --now tagring.socket tagring");
   command->callback([options, &status] { status = leave(*options); });
 }
 

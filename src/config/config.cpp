@@ -359,6 +359,11 @@ Result<Config> Config::parse(std::string_view toml, const std::filesystem::path&
 
 Result<Config> Config::load(const std::filesystem::path& file) {
   std::ifstream stream(file);
+  if (!stream && errno == EACCES) {
+    return fail(
+        ErrorCode::kDenied,
+        fmt::format("cannot read {}: only root and the node's group may: sudo tagring …", file.string()));
+  }
   if (!stream) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("cannot read {}: {}; name the node's file with --config, or "

@@ -128,12 +128,17 @@ Task<Check> Doctor::look_at_clock(OtherNodes others) {
 }
 
 // A forwarder that is not known hides who comes: then all visitors share the limits of one.
-Check Doctor::look_at_proxy() const {
+Check Doctor::look_at_proxy() {
   constexpr const char* kAdvice =
       "name it in listen.trusted_proxies, so that the limits count visitors and not the proxy "
       "(docs/proxy.md)";
-  if (!unknown_proxy_.empty())
-    return bad("proxy", fmt::format("a proxy at {} brings requests, and is not trusted", unknown_proxy_),
+  // It may be trusted meanwhile, or be gone.
+  if (unknown_proxy_ && (proxies::is_in(patient_.config.trusted_proxies, *unknown_proxy_) ||
+                         clock_.now() - unknown_seen_ >= kEvery))
+    unknown_proxy_.reset();
+  if (unknown_proxy_)
+    return bad("proxy",
+               fmt::format("a proxy at {} brings requests, and is not trusted", unknown_proxy_->text()),
                kAdvice);
   const bool hides = seen_calling_ != IpAddress{} && proxies::is_private(seen_calling_) &&
                      !proxies::is_private(patient_.config.address);
@@ -205,7 +210,9 @@ void Doctor::note_taken(const std::vector<relay::TagEvent>& events) {
 void Doctor::note_request(const HttpRequest& request) {
   if (!proxies::is_private(request.peer) || proxies::is_in(patient_.config.trusted_proxies, request.peer))
     return;
-  if (request.headers.find("X-Forwarded-For")) unknown_proxy_ = request.peer.text();
+  if (!request.headers.find("X-Forwarded-For")) return;
+  unknown_proxy_ = request.peer;
+  unknown_seen_ = clock_.now();
 }
 
 json::object Doctor::readiness() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,7 @@ class Doctor {
   [[nodiscard]] Check look_at_rings() const;
   Task<Check> look_from_outside(OtherNodes others);
   Task<Check> look_at_clock(OtherNodes others);
-  [[nodiscard]] Check look_at_proxy() const;
+  [[nodiscard]] Check look_at_proxy();
   Task<Check> look_at_database();
   [[nodiscard]] Checks look_at_instances() const;
 
@@ -75,9 +76,10 @@ class Doctor {
   Clock& clock_;
   Log& log_;
   Checks problems_;
-  IpAddress seen_calling_;                 // who the last node that called back came from, as seen here
-  std::string unknown_proxy_;              // who brought a request and is not trusted
-  std::map<std::string, WallTime> taken_;  // when owners took a post last, by the host of its author
+  IpAddress seen_calling_;                  // who the last node that called back came from, as seen here
+  std::optional<IpAddress> unknown_proxy_;  // who brought a request last and was not trusted
+  Instant unknown_seen_;                    // when
+  std::map<std::string, WallTime> taken_;   // when owners took a post last, by the host of its author
   TaskGroup tasks_;
 };
 

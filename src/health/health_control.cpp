@@ -6,9 +6,7 @@ void HealthControl::add_routes(admin::Routes& routes) {
   routes.get("/doctor", [this](const admin::Request&) { return examine(); });
   if (machine_ == nullptr) return;
   routes.post("/reload", [this](const admin::Request&) { return machine_->reload(); });
-  routes.post("/backup", [this](const admin::Request& request) {
-    return machine_->back_up(admin::text_in(request.body, "file"));
-  });
+  routes.post("/backup", [this](const admin::Request&) { return machine_->back_up(); });
 }
 
 Task<admin::Reply> HealthControl::examine() {

@@ -2,7 +2,7 @@
 //
 //   GET  /doctor            {"ok", "checks": [{"name", "ok", "detail", "what_to_do"}]}
 //   POST /reload            {"changed": [keys], "restart": [keys]}
-//   POST /backup {"file"}   {"file", "octets"}
+//   POST /backup            {"file", "octets"}: a copy in the folder of the data, for who asks to take away
 #pragma once
 
 #include "admin/routes.hpp"

@@ -37,8 +37,9 @@ class Machine {
   // Reads the configuration and the certificate again. On error nothing changes. {"changed": [keys],
   // "restart": [keys]}: what holds from now on, and what will after a restart.
   [[nodiscard]] virtual Task<Result<json::object>> reload() = 0;
-  // Writes a copy of the database, while it is in use, to a file that does not exist yet. {"file", "octets"}.
-  [[nodiscard]] virtual Task<Result<json::object>> back_up(std::string file) = 0;
+  // Writes a copy of the database, while it is in use, to a file beside it, for who asked to take it away.
+  // {"file", "octets"}. kConflict: another is being written. kUnavailable: there is no room for it.
+  [[nodiscard]] virtual Task<Result<json::object>> back_up() = 0;
 };
 
 }  // namespace tagring::health

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/tls.hpp"
+
 namespace tagring::machine {
 namespace {
 
@@ -33,6 +35,9 @@ Check look_at_certificate(const config::Config& config, WallTime now) {
     return bad("certificate", message,
                has_advice ? message.substr(colon + 2) : "see listen.certificate in docs/config.md");
   }
+  if (const auto both = net::make_server_tls(config.certificate, config.key); !both)
+    return bad("certificate", both.error().message,
+               "listen.key is to be the private key of listen.certificate");
   const auto days = std::chrono::duration_cast<std::chrono::days>(facts->until - now).count();
   const std::string until = fmt::format("for {} until {}", config.host, to_rfc3339(facts->until));
   if (facts->until - now < (facts->until - facts->from) / kLateShare) {
@@ -64,17 +69,13 @@ Check look_at_disk(const config::Config& config) {
   if (!disk)
     return bad("disk", fmt::format("{} cannot be asked", config.data.string()),
                "see that the folder is there");
-  const std::string detail =
-      fmt::format("{} of {} free; the node's data takes {}, and may take {}", gigabytes(disk->free),
-                  gigabytes(disk->size), gigabytes(disk->used), gigabytes(config.room_for_history()));
-  if (room_on(*disk) <= 0 || disk->free < kFreeLeast) {
-    return bad(
-        "disk", detail,
-        fmt::format("make room: the node keeps off the last {} %, lets old posts go for that, and below "
-                    "{} it may have to refuse new ones",
-                    kReservePercent, gigabytes(kFreeLeast)));
-  }
-  return well("disk", detail);
+  Check check = judge(*disk, config.room_for_history());
+  const std::filesystem::path former = config.data / "tagring.db.before-restore";
+  std::error_code error;
+  if (const std::uintmax_t size = std::filesystem::file_size(former, error); !error)
+    check.detail += fmt::format("; {} of it is {}, from before the last restore, for you to remove",
+                                gigabytes(size), former.string());
+  return check;
 }
 
 // Notes that others have rights to it that they should not have, and what takes these away.
@@ -117,6 +118,17 @@ std::optional<health::Disk> disk_of(const std::filesystem::path& data) {
     if (const std::uintmax_t size = entry.file_size(ignored); !ignored) disk.used += size;
   }
   return disk;
+}
+
+Check judge(const health::Disk& disk, std::uint64_t history_max) {
+  const std::string detail =
+      fmt::format("{} of {} free; the node's data takes {}, and may take {}", gigabytes(disk.free),
+                  gigabytes(disk.size), gigabytes(disk.used), gigabytes(history_max));
+  if (room_on(disk) > 0 && disk.free >= kFreeLeast) return well("disk", detail);
+  return bad("disk", detail,
+             fmt::format("make room: the node keeps off the last {} %, lets old posts go for that, and below "
+                         "{} it may have to refuse new ones",
+                         kReservePercent, gigabytes(kFreeLeast)));
 }
 
 std::int64_t room_on(const health::Disk& disk) {

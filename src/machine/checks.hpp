@@ -23,6 +23,8 @@ inline constexpr unsigned kReservePercent = 10;
 [[nodiscard]] std::optional<health::Disk> disk_of(const std::filesystem::path& data);
 // Bytes that the data may still grow by before it gets at the reserve; less than 0 beyond that.
 [[nodiscard]] std::int64_t room_on(const health::Disk& disk);
+// Whether there is enough for a history of so many bytes at most.
+[[nodiscard]] health::Check judge(const health::Disk& disk, std::uint64_t history_max);
 
 // All of it: certificate, dns, disk, permissions. Nothing outlives the task.
 [[nodiscard]] Task<health::Checks> look_at_machine(config::Config config, std::filesystem::path config_file,

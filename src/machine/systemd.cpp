@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,7 +14,8 @@
 namespace tagring::machine {
 namespace {
 
-constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
+constexpr int kFirst = 3;         // SD_LISTEN_FDS_START
+constexpr long long kMost = 100;  // nobody hands over more
 
 long long number_of(const char* name) {
   const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets any
@@ -39,10 +41,24 @@ void notify_systemd(std::string_view state) {
   ::close(socket);
 }
 
-int inherited_socket() {
-  if (number_of("LISTEN_PID") != ::getpid() || number_of("LISTEN_FDS") < 1) return -1;
-  ::fcntl(kFirst, F_SETFD, FD_CLOEXEC);
-  return kFirst;
+std::vector<InheritedSocket> inherited_sockets() {
+  std::vector<InheritedSocket> all;
+  if (number_of("LISTEN_PID") != ::getpid()) return all;
+  const long long count = std::min(number_of("LISTEN_FDS"), kMost);
+  for (int number = kFirst; number < kFirst + count; ++number) {
+    ::fcntl(number, F_SETFD, FD_CLOEXEC);
+    InheritedSocket socket{.number = number, .port = 0, .path = {}};
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (::getsockname(number, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.ss_family == AF_UNIX) socket.path = reinterpret_cast<const sockaddr_un&>(address).sun_path;
+    if (address.ss_family == AF_INET)
+      socket.port = ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+    if (address.ss_family == AF_INET6)
+      socket.port = ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+    all.push_back(std::move(socket));
+  }
+  return all;
 }
 
 std::optional<Duration> watchdog_interval() {

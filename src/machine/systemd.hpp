@@ -2,8 +2,11 @@
 // each way, so that nothing is linked for it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.hpp"
 
@@ -11,8 +14,14 @@ namespace tagring::machine {
 
 // "READY=1", "STOPPING=1", "WATCHDOG=1", "STATUS=…". Nothing happens without systemd.
 void notify_systemd(std::string_view state);
-// The first socket that was handed over; it is closed in programs that this one starts. -1 if there is none.
-[[nodiscard]] int inherited_socket();
+// A socket that listens already.
+struct InheritedSocket {
+  int number = -1;         // of the file
+  std::uint16_t port = 0;  // of TCP, on whatever address
+  std::string path;        // of a Unix socket; empty for TCP
+};
+// Those that were handed over; they are closed in programs that this one starts.
+[[nodiscard]] std::vector<InheritedSocket> inherited_sockets();
 // How often at least "WATCHDOG=1" is expected; none if it is not.
 [[nodiscard]] std::optional<Duration> watchdog_interval();
 

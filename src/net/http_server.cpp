@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/read.hpp>
@@ -15,10 +14,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/counted.hpp"
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
 #include "net/session.hpp"
@@ -72,15 +71,24 @@ Result<void> open_tcp(Acceptor<Tcp>& acceptor, const Tcp::endpoint& endpoint) {
 }
 
 // That others hold it too is the point: connections that come while no node runs wait in it for the next one.
-Result<void> adopt_tcp(Acceptor<Tcp>& acceptor, int socket) {
+Result<void> adopt(int socket, Acceptor<Tcp>& tcp, Acceptor<Local>& local) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0 ||
-      (address.ss_family != AF_INET && address.ss_family != AF_INET6)) {
-    return fail(ErrorCode::kInvalid, "the socket that was handed over is not of TCP");
-  }
   error_code error;
-  acceptor.assign(address.ss_family == AF_INET ? Tcp::v4() : Tcp::v6(), socket, error);
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) address.ss_family = AF_UNSPEC;
+  switch (address.ss_family) {
+    case AF_UNIX:
+      local.assign(Local(), socket, error);
+      break;
+    case AF_INET:
+      tcp.assign(Tcp::v4(), socket, error);
+      break;
+    case AF_INET6:
+      tcp.assign(Tcp::v6(), socket, error);
+      break;
+    default:
+      return fail(ErrorCode::kInvalid, "what was handed over is no socket that listens");
+  }
   if (error) return cannot_listen("the socket that was handed over", error);
   return {};
 }
@@ -165,6 +173,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   bool make_room(const Place& newcomer);
   void begin(SharedSession session, Place place);
   void end(const SharedSession& session);
+  [[nodiscard]] bool is_drained() const { return sessions.empty() && forwarded.empty(); }
   void close_acceptors();
   void abort_all();
   static Task<bool> drain(std::shared_ptr<Impl> self, Duration grace);
@@ -178,7 +187,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   asio::steady_timer pause;
   asio::steady_timer drained;
   std::map<SharedSession, Place> sessions;
-  std::size_t forwarded = 0;  // connections whose PROXY header has not come yet
+  std::set<std::shared_ptr<TcpSocket>> forwarded;  // connections whose PROXY header has not come yet
+  bool is_over = false;                            // nobody else gets in
 
   std::mutex tls_mutex;
   TlsContext tls;
@@ -186,12 +196,15 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 
 Result<void> HttpServer::Impl::open() {
   const HttpServerOptions& options = service->options;
-  if (!options.socket_path.empty()) return open_local(local, options.socket_path, options.socket_mode);
+  if (!options.socket_path.empty()) {
+    if (options.inherited >= 0) return adopt(options.inherited, tcp, local);
+    return open_local(local, options.socket_path, options.socket_mode);
+  }
   if (!options.certificate_file.empty() || !options.key_file.empty()) {
     TRY_VOID(load_tls(options.certificate_file, options.key_file));
   }
   if (options.inherited >= 0) {
-    TRY_VOID(adopt_tcp(tcp, options.inherited));
+    TRY_VOID(adopt(options.inherited, tcp, local));
   } else {
     TRY_VOID(open_tcp(tcp, to_endpoint(options.bind_address, options.port)));
   }
@@ -234,9 +247,14 @@ void HttpServer::Impl::admit(TcpSocket socket) {
   const bool is_proxy = proxies::is_in(*service->trusted(), peer);
   if (!is_proxy || !service->options.proxy_protocol) {
     admit(std::move(socket), peer, is_proxy);
-  } else if (forwarded < kForwardedMax) {
+  } else if (forwarded.size() < kForwardedMax && !is_over) {
     auto shared = std::make_shared<TcpSocket>(std::move(socket));
-    asio::co_spawn(control, admit_forwarded(shared_from_this(), std::move(shared), peer), asio::detached);
+    forwarded.insert(shared);
+    asio::co_spawn(control, admit_forwarded(shared_from_this(), shared, peer),
+                   [self = shared_from_this(), shared](const std::exception_ptr&) {
+                     self->forwarded.erase(shared);
+                     if (self->is_drained()) self->drained.cancel();
+                   });
   }
 }
 
@@ -258,7 +276,6 @@ void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_pr
 // Reads the PROXY header and not a byte more: what follows is TLS.
 Task<void> HttpServer::Impl::admit_forwarded(std::shared_ptr<Impl> self, std::shared_ptr<TcpSocket> socket,
                                              IpAddress proxy) {
-  const Counted here(self->forwarded);
   asio::steady_timer timeout(self->control, kProxyHeaderTimeout);
   timeout.async_wait([socket](const error_code& error) {
     error_code ignored;
@@ -300,7 +317,7 @@ bool HttpServer::Impl::make_room(const Place& newcomer) {
 }
 
 void HttpServer::Impl::begin(SharedSession session, Place place) {
-  if (service->is_stopping) return;
+  if (is_over) return;
   sessions.emplace(session, std::move(place));
   auto on_end = [self = shared_from_this()](SharedSession ended) {
     asio::post(self->control, [self, ended] { self->end(ended); });
@@ -312,18 +329,21 @@ void HttpServer::Impl::begin(SharedSession session, Place place) {
 
 void HttpServer::Impl::end(const SharedSession& session) {
   if (sessions.erase(session) == 0) return;
-  if (sessions.empty()) drained.cancel();
+  if (is_drained()) drained.cancel();
 }
 
 void HttpServer::Impl::close_acceptors() {
   error_code ignored;
-  if (local.is_open()) ::unlink(service->options.socket_path.c_str());
+  if (local.is_open() && service->options.inherited < 0) ::unlink(service->options.socket_path.c_str());
   tcp.close(ignored);
   local.close(ignored);
   pause.cancel();
 }
 
 void HttpServer::Impl::abort_all() {
+  is_over = true;
+  error_code ignored;
+  for (const auto& socket : forwarded) socket->close(ignored);
   for (const auto& [session, place] : sessions) {
     asio::post(session->strand(), [session] { session->abort(); });
   }
@@ -334,29 +354,39 @@ Task<bool> HttpServer::Impl::drain(std::shared_ptr<Impl> self, Duration grace) {
   for (const auto& [session, place] : self->sessions) {
     asio::post(session->strand(), [session] { session->close_if_idle(); });
   }
-  if (!self->sessions.empty()) {
+  if (!self->is_drained()) {
     self->drained.expires_after(grace);
     co_await self->drained.async_wait(kTuple);
   }
   self->abort_all();
-  while (!self->sessions.empty()) {
+  while (!self->is_drained()) {
     self->drained.expires_at(asio::steady_timer::time_point::max());
     co_await self->drained.async_wait(kTuple);
   }
   co_return true;
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, Executor io, Executor node,
-                                                      HttpHandler handler) {
+Result<std::unique_ptr<HttpServer>> HttpServer::open(HttpServerOptions options, Executor io, Executor node,
+                                                     HttpHandler handler) {
   auto impl = std::make_shared<Impl>(std::move(options), std::move(io), std::move(node), std::move(handler));
   TRY_VOID(impl->open());
-  const auto ignore = [](const std::exception_ptr&) {};
-  if (impl->local.is_open()) {
-    asio::co_spawn(impl->control, Impl::accept_all<Local>(impl, &impl->local), ignore);
-  } else {
-    asio::co_spawn(impl->control, Impl::accept_all<Tcp>(impl, &impl->tcp), ignore);
-  }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+void HttpServer::accept() {
+  const auto ignore = [](const std::exception_ptr&) {};
+  if (impl_->local.is_open()) {
+    asio::co_spawn(impl_->control, Impl::accept_all<Local>(impl_, &impl_->local), ignore);
+  } else {
+    asio::co_spawn(impl_->control, Impl::accept_all<Tcp>(impl_, &impl_->tcp), ignore);
+  }
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, Executor io, Executor node,
+                                                      HttpHandler handler) {
+  auto opened = open(std::move(options), std::move(io), std::move(node), std::move(handler));
+  if (opened) (*opened)->accept();
+  return opened;
 }
 
 HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

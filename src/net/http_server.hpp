@@ -17,7 +17,7 @@ struct HttpServerOptions {
   std::uint16_t port = 0;   // 0: any free one
   std::string socket_path;  // not empty: a Unix socket instead of TCP
   unsigned socket_mode = 0600;
-  int inherited = -1;            // a listening TCP socket that somebody else has bound (systemd), else -1
+  int inherited = -1;            // a listening socket that somebody else has bound (systemd), of either kind
   std::string certificate_file;  // PEM chain; both empty: no TLS
   std::string key_file;
   std::size_t body_size_max = 1U << 20U;  // answered by 413
@@ -42,8 +42,13 @@ struct HttpServerOptions {
 // or whom a trusted proxy names.
 class HttpServer {
  public:
-  // Listens from now on. kUnavailable: address in use or not ours. kInvalid, kNotFound: certificate, key or
+  // Listens from now on; whoever connects waits until accept(). kUnavailable: address in use or not ours. kInvalid, kNotFound: certificate, key or
   // path. kConflict: another process listens on socket_path. A stale socket is replaced.
+  static Result<std::unique_ptr<HttpServer>> open(HttpServerOptions options, Executor io, Executor node,
+                                                  HttpHandler handler);
+  // Once.
+  void accept();
+  // Both.
   static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, Executor io, Executor node,
                                                    HttpHandler handler);
   // Closes what is open. No handler starts after this, but some may run: stop() first waits for them.
@@ -57,8 +62,8 @@ class HttpServer {
   Result<void> take_certificate(const std::string& certificate_file, const std::string& key_file);
   // From now on these are trusted.
   void trust(proxies::Networks trusted);
-  // Accepts no more, lets running requests finish for `grace`, then cancels them. Completes when all
-  // connections are closed. Called on `node`.
+  // Accepts no more, lets running requests finish for `grace`, and those that who has just connected makes,
+  // then cancels them. Completes when all connections are closed. Called on `node`.
   [[nodiscard]] Task<void> stop(Duration grace);
 
  private:

@@ -71,7 +71,7 @@ class HttpSession final : public Session {
 
   Task<void> run(std::shared_ptr<Session> self) override;
   void close_if_idle() override {
-    if (is_idle_) transport_->close();
+    if (is_idle_ && has_served_) transport_->close();
     if (streaming_) close_stream(service_->node, streaming_);
   }
 
@@ -88,6 +88,7 @@ class HttpSession final : public Session {
   const std::unique_ptr<Transport> transport_;
   const bool is_tls_;
   beast::flat_buffer buffer_;
+  bool has_served_ = false;  // a request
   bool has_unread_ = false;  // a refused request still arrives
   std::shared_ptr<HttpStream> streaming_;
 };
@@ -99,13 +100,14 @@ Task<void> HttpSession::run(std::shared_ptr<Session> self) {
     const bool has_request = co_await wait_for_request();
     if (!has_request) break;
     more = co_await serve_one(self);
+    has_served_ = true;
   }
   co_await transport_->say_goodbye(has_unread_ ? 4 * service_->options.body_size_max : 0);
 }
 
 Task<bool> HttpSession::wait_for_request() {
   if (buffer_.size() > 0) co_return true;
-  if (service_->is_stopping) co_return false;
+  if (has_served_ && service_->is_stopping) co_return false;
   is_idle_ = true;
   transport_->expires_after(service_->options.idle_timeout);
   const auto [error, size] = co_await transport_->async_read_some(buffer_.prepare(kReadSize), kTuple);

@@ -61,15 +61,15 @@ class Session {
 
   // Serves requests until either side ends the connection.
   virtual Task<void> run(std::shared_ptr<Session> self) = 0;
-  // On the strand, as the next two: closes unless a request is being read or answered. A stream is told to
-  // end.
+  // On the strand, as the next two: closes if it waits for a further request. One that has made none yet may
+  // be about to, and counts on the answer. A stream is told to end.
   virtual void close_if_idle() = 0;
   // Ends run() wherever it is.
   void abort() {
     if (!has_ended_) signal_.emit(boost::asio::cancellation_type::terminal);
   }
   void set_ended() { has_ended_ = true; }
-  // Waits for a request, as far as anybody can say from another strand.
+  // Waits for a request or has made none yet, as far as anybody can say from another strand.
   [[nodiscard]] bool is_idle() const { return is_idle_; }
 
  protected:

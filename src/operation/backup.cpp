@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client/ask.hpp"
@@ -20,14 +22,80 @@ struct Options {
   std::string file;
 };
 
-int back_up(const Options& options) {
-  const std::string file = std::filesystem::absolute(options.file);
-  return client::tell(options.control, client::ask_node(options.control, "POST", "/backup", {{"file", file}}),
-                      [](const json::object& answer) {
-                        fmt::print(
-                            "{}: {} bytes. The node's key is in it: keep it where nobody else reads it.\n",
-                            client::text_of(answer, "file"), client::number_of(answer, "octets"));
-                      });
+std::unexpected<Error> cannot(const char* what, const std::filesystem::path& path, int error) {
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(error)));
+}
+
+class File {
+ public:
+  explicit File(int number) : number_(number) {}
+  ~File() {
+    if (number_ >= 0) ::close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+
+ private:
+  const int number_;
+};
+
+// To another file system. It has no name there until it is whole, so that nothing is left if this is killed;
+// where there are no such files, the name of a part.
+Result<void> carry_over(const File& from, const std::filesystem::path& target) {
+  const std::filesystem::path part = target.string() + ".part";
+  constexpr mode_t kOwnOnly = S_IRUSR | S_IWUSR;
+  const File nameless(::open(target.parent_path().c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwnOnly));
+  const File named(
+      nameless.is_open() ? -1 : ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnOnly));
+  const File& to = nameless.is_open() ? nameless : named;
+  if (!to.is_open()) return cannot("write", target, errno);
+  constexpr std::size_t kPiece = 1U << 30U;
+  ssize_t size = 0;
+  do {
+    size = ::sendfile(to.number(), from.number(), nullptr, kPiece);
+  } while (size > 0);
+  if (size < 0 || ::fsync(to.number()) != 0) {
+    const int error = errno;
+    ::unlink(part.c_str());
+    return cannot("write", target, error);
+  }
+  const std::string link = fmt::format("/proc/self/fd/{}", to.number());
+  const int done = nameless.is_open()
+                       ? ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, target.c_str(), AT_SYMLINK_FOLLOW)
+                       : ::rename(part.c_str(), target.c_str());
+  if (done != 0) return cannot("write", target, errno);
+  return {};
+}
+
+// Gives the node's copy to who asked for it, where they want it, with their rights: the node may not write
+// there.
+Result<void> fetch(const std::filesystem::path& copy, const std::filesystem::path& target) {
+  const File from(::open(copy.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from.is_open()) return cannot("read", copy, errno);
+  Result<void> done;
+  if (::link(copy.c_str(), target.c_str()) == 0) {
+    if (::fchown(from.number(), ::geteuid(), ::getegid()) != 0) done = cannot("own", target, errno);
+  } else {
+    done = errno == EXDEV ? carry_over(from, target) : cannot("write", target, errno);
+  }
+  ::unlink(copy.c_str());
+  TRY_VOID(done);
+  return sql::sync(target.parent_path());
+}
+
+Result<json::object> back_up(const Options& options) {
+  const std::filesystem::path target = std::filesystem::absolute(options.file);
+  std::error_code error;
+  if (std::filesystem::exists(target, error))
+    return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", target.string()));
+  if (::access(target.parent_path().c_str(), W_OK | X_OK) != 0) return cannot("write", target, errno);
+  TRY(json::object answer, client::ask_node(options.control, "POST", "/backup"));
+  TRY_VOID(fetch(client::text_of(answer, "file"), target));
+  answer["file"] = target.string();
+  return answer;
 }
 
 // The database is locked by who uses it, so whoever can open it is alone; and has what was beside it put into
@@ -41,24 +109,28 @@ Result<void> check_unused(const std::filesystem::path& database) {
   return {};
 }
 
-std::unexpected<Error> cannot(const char* what, const std::filesystem::path& path,
-                              const std::error_code& error) {
-  return fail(ErrorCode::kUnavailable, fmt::format("cannot {} {}: {}", what, path.string(), error.message()));
-}
-
 // `former` becomes another name of the database. What a damaged one has beside it must not get into the next.
 Result<void> set_aside(const std::filesystem::path& database, const std::filesystem::path& former) {
   std::error_code error;
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(former.string() + suffix, error);
   if (!std::filesystem::exists(database, error)) return {};
   std::filesystem::create_hard_link(database, former, error);
-  if (error) return cannot("write", former, error);
+  if (error) return cannot("write", former, error.value());
   for (const char* suffix : {"-wal", "-shm"}) {
     const std::filesystem::path beside = database.string() + suffix;
     if (std::filesystem::exists(beside, error))
       std::filesystem::rename(beside, former.string() + suffix, error);
-    if (error) return cannot("rename", beside, error);
+    if (error) return cannot("rename", beside, error.value());
   }
+  return {};
+}
+
+// Who restores it may be root; the node that uses it is not.
+Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  struct stat status{};
+  if (::stat(folder.c_str(), &status) != 0) return cannot("read", folder, errno);
+  if (::geteuid() != 0) return {};
+  if (::chown(file.c_str(), status.st_uid, status.st_gid) != 0) return cannot("own", file, errno);
   return {};
 }
 
@@ -79,16 +151,18 @@ Result<json::object> restore_from(const Options& options) {
   const std::filesystem::path fresh = database.string() + ".restored";
   std::filesystem::remove(fresh, error);  // of one that was killed
   std::filesystem::copy_file(options.file, fresh, error);
-  if (error) return cannot("write", fresh, error);
+  if (error) return cannot("write", fresh, error.value());
   std::filesystem::permissions(
       fresh, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, error);
+  TRY_VOID(give_to_owner_of(config.data, fresh));
   TRY_VOID(sql::sync(fresh));
   const std::filesystem::path former = database.string() + ".before-restore";
   TRY_VOID(set_aside(database, former));
   std::filesystem::rename(fresh, database, error);
-  if (error) return cannot("rename", fresh, error);
+  if (error) return cannot("rename", fresh, error.value());
   TRY_VOID(sql::sync(config.data));
-  return json::object{{"restored", database.string()}, {"former", former.string()}};
+  const bool was_there = std::filesystem::exists(former, error);
+  return json::object{{"restored", database.string()}, {"former", was_there ? former.string() : ""}};
 }
 
 void add(CLI::App& app, const std::shared_ptr<Options>& options, const char* name, const char* what,
@@ -105,20 +179,29 @@ void add(CLI::App& app, const std::shared_ptr<Options>& options, const char* nam
 void add_backup(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   add(app, options, "backup", "Write a copy of all that a running node has to a file",
-      "The node goes on meanwhile. The file must not exist yet, and is written by the node's own user.\n"
+      "The node goes on meanwhile. The file must not exist yet. It is written with the rights of who types "
+      "this,\n"
+      "and nobody else can read it. On another disk than the node's data, there must be room for it on both\n"
+      "for a moment.\n"
       "Example:\n  tagring backup /var/backups/tagring-$(date +%F).db",
-      [options, &status] { status = back_up(*options); });
+      [options, &status] {
+        status = client::tell(options->control, back_up(*options), [](const json::object& answer) {
+          fmt::print("{}: {} bytes. The node's key is in it: keep it where nobody else reads it.\n",
+                     client::text_of(answer, "file"), client::number_of(answer, "octets"));
+        });
+      });
 }
 
 void add_restore(CLI::App& app, int& status) {
   auto options = std::make_shared<Options>();
   add(app, options, "restore", "Put such a copy in the place of what a stopped node has",
-      "The copy is verified first. What was there is kept beside it. As the user of the node:\n"
-      "Example:\n  sudo -u tagring tagring restore /var/backups/tagring-2026-11-23.db",
+      "The copy is verified first. What was there is kept beside it. As root, or as the user of the node.\n"
+      "Example:\n  sudo tagring restore /var/backups/tagring-2026-11-23.db",
       [options, &status] {
         status = client::tell(options->control, restore_from(*options), [](const json::object& answer) {
-          fmt::print("restored {}; what was there is {}. Start the node now.\n",
-                     client::text_of(answer, "restored"), client::text_of(answer, "former"));
+          const std::string former = client::text_of(answer, "former");
+          fmt::print("restored {}. Start the node now.\n", client::text_of(answer, "restored"));
+          if (!former.empty()) fmt::print("What was there is {}: remove it when all is well.\n", former);
         });
       });
 }

@@ -1,11 +1,17 @@
 // tagring doctor: is all well with a node, and if not, what to do.
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <fmt/core.h>
+#include <cerrno>
+#include <fmt/ranges.h>
+#include <grp.h>
 #include <memory>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/exit.hpp"
+#include "cli/terminal.hpp"
 #include "client/ask.hpp"
 #include "config/config.hpp"
 #include "health/check.hpp"
@@ -19,6 +25,31 @@ namespace {
 
 namespace asio = boost::asio;
 using health::Checks;
+
+// Files that the node's user may not read, if that is not who asks: root may read all.
+std::vector<std::string> unreadable(const config::Config& config, const std::string& file) {
+  std::vector<std::string> files = {file};
+  if (!config.is_plain()) files.insert(files.end(), {config.certificate, config.key});
+  struct stat data{};
+  if (::geteuid() != 0 || ::stat(config.data.c_str(), &data) != 0 || data.st_uid == 0) return {};
+  const passwd* user = ::getpwuid(data.st_uid);  // NOLINT(concurrency-mt-unsafe): there is one thread
+  if (user == nullptr) return {};
+  const std::string name = user->pw_name;
+  const gid_t group = user->pw_gid;
+  std::vector<std::string> found;
+  for (const std::string& path : files) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool became =
+          ::initgroups(name.c_str(), group) == 0 && ::setgid(group) == 0 && ::setuid(data.st_uid) == 0;
+      ::_exit(became && ::access(path.c_str(), R_OK) != 0 && errno == EACCES ? 1 : 0);
+    }
+    int status = 0;
+    if (child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 1)
+      found.push_back(fmt::format("{} may not read {}", name, path));
+  }
+  return found;
+}
 
 // What can be seen without the node.
 Checks look_without_node(const config::Config& config, const std::string& file) {
@@ -47,6 +78,12 @@ json::object examine(const client::ControlOptions& options) {
   if (!answer) {
     const Checks found = look_without_node(*config, options.config);
     checks.insert(checks.end(), found.begin(), found.end());
+    if (const std::vector<std::string> files = unreadable(*config, options.config); !files.empty()) {
+      checks.push_back(
+          health::bad("readable", fmt::format("{}", fmt::join(files, "; ")),
+                      "chgrp to the node's group and chmod 640, the folders above too; for certbot's "
+                      "files there is /usr/share/tagring/certbot-hook (docs/proxy.md)"));
+    }
     checks.push_back(health::bad("node", "it could not be asked", answer.error().message));
     return health::to_json(checks);
   }
@@ -58,14 +95,13 @@ json::object examine(const client::ControlOptions& options) {
 }
 
 void print(const json::object& all) {
-  const bool colours = ::isatty(STDOUT_FILENO) == 1;
   json::for_each(json::find(all, "checks"), [&](const json::value& element) {
     const json::object& check = element.get_object();
     const bool ok = check.at("ok").get_bool();
     const std::string what_to_do = client::text_of(check, "what_to_do");
-    const std::string_view colour = !colours ? "" : ok ? "\033[32m" : "\033[31m";
-    fmt::print("{}{}{}  {:<14} {}\n", colour, ok ? "ok " : "BAD", colours ? "\033[0m" : "",
-               client::text_of(check, "name"), client::text_of(check, "detail"));
+    const std::string verdict =
+        cli::painted(ok ? cli::Colour::kGreen : cli::Colour::kRed, ok ? "ok " : "BAD");
+    fmt::print("{}  {:<14} {}\n", verdict, client::text_of(check, "name"), client::text_of(check, "detail"));
     if (!what_to_do.empty()) fmt::print("     {:<14} → {}\n", "", what_to_do);
   });
 }

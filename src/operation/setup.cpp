@@ -27,12 +27,16 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr const char* kNetwork = "tagring";
+// Where certbot's hook puts them. The node's user may not read what is in /etc/letsencrypt.
+constexpr std::string_view kTls = "/etc/tagring/tls/";
+
 struct Options {
   std::string config = "/etc/tagring/tagring.toml";
   std::string host;
   std::string address;
   std::string instance;
-  std::string network = "tagring";
+  std::string network;
   std::vector<std::string> join;
   std::string certificate;
   std::string key;
@@ -92,6 +96,7 @@ Result<void> complete(Options& options) {
   if (options.address.empty()) options.address = address_of(options.host);
   TRY_VOID(need(options.address, "--address",
                 "Public address of this machine (the DNS has none for that name yet)"));
+  TRY_VOID(need(options.network, "--network", "Name of the network; all its nodes have the same", kNetwork));
   if (options.join.empty() && !options.create) {
     const std::optional<std::string> node =
         ask("Node to join through, such as https://tags.example.net; empty: begin a new network");
@@ -103,10 +108,9 @@ Result<void> complete(Options& options) {
   for (std::string& node : options.join)
     if (node.find("://") == std::string::npos) node = "https://" + node;
   if (options.socket.empty()) {
-    const std::string folder = "/etc/letsencrypt/live/" + options.host;
-    TRY_VOID(need(options.certificate, "--certificate", "Certificate with its chain (PEM)",
-                  folder + "/fullchain.pem"));
-    TRY_VOID(need(options.key, "--key", "Its private key (PEM)", folder + "/privkey.pem"));
+    TRY_VOID(need(options.certificate, "--certificate",
+                  "Certificate with its chain (PEM), for the node's user to read", std::string(kTls) + "fullchain.pem"));
+    TRY_VOID(need(options.key, "--key", "Its private key (PEM)", std::string(kTls) + "privkey.pem"));
   }
   return {};
 }
@@ -194,9 +198,17 @@ Result<void> write(const Options& options, const std::string& text) {
 
 void print_steps(const Options& options) {
   const std::string origin = "https://" + options.host;
-  fmt::print(R"({0} is written. Now:
-
-  1. start the node        systemctl enable --now tagring     (or: tagring run --config {0})
+  const bool has_socket = options.socket.empty();  // of systemd, for port 443
+  std::error_code error;
+  fmt::print("{} is written. Now:\n\n", options.config);
+  if (has_socket && options.certificate.starts_with(kTls) &&
+      !std::filesystem::exists(options.certificate, error)) {
+    fmt::print(
+        R"(  0. get a certificate     certbot certonly -d {} --deploy-hook /usr/share/tagring/certbot-hook
+)",
+        options.host);
+  }
+  fmt::print(R"(  1. start the node        systemctl enable --now {3}     (or: tagring run --config {0})
   2. see that all is well  tagring doctor --config {0}
   3. have {1} send its public posts to the node:
 
@@ -208,7 +220,7 @@ void print_steps(const Options& options) {
 
   4. choose what it gets   tagring instance subscribe {1} caturday
 )",
-             options.config, options.instance, origin);
+             options.config, options.instance, origin, has_socket ? "tagring.socket tagring" : "tagring");
 }
 
 int setup(Options options) {
@@ -235,7 +247,8 @@ void add_setup(CLI::App& app, int& status) {
   command->add_option("--host", options->host, "Public name of the node");
   command->add_option("--address", options->address, "Its public address; by default, what the DNS has");
   command->add_option("--instance", options->instance, "Instance whose posts it publishes");
-  command->add_option("--network", options->network, "Name of the network")->capture_default_str();
+  command->add_option("--network", options->network,
+                      fmt::format("Name of the network; by default {}", kNetwork));
   command->add_option("--join", options->join, "Nodes to join through");
   command->add_flag("--create", options->create, "Begin a new network");
   command->add_option("--certificate", options->certificate, "PEM, with the whole chain");

@@ -91,7 +91,7 @@ class GrowingMachine final : public health::Machine {
   }
   [[nodiscard]] std::optional<WallTime> certificate_until() const override { return std::nullopt; }
   Task<Result<json::object>> reload() override { co_return json::object(); }
-  Task<Result<json::object>> back_up(std::string) override { co_return json::object(); }
+  Task<Result<json::object>> back_up() override { co_return json::object(); }
 
  private:
   const Clock& clock_;

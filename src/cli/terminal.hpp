@@ -1,0 +1,20 @@
+// What is on the other end of standard output: people have colours and a width, programs have neither.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tagring::cli {
+
+enum class Colour : std::uint8_t { kRed, kGreen, kYellow, kBold };
+
+// In that colour, on a terminal; as it is elsewhere, and if NO_COLOR is set (no-color.org).
+std::string painted(Colour colour, std::string_view text);
+
+// Columns of the terminal; none if it is none.
+std::optional<std::size_t> terminal_width();
+
+}  // namespace tagring::cli

@@ -1,0 +1,169 @@
+// What is not well, and when it is again; and what a reload takes.
+#include "admin/settings.hpp"
+#include "health/reach.hpp"
+#include "node/fixture.hpp"
+
+namespace tagring::node {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class FakeMachine final : public health::Machine {
+ public:
+  explicit FakeMachine(Clock& clock) : clock_(clock) {}
+  Task<health::Checks> look() override { co_return health::Checks(); }
+  Task<Result<void>> try_to_write() override {
+    const Instant done = clock_.now() + takes;
+    co_await clock_.sleep_until(done);
+    co_return written;
+  }
+  [[nodiscard]] bool can_write() const override { return written.has_value(); }
+  [[nodiscard]] std::optional<health::Disk> disk() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<std::int64_t> room() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<WallTime> certificate_until() const override { return std::nullopt; }
+  Task<Result<json::object>> reload() override { co_return json::object(); }
+  Task<Result<json::object>> back_up() override { co_return json::object(); }
+
+  Duration takes{1};
+  Result<void> written;
+
+ private:
+  Clock& clock_;
+};
+
+class DoctorTest : public NodeTest {
+ protected:
+  ~DoctorTest() override {
+    loop.drop(kOwner);
+    node.reset();
+  }
+  void start_on_machine() {
+    loop.drop(kOwner);
+    node.reset();
+    Environment environment{
+        clock, loop.executor(kOwner), internet, workers, stores_of(*stores), log, 42, {}, {}, nullptr};
+    environment.machine = &machine;
+    node = std::make_unique<Node>(config(), crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n')),
+                                  std::uint64_t{1} << 50U, environment);
+    ASSERT_TRUE(run(node->start()));
+    settle();
+  }
+  json::object check(const std::string& name) {
+    const json::object report = *json::parse_object(control("/doctor").body);
+    for (const json::value& one : report.at("checks").as_array())
+      if (one.at("name") == json::value(name)) return one.as_object();
+    ADD_FAILURE() << "no " << name;
+    return {};
+  }
+  static std::string detail(const json::object& check) {
+    return json::get_string(check, "detail").value_or("");
+  }
+  void come_through(const std::string& proxy) {
+    HttpRequest request;
+    request.target = "/livez";
+    request.headers.add("X-Forwarded-For", "203.0.113.9");
+    request.peer = *IpAddress::parse(proxy);
+    EXPECT_EQ(ask(std::move(request)).status, 200);
+  }
+
+  FakeMachine machine{clock};
+};
+
+TEST_F(DoctorTest, AProxyIsUnknownUntilItIsTrustedOrGone) {
+  EXPECT_TRUE(check("proxy").at("ok").as_bool());
+  come_through("127.0.0.5");
+  EXPECT_FALSE(check("proxy").at("ok").as_bool());
+  EXPECT_THAT(detail(check("proxy")), HasSubstr("a proxy at 127.0.0.5"));
+  config::Config trusting = config();
+  trusting.trusted_proxies = {*proxies::Network::parse("127.0.0.0/8")};
+  EXPECT_EQ(node->adopt(trusting).at("changed"), json::value(json::array{"listen.trusted_proxies"}));
+  EXPECT_TRUE(check("proxy").at("ok").as_bool());
+
+  come_through("10.0.0.5");
+  EXPECT_FALSE(check("proxy").at("ok").as_bool());
+  settle(std::chrono::hours(23));
+  EXPECT_FALSE(check("proxy").at("ok").as_bool());
+  settle(std::chrono::hours(1));
+  EXPECT_TRUE(check("proxy").at("ok").as_bool());
+}
+
+TEST_F(DoctorTest, AClockThatIsWrongByMoreThanAMinuteIsBad) {
+  config::Config knowing = config();
+  knowing.bootstrap = {"https://tags.far.example"};
+  start(std::move(knowing));
+  Duration ahead{0};
+  internet.answers["https://tags.far.example" + std::string(health::Reach::kPath)] =
+      [&](const HttpCall&) -> Result<HttpResponse> {
+    const WallTime there = clock.wall_now() + ahead;
+    return with_status(
+        200, json::serialize(json::object{{"now", there.time_since_epoch().count()}, {"you", "::1"}}));
+  };
+  EXPECT_TRUE(check("clock").at("ok").as_bool());
+  ahead = std::chrono::minutes(2);
+  EXPECT_FALSE(check("clock").at("ok").as_bool());
+  EXPECT_THAT(detail(check("clock")), HasSubstr("120.0 s behind those of 1 other node"));
+  ahead = -ahead;
+  EXPECT_THAT(detail(check("clock")), HasSubstr("120.0 s ahead of those of 1 other node"));
+}
+
+TEST_F(DoctorTest, ADatabaseThatCannotBeWrittenOrTakesLongIsBad) {
+  start_on_machine();
+  EXPECT_TRUE(check("database").at("ok").as_bool());
+  EXPECT_THAT(get("/readyz").body, Not(HasSubstr("disk")));
+  machine.takes = std::chrono::seconds(6);
+  EXPECT_THAT(detail(check("database")), HasSubstr("a write took 6000 ms"));
+  EXPECT_FALSE(check("database").at("ok").as_bool());
+  machine.takes = Duration(1);
+  machine.written = fail(ErrorCode::kUnavailable, "disk I/O error");
+  EXPECT_FALSE(check("database").at("ok").as_bool());
+  EXPECT_EQ(detail(check("database")), "disk I/O error");
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("cannot write to the disk"));
+}
+
+TEST_F(DoctorTest, ANodeThatIsNotOnTheRingIsAliveAndNotReady) {
+  EXPECT_EQ(get("/readyz").status, 200) << get("/readyz").body;
+  config::Config alone = config();
+  alone.create = false;
+  start(std::move(alone));
+  EXPECT_EQ(get("/livez").status, 200);
+  const HttpResponse ready = get("/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_THAT(ready.body, HasSubstr("not on the relay ring"));
+}
+
+TEST_F(DoctorTest, AReloadWelcomesTheInstancesThatItNames) {
+  const auto accepted = [this](const Author& server) {
+    EXPECT_EQ(
+        post_signed(follow_text(server, {"https://www.w3.org/ns/activitystreams#Public"}), server).status,
+        202);
+    settle();
+    std::vector<std::string> types;
+    for (const json::object& sent : internet.posted_to(server.inbox))
+      types.push_back(json::id_of(sent, "type"));
+    return types;
+  };
+  EXPECT_THAT(accepted(make_author("https://far.example/actor")), Not(Contains("Accept")));
+  config::Config wider = config();
+  wider.instances.emplace_back("other.example");
+  EXPECT_EQ(node->adopt(wider).at("changed"), json::value(json::array{"publish.instances"}));
+  EXPECT_THAT(accepted(make_author("https://other.example/actor")), Contains("Accept"));
+}
+
+TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
+  config::Config before;
+  before.mastodon_database_host = "social.example";
+  before.mastodon_database_dsn = "host=/run/postgresql";
+  config::Config after = before;
+  EXPECT_TRUE(admin::changed_settings(before, after).empty());
+  after.mastodon_database_dsn = "host=127.0.0.1";
+  EXPECT_EQ(admin::changed_settings(before, after), std::vector<std::string>{"publish.mastodon_database"});
+  EXPECT_FALSE(admin::counts_at_once("publish.mastodon_database"));
+  after.mastodon_database_host = "other.example";
+  EXPECT_EQ(admin::changed_settings(before, after), std::vector<std::string>{"publish.mastodon_database"});
+}
+
+}  // namespace
+}  // namespace tagring::node
