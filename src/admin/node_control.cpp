@@ -26,8 +26,9 @@ Reply NodeControl::log_in(const json::object& body) {
   const auto role = administrators::role_from(json::get_string(body, "role").value_or("all"));
   if (!administrators::is_name(name))
     return fail(ErrorCode::kInvalid,
-                "'" + name + "' cannot be a name: 1 to 32 letters, digits, '.', '-' and '_' of ASCII, and neither "
-                "token nor SIGHUP");
+                "'" + name +
+                    "' cannot be a name: 1 to 32 letters, digits, '.', '-' and '_' of ASCII, and neither "
+                    "token nor SIGHUP");
   if (!role) return fail(ErrorCode::kInvalid, "'role' must be look, moderate or all");
   const Administrator who{name, *role};
   // Behind '#', where it stays in the browser and gets into no log.

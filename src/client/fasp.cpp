@@ -84,8 +84,8 @@ void add_fasp(CLI::App& app, int& status) {
   fasp->footer(
       "A FASP (Fediverse Auxiliary Service Provider) is told by a server which posts are new, as far as "
       "their\n"
-      "authors have agreed (docs/fasp.md). Register, then the server's administrator accepts:\n"
-      "  tagring fasp register social.example");
+      "authors have agreed (docs/fasp.md). Register, then the server's administrator accepts.\n"
+      "Example:\n  tagring fasp register social.example");
   CLI::App* enrolling = add(*fasp, options, "register", "Ask a server to take this node as a FASP");
   enrolling->add_option("server", options->server, "Host name, or base URL of its FASP interface")
       ->required();

@@ -126,8 +126,8 @@ void add_instance(CLI::App& app, int& status) {
   instance->require_subcommand(1);
   instance->footer(
       "An instance adds https://HOST/inbox as a relay (Mastodon, Misskey) or follows https://HOST/actor\n"
-      "(Pleroma, Akkoma). Then it publishes through this node, and gets the hashtags subscribed for it:\n"
-      "  tagring instance allow social.example\n"
+      "(Pleroma, Akkoma). Then it publishes through this node, and gets the hashtags subscribed for it.\n"
+      "Example:\n  tagring instance allow social.example\n"
       "  tagring instance subscribe social.example caturday photography");
   add(*instance, options, "list", "Who uses this node as a relay", false, false)
       ->callback([options, &status] { status = list(*options); });

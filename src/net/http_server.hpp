@@ -42,8 +42,9 @@ struct HttpServerOptions {
 // or whom a trusted proxy names.
 class HttpServer {
  public:
-  // Listens from now on; whoever connects waits until accept(). kUnavailable: address in use or not ours. kInvalid, kNotFound: certificate, key or
-  // path. kConflict: another process listens on socket_path. A stale socket is replaced.
+  // Listens from now on; whoever connects waits until accept(). kUnavailable: address in use or not ours.
+  // kInvalid, kNotFound: certificate, key or path. kConflict: another process listens on socket_path. A stale
+  // socket is replaced.
   static Result<std::unique_ptr<HttpServer>> open(HttpServerOptions options, Executor io, Executor node,
                                                   HttpHandler handler);
   // Once.

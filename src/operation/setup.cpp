@@ -109,7 +109,8 @@ Result<void> complete(Options& options) {
     if (node.find("://") == std::string::npos) node = "https://" + node;
   if (options.socket.empty()) {
     TRY_VOID(need(options.certificate, "--certificate",
-                  "Certificate with its chain (PEM), for the node's user to read", std::string(kTls) + "fullchain.pem"));
+                  "Certificate with its chain (PEM), for the node's user to read",
+                  std::string(kTls) + "fullchain.pem"));
     TRY_VOID(need(options.key, "--key", "Its private key (PEM)", std::string(kTls) + "privkey.pem"));
   }
   return {};

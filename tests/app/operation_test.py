@@ -1,18 +1,25 @@
 """What an administrator does with a node: doctor, certificates, reload, metrics, backup and restore, setup. Two real nodes on loopback
 addresses, and the real binary."""
 
+import fcntl
+import getpass
 import json
 import os
+import pty
 import re
 import shutil
 import signal
 import socket
 import sqlite3
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +39,23 @@ def check(what, ok, detail=""):
 
 def run(network, *arguments, **options):
     return subprocess.run([network.binary, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
+
+
+def on_terminal(*command, typed="", columns=80, **environment):
+    """What somebody sees who types the command, and the answers to what it asks."""
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([str(part) for part in command], stdin=end, stdout=end, stderr=end, env={**os.environ, **environment})
+    os.close(end)
+    os.write(terminal, typed.encode() + b"\x04")  # and no more
+    seen = b""
+    try:
+        while part := os.read(terminal, 65536):
+            seen += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(terminal)
+    return process.wait(60), seen.decode().replace("\r\n", "\n")
 
 
 def doctor(network, i):
@@ -97,6 +121,12 @@ def doctor_finds_what_is_wrong(network):
     # Both nodes were told where this one is by the same table; only its own is changed here.
     network.stop_node(1)
     code, report, checks = doctor(network, 1)
+    certs = network.directory / "certs"
+    right = key.read_bytes()
+    key.write_bytes((certs / f"{node_host(0)}.key").read_bytes())
+    _, _, wrong = doctor(network, 1)
+    check("a key of another certificate", not wrong["certificate"]["ok"] and "listen.key" in wrong["certificate"]["what_to_do"], wrong["certificate"])
+    key.write_bytes(right)
     check("a node that does not run", code == 1 and not checks["node"]["ok"] and "tagring run" in checks["node"]["what_to_do"] and checks["certificate"]["ok"], report)
     replace(network.config_file(1), f'address = "{network.node_address(1)}"', 'address = "127.9.9.9"')
     code, report, checks = doctor(network, 1)
@@ -154,6 +184,17 @@ def reload(network):
     done = run(network, "reload", "--config", network.config_file(0))
     check("a wrong one is refused, and the one before stays", done.returncode != 0 and "not for" in done.stderr and served(network, 0) == good, done.stderr)
     certificate(network, node_host(0))
+    network.cli(0, "reload")
+    until = network.cli(0, "status")["certificate_until"]
+    key = network.directory / "certs" / f"{node_host(0)}.key"
+    right = key.read_bytes()
+    certificate(network, node_host(0), days=50)
+    key.write_bytes(right)
+    done = run(network, "reload", "--config", network.config_file(0))
+    check("one without its key is refused", done.returncode != 0 and "private key" in done.stderr, done.stderr)
+    check("and does not count as the node's", network.cli(0, "status")["certificate_until"] == until)
+    certificate(network, node_host(0))
+    network.cli(0, "reload")
 
     file = network.config_file(0)
     text = file.read_text()
@@ -164,13 +205,22 @@ def reload(network):
     check("reload says what changed and what waits", set(answer["changed"]) == {"publish.posts_an_hour", "node.log_level"} and answer["restart"] == ["ring.vservers"], answer)
     settings = {one["key"]: one["value"] for one in network.cli(0, "show", "settings")["settings"]}
     check("what changed counts, the rest does not yet", settings["publish.posts_an_hour"] == 7 and settings["ring.vservers"] == 2)
+    pretends = ["X-Forwarded-For: 203.0.113.9"]
+    check("nobody is believed who else came", json.loads(get(network, 0, "/tagring/v1/reach", pretends)[1])["you"] != "203.0.113.9")
+    replace(file, "[listen]\n", '[listen]\ntrusted_proxies = ["127.0.0.0/8"]\n')
+    replace(file, 'instances = ["oak.example"]', 'instances = ["oak.example", "new.example"]')
+    answer = network.cli(0, "reload")
+    check("proxies and instances change with a reload", set(answer["changed"]) == {"listen.trusted_proxies", "publish.instances"}, answer)
+    check("a proxy that is trusted is believed", json.loads(get(network, 0, "/tagring/v1/reach", pretends)[1])["you"] == "203.0.113.9")
     replace(file, "posts_an_hour = 7", "posts_an_hour = true")
     done = run(network, "reload", "--config", file)
     check("a mistake changes nothing", done.returncode == 2 and "publish.posts_an_hour" in done.stderr and process.poll() is None, done.stderr)
     file.write_text(text)
     network.cli(0, "reload")
     changes = network.cli(0, "show", "changes")["changes"]
-    check("who had it read again is known", {"SIGHUP", "local socket"} <= {one["who"] for one in changes if one["does"] == "/reload"}, changes)
+    check("who had it read again is known", {"SIGHUP", f"local socket ({getpass.getuser()})"} <= {one["who"] for one in changes if one["does"] == "/reload"}, changes)
+    run(network, "reload", "--config", file, env={**os.environ, "SUDO_USER": "anna"})
+    check("so is who did it with sudo", network.cli(0, "show", "changes")["changes"][0]["who"] == "local socket (anna)")
     check("and what came of it", any("publish.posts_an_hour" in one["outcome"] and "ring.vservers" in one["outcome"] for one in changes), changes)
     log = (network.directory / "oak.log").read_text()
     check("the log has it too", re.search(r"event=admin who=SIGHUP does=/reload .*outcome=", log), log[-1000:])
@@ -195,35 +245,84 @@ def seen_by_machines(network):
         print("skipped: there is no promtool (Debian's prometheus)")
 
 
+SLOW = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+/* A disk that takes its time. */
+ssize_t pread64(int file, void* to, size_t size, off64_t at) {
+  static ssize_t (*real)(int, void*, size_t, off64_t);
+  if (!real) real = (ssize_t (*)(int, void*, size_t, off64_t)) dlsym(RTLD_NEXT, "pread64");
+  usleep(3000);
+  return real(file, to, size, at);
+}
+"""
+
+
+class Held:
+    """As systemd does: somebody else holds the port and the socket of a proxy, and hands them to each process in turn."""
+
+    def __init__(self, network, folder):
+        self.network, self.path = network, folder / "http.sock"
+        (folder / "slow.c").write_text(SLOW)
+        subprocess.run(["clang-19", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c"], check=True)
+        self.environment = {**os.environ, "LD_PRELOAD": str(folder / "slow.so")}
+        tcp, local = socket.socket(), socket.socket(socket.AF_UNIX)
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tcp.bind((network.node_address(1), network.port))
+        local.bind(str(self.path))
+        for one in [tcp, local]:
+            one.listen(128)
+        self.sockets = [tcp, local]
+
+    def start(self, sockets=None):
+        # dup2 by the shell's redirections; the number of the process is known only after the fork.
+        numbers = [fcntl.fcntl(one.fileno(), fcntl.F_DUPFD, 20) for one in sockets or self.sockets]
+        redirections = " ".join(f"{3 + i}<&{number}" for i, number in enumerate(numbers))
+        command = ["bash", "-c", f'exec {redirections}; LISTEN_FDS={len(numbers)} LISTEN_PID=$$ exec "$@"', "-", self.network.binary, "run", "--json", "--config", self.network.config_file(1)]
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pass_fds=numbers, env=self.environment)
+        for number in numbers:
+            os.close(number)
+        return process
+
+    def ask(self, path, *options):
+        host, port = node_host(1), self.network.port
+        return subprocess.Popen([str(part) for part in ["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "50", "--cacert", self.network.directory / "certs" / "ca.pem",
+                                "--resolve", f"{host}:{port}:{self.network.node_address(1)}", *options, path if "://" in path else f"https://{host}:{port}{path}"]],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def ask_all(self):
+        """What readers, servers and a proxy ask."""
+        inside = f"http://{node_host(1)}:{self.network.port}/"
+        return {"livez": (self.ask("/livez"), "200"), "a page": (self.ask("/"), "200"), "an inbox": (self.ask("/inbox", "-d", "{}"), "400"),
+                "a page through a proxy": (self.ask(inside, "--unix-socket", self.path, "-H", f"Host: {node_host(1)}:{self.network.port}"), "200")}
+
+
 def restarts_refuse_nobody(network):
-    """As systemd does: somebody else holds the port, and hands it to each process in turn."""
     network.stop_node(1)
-    with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind((network.node_address(1), network.port))
-        held.listen(128)
-        # dup2 by the shell's redirection; the number of the process is known only after the fork.
-        command = ["bash", "-c", f'exec 3<&{held.fileno()}; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"', "-", network.binary, "run", "--json", "--config", network.config_file(1)]
-        failures, answers = [], []
+    text = network.config_file(1).read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        held = Held(network, Path(folder))
+        network.config_file(1).write_text(text.replace("[listen]\n", f'[listen]\nsocket = "{held.path}"\n'))
         for turn in range(3):
-            process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=[held.fileno()])
-            if turn == 0:
-                process.stdout.readline()
-            else:  # what was asked while no node ran
-                status, errors = waiting.communicate(timeout=60)
-                (answers if status.endswith("200") else failures).append((status, errors))
-            if turn == 2:
-                process.send_signal(signal.SIGTERM)
-                process.wait(60)
-                break
-            process.stdout.readline() if turn else None
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
-            waiting = subprocess.Popen(["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "50", "--cacert", network.directory / "certs" / "ca.pem",
-                                        "--resolve", f"{node_host(1)}:{network.port}:{network.node_address(1)}", f"https://{node_host(1)}:{network.port}/livez"],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(1)
-        check("who comes while it restarts waits, and is answered", len(answers) == 2 and not failures, (answers, failures))
+            waiting = held.ask_all()  # while no node runs
+            node = held.start()
+            node.stdout.readline()
+            for what, (process, expected) in waiting.items():
+                status, errors = process.communicate(timeout=60)
+                check(f"who asks for {what} while it restarts is answered, start {turn}", status == expected, (status, errors))
+            node.send_signal(signal.SIGTERM)
+            node.communicate(timeout=60)
+            check("the socket of the proxy stays", held.path.exists())
+        with socket.socket() as other:
+            other.bind((network.node_address(1), 0))
+            other.listen(8)
+            node = held.start([other])
+            _, errors = node.communicate(timeout=60)
+            check("a port that the configuration does not ask for ends the start", node.returncode == 2 and "systemctl edit tagring.socket" in errors and f"asks for port {network.port}" in errors, errors)
+        for one in held.sockets:
+            one.close()
+    network.config_file(1).write_text(text)
     network.start_node(1)
 
 
@@ -231,9 +330,10 @@ def answers_to_mistakes(network):
     """What is typed wrong is answered with what is right."""
     config = ["--config", network.config_file(0)]
     for words, says in [(["instance", "lst"], 'did you mean "list"?'), (["block", "ad"], 'did you mean "add"?'), (["sim", "rng"], 'did you mean "ring"?'),
-                        (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help")]:
+                        (["show", "qeues", *config], 'did you mean "queues"?'), (["query", "x", "--limt", "3", *config], 'did you mean "--limit"?'),
+                        (["block", "add", "domian", "x.example", *config], 'did you mean "domain"?'), (["statsu"], 'did you mean "status"?'), (["block"], "needs a command: list, add"), (["nothinglikeit"], "see tagring --help")]:
         done = run(network, *words)
-        check(f"tagring {' '.join(words)}", done.returncode == 2 and says in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+        check(f"tagring {' '.join(map(str, words))}", done.returncode == 2 and says in done.stderr and done.stderr.count("\n") <= 2, done.stderr)
     done = run(network, "query", "x", "--before", "xyz", *config)
     check("a cursor that is none", done.returncode == 2 and "'xyz' is no cursor" in done.stderr, done.stderr)
     for verb in ["subscribe", "unsubscribe"]:
@@ -254,8 +354,34 @@ def answers_to_mistakes(network):
     check("status is a page", shown.startswith(f"https://{node_host(0)}") and "Rings\n" in shown and "{" not in shown, shown)
     settings = run(network, "show", "settings", *config).stdout
     check("settings fit the terminal", max(map(len, settings.splitlines())) <= 160 and "`" not in settings, max(settings.splitlines(), key=len))
-    for command in ["status", "feed", "ring", "owners", "doctor", "reload", "backup", "restore", "upgrade", "setup"]:
-        check(f"{command} --help has an example", f"tagring {command}" in run(network, command, "--help").stdout.split("Example:")[-1])
+    commands = all_commands(network)
+    check("there are commands of commands", ["block", "separate"] in commands and len(commands) > 40, commands)
+    for command in commands:
+        text = run(network, *command, "--help").stdout
+        check(f"{' '.join(command)} --help has an example", "Example" in text and f"tagring {' '.join(command)}" in text.split("Example")[-1], text)
+
+
+def all_commands(network, *words):
+    """Of people who run a node; studies have options enough to try."""
+    listed = run(network, *words, "--help").stdout.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+    names = re.findall(r"^  ([a-z-]+)", listed, re.M)
+    found = [[*words, name] for name in names if name != "sim"]
+    return found + [command for name in names if name != "sim" for command in all_commands(network, *words, name)]
+
+
+def on_terminals(network):
+    config = ["--config", network.config_file(0)]
+    piped = run(network, "status", *config).stdout
+    _, seen = on_terminal(network.binary, "status", *config)
+    check("status has colours on a terminal", re.search("\033\\[3[12]m(all is well|PROBLEM)\033\\[0m", seen) and "\033" not in piped, seen)
+    _, plain = on_terminal(network.binary, "status", *config, NO_COLOR="1")
+    check("and none with NO_COLOR", "Rings" in plain and "\033" not in plain, plain)
+    long = run(network, "show", "changes", *config).stdout.splitlines()
+    check("a list has a heading", long[0].split() == ["at", "who", "does", "about", "outcome"] and len(long) > 5, long[:3])
+    _, seen = on_terminal(network.binary, "show", "changes", *config, columns=100)
+    fitting = seen.replace("\033[1m", "").replace("\033[0m", "").splitlines()
+    check("and fits the terminal", max(map(len, long)) > 100 >= max(map(len, fitting)) and len(fitting) == len(long), (max(map(len, long)), max(map(len, fitting))))
+    check("what is cut says so", any("…" in line for line in fitting), fitting[:5])
 
 
 def feed(network):
@@ -287,6 +413,34 @@ def feed(network):
     check("doctor knows of a post that owners took", any("took a post of it" in one["detail"] for name, one in checks.items() if name == "instance oak.example"), report)
 
 
+def metrics_and_json_logs(network):
+    """A listener of its own for the one, a line of JSON for each of the other."""
+    network.stop_node(1)
+    port = free_port()
+    text = network.config_file(1).read_text()
+    network.config_file(1).write_text(text.replace('data = "data"', 'data = "data"\nlog_format = "json"') + f"\n[metrics]\nport = {port}\n")
+    log = network.directory / "elm.log"
+    begin = log.stat().st_size
+    network.start_node(1)
+    wait_for("the node", lambda: network.is_settled(1))
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        check("metrics.port needs no token", "tagring_ready 1" in answer.read().decode())
+    for path, status in [("/readyz", 200), ("/livez", 200), ("/admin/status", 404), ("/", 404)]:
+        try:
+            found = urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30).status
+        except urllib.error.HTTPError as error:
+            found = error.code
+        check(f"metrics.port answers {path} with {status}", found == status, found)
+    network.stop_node(1)
+    lines = [json.loads(line) for line in log.read_bytes()[begin:].decode().splitlines() if line.startswith("{")]
+    lines = [line for line in lines if "ready" not in line]
+    check("logs are lines of JSON", any(line.get("event") == "started" for line in lines) and all({"time", "level", "event"} <= set(line) for line in lines), lines[:3])
+    check("and nothing else", all(line.startswith("{") for line in log.read_bytes()[begin:].decode().splitlines()))
+    network.config_file(1).write_text(text)
+    network.start_node(1)
+    wait_for("the node again", lambda: network.is_settled(1))
+
+
 def log_lines(network):
     """Each line has a time and a level, as logfmt or as JSON."""
     lines = [line for line in (network.directory / "oak.log").read_text().splitlines() if "level=" in line]
@@ -308,39 +462,60 @@ static void count(void) {
   int name parameters { int (*real) parameters = (int (*) parameters) dlsym(RTLD_NEXT, #name); count(); return real arguments; }
 COUNTED(rename, (const char* from, const char* to), (from, to))
 COUNTED(link, (const char* from, const char* to), (from, to))
+COUNTED(linkat, (int f, const char* from, int t, const char* to, int flags), (f, from, t, to, flags))
 COUNTED(unlink, (const char* path), (path))
 COUNTED(remove, (const char* path), (path))
 COUNTED(fsync, (int file), (file))
+COUNTED(chown, (const char* path, unsigned user, unsigned group), (path, user, group))
+COUNTED(fchown, (int file, unsigned user, unsigned group), (file, user, group))
 COUNTED(fchmodat, (int folder, const char* path, unsigned mode, int flags), (folder, path, mode, flags))
 """
 
 
-def restore_killed_anywhere(network, file, folder):
-    """Killed before each step that changes a name, or anything on the disk: the node has its database, the former or the restored."""
+def is_whole(database):
+    with sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True) as opened:
+        whole = opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        wants = {tag for tag, in opened.execute("SELECT tag FROM wants")}
+    return whole and {"hedgehog"} <= wants
+
+
+def killed_anywhere(network, folder, holds, *command):
+    """Killed before each step that changes a name, or anything on the disk, until it gets to its end: how often, and how often holds() did not."""
     (folder / "killer.c").write_text(KILLER)
     subprocess.run(["clang-19", "-shared", "-fPIC", "-o", folder / "killer.so", folder / "killer.c"], check=True)
-    database = network.node_directory(0) / "data" / "tagring.db"
-
-    def found():
-        with sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True) as opened:
-            whole = opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            wants = {tag for tag, in opened.execute("SELECT tag FROM wants")}
-        return whole and {"hedgehog"} <= wants
-
     kills = wrong = 0
     for at in range(1, 100):
-        done = run(network, "restore", file, "--config", network.config_file(0), env={**os.environ, "LD_PRELOAD": str(folder / "killer.so"), "KILL_AT": str(at)})
-        wrong += not database.exists() or not found()
+        done = run(network, *command, "--config", network.config_file(0), env={**os.environ, "LD_PRELOAD": str(folder / "killer.so"), "KILL_AT": str(at)})
+        wrong += not holds()
         if done.returncode == 0:
-            break
+            return kills, wrong
         kills += done.returncode == -signal.SIGKILL
-    check("a restore that is killed leaves one of the two", wrong == 0 and done.returncode == 0 and kills > 4, (wrong, kills, done))
+    return kills, done
+
+
+def backup_killed_anywhere(network, folder):
+    """To the same disk, and to another: there is nothing, or all of it."""
+    data = network.node_directory(0) / "data"
+    with tempfile.TemporaryDirectory(dir=network.directory) as same, tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        check("these are two disks", Path(same).stat().st_dev == data.stat().st_dev != Path(other).stat().st_dev)
+        for what, to in [("the same disk", Path(same)), ("another disk", Path(other))]:
+            def holds():
+                left = list(to.iterdir())
+                good = left == [] or (left == [to / "copy.db"] and is_whole(left[0]) and left[0].stat().st_mode & 0o77 == 0)
+                for file in left:
+                    file.unlink()
+                return good
+
+            kills, wrong = killed_anywhere(network, folder, holds, "backup", to / "copy.db")
+            check(f"a backup to {what} that is killed leaves nothing or all", wrong == 0 and kills > 2, (wrong, kills))
+    check("and nothing beside the data, once one was not killed", not list(data.glob("backup*")), list(data.iterdir()))
 
 
 def backup(network):
     network.cli(0, "subscribe", "hedgehog")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "copy.db"
+        backup_killed_anywhere(network, Path(folder))
         answer = network.cli(0, "backup", file)
         check("a copy while it runs", answer["octets"] == file.stat().st_size > 0 and file.stat().st_mode & 0o77 == 0, answer)
         again = run(network, "backup", file, "--config", network.config_file(0))
@@ -353,10 +528,12 @@ def backup(network):
         cut.write_bytes(file.read_bytes()[:file.stat().st_size // 2])
         refused = run(network, "restore", cut, "--config", network.config_file(0))
         check("half a copy is refused", refused.returncode != 0 and "no whole backup" in refused.stderr, refused.stderr)
-        restore_killed_anywhere(network, file, Path(folder))
+        database = network.node_directory(0) / "data" / "tagring.db"
+        kills, wrong = killed_anywhere(network, Path(folder), lambda: database.exists() and is_whole(database), "restore", file)
+        check("a restore that is killed leaves one of the two", wrong == 0 and kills > 4, (wrong, kills))
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("a whole one is restored", done.returncode == 0, done.stderr)
-        database = network.node_directory(0) / "data" / "tagring.db"
+        check("it says where the former is", f"{database}.before-restore: remove it" in done.stdout, done.stdout)
         database.write_bytes(b"damaged" * 1000)
         done = run(network, "restore", file, "--config", network.config_file(0))
         check("in the place of a damaged one, too", done.returncode == 0, done.stderr)
@@ -364,6 +541,8 @@ def backup(network):
         network.start_node(0)
         wait_for("the restored node", lambda: network.is_settled(0))
         check("nobody else may look into its folder", database.parent.stat().st_mode & 0o77 == 0 and database.stat().st_mode & 0o77 == 0, oct(database.parent.stat().st_mode))
+        _, _, checks = doctor(network, 0)
+        check("the doctor tells of what was there before", "tagring.db.before-restore, from before the last restore" in checks["disk"]["detail"], checks["disk"])
         wanted = json.dumps(network.cli(0, "show", "subscriptions"))
         check("it has what the copy had", "hedgehog" in wanted and "newt" not in wanted, wanted)
 
@@ -378,6 +557,18 @@ def setup():
         check("what it writes has comments and rights", file.read_text().count("\n#") > 8 and file.stat().st_mode & 0o27 == 0)
         report = subprocess.run([binary, "doctor", "--json", "--config", file], capture_output=True, text=True)
         check("and is a configuration", json.loads(report.stdout)["checks"][0]["ok"], report.stdout)
+        asked = Path(folder) / "asked.toml"
+        # Name, instance (as proposed), address (the DNS has none), network, whom to join, certificate and key (as proposed).
+        typed = "tags.setup.invalid\n\n2001:db8::1\nmeadow\ntags.example.net\n\n\n"
+        code, seen = on_terminal(binary, "setup", "--config", asked, typed=typed)
+        written = asked.read_text() if asked.exists() else ""
+        check("setup asks for what is not given", code == 0 and seen.count("]: ") == 4 and "Name of the network" in seen, seen)
+        check("and writes the answers", all(line in written for line in ['host = "tags.setup.invalid"', 'address = "2001:db8::1"', 'network = "meadow"', 'bootstrap = ["https://tags.example.net"]', 'instances = ["setup.invalid"]']), written)
+        check("and what it proposed", 'certificate = "/etc/tagring/tls/fullchain.pem"' in written and 'key = "/etc/tagring/tls/privkey.pem"' in written, written)
+        check("it says how to get the certificate there", "certbot certonly -d tags.setup.invalid --deploy-hook /usr/share/tagring/certbot-hook" in seen, seen)
+        check("and starts the socket as well", "systemctl enable --now tagring.socket tagring " in seen, seen)
+        code, seen = on_terminal(binary, "setup", "--config", Path(folder) / "proxy.toml", "--socket", "/run/tagring/http.sock", *options[3:], typed="\n")
+        check("which it does not behind a proxy, that has port 443", code == 0 and "systemctl enable --now tagring " in seen and "certbot" not in seen, seen)
         done = subprocess.run([binary, *options], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         check("it overwrites nothing", done.returncode == 2 and "--force" in done.stderr, done.stderr)
         done = subprocess.run([binary, "setup", "--config", file, "--force", "--host", "tags.example.org"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
@@ -401,6 +592,8 @@ def main():
         seen_by_machines(network)
         answers_to_mistakes(network)
         feed(network)
+        on_terminals(network)
+        metrics_and_json_logs(network)
         backup(network)
         restarts_refuse_nobody(network)
         log_lines(network)

@@ -106,6 +106,7 @@ def is_installed_well(machine):
         check(f"{name} is there", machine.path(name).is_file())
     done = run("bash", "-c", f'source {machine.path("/usr/share/bash-completion/completions/tagring")}; COMP_WORDS=(tagring instance al); COMP_CWORD=2; _tagring; echo "${{COMPREPLY[@]}}"')
     check("completion knows commands of commands", done.stdout.strip() == "allow", done.stdout + done.stderr)
+    check("nothing in it tells where it was built", str(ROOT).encode() not in machine.path("/usr/bin/tagring").read_bytes())
     check("the binary is stripped", b".symtab" not in machine.path("/usr/bin/tagring").read_bytes()[-8192:])
     unset = machine.run("tagring", "doctor", "--json", "--config", "/etc/tagring/tagring.toml")
     check("without a configuration it says what to do", unset.returncode == 1 and "tagring setup" in unset.stdout, unset.stdout + unset.stderr)
@@ -135,6 +136,32 @@ def purge_asks(machine, package):
         check(f"a purge {what} {'keeps' if is_kept else 'removes'} the data", done.returncode == 0 and database.exists() == is_kept, done.stderr)
         check(f"a purge {what}: the user that they belong to", ("tagring:" in machine.path("/etc/passwd").read_text()) == is_kept)
         check(f"a purge {what} says so", ("/var/lib/tagring was kept" in done.stderr) == is_kept, done.stderr)
+
+
+def image_can_be_made(package):
+    """The lines of the Containerfile, in a fresh Debian, as an engine goes through them."""
+    lines = [line.split(None, 1) for line in (ROOT / "packaging/Containerfile").read_text().splitlines() if line and not line.startswith("#")]
+    steps = {}
+    for word, rest in lines:
+        steps.setdefault(word, []).append(rest)
+    check("it begins with the Debian that the package is for", steps["FROM"] == ["docker.io/library/debian:12-slim"], steps["FROM"])
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+        machine = Machine(folder)
+        machine.path("/etc/apt/apt.conf.d/99clock").write_text('Acquire::Check-Date "false";\nAcquire::Check-Valid-Until "false";\n')
+        pattern, target = steps["COPY"][0].split()
+        check("the package is what it copies", package.match(pattern), (package.name, pattern))
+        shutil.copy(package, machine.path(target))
+        for command in steps["RUN"]:
+            done = machine.run("sh", "-c", command)
+            check(f"RUN {command[:40]} …", done.returncode == 0, done.stdout[-1000:] + done.stderr[-1000:])
+        user = steps["USER"][0]
+        check("nothing is left of the package but what it installs", not list(machine.path("/tmp").glob("*.deb")) and not list(machine.path("/var/lib/apt/lists").glob("*Packages*")))
+        check("the user is there, and the volume is theirs", machine.owner(steps["VOLUME"][0]).startswith(f"{user}:"), machine.owner(steps["VOLUME"][0]))
+        command = [*json.loads(steps["ENTRYPOINT"][0]), *json.loads(steps["CMD"][0])]
+        done = machine.run(*command, user=f"{user}:{user}")
+        check("what it runs asks for a configuration", done.returncode == 2 and "/etc/tagring/tagring.toml" in done.stderr, (done.returncode, done.stderr))
+        health = json.loads(steps["HEALTHCHECK"][0].partition("CMD ")[2])
+        check("what looks after it is there", machine.run(*health, user=f"{user}:{user}").returncode in [1, 2])
 
 
 def free_port():
@@ -197,18 +224,41 @@ class Running:
 
 
 def start_and_subscribe(machine):
+    key = machine.path("/etc/tagring/tls/privkey.pem")
+    key.chmod(0o600)
+    checks = {one["name"]: one for one in json.loads(machine.run("tagring", "doctor", "--json").stdout)["checks"]}
+    check("the doctor of root sees what the node may not read", "tagring may not read /etc/tagring/tls/privkey.pem" == checks.get("readable", {}).get("detail"), checks)
+    key.chmod(0o640)
+    checks = {one["name"]: one for one in json.loads(machine.run("tagring", "doctor", "--json").stdout)["checks"]}
+    check("and nothing where it may", "readable" not in checks, checks)
     with Running(machine) as node:
         if not check("the unit's command runs as its user, and says that it is ready", node.state == "READY=1", node.state):
             return
         check("--config is found by itself", node.ask("subscribe", "hedgehog").get("subscribed") == ["hedgehog"])
         stranger = machine.run("tagring", "status", user="nobody:nogroup")
-        check("others are told why they may not", stranger.returncode == 1 and ("only the node's own user and root" in stranger.stderr or "Permission denied" in stranger.stderr), stranger.stderr)
+        check("others are told why they may not", stranger.returncode == 1 and "sudo tagring" in stranger.stderr and "setup" not in stranger.stderr, stranger.stderr)
         deadline = time.monotonic() + 60
         report = {}
         while time.monotonic() < deadline and not report.get("ok"):
             report = json.loads(machine.run("tagring", "doctor", "--json").stdout)
             time.sleep(1)
         check("doctor is content", report.get("ok"), [one for one in report.get("checks", []) if not one["ok"]])
+
+
+def is_backed_up(machine):
+    """Where the runbook says: root may write there, and the node may not."""
+    copy = machine.path("/var/backups/tagring.db")
+    check("the node itself may not write there", machine.owner("/var/backups") == "root:root 755", machine.owner("/var/backups"))
+    with Running(machine) as node:
+        answer = node.ask("backup", "/var/backups/tagring.db")
+        check("root makes a backup where the node may not write", answer.get("file") == "/var/backups/tagring.db" and copy.exists(), answer)
+        check("it is root's alone", machine.owner("/var/backups/tagring.db") == "root:root 600", machine.owner("/var/backups/tagring.db"))
+        rehearsed = node.ask("upgrade", "--dry-run", "/var/backups/tagring.db")
+        check("an upgrade of it is rehearsed", rehearsed.get("dry_run") is True, rehearsed)
+    done = machine.run("tagring", "restore", "/var/backups/tagring.db")
+    copy.unlink()
+    check("root restores it", done.returncode == 0, done.stderr)
+    check("and it is the node's", machine.owner("/var/lib/tagring/tagring.db") == "tagring:tagring 600", machine.owner("/var/lib/tagring/tagring.db"))
 
 
 def keeps_what_it_had(machine, configuration):
@@ -247,6 +297,7 @@ def main():
                 documents_lead_somewhere(machine)
                 set_up(machine)
                 start_and_subscribe(machine)
+                is_backed_up(machine)
                 configuration = machine.path("/etc/tagring/tagring.toml").read_text()
                 done = machine.install(now)
                 check("apt upgrades it", done.returncode == 0, done.stderr[-2000:])
@@ -257,6 +308,7 @@ def main():
                 done = machine.apt("purge", "tagring")
                 figures["purge_clean"] = check("a purge leaves nothing", done.returncode == 0 and not machine.left_over(), (done.stderr[-500:], machine.left_over()))
                 purge_asks(machine, now)
+                image_can_be_made(now)
     (ROOT / "build" / "package.json").write_text(json.dumps(figures) + "\n")
     print(json.dumps(figures))
     print(f"{counts[True]} passed, {counts[False]} failed")

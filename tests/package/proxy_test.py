@@ -1,9 +1,11 @@
 """The examples of docs/proxy.md, as they stand there, with the nginx, HAProxy and Caddy of Debian 12 in front of a real node: requests
 arrive, the node hears who they are from whatever the visitor pretends, and WebSockets get through."""
 
+import grp
 import json
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -46,6 +48,7 @@ class Place:
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        self.folder.chmod(0o755)
         self.public, self.inner, self.other = free_port(), free_port(), free_port()
         subprocess.run([ROOT / "demo/ca.sh", self.folder / "certs", HOST], check=True)
         self.certificate, self.key = (self.folder / "certs" / f"{HOST}.{end}" for end in ["pem", "key"])
@@ -86,9 +89,10 @@ ca_file = "{place.folder}/certs/ca.pem"
 
 
 def nginx(place, code):
+    # Its workers as in Debian, who get at the node's socket by its group; docs/proxy.md makes them members.
     modules = "load_module /usr/lib/nginx/modules/ngx_stream_module.so;" if "stream {" in code else ""
     inner = code if "stream {" in code else f"http {{ access_log off; {code} }}"
-    file = place.write("nginx.conf", f"{modules}\ndaemon off;\nuser root;\npid {place.folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n{inner}")
+    file = place.write("nginx.conf", f"{modules}\ndaemon off;\nuser www-data;\npid {place.folder}/nginx.pid;\nerror_log stderr;\nevents {{}}\n{inner}")
     return ["nginx", "-p", place.folder, "-c", file, "-e", "stderr"]
 
 
@@ -117,11 +121,35 @@ def wait_for(condition, processes, seconds=60):
     return False
 
 
+def certificate_check(place):
+    done = subprocess.run([BINARY, "doctor", "--json", "--config", place.folder / "tagring.toml"], capture_output=True, text=True)
+    return {one["name"]: one for one in json.loads(done.stdout)["checks"]}["certificate"]
+
+
+def looks_at_the_proxys_certificate(name, place, processes):
+    found = certificate_check(place)
+    check(f"{name}: the doctor has seen the proxy's certificate", found["ok"] and "shows one that others take" in found["detail"], found)
+    if not name.startswith("nginx"):
+        return
+    right = place.certificate.read_bytes(), place.key.read_bytes()
+    subprocess.run([ROOT / "demo/ca.sh", place.folder / "wrong", "other.example"], check=True)
+    place.certificate.write_bytes((place.folder / "wrong/other.example.pem").read_bytes())
+    place.key.write_bytes((place.folder / "wrong/other.example.key").read_bytes())
+    processes[-1].send_signal(signal.SIGHUP)
+    refused = wait_for(lambda: not certificate_check(place)["ok"], processes)
+    check(f"{name}: and sees one that others refuse", refused and HOST in certificate_check(place)["what_to_do"], certificate_check(place))
+    place.certificate.write_bytes(right[0])
+    place.key.write_bytes(right[1])
+    processes[-1].send_signal(signal.SIGHUP)
+    check(f"{name}: until it is mended", wait_for(lambda: certificate_check(place)["ok"], processes), certificate_check(place))
+
+
 def example(name, parts, place):
     language = next(one for one in parts if one != "toml")
     log = open(place.folder / "log", "w+")
     environment = {"HOME": str(place.folder), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    node = subprocess.Popen(node_command(place, place.fill(parts["toml"])), stdout=subprocess.PIPE, stderr=log, text=True)
+    group = grp.getgrnam("www-data").gr_gid
+    node = subprocess.Popen(node_command(place, place.fill(parts["toml"])), stdout=subprocess.PIPE, stderr=log, text=True, group=group)
     processes = [node]
     try:
         if not check(f"{name}: the node starts", "ready" in node.stdout.readline(), (place.folder / "log").read_text()[-1000:]):
@@ -134,6 +162,8 @@ def example(name, parts, place):
             done = curl(place, "/tagring/v1/reach", *options)
             you = json.loads(done.stdout or "{}").get("you")
             check(f"{name}: {what} is known by its address", you == VISITOR, (you, done.stderr))
+        if "certificate" not in parts["toml"]:
+            looks_at_the_proxys_certificate(name, place, processes)
         done = curl(place, "/api/v1/streaming?stream=hashtag&tag=caturday", "-i", "-N", "--max-time", "3", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket",
                     "-H", "Sec-WebSocket-Version: 13", "-H", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
         check(f"{name}: a WebSocket gets through", done.stdout.startswith("HTTP/1.1 101"), done.stdout[:300] + done.stderr)
