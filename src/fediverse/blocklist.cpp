@@ -107,47 +107,49 @@ Result<std::vector<std::string>> take_record(std::string_view& text, char separa
   return fields;
 }
 
+// Where no header says otherwise, what follows a domain is its severity: a comment there is passed over by
+// name, while a silence that is taken for a comment would be a suspension.
 struct Columns {
   char separator = ',';
-  std::size_t severity = std::string::npos;
+  std::size_t severity = 1;
   std::size_t comment = std::string::npos;
 };
 
-// Whether the line names columns; the first is the domain, and what follows it separates them.
-bool read_header(std::string_view line, Columns& columns) {
-  const std::string lower = ascii_lower(trim(line));
-  std::string_view rest = lower;
-  if (rest.starts_with('#')) rest.remove_prefix(1);
-  if (!rest.starts_with("domain")) return false;
-  rest.remove_prefix(std::string_view("domain").size());
-  if (rest.empty()) return true;
-  if (!std::string_view(",;\t").contains(rest.front())) return false;
-  columns.separator = rest.front();
-  for (std::size_t i = 0; !rest.empty(); ++i) {
-    const std::size_t end = std::min(rest.find(columns.separator), rest.size());
-    std::string_view name = trim(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (name.starts_with('#')) name.remove_prefix(1);
-    if (name == "severity") columns.severity = i;
-    if (name == "public_comment") columns.comment = i;
+// The columns that the line names, if the first is the domain; what follows it separates them.
+std::optional<Columns> read_header(std::string_view line) {
+  constexpr std::string_view kSeparators = ",;\t";
+  const std::size_t separator = line.find_first_of(kSeparators);
+  Columns columns{.separator = separator == std::string_view::npos ? ',' : line[separator],
+                  .severity = std::string::npos};
+  const Result<std::vector<std::string>> names = take_record(line, columns.separator);
+  for (std::size_t i = 0; names && i < names->size(); ++i) {
+    std::string_view name = trim((*names)[i]);
+    if (name.starts_with('#')) name = trim(name.substr(1));
+    const std::string lower = ascii_lower(name);
+    if (i == 0 && lower != "domain") return std::nullopt;
+    if (lower == "severity") columns.severity = i;
+    if (lower == "public_comment") columns.comment = i;
   }
-  return true;
+  return names ? std::optional(columns) : std::nullopt;
 }
 
 Result<void> parse_lines(std::string_view text, Blocklist& list) {
-  Columns columns;
-  bool first = true;
+  std::optional<Columns> header;
+  bool first = true;  // until the header, or an entry; comments may stand above
   while (!text.empty()) {
     std::string_view rest = text;
-    const std::string_view line = take_line(rest);
-    const bool is_header = first && read_header(line, columns);
-    if (!trim(line).empty()) first = false;
-    if (is_header || trim(line).empty() || trim(line).starts_with('#')) {
+    const std::string_view line = trim(take_line(rest));
+    if (first) header = read_header(line);
+    const bool is_header = first && header;
+    const bool is_entry = !is_header && !line.empty() && !line.starts_with('#');
+    first = first && !is_header && !is_entry;
+    if (!is_entry) {
       text = rest;
       continue;
     }
     if (list.domains.size() + list.skipped.size() >= kBlocklistMax)
       return fail(ErrorCode::kTooLarge, fmt::format("more than {} entries", kBlocklistMax));
+    const Columns columns = header.value_or(Columns());
     TRY(const std::vector<std::string> fields, take_record(text, columns.separator));
     const auto field = [&](std::size_t i) { return i < fields.size() ? std::string(trim(fields[i])) : ""; };
     add(list, fields[0], field(columns.severity), field(columns.comment));

@@ -87,6 +87,19 @@ TEST(Blocklist, ReadsOtherSeparatorsAndSeveritiesInCapitals) {
   }
 }
 
+TEST(Blocklist, ASilenceIsNoSuspensionWhateverStandsAboveIt) {
+  for (const char* above :
+       {"# my list\n#domain,#severity,#public_comment\n", "\n# a\n\n# b, c\n\"domain\",\"severity\"\n",
+        "\"#domain\",\"#severity\"\n", "# domain, severity\n", "# mine\n", ""}) {
+    const Result<Blocklist> list =
+        parse_blocklist(above + std::string("bad.example,suspend\nloud.example,silence\n"));
+    ASSERT_TRUE(list) << above;
+    EXPECT_THAT(list->domains, ElementsAre(BlockedDomain{"bad.example", ""})) << above;
+    EXPECT_THAT(list->skipped, ElementsAre("loud.example: severity is silence")) << above;
+  }
+  EXPECT_THAT(domains("domain,public_comment\na.example,silence\n"), ElementsAre("a.example"));
+}
+
 TEST(Blocklist, RefusesWhatIsNoList) {
   EXPECT_FALSE(parse_blocklist(""));
   EXPECT_FALSE(parse_blocklist("[]"));
