@@ -10,6 +10,10 @@
 namespace tagring::fediverse {
 namespace {
 
+// Of the node's actor where its host has no dot. It was that of every node once, and those who were told so
+// still find it.
+constexpr std::string_view kDottedName = "node.actor";
+
 json::array actor_context() {
   return {kContext, "https://w3id.org/security/v1",
           json::object{{"toot", "http://joinmastodon.org/ns#"},
@@ -38,6 +42,14 @@ std::string link_to(std::string_view url, std::string_view rel, std::string_view
 
 std::string page_of(const NodeUrls& urls, const Tag& tag, std::string_view rel) {
   return link_to(urls.tag_page(tag), rel, fmt::format("{}/tags/{}", urls.authority(), tag.canonical()));
+}
+
+// A field that is this link and nothing else: Mastodon verifies it only if its text is its address, to the
+// letter, and hides what is "invisible".
+std::string own_page(std::string_view url) {
+  constexpr std::string_view kScheme = "https://";
+  return link_to(url, "me nofollow noopener",
+                 fmt::format(R"(<span class="invisible">{}</span>{})", kScheme, url.substr(kScheme.size())));
 }
 
 json::object make_actor(std::string_view id, std::string_view type, std::string_view username,
@@ -117,7 +129,8 @@ Result<std::optional<Tag>> account_of(std::string_view account, const NodeUrls& 
   if (!name) return fail(ErrorCode::kInvalid, "resource has a broken percent escape");
   if (!ascii_iequals(account.substr(at + 1), urls.authority()))
     return fail(ErrorCode::kNotFound, "resource is of another host");
-  if (ascii_iequals(*name, node_actor_name(urls)) || ascii_iequals(*name, urls.authority()))
+  if (ascii_iequals(*name, node_actor_name(urls)) || ascii_iequals(*name, urls.authority()) ||
+      ascii_iequals(*name, kDottedName))
     return std::nullopt;
   const Result<Tag> tag = Tag::from_actor_name(*name);
   if (!tag) return fail(ErrorCode::kNotFound, "no hashtag: " + tag.error().message);
@@ -143,7 +156,7 @@ std::string NodeUrls::tag_page(const Tag& tag) const {
 std::string node_actor_name(const NodeUrls& urls) {
   std::string host = host_of(urls.origin());
   const bool is_name = host.contains('.') && !host.starts_with('[');
-  return is_name ? host : "node.actor";
+  return is_name ? host : std::string(kDottedName);
 }
 
 json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem,
@@ -163,8 +176,7 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
       "<p>Not wanted? #nobot in your profile, or block this account.</p>",
       urls.shared_inbox());
   actor["attachment"] =
-      json::array{field("Hashtags", link_to(urls.origin() + "/", "me nofollow noopener", urls.authority())),
-                  field("Software", "tagring, automated")};
+      json::array{field("Hashtags", own_page(urls.origin() + "/")), field("Software", "tagring, automated")};
   actor["discoverable"] = false;
   actor[kNodeMark] = 1;
   return actor;
@@ -183,7 +195,7 @@ json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_vi
       "this network, from many servers. Older posts: {}</p>",
       urls.tag_page(tag), tag.canonical(), page_of(urls, tag, "nofollow noopener"));
   actor["attachment"] =
-      json::array{field("Posts", page_of(urls, tag, "me nofollow noopener")),
+      json::array{field("Posts", own_page(urls.tag_page(tag))),
                   field("Run by", link_to(urls.origin() + "/", "nofollow noopener", urls.authority()) +
                                       ", automatically; for no person or brand"),
                   field("Not here, please", "#nobot in your profile, or block this account")};

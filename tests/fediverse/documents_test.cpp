@@ -82,6 +82,34 @@ TEST(Documents, TagActorHasEveryFieldThatSomeServerNeeds) {
   EXPECT_EQ(actor.at("@context").at(0), "https://www.w3.org/ns/activitystreams");
 }
 
+// What Mastodon makes of a field: the link, if it is all there is and its text, without tags, is its address.
+std::string link_that_is_verified(std::string html) {
+  constexpr std::string_view kBefore = "<a href=\"";
+  if (!html.starts_with(kBefore) || html.find("</a>") != html.size() - 4) return "(not only a link)";
+  const std::string href = html.substr(kBefore.size(), html.find('"', kBefore.size()) - kBefore.size());
+  std::string text;
+  bool inside = false;
+  for (const char c : html) {
+    if (c == '<') inside = true;
+    if (!inside) text.push_back(c);
+    if (c == '>') inside = false;
+  }
+  return text == href ? href : "the text is " + text;
+}
+
+TEST(Documents, MastodonVerifiesTheLinkToTheActorsOwnPage) {
+  const auto of = [](const json::object& actor) {
+    const std::string html(actor.at("attachment").at(0).at("value").as_string());
+    EXPECT_THAT(html, HasSubstr(R"(<span class="invisible">https://</span>)"));
+    return link_that_is_verified(html);
+  };
+  EXPECT_EQ(of(make_tag_actor(kUrls, Tag::parse("cats").value(), "PEM")),
+            "https://tags.example.org/tags/cats");
+  EXPECT_EQ(of(make_tag_actor(kUrls, Tag::parse("猫").value(), "PEM")),
+            "https://tags.example.org/tags/%E7%8C%AB");
+  EXPECT_EQ(of(make_node_actor(kUrls, "PEM")), "https://tags.example.org/");
+}
+
 TEST(Documents, ANoteOfTheActorStandsOnItsProfile) {
   const json::object note = make_about_note(kUrls, Tag::parse("猫").value());
   EXPECT_EQ(text_at(note, "id"), "https://tags.example.org/tag/xn--z7x/about");
@@ -144,10 +172,11 @@ TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
 
 TEST(Webfinger, FindsTheNode) {
   for (const char* resource : {"acct:tags.example.org@tags.example.org", "https://tags.example.org/actor",
-                               "https://tags.example.org/"}) {
+                               "https://tags.example.org/", "acct:node.actor@tags.example.org"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_FALSE(target->tag);
+    EXPECT_EQ(target->subject, "acct:tags.example.org@tags.example.org");
     EXPECT_EQ(target->actor, "https://tags.example.org/actor");
   }
 }
