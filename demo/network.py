@@ -74,16 +74,21 @@ class Network:
         return self
 
     def __exit__(self, *_):
-        for process in self.processes.values():
-            process.send_signal(signal.SIGCONT)
-        for process in self.processes.values():
-            process.send_signal(signal.SIGTERM)
-        for process in self.processes.values():
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
+        try:
+            for process in self.processes.values():
+                process.send_signal(signal.SIGCONT)
+            for process in self.processes.values():
+                process.send_signal(signal.SIGTERM)
+            for process in self.processes.values():
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    pass
+        finally:
+            # Those too for which nobody has waited: a signal may have ended that.
+            for process in self.processes.values():
                 process.kill()
-        self.processes.clear()
+            self.processes.clear()
 
     # --- where it all is: for networks that are not on the loopback interface ------------------------------
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import free_port  # noqa: E402
+from network import Network, free_port  # noqa: E402
 
 ALL = 10  # processes: enough to have nodes, and the servers of instances
 
@@ -57,8 +57,37 @@ def ends_all(how, enough, options):
     return ok
 
 
+class Stubborn:
+    """A process that does not end, and for which somebody is told not to wait."""
+
+    killed = False
+
+    def send_signal(self, _):
+        pass
+
+    def wait(self, _):
+        raise KeyboardInterrupt
+
+    def kill(self):
+        self.killed = True
+
+
+def kills_all_when_told_again():
+    network = Network(ROOT / "run" / "demo_test", nodes=0)
+    network.processes = {i: Stubborn() for i in range(3)}
+    stubborn = list(network.processes.values())
+    try:
+        network.__exit__()
+        ok = False
+    except KeyboardInterrupt:
+        ok = all(process.killed for process in stubborn)
+    print(f"{'ok  ' if ok else 'FAIL'}  a second signal while it waits for processes: {sum(process.killed for process in stubborn)} of 3 killed", flush=True)
+    return ok
+
+
 def main():
-    results = [ends_all(how, enough, options) for how in [signal.SIGTERM, signal.SIGINT] for enough, options in [(3, ["--once"]), (ALL, ["--once"]), (ALL, [])]]
+    results = [kills_all_when_told_again()]
+    results += [ends_all(how, enough, options) for how in [signal.SIGTERM, signal.SIGINT] for enough, options in [(3, ["--once"]), (ALL, ["--once"]), (ALL, [])]]
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 
