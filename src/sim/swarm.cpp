@@ -224,10 +224,11 @@ class Swarm {
     }
   }
 
-  // One hashtag goes, or another comes.
+  // One hashtag goes, or another comes. Never the last one: without hashtags a post is to its node as if it
+  // were deleted, for good (relay/store.hpp, publish).
   void edit(std::size_t post) {
     std::vector<std::string> tags = world_.posts()[post].tags;
-    if (!tags.empty() && later_.chance(0.5)) {
+    if (tags.size() > 1 && later_.chance(0.5)) {
       tags.pop_back();
     } else {
       tags.push_back(kTags[later_.below(kTags.size())]);

@@ -191,11 +191,29 @@ std::string SwarmChecks::wrong_history() {
     for (const storage::HistoryEntry& entry : *history) shown.insert(entry.uri);
     for (const auto& [uri, post] : posts_under(tag)) {
       if (post->is_under(tag) != shown.contains(uri))
-        wrong = fmt::format("{} {}", post->is_under(tag) ? "lacks" : "shows", uri);
+        wrong = fmt::format("{} {}; {}", post->is_under(tag) ? "lacks" : "shows", uri, traces(uri, tag));
     }
     if (!wrong.empty()) return fmt::format("the history of #{} through node {} {}", tag, reader, wrong);
   }
   return {};
+}
+
+// Who has it, and as what.
+std::string SwarmChecks::traces(const std::string& uri, const std::string& tag) {
+  std::string text = fmt::format("kept by {}, relayed by {}", fmt::join(owners(Ring::kStorage, tag), ", "),
+                                 fmt::join(owners(Ring::kRelay, tag), ", "));
+  for (const std::size_t node : world_.up()) {
+    const auto found = world_.await_on(node, world_.history_store(node).find({{tag, uri}}), kRead);
+    if (found && *found && (*found)->front())
+      text += fmt::format(", node {} has it on disk as {}", node,
+                          (*found)->front()->removed ? "removed" : "living");
+    for (const relay::TagEvent& event : world_.told(node, tag).value_or(std::vector<relay::TagEvent>())) {
+      if (event.uri == uri)
+        text += fmt::format(", node {} was told of its {}", node,
+                            event.op == relay::Op::kAdd ? "Add" : "removal");
+    }
+  }
+  return text;
 }
 
 // Every owner holds all, tombstones included, so that no replica hides the fault of another. Others keep what

@@ -70,6 +70,7 @@ class SwarmChecks {
   std::string wrong_relays();
   std::string wrong_followers(std::size_t relay, const std::string& tag);
   std::string wrong_subscriptions();
+  std::string traces(const std::string& uri, const std::string& tag);
   std::string whereabouts(std::size_t node, const std::string& tag);
 
   World& world_;
