@@ -30,10 +30,6 @@ AnnouncementSender::AnnouncementSender(const Followers& followers, PartialCollec
       clock_(runtime.clock),
       rng_(runtime.rng.fork("announcer")) {}
 
-std::string AnnouncementSender::actor_of(const std::string& tag) const {
-  return tag.empty() ? identity_.actor() : identity_.tag_actor(*Tag::parse(tag));
-}
-
 std::string AnnouncementSender::fresh_id() {
   return fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
 }
@@ -41,7 +37,7 @@ std::string AnnouncementSender::fresh_id() {
 Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string tag, std::string inbox, std::string body) {
   const std::optional<std::string> header = partials_.header(tag, inbox);
   const Result<HttpResponse> response =
-      co_await client_.deliver_as(actor_of(tag), inbox, std::move(body), header);
+      co_await client_.deliver_as(partials_.actor_of(tag), inbox, std::move(body), header);
   if (header) {
     const std::string problem = federation::was_accepted(response) ? "" : federation::why_not(response);
     partials_.note_sent(tag, inbox, *header, problem);
@@ -53,7 +49,7 @@ Task<bool> AnnouncementSender::remind(PartialKey key, std::string inbox) {
   if (!observer_.is_offered(key.collection) || observer_.is_denied(inbox) ||
       !partials_.header(key.collection, inbox))
     co_return true;
-  std::string body = json::serialize(fediverse::make_update(fresh_id(), actor_of(key.collection)));
+  std::string body = json::serialize(fediverse::make_update(fresh_id(), partials_.actor_of(key.collection)));
   const Result<HttpResponse> response = co_await deliver(key.collection, std::move(inbox), std::move(body));
   co_return !federation::is_gone(response);
 }
@@ -178,7 +174,7 @@ std::string AnnouncementSender::announcer(const Followers::Target& target, const
 std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) return {};
-  return announce_id(identity_, actor_of(announcer(*target, event.tag)), event.tag, event.uri);
+  return announce_id(identity_, partials_.actor_of(announcer(*target, event.tag)), event.tag, event.uri);
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,
@@ -188,7 +184,8 @@ Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::str
   if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
   const Via via = target->via();
   const std::string by = announcer(*target, event.tag);
-  const Result<HttpResponse> response = co_await deliver(by, inbox, single(actor_of(by), via, event));
+  const Result<HttpResponse> response =
+      co_await deliver(by, inbox, single(partials_.actor_of(by), via, event));
   if (federation::was_accepted(response)) co_return ToldPeople{};
   if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};
   const Told told = federation::was_refused(response) ? Told::kRefused : Told::kAgain;

@@ -77,7 +77,6 @@ class AnnouncementSender {
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
-  [[nodiscard]] std::string actor_of(const std::string& tag) const;
   // The hashtag as whose actor a post is announced to who follows there; empty: as the node's.
   [[nodiscard]] static std::string announcer(const Followers::Target& target, const std::string& tag);
 

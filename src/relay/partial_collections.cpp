@@ -37,7 +37,8 @@ HttpResponse not_found(const std::string& what) { return error_response({ErrorCo
 bool PartialCollections::is_path(std::string_view path) { return place_of(path).has_value(); }
 
 std::string PartialCollections::actor_of(const std::string& tag) const {
-  return tag.empty() ? identity_.actor() : identity_.tag_actor(*Tag::parse(tag));
+  const Result<Tag> parsed = Tag::parse(tag);
+  return parsed ? identity_.tag_actor(*parsed) : identity_.actor();
 }
 
 std::optional<std::string> PartialCollections::header(const std::string& tag,

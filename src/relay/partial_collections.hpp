@@ -38,6 +38,8 @@ class PartialCollections {
         clock_(runtime.clock),
         workers_(runtime.workers) {}
 
+  // The hashtag's actor; the node's if `tag` is empty or, as what an older Unicode may have left, no hashtag.
+  [[nodiscard]] std::string actor_of(const std::string& tag) const;
   // Collection-Synchronization for a delivery to `inbox` by the hashtag actor of `tag`, or by the node's
   // actor if that is empty, as things stand now. Nothing if there is none to send.
   [[nodiscard]] std::optional<std::string> header(const std::string& tag, const std::string& inbox) const;
@@ -79,7 +81,6 @@ class PartialCollections {
     WallTime at;
     unsigned status = 0;
   };
-  [[nodiscard]] std::string actor_of(const std::string& tag) const;
   [[nodiscard]] bool fits(const Partial& partial) const;
   Task<HttpResponse> answer_to(federation::Authentic sender, PartialKey key, std::string page);
   Task<std::optional<Documents>> documents_of(PartialKey key, bool fresh);

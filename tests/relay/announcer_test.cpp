@@ -53,6 +53,14 @@ TEST_F(AnnouncerTest, WhatNobodyFollowsIsToldToNobody) {
   EXPECT_TRUE(announcer.idle());
 }
 
+// A database outlives the Unicode by which it was written.
+TEST_F(AnnouncerTest, WhoFollowsWhatIsNoHashtagAnyMoreHearsOfItFromTheNode) {
+  follow("2026", kPeople, Via::kBoost);
+  enter("https://author.example/1", "2026");
+  ASSERT_THAT(web.posted_to(kPeople), SizeIs(1));
+  EXPECT_EQ(json::get_string(web.posted_to(kPeople).front(), "actor"), identity.actor());
+}
+
 TEST_F(AnnouncerTest, ANodeThatDoesNotFollowIsLostUnlessItHasFollowedAgainMeanwhile) {
   follow("cats", kNode, Via::kNode);
   web.bodies[kNode] =
