@@ -111,17 +111,17 @@ std::string ReassignQueue::text() const {
 }
 
 void ReassignQueue::save() {
-  if (options_.save) tasks_.spawn("save_owed", write());
+  if (options_.save) tasks_.spawn("save_owed", write(++version_));
 }
 
-// It is on the disk before whatever is asked for after it. Where the disk does not take it, it does later:
-// nothing else would write it down before the next change, and posts may be taken long before that.
-Task<void> ReassignQueue::write() {
+// It is on the disk before whatever is asked for after it; where the disk fails, as soon as it does not.
+Task<void> ReassignQueue::write(std::uint64_t version) {
   for (;;) {
     const Result<void> saved = co_await options_.save(text());
-    if (saved) co_return;
+    if (saved || version != version_) co_return;  // else a later one sees to it
     const Instant next = clock_.now() + kRetry;
     co_await clock_.sleep_until(next);
+    if (version != version_) co_return;
   }
 }
 

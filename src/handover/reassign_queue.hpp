@@ -50,7 +50,7 @@ class ReassignQueue {
   void read(std::string_view saved);
   void save();
   [[nodiscard]] std::string text() const;
-  Task<void> write();
+  Task<void> write(std::uint64_t version);
   Task<void> wait_for_outbox();
 
   relay::Store& store_;
@@ -61,6 +61,7 @@ class ReassignQueue {
   Clock& clock_;
   std::map<std::pair<Ring, RingId>, Segment> owned_;  // by vserver, as last known
   std::vector<std::pair<Ring, Segment>> owed_;        // positions
+  std::uint64_t version_ = 0;                         // of both
   TaskGroup tasks_;
 };
 

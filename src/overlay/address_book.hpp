@@ -40,6 +40,8 @@ class AddressBook {
   [[nodiscard]] std::string text() const;
   // Text() differs in more than an hour's age from what it was when this was last called.
   [[nodiscard]] bool take_changed();
+  // What it was then could not be kept.
+  void note_unsaved() { changed_ = true; }
 
  private:
   struct Node {

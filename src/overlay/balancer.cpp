@@ -1,6 +1,7 @@
 #include "overlay/balancer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tagring::overlay {
 namespace {
@@ -346,8 +347,11 @@ Task<bool> Balancer::wait_until_served(Ring ring, std::uint8_t number) {
 
 // The place is noted before it is taken, so that after a crash the node joins there again.
 Task<Result<void>> Balancer::take(Ring ring, std::uint8_t number) {
-  CO_TRY_VOID(co_await save(ring, number));
-  const Result<void> taken = co_await rings_.of(ring).take_place(number);
+  side(ring).taking = number;
+  const Result<void> noted = co_await save();
+  Result<void> taken = noted;
+  if (noted) taken = co_await rings_.of(ring).take_place(number);
+  side(ring).taking.reset();
   const Result<void> saved = co_await save();
   co_return taken ? saved : taken;
 }
@@ -367,16 +371,29 @@ Task<Result<void>> Balancer::give_up(Ring ring, std::uint8_t number) {
   co_return saved;
 }
 
-// What is, and one place more if it is about to be taken.
-Task<Result<void>> Balancer::save(std::optional<Ring> of, std::uint8_t also) {
+// What is, and the places that are about to be taken. What cannot be written now is written later.
+Task<Result<void>> Balancer::save() {
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
     places(ring).taken.clear();
     for (const auto& vserver : rings_.of(ring).vservers())
       places(ring).taken.push_back(vserver->self().vserver);
+    const std::optional<std::uint8_t> taking = side(ring).taking;
+    if (taking && std::ranges::find(places(ring).taken, *taking) == places(ring).taken.end())
+      places(ring).taken.push_back(*taking);
   }
-  if (of) places(*of).taken.push_back(also);
   if (!save_) co_return Result<void>();
-  co_return co_await save_(places_.text());
+  const Result<void> saved = co_await save_(places_.text());
+  if (!saved && !std::exchange(saving_again_, true)) tasks_.spawn("save_places", save_again());
+  co_return saved;
+}
+
+Task<void> Balancer::save_again() {
+  while (saving_again_) {
+    const Instant next = clock_.now() + kRetry;
+    co_await clock_.sleep_until(next);
+    const Result<void> saved = co_await save();
+    saving_again_ = !saved;
+  }
 }
 
 }  // namespace tagring::overlay

@@ -70,8 +70,9 @@ class Balancer {
 
  private:
   struct Side {
-    Instant fitted{};  // when the node was last not overloaded
-    Instant rested{};  // not before this it moves again
+    Instant fitted{};                    // when the node was last not overloaded
+    Instant rested{};                    // not before this it moves again
+    std::optional<std::uint8_t> taking;  // the place that is about to be taken
     std::uint64_t moves = 0;
     std::uint64_t refused = 0;
   };
@@ -97,7 +98,8 @@ class Balancer {
   Task<bool> wait_until_served(Ring ring, std::uint8_t number);
   Task<Result<void>> take(Ring ring, std::uint8_t number);
   Task<Result<void>> give_up(Ring ring, std::uint8_t number);
-  Task<Result<void>> save(std::optional<Ring> of = std::nullopt, std::uint8_t also = 0);
+  Task<Result<void>> save();
+  Task<void> save_again();
   Task<void> refresh();
   [[nodiscard]] balance::Bearer self(Ring ring) const;
   [[nodiscard]] double own_load(Ring ring) const;
@@ -118,6 +120,7 @@ class Balancer {
   Clock& clock_;
   Rng rng_;
   Log& log_;
+  bool saving_again_ = false;
   Instant counted_{};  // when loads were counted last
   Side sides_[2];
   TaskGroup tasks_;

@@ -1,50 +1,122 @@
-// What an owner was, it knows again after a restart, whatever its disk did meanwhile.
+// What a node owned and lost, it owes to whoever owns it now. It stands alone on its rings, so that this is
+// itself.
 #include "handover/reassign_queue.hpp"
 
+#include "hashtag/tag.hpp"
 #include "relay/role_fixture.hpp"
 
 namespace tagring::handover {
 namespace {
 
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const RingId kKey = Tag::parse("cats")->key();
+const RingId kOne = RingId::power_of_two(0);
+const Segment kCats{kKey - kOne, kKey};
+
+class Owner final : public relay::SilentObserver {
+ public:
+  Task<Result<std::vector<relay::Refusal>>> take_as_owner(Ring ring,
+                                                          std::vector<relay::TagEvent> events) override {
+    for (const relay::TagEvent& event : events)
+      taken.push_back((ring == Ring::kRelay ? "relay " : "storage ") + event.tag);
+    co_return std::vector<relay::Refusal>();
+  }
+  std::vector<std::string> taken;
+};
+
 class ReassignQueueTest : public RoleTest {
  protected:
-  ~ReassignQueueTest() override {
-    finish(queue.stop());
+  ReassignQueueTest() { begin(); }
+  ~ReassignQueueTest() override { end(); }
+
+  void begin() {
+    queue = std::make_unique<ReassignQueue>(
+        stores->relay, stores->history, outbox,
+        ReassignQueue::Options{{{Ring::kRelay, 1}, {Ring::kStorage, 1}},
+                               saved,
+                               [this](std::string text) { return save(std::move(text)); }},
+        reads, runtime);
+    queue->start(*rings);
+  }
+  void end() {
+    finish(queue->stop());
     finish(outbox.stop());
   }
-
   Task<Result<void>> save(std::string text) {
-    if (full) co_return fail(ErrorCode::kUnavailable, "the disk is full");
+    if (disk_full) co_return fail(ErrorCode::kUnavailable, "the disk is full");
     saved = std::move(text);
     co_return Result<void>();
   }
+  void take_post() {
+    const relay::TagEvent event{
+        "cats", relay::Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now(), true};
+    ASSERT_TRUE(run(stores->relay.accept({event}, 0)));
+    ASSERT_TRUE(run(stores->history.put({{"cats", event.uri, event.author, event.published}})));
+  }
+  void give_up(Ring ring) { queue->gave_up(ring, kKey, kCats); }
 
-  bool full = false;
-  std::string saved;
-  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
-  redundancy::StorageHints storage{4, clock};
-  relay::OwnerQueue outbox{{},     stores->relay, relay::OwnerPlaces{*rings, relays, storage},
-                           client, observer,      runtime};
+  Owner owner;
+  redundancy::RelayHints relays{1, clock, [](const std::string&) {}};
+  redundancy::StorageHints storage{1, clock};
+  relay::OwnerQueue outbox{{}, stores->relay, {*rings, relays, storage}, client, owner, runtime};
   ReadSegments reads{clock};
-  ReassignQueue queue{stores->relay,
-                      stores->history,
-                      outbox,
-                      {.replicas = {{Ring::kRelay, 2}, {Ring::kStorage, 4}},
-                       .saved = "",
-                       .save = [this](std::string text) { return save(std::move(text)); }},
-                      reads,
-                      runtime};
+  std::string saved;
+  bool disk_full = false;
+  std::unique_ptr<ReassignQueue> queue;
 };
 
+TEST_F(ReassignQueueTest, WhatIsGivenUpGoesToItsOwner) {
+  take_post();
+  give_up(Ring::kRelay);
+  give_up(Ring::kStorage);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, testing::UnorderedElementsAre("relay cats", "storage cats"));
+  EXPECT_THAT(saved, Not(HasSubstr(kKey.hex()))) << "it is owed no more";
+}
+
+TEST_F(ReassignQueueTest, WhatTheNewOwnerHasReadIsNotOwed) {
+  take_post();
+  give_up(Ring::kRelay);
+  loop.run_for(std::chrono::seconds(1));
+  reads.note(Ring::kRelay, kCats);
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, IsEmpty());
+}
+
+TEST_F(ReassignQueueTest, WhatIsOwedOutlivesARestart) {
+  take_post();
+  give_up(Ring::kRelay);
+  loop.run_for(std::chrono::seconds(1));
+  finish(queue->stop());
+  begin();
+  loop.run_for(std::chrono::minutes(1));
+  EXPECT_THAT(owner.taken, ElementsAre("relay cats"));
+}
+
+TEST_F(ReassignQueueTest, WhatTheDiskDoesNotTakeNowIsWrittenLater) {
+  take_post();
+  disk_full = true;
+  give_up(Ring::kRelay);
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_THAT(saved, IsEmpty());
+  disk_full = false;
+  loop.run_for(std::chrono::seconds(5));
+  EXPECT_THAT(saved, HasSubstr(kKey.hex()));
+}
+
 TEST_F(ReassignQueueTest, WhatItOwnsIsWrittenDownAsSoonAsThereIsRoom) {
-  full = true;
+  disk_full = true;
   const auto& vserver = *rings->of(Ring::kRelay).vservers().front();
-  queue.segment_changed(Ring::kRelay, vserver);
+  queue->segment_changed(Ring::kRelay, vserver);
   loop.run_for(std::chrono::seconds(30));
-  EXPECT_EQ(saved, "");
-  full = false;
+  EXPECT_THAT(saved, IsEmpty());
+  disk_full = false;
   loop.run_for(std::chrono::seconds(30));
-  EXPECT_THAT(saved, testing::HasSubstr(vserver.self().id.hex()));
+  EXPECT_THAT(saved, HasSubstr(vserver.self().id.hex()));
 }
 
 }  // namespace

@@ -36,6 +36,11 @@ class BalancerTest : public RoleTest {
     made.patience = hours(6);
     return made;
   }
+  static Task<Result<void>> keep(const bool* disk_full, std::string* saved, std::string text) {
+    if (*disk_full) co_return fail(ErrorCode::kUnavailable, "the disk is full");
+    *saved = std::move(text);
+    co_return Result<void>();
+  }
   // Stores so many posts of a hashtag with that key.
   void store(std::uint64_t entries, const RingId& key = RingId::power_of_two(200)) {
     weights.all = {{key, entries}};
@@ -83,6 +88,25 @@ TEST_F(BalancerTest, AnOverloadIsAStrainOnlyWhenItLasts) {
   store(100);
   loop.run_for(minutes(1));
   EXPECT_FALSE(load().strained) << "it has passed";
+}
+
+// It has just begun, and writes down where it stands.
+TEST_F(BalancerTest, PlacesThatTheDiskDoesNotTakeNowAreWrittenLater) {
+  bool disk_full = true;
+  std::string saved;
+  const auto save = [&](std::string text) { return keep(&disk_full, &saved, std::move(text)); };
+  Balancer::Options enabled = options();
+  enabled.enabled = true;
+  enabled.vservers = 1;
+  enabled.every = hours(1);
+  Balancer fresh(enabled, std::nullopt, save, *rings, loads, runtime);
+  fresh.start();
+  loop.run_for(minutes(5));
+  EXPECT_EQ(saved, "");
+  disk_full = false;
+  loop.run_for(std::chrono::seconds(10));
+  EXPECT_NE(saved, "");
+  finish(fresh.stop());
 }
 
 }  // namespace
