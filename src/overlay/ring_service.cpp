@@ -15,6 +15,8 @@ constexpr Duration kSaveEvery = std::chrono::seconds(5);
 // sure there is but one.
 constexpr std::size_t kAskedBySeeker = 16;
 constexpr std::size_t kAskedByMember = 2;
+constexpr std::size_t kNamedMax = 4;  // of whom others have heard, asked in one search
+constexpr std::size_t kPassedOn = 8;  // contacts of others, announced by who has no place on a ring
 // Neighbours call at every stabilisation, of which there are many in that time.
 constexpr Duration kReachedLately = std::chrono::minutes(10);
 }  // namespace
@@ -96,7 +98,9 @@ Task<void> RingService::keep_address_book() {
   for (;;) {
     const Instant next = clock_.now() + kSaveEvery;
     co_await clock_.sleep_until(next);
-    if (address_book_.take_changed()) co_await options_.save_address_book(address_book_.text());
+    if (!address_book_.take_changed()) continue;
+    const Result<void> saved = co_await options_.save_address_book(address_book_.text());
+    if (!saved) address_book_.note_unsaved();
   }
 }
 
@@ -172,18 +176,31 @@ bool RingService::is_reached() const {
 
 // --- finding the ring --------------------------------------------------------------------------------------
 
-json::object RingService::announcement() const {
-  const auto contacts = [](const ring::Membership& membership) {
-    json::array list;
-    for (const auto& vserver : membership.vservers()) {
-      if (vserver->is_member()) list.push_back(to_json(vserver->self()));
-    }
-    return list;
-  };
-  return {{"network", options_.network},
-          {"ids", to_json(options_.tuning.ids)},
-          {"relay", contacts(*relay_)},
-          {"storage", contacts(*storage_)}};
+// Of a ring on which this node has no place, some who have: nobody finds it through this node otherwise.
+json::array RingService::announced_contacts(Ring ring) {
+  json::array list;
+  for (const auto& vserver : of(ring).vservers()) {
+    if (vserver->is_member()) list.push_back(to_json(vserver->self()));
+  }
+  if (!of(ring).vservers().empty()) return list;
+  for (const ring::Contact& other : address_book_.contacts(ring, kPassedOn, rng_))
+    list.push_back(to_json(other));
+  return list;
+}
+
+json::object RingService::announcement() {
+  json::object seeks;
+  for (const Ring ring : {Ring::kRelay, Ring::kStorage}) {
+    if (!of(ring).is_seeking()) continue;
+    const auto first = first_.find(ring);
+    seeks[ring::to_string(ring)] = first == first_.end() ? options_.contacts.front().origin() : first->second;
+  }
+  json::object announced = {{"network", options_.network},
+                            {"ids", to_json(options_.tuning.ids)},
+                            {"relay", announced_contacts(Ring::kRelay)},
+                            {"storage", announced_contacts(Ring::kStorage)}};
+  if (!seeks.empty()) announced["seeks"] = std::move(seeks);
+  return announced;
 }
 
 Task<Result<json::object>> RingService::get_json(std::string url) {
@@ -196,7 +213,7 @@ Task<Result<json::object>> RingService::get_json(std::string url) {
   co_return json::parse_object(response.body);
 }
 
-Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string origin, Ring ring) {
+Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin, Ring ring) {
   CO_TRY(const json::object links, co_await get_json(origin + "/.well-known/nodeinfo"));
   std::string href;
   json::for_each(json::find(links, "links"), [&](const json::value& link) {
@@ -221,16 +238,20 @@ Task<Result<std::vector<ring::Contact>>> RingService::ask_origin(std::string ori
                                json::get_string(*ids, "scheme").value_or("").substr(0, kSchemeMax),
                                json::get_int(*ids, "kappa").value_or(0)));
   }
-  std::vector<ring::Contact> contacts;
+  Announced announced;
   json::for_each(json::find(*ours, ring::to_string(ring)), [&](const json::value& element) {
     Result<ring::Contact> contact = ring::contact_from_json(element);
-    if (contact && contacts.size() < ring::kContactsMax) contacts.push_back(std::move(*contact));
+    if (contact && announced.members.size() < ring::kContactsMax)
+      announced.members.push_back(std::move(*contact));
   });
-  co_return contacts;
+  if (const json::object* seeks = json::get_object(*ours, "seeks")) {
+    if (const auto first = json::get_string(*seeks, ring::to_string(ring))) announced.first = *first;
+  }
+  co_return announced;
 }
 
 // Each reason is logged once, however often it is met.
-void RingService::note_outcome(const std::string& origin, const Result<std::vector<ring::Contact>>& found) {
+void RingService::note_outcome(const std::string& origin, const Result<Announced>& found) {
   if (found) {
     dead_ends_.erase(origin);
     return;
@@ -258,41 +279,66 @@ Task<std::vector<std::string>> RingService::ask_domain(std::string domain) {
   co_return origins;
 }
 
+// Asks all of these that were not asked yet, at once: many of a long list may be gone.
+Task<void> RingService::ask_all(Search* search, std::vector<std::string> origins) {
+  std::vector<std::string> to_ask;
+  std::vector<Task<Result<Announced>>> questions;
+  for (const std::string& origin : origins) {
+    if (is_blocked_at(origin) || !search->asked.insert(origin).second) continue;
+    to_ask.push_back(origin);
+    questions.push_back(ask_origin(origin, search->ring));
+  }
+  const auto answers = co_await all_of(std::move(questions));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Result<Announced>& answer = answers[i];
+    if (search->configured.contains(to_ask[i])) note_outcome(to_ask[i], answer);
+    if (!answer) continue;
+    std::ranges::copy(answer->members, std::back_inserter(search->found.members));
+    if (!answer->first) continue;
+    search->found.seekers.push_back(to_ask[i]);
+    const Result<Url> named = Url::parse(*answer->first);
+    if (named && named->origin() == *answer->first && answer->first->starts_with("https:"))
+      search->named.insert(*answer->first);
+  }
+}
+
 // Everybody who may lead into the ring: what the configured origins announce, those that configured domains
-// name in the DNS, and some of those met before; then vservers met since the start.
+// name in the DNS, and some of those met before; then vservers met since the start. Who looks for the ring
+// also asks those of whom it hears that they do and come before all others, so that soon all know who is
+// first; and tells of nobody whom it has not asked.
 Task<ring::Membership::Found> RingService::find_bootstrap(Ring ring) {
-  ring::Membership::Found all;
-  std::vector<ring::Contact>& contacts = all.members;
+  Search search{ring, {}, {}, {}, {}};
   std::vector<std::string> origins = options_.bootstrap;
   for (const std::string& domain : options_.bootstrap_srv) {
     const std::vector<std::string> found = co_await ask_domain(domain);
     origins.insert(origins.end(), found.begin(), found.end());
   }
-  const std::size_t remembered = of(ring).is_member() ? kAskedByMember : kAskedBySeeker;
-  const std::set<std::string> configured(origins.begin(), origins.end());
-  std::ranges::copy(address_book_.origins(remembered, rng_), std::back_inserter(origins));
-  std::set<std::string> asked;
-  if (!options_.contacts.empty()) asked.insert(options_.contacts.front().origin());
-  std::vector<std::string> to_ask;
-  std::vector<Task<Result<std::vector<ring::Contact>>>> questions;
-  for (const std::string& origin : origins) {
-    if (is_blocked_at(origin) || !asked.insert(origin).second) continue;
-    to_ask.push_back(origin);
-    questions.push_back(ask_origin(origin, ring));
+  search.configured.insert(origins.begin(), origins.end());
+  if (const auto first = first_.find(ring); first != first_.end()) origins.push_back(first->second);
+  const bool seeks = of(ring).is_seeking();
+  std::ranges::copy(address_book_.origins(seeks ? kAskedBySeeker : kAskedByMember, rng_),
+                    std::back_inserter(origins));
+  const std::string own = options_.contacts.empty() ? std::string() : options_.contacts.front().origin();
+  search.asked.insert(own);
+  co_await ask_all(&search, std::move(origins));
+  std::vector<ring::Contact>& contacts = search.found.members;
+  if (seeks && contacts.empty()) {
+    std::vector<std::string> named(search.named.begin(), search.named.end());
+    std::erase_if(named, [&](const std::string& origin) { return search.asked.contains(origin); });
+    named.resize(std::min(named.size(), kNamedMax));
+    co_await ask_all(&search, std::move(named));
   }
-  // All at once: many of a long list may be gone.
-  const auto answers = co_await all_of(std::move(questions));
   for (const json::object former = dead_ends_; const auto& [origin, reason] : former)
-    if (!asked.contains(std::string(origin))) dead_ends_.erase(origin);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Result<std::vector<ring::Contact>>& found = answers[i];
-    if (configured.contains(to_ask[i])) note_outcome(to_ask[i], found);
-    if (found && found->empty()) all.seekers.push_back(to_ask[i]);
-    if (found) contacts.insert(contacts.end(), found->begin(), found->end());
+    if (!search.asked.contains(std::string(origin))) dead_ends_.erase(origin);
+  first_.erase(ring);
+  if (seeks) {
+    std::vector<std::string> seekers = search.found.seekers;
+    seekers.push_back(own);
+    first_[ring] = std::ranges::min(seekers);
   }
   std::ranges::copy(address_book_.contacts(ring, ring::kContactsMax, rng_), std::back_inserter(contacts));
   std::erase_if(contacts, [this](const ring::Contact& contact) { return is_blocked(contact.host); });
-  co_return all;
+  co_return std::move(search.found);
 }
 
 // --- leaving -----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,9 @@ class RingService {
   [[nodiscard]] const ring::Membership& of(Ring ring) const {
     return *(ring == Ring::kRelay ? relay_ : storage_);
   }
-  // {"network", "ids", "relay": [contacts], "storage": [contacts]}: the metadata in NodeInfo by which others
-  // find us (docs/protocol.md, 4.3).
-  [[nodiscard]] json::object announcement() const;
+  // {"network", "ids", "relay": [contacts], "storage": [contacts], "seeks"}: the metadata in NodeInfo by
+  // which others find us (docs/protocol.md, 4.3).
+  [[nodiscard]] json::object announcement();
   // The origins of Options that did not lead into the ring when they were asked last: {origin: why}.
   [[nodiscard]] const json::object& dead_ends() const { return dead_ends_; }
   // Another node has called one of this node's vservers in the last minutes, or there is none that could.
@@ -86,12 +87,27 @@ class RingService {
 
  private:
   class HttpPeers;
+  // What a node, or an instance, says of a ring.
+  struct Announced {
+    std::vector<ring::Contact> members;
+    std::optional<std::string> first;  // it looks for the ring: the least origin of all that do, as it knows
+  };
+  // One search for a ring, and what came of it.
+  struct Search {
+    Ring ring;
+    std::set<std::string> configured;
+    std::set<std::string> asked;
+    std::set<std::string> named;  // as the first of those that look for the ring
+    ring::Membership::Found found;
+  };
   Task<ring::Membership::Found> find_bootstrap(Ring ring);
+  Task<void> ask_all(Search* search, std::vector<std::string> origins);
+  [[nodiscard]] json::array announced_contacts(Ring ring);
   Task<void> keep_address_book();
   Task<Result<json::object>> get_json(std::string url);
   Task<std::vector<std::string>> ask_domain(std::string domain);
-  Task<Result<std::vector<ring::Contact>>> ask_origin(std::string origin, Ring ring);
-  void note_outcome(const std::string& origin, const Result<std::vector<ring::Contact>>& found);
+  Task<Result<Announced>> ask_origin(std::string origin, Ring ring);
+  void note_outcome(const std::string& origin, const Result<Announced>& found);
   Task<Result<void>> leave_place(Ring ring, ring::Vserver* vserver, bool must_hand_over);
   Task<Result<ring::Reply>> dispatch(ring::Envelope envelope);
 
@@ -103,6 +119,7 @@ class RingService {
   json::object dead_ends_;
   std::optional<Instant> reached_;  // when another node called last
   std::map<std::pair<Ring, RingId>, Segment> leaving_;
+  std::map<Ring, std::string> first_;  // of those that look for a ring as this node does, the least origin
   std::unique_ptr<HttpPeers> peers_;
   std::unique_ptr<ring::Membership> relay_;
   std::unique_ptr<ring::Membership> storage_;

@@ -1,6 +1,7 @@
 #include "ring/membership.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -66,8 +67,10 @@ Task<void> Membership::bring_up(Founding founding) {
   for (;;) {
     Found found = co_await find_others();
     std::vector<Contact> known = std::move(found.members);
-    if (known.empty() && any_member() == nullptr && !vservers_.empty() &&
-        may_found(founding, found.seekers, environment_.clock.now() - began)) {
+    const auto first = std::ranges::min_element(found.seekers);
+    if (first != found.seekers.end() && std::exchange(first_, *first) != *first)
+      first_since_ = environment_.clock.now();
+    if (known.empty() && is_seeking() && may_found(founding, found.seekers, began)) {
       vservers_.front()->create();
       vservers_.front()->start();
     }
@@ -79,15 +82,14 @@ Task<void> Membership::bring_up(Founding founding) {
   co_await watch_for_splits();
 }
 
-bool Membership::may_found(Founding founding, const std::vector<std::string>& seekers,
-                           Duration waited) const {
+bool Membership::may_found(Founding founding, const std::vector<std::string>& seekers, Instant began) const {
+  const Instant now = environment_.clock.now();
   if (founding == Founding::kNever) return false;
   if (founding == Founding::kAtOnce) return true;
-  if (founding == Founding::kInTheEnd && waited >= 4 * options_.search) return true;
+  if (founding == Founding::kInTheEnd && now - began >= 4 * options_.search) return true;
   if (seekers.empty()) return false;
-  const bool is_first =
-      std::ranges::all_of(seekers, [this](const std::string& other) { return origin_ < other; });
-  return waited >= (is_first ? 1 : 2) * options_.search;
+  if (origin_ < first_) return now - began >= options_.search;
+  return now - first_since_ >= 2 * options_.search;  // it may have begun later than this node
 }
 
 // True once every vserver is a member.
@@ -113,6 +115,11 @@ Vserver* Membership::any_member() {
 
 bool Membership::is_member() const {
   return std::ranges::all_of(vservers_, [](const auto& vserver) { return vserver->is_member(); });
+}
+
+bool Membership::is_seeking() const {
+  return !vservers_.empty() &&
+         std::ranges::none_of(vservers_, [](const auto& vserver) { return vserver->is_member(); });
 }
 
 // --- look-up -----------------------------------------------------------------------------------------------

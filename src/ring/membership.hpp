@@ -80,6 +80,8 @@ class Membership {
   // Those that stand on the ring or are to join it. May change whenever something is awaited.
   [[nodiscard]] const std::vector<std::unique_ptr<Vserver>>& vservers() const { return vservers_; }
   [[nodiscard]] bool is_member() const;
+  // It has a place, and stands nowhere yet.
+  [[nodiscard]] bool is_seeking() const;
   [[nodiscard]] Ring ring() const { return ring_; }
 
   struct Counters {
@@ -94,7 +96,7 @@ class Membership {
  private:
   Task<void> bring_up(Founding founding);
   [[nodiscard]] bool may_found(Founding founding, const std::vector<std::string>& seekers,
-                               Duration waited) const;
+                               Instant began) const;
   Task<bool> join_all(std::vector<Contact> known);
   Task<void> watch_for_splits();
   Task<void> check_split();
@@ -116,6 +118,8 @@ class Membership {
   std::vector<std::unique_ptr<Vserver>> vservers_;
   std::vector<std::unique_ptr<Vserver>> idle_;  // free places
   std::string origin_;
+  std::string first_;                 // of those that look for the ring, the least origin
+  Instant first_since_;               // it has been the least
   bool changing_ = false;             // places, or rings after a split
   const Vserver* closing_ = nullptr;  // takes nothing more
   Counters counters_;
