@@ -329,6 +329,8 @@ Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
   co_return response;
 }
 
+// From nodes that are blocked here as well: it moves nothing, and as long as one owner has not heard of a set
+// it changes for nobody (docs/protocol.md, 4.4).
 Task<Result<json::object>> StorageRedundancy::act(json::object request, std::string origin) {
   CO_TRY(const Tag tag, Tag::parse(json::get_string(request, "tag").value_or("")));
   const std::string action = json::get_string(request, "action").value_or("");

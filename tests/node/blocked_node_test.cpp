@@ -248,6 +248,20 @@ TEST_F(BlockedNode, GetsNoTransfer) {
                  "tags.peer.example is blocked here");
 }
 
+// Else nobody's set with an owner that another owner blocks could change.
+TEST_F(BlockedNode, IsHeardAboutTheSetsThatItCoordinates) {
+  join(near);
+  block();
+  std::string tag = "cats";
+  for (int i = 0; !in_half_open(self(Ring::kStorage).id, Tag::parse(tag)->key(), near.id); ++i)
+    tag = fmt::format("cats{}", i);
+  const json::object body = {{"action", "set"}, {"tag", tag},  {"version", 1}, {"replicas", 4},
+                             {"reach", 4},      {"at", 1'000}, {"nonce", 1}};
+  const HttpResponse response = post_signed(json::serialize(body), peer, "/tagring/v1/stores");
+  EXPECT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(json::get_int(json::parse_object(response.body).value(), "version"), 1);
+}
+
 TEST_F(BlockedNode, IsNotAskedForWhatItsSuccessorComesToOwn) {
   // A vserver of it between the first one and us; when that dies, its keys are ours, and the first one is the
   // successor, which has their data.
