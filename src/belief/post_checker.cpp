@@ -62,18 +62,19 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
                                                     std::string sender, redundancy::RelayClaims claims,
                                                     std::vector<Refusal>* refusals) {
   std::vector<Result<void>> verdicts;
-  std::map<std::string, bool> witnesses;  // by tag
+  Relayed relayed;
   std::vector<const TagEvent*> witnessed;
   for (const TagEvent& event : events) {
     verdicts.push_back(check_door(owner, event, sender));
     if (!verdicts.back() || sender == identity_.origin() || vouches(sender, event)) continue;
-    if (!witnesses.contains(event.tag)) {
+    if (!relayed.contains(event.tag)) {
       const auto claim = claims.find(event.tag);
       const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
-      witnesses[event.tag] = co_await owner.is_witness(*Tag::parse(event.tag), sender, claimed);
+      relayed[event.tag] = co_await owner.witness(*Tag::parse(event.tag), sender, claimed);
     }
-    if (!witnesses[event.tag]) continue;
-    witnesses_.note(event, sender);
+    const redundancy::RelayHalves halves = relayed.at(event.tag);
+    if (halves == 0) continue;
+    witnesses_.note(event, sender, halves);
     witnessed.push_back(&event);
   }
   co_await await_witnesses(std::move(witnessed));
@@ -109,11 +110,10 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
 }
 
 Task<std::vector<TagEvent>> PostChecker::corroborated(std::vector<TagEvent> events, std::string relay,
-                                                      std::set<std::string> relayed,
-                                                      std::vector<Refusal>* refusals) {
+                                                      Relayed relayed, std::vector<Refusal>* refusals) {
   std::vector<const TagEvent*> witnessed;
   for (const TagEvent& event : events) {
-    if (relayed.contains(event.tag) && !hear(event, relay)) witnessed.push_back(&event);
+    if (relayed.contains(event.tag) && !hear(event, relay, relayed)) witnessed.push_back(&event);
   }
   co_await await_witnesses(std::move(witnessed));
   std::vector<TagEvent> believed;
@@ -134,17 +134,17 @@ Task<std::vector<TagEvent>> PostChecker::corroborated(std::vector<TagEvent> even
   co_return believed;
 }
 
-bool PostChecker::hear(const TagEvent& event, const std::string& relay) {
+bool PostChecker::hear(const TagEvent& event, const std::string& relay, const Relayed& relayed) {
   if (vouches(relay, event)) return true;
-  witnesses_.note(event, relay);
+  const auto halves = relayed.find(event.tag);
+  if (halves != relayed.end()) witnesses_.note(event, relay, halves->second);
   return witnesses_.agree_on(event);
 }
 
 // Who was right then may be wrong now: posts are deleted.
-Task<Result<TagEvent>> PostChecker::look_into(TagEvent event) {
-  if (!witnesses_.agree_on(event)) {
-    CO_TRY_VOID(co_await ask_origin(&event));
-  }
+Task<Result<TagEvent>> PostChecker::look_into(TagEvent event, std::string relay) {
+  std::size_t fetches = 0;
+  CO_TRY_VOID(co_await check_truth(&event, std::move(relay), &fetches));
   co_return event;
 }
 

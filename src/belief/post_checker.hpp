@@ -32,10 +32,10 @@ class PostChecker {
     virtual ~Owner() = default;
     // kNotOwner or kBusy unless the event belongs here.
     [[nodiscard]] virtual Result<void> check_place(const TagEvent& event) const = 0;
-    // The sender, who does not speak for the post's server, relays the hashtag: what it says counts if
-    // another relay says the same.
-    [[nodiscard]] virtual Task<bool> is_witness(Tag tag, std::string sender,
-                                                std::optional<redundancy::RelayClaim> claim) = 0;
+    // Which relays of the hashtag the sender is, who does not speak for the post's server: what it says
+    // counts if another relay says the same. 0: none.
+    [[nodiscard]] virtual Task<redundancy::RelayHalves> witness(
+        Tag tag, std::string sender, std::optional<redundancy::RelayClaim> claim) = 0;
     // Somebody takes this node for an owner of the tag, and it is none.
     virtual void mistaken_for_owner(const Tag& tag, const std::string& host) = 0;
     // A share of what senders vouch for is fetched all the same.
@@ -51,16 +51,20 @@ class PostChecker {
   [[nodiscard]] Task<std::vector<TagEvent>> believable(Owner& owner, std::vector<TagEvent> events,
                                                        std::string sender, redundancy::RelayClaims claims,
                                                        std::vector<Refusal>* refusals);
+  // The hashtags of which a node surely is a relay, and of which of the halves.
+  using Relayed = std::map<std::string, redundancy::RelayHalves>;
   // Of what a relay of the hashtags `relayed` says, what can be believed: waits a moment for another one to
   // say the same, and then asks the posts' servers, as for other hashtags at once. Others are added to
   // `refusals`, never as kDenied: that would be about the relay.
   [[nodiscard]] Task<std::vector<TagEvent>> corroborated(std::vector<TagEvent> events, std::string relay,
-                                                         std::set<std::string> relayed,
-                                                         std::vector<Refusal>* refusals);
-  // A relay has said so, out of turn. Whether that can be believed now.
-  [[nodiscard]] bool hear(const TagEvent& event, const std::string& relay);
-  // What was heard so, as it is: another relay has said the same meanwhile, or the post's server is asked.
-  [[nodiscard]] Task<Result<TagEvent>> look_into(TagEvent event);
+                                                         Relayed relayed, std::vector<Refusal>* refusals);
+  // A node has said so, out of turn. Whether that can be believed now.
+  [[nodiscard]] bool hear(const TagEvent& event, const std::string& relay, const Relayed& relayed);
+  // Two that have nothing in common have said so lately.
+  [[nodiscard]] bool is_said_by_two(const TagEvent& event) { return witnesses_.agree_on(event); }
+  // What that node was heard to say, as it is: another relay has said the same meanwhile, or the post's
+  // server is asked.
+  [[nodiscard]] Task<Result<TagEvent>> look_into(TagEvent event, std::string relay);
   // kDenied if post, author or hashtag are blocked here.
   [[nodiscard]] Result<void> check_blocks(const TagEvent& event) const;
 

@@ -31,24 +31,29 @@ void Witnesses::turn() {
   turned_ = clock_.now();
 }
 
-void Witnesses::note(const TagEvent& event, const std::string& origin) {
+void Witnesses::note(const TagEvent& event, const std::string& origin, redundancy::RelayHalves halves) {
   const std::string host = host_of(origin);
   const std::string domain = ring::registrable_domain(host).value_or(host);
   turn();
   const Statement statement = statement_of(event);
   const auto before = said_before_.find(statement);
-  const Said first = before == said_before_.end() ? Said{domain, false} : before->second;
-  Said& said = said_.try_emplace(statement, first).first->second;
-  said.by_more = said.by_more || alone_ || said.by != domain;
+  Said& said =
+      said_.try_emplace(statement, before == said_before_.end() ? Said{} : before->second).first->second;
+  for (const std::size_t half : {0U, 1U}) {
+    if ((halves >> half & 1U) == 0) continue;
+    const std::string& opposite = said.by.at(1 - half);
+    said.by_both = said.by_both || alone_ || (!opposite.empty() && opposite != domain);
+    if (said.by.at(half).empty()) said.by.at(half) = domain;
+  }
 }
 
 bool Witnesses::agree_on(const TagEvent& event) {
   turn();
   const Statement statement = statement_of(event);
   const auto said = said_.find(statement);
-  if (said != said_.end()) return said->second.by_more;
+  if (said != said_.end()) return said->second.by_both;
   const auto before = said_before_.find(statement);
-  return before != said_before_.end() && before->second.by_more;
+  return before != said_before_.end() && before->second.by_both;
 }
 
 }  // namespace tagring::belief

@@ -1,6 +1,7 @@
 // Who says what of a post that nobody here has looked at. A relay can be bought; two that have nothing in
-// common are believed where they say the same, since every post goes to two relays of its hashtag
-// (docs/protocol.md §7.3).
+// common are believed where they say the same, since every post goes to two relays of its hashtag, one of
+// each half (docs/protocol.md §7.2). Two that stood at one place one after the other are no two: of the
+// relays of a hashtag, one that does not lie is always opposite to them.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "base/time.hpp"
 #include "belief/tag_event.hpp"
+#include "redundancy/relay_place.hpp"
 
 namespace tagring::belief {
 
@@ -18,9 +20,9 @@ class Witnesses {
   // `relays`: of a hashtag at rest. One alone has to be believed: there is nobody to hold it against.
   Witnesses(unsigned relays, Clock& clock) : alone_(relays < 2), clock_(clock), turned_(clock.now()) {}
 
-  // The node at that origin says so, and is one of those who may.
-  void note(const TagEvent& event, const std::string& origin);
-  // Two of different registered domains said exactly that, within the last ten minutes or so.
+  // The node at that origin says so, and is a relay of those halves.
+  void note(const TagEvent& event, const std::string& origin, redundancy::RelayHalves halves);
+  // Two of different registered domains and halves said exactly that, within the last ten minutes or so.
   [[nodiscard]] bool agree_on(const TagEvent& event);
 
  private:
@@ -29,8 +31,8 @@ class Witnesses {
 
   using Statement = std::array<std::uint8_t, 16>;
   struct Said {
-    std::string by;        // registered domain
-    bool by_more = false;  // and by another one
+    std::array<std::string, 2> by;  // of each half, the registered domain that was first
+    bool by_both = false;           // by two of them
   };
   void turn();
 

@@ -1,5 +1,6 @@
 #include "handover/kinds.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/url.hpp"
@@ -72,11 +73,21 @@ Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::
   CO_TRY(const std::vector<relay::FeedEntry> entries, relay::feed_from_json(&list));
   request->after = std::to_string(entries.back().seq);
   std::vector<relay::TagEvent> events;
+  belief::PostChecker::Relayed relayed;  // of which half, it is not asked: it may be one no more
   for (const relay::FeedEntry& entry : entries) {
     CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
+    relayed[entry.event.tag] = redundancy::kBothHalves;
     events.push_back(entry.event);
   }
-  co_return co_await doubts_.hear(std::move(events), std::move(origin));
+  CO_TRY(events, co_await feed_.news_of(std::move(events)));
+  events = doubts_.hear(std::move(events), origin, relayed, *this);
+  co_return co_await take_believed(std::move(events));
+}
+
+Task<Result<void>> FeedKind::take_believed(std::vector<relay::TagEvent> events) {
+  if (events.empty()) co_return Result<void>();
+  const auto taken = co_await feed_.take(std::move(events), 0, relay::Announcer::To::kEverybody);
+  co_return taken ? Result<void>() : std::unexpected(taken.error());
 }
 
 // --- sets --------------------------------------------------------------------------------------------------

@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "handover/doubts.hpp"
+#include "belief/doubts.hpp"
 #include "handover/read_segments.hpp"
 #include "handover/request.hpp"
 #include "overlay/ring_service.hpp"
+#include "relay/feed.hpp"
 #include "relay/follower_lists.hpp"
 #include "storage/disputes.hpp"
 #include "storage/kept_partitions.hpp"
@@ -75,16 +76,25 @@ class FollowersKind final : public FetchedKind {
 };
 
 // What was taken lately as a relay, and may have to be delivered still.
-class FeedKind final : public FetchedKind {
+class FeedKind final : public FetchedKind, private belief::Doubts::Taker {
  public:
-  FeedKind(relay::Store& store, Doubts& doubts, ReadSegments& reads, unsigned replicas)
-      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), doubts_(doubts), reads_(reads) {}
+  FeedKind(relay::Store& store, relay::Feed& feed, belief::Doubts& doubts, ReadSegments& reads,
+           unsigned replicas)
+      : FetchedKind("feed", Ring::kRelay, replicas),
+        store_(store),
+        feed_(feed),
+        doubts_(doubts),
+        reads_(reads) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
+  // Nothing of it is owed to the storage owners again.
+  [[nodiscard]] Task<Result<void>> take_believed(std::vector<relay::TagEvent> events) override;
+
   relay::Store& store_;
-  Doubts& doubts_;
+  relay::Feed& feed_;
+  belief::Doubts& doubts_;
   ReadSegments& reads_;
 };
 

@@ -131,7 +131,7 @@ Task<void> Node::stop() {
   co_await parts_->relay.followers.stop();
   co_await parts_->instances.activities.stop();
   co_await parts_->storage.disputes.stop();
-  co_await parts_->handover.doubts.stop();
+  co_await parts_->relay.doubts.stop();
   co_await parts_->relay.checker.stop();
   co_await parts_->relay.announcer.stop();
 }
@@ -187,7 +187,7 @@ Routes Node::make_routes() {
   routes.add(kPost, handover::Transfer::kPath, by(p.handover.answers));
   routes.add(kGetAndPost, relay::RelayRedundancy::kPath, by(p.relay.redundancy));
   routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
-  routes.add(kPost, relay::CatchUp::kPath, by(p.relay.catch_up));
+  routes.add(kPost, relay::CatchUp::kPath, by(p.handover.missed));
   routes.add_if(kAll, mastodon_api::ClientApi::is_path, revalidated(by(p.reading.client_api)));
   routes.add_if(kPost, activitypub::Inbox::is_path, by(p.actors.inbox));
   routes.add_if(kReading, relay::PartialCollections::is_path, by(p.relay.partials));
@@ -265,7 +265,7 @@ audit::Receipts& Node::receipts() { return parts_->audit.receipts; }
 
 bool Node::is_idle() const {
   return parts_->relay.owners.size() == 0 && parts_->relay.announcer.idle() &&
-         parts_->handover.doubts.waiting() == 0 && parts_->instances.activities.idle() &&
+         parts_->relay.doubts.waiting() == 0 && parts_->instances.activities.idle() &&
          parts_->fasp.sharing.idle();
 }
 
@@ -314,7 +314,7 @@ json::object Node::status() const {
                                 {"raised", parts_->storage.disputes.counters().raised},
                                 {"upheld", parts_->storage.disputes.counters().upheld},
                                 {"corrected", parts_->storage.disputes.counters().corrected},
-                                {"doubted", parts_->handover.doubts.waiting()},
+                                {"doubted", parts_->relay.doubts.waiting()},
                                 {"doubtful_nodes", parts_->relay.origins.standing().doubtful()}}},
       {"budget", parts_->speech.budget.status()},
       {"idle", is_idle()}};

@@ -107,9 +107,12 @@ Task<Result<HttpResponse>> NodeWiring::deliver_to_fasp_server(std::string inbox,
   return parts_.fasp.hashtags.deliver(std::move(inbox), std::move(body));
 }
 
-Task<Result<std::vector<relay::Refusal>>> NodeWiring::receive_missed(std::vector<relay::TagEvent> events,
-                                                                     std::string owner) {
-  return parts_.relay.subscriber.receive(std::move(events), std::move(owner), {});
+Task<Result<void>> NodeWiring::receive_missed(std::vector<relay::TagEvent> events, std::string owner) {
+  return parts_.relay.subscriber.receive_missed(std::move(events), std::move(owner));
+}
+
+bool NodeWiring::is_in_doubt(const std::string& owner, const std::string& tag) const {
+  return parts_.relay.doubts.has(owner, tag);
 }
 
 bool NodeWiring::is_denied(const std::string& actor) const {

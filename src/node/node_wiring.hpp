@@ -39,8 +39,8 @@ class NodeWiring final : public Wiring {
   void relayed(const std::string& tag, std::size_t bytes) override;
   void lost_follower(const std::string& tag, const std::string& inbox) override;
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
-  Task<Result<std::vector<relay::Refusal>>> receive_missed(std::vector<relay::TagEvent> events,
-                                                           std::string owner) override;
+  Task<Result<void>> receive_missed(std::vector<relay::TagEvent> events, std::string owner) override;
+  [[nodiscard]] bool is_in_doubt(const std::string& owner, const std::string& tag) const override;
   [[nodiscard]] bool is_denied(const std::string& actor) const override;
   [[nodiscard]] bool is_offered(const std::string& tag) const override;
 

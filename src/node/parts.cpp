@@ -46,16 +46,16 @@ RelayRole::RelayRole(const config::Config& config, const Environment& world, Wir
       redundancy({.capacity = static_cast<double>(config.deliveries_per_second),
                   .cooldown = std::chrono::seconds(config.cooldown_seconds)},
                  places, calls, lists, announcer, speech.runtime),
-      catch_up(world.stores.relay, speech.followers, speech.client, speech.authenticator, wiring,
-               world.clock),
+      catch_up(speech.client, wiring),
       subscriptions({config.stabilise * 6}, world.stores.relay, places, speech.client, catch_up,
                     speech.runtime),
       followers(speech.budget, world.stores.relay, speech.followers, subscriptions, sender, speech.runtime),
       origins(speech.budget, speech.client, speech.runtime),
       checker({.relays = config.relay_replicas}, speech.identity, speech.blocks, origins, speech.runtime),
+      doubts(checker, speech.runtime),
       feed(world.stores.relay, owners, announcer, wiring),
       owner(rings.service, redundancy, rings.relays, rings.storage, checker, feed),
-      subscriber(subscriptions, redundancy, owner, checker, feed) {}
+      subscriber(subscriptions, redundancy, owner, checker, doubts, feed) {}
 
 StorageRole::StorageRole(const config::Config& config, const Environment& world, Wiring& wiring,
                          Speech& speech, Rings& rings, RelayRole& relay)
@@ -89,8 +89,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                 world.save_owed},
                reads, speech.runtime),
       followers(world.stores.relay, relay.lists, rings.service, config.relay_replicas),
-      doubts(relay.checker, relay.feed, speech.runtime),
-      feed(world.stores.relay, doubts, reads, config.relay_replicas),
+      feed(world.stores.relay, relay.feed, relay.doubts, reads, config.relay_replicas),
       sets(storage.kept),
       history(storage.kept, storage.disputes, reads),
       partitions(world.stores.history, storage.kept),
@@ -101,6 +100,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                {followers, feed, sets, history}, storage.disputes, speech.client, speech.runtime),
       answers({config.network, config.ids}, rings.service, speech.authenticator,
               {&followers, &feed, &sets, &history, &partitions, &hours, &leaving_relay, &leaving_storage}),
+      missed(world.stores.relay, speech.followers, speech.authenticator, world.clock),
       anti_entropy({config.reconcile, {}}, rings.service, storage.kept, storage.disputes, transfer,
                    speech.runtime) {}
 

@@ -22,6 +22,7 @@
 #include "audit/audit.hpp"
 #include "audit/receipt_issuer.hpp"
 #include "base/runtime.hpp"
+#include "belief/doubts.hpp"
 #include "belief/node_actors.hpp"
 #include "belief/origin_checker.hpp"
 #include "budget/manager.hpp"
@@ -36,7 +37,7 @@
 #include "federation/remote_keys.hpp"
 #include "federation/signed_client.hpp"
 #include "handover/anti_entropy.hpp"
-#include "handover/doubts.hpp"
+#include "handover/missed_answers.hpp"
 #include "handover/reassign_queue.hpp"
 #include "handover/transfer.hpp"
 #include "handover/transfer_answers.hpp"
@@ -132,6 +133,7 @@ struct RelayRole {
   relay::HashtagFollowers followers;
   belief::OriginChecker origins;
   belief::PostChecker checker;
+  belief::Doubts doubts;
   relay::Feed feed;
   relay::RelayOwner owner;
   relay::Subscriber subscriber;
@@ -174,7 +176,6 @@ struct Handover {
   handover::ReadSegments reads;
   handover::ReassignQueue reassign;
   handover::FollowersKind followers;
-  handover::Doubts doubts;
   handover::FeedKind feed;
   handover::SetsKind sets;
   handover::HistoryKind history;
@@ -184,6 +185,7 @@ struct Handover {
   handover::LeavingKind leaving_storage;
   handover::Transfer transfer;
   handover::TransferAnswers answers;
+  handover::MissedAnswers missed;
   handover::AntiEntropy anti_entropy;
 };
 

@@ -29,4 +29,14 @@ unsigned interval_of_post(std::string_view uri, unsigned intervals);
 // is at most `relays`.
 unsigned relay_of_post(std::string_view uri, unsigned copy, unsigned copies, unsigned relays);
 
+// The halves of a hashtag's relays: a post goes to one relay of each, whatever their number. As bits, of who
+// stands at several places.
+using RelayHalves = unsigned;
+inline constexpr RelayHalves kBothHalves = 3;
+// Of the place `index` of so many. Where there is one relay, it stands for both.
+inline RelayHalves half_of_relay(unsigned index, unsigned relays) {
+  if (relays < 2) return kBothHalves;
+  return index < relays / 2 ? 1 : 2;
+}
+
 }  // namespace tagring::redundancy

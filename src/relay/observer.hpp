@@ -40,9 +40,10 @@ class Observer {
   virtual Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) = 0;
 
   // --- of what is received ---
-  // What an owner took before it knew this subscriber, as if it had been announced.
-  virtual Task<Result<std::vector<Refusal>>> receive_missed(std::vector<TagEvent> events,
-                                                            std::string owner) = 0;
+  // What an owner took before it knew this subscriber.
+  virtual Task<Result<void>> receive_missed(std::vector<TagEvent> events, std::string owner) = 0;
+  // Something of that, under the tag, is not decided yet.
+  [[nodiscard]] virtual bool is_in_doubt(const std::string& owner, const std::string& tag) const = 0;
   // An actor that gets nothing, by the administrator's decision.
   [[nodiscard]] virtual bool is_denied(const std::string& actor) const = 0;
   // This node offers the hashtag to people and servers.

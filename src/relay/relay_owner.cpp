@@ -39,9 +39,9 @@ Result<void> RelayOwner::check_place(const TagEvent& event) const {
   return check_serving(tag);
 }
 
-Task<bool> RelayOwner::is_witness(Tag /*tag*/, std::string /*sender*/,
-                                  std::optional<redundancy::RelayClaim> /*claim*/) {
-  co_return false;
+Task<redundancy::RelayHalves> RelayOwner::witness(Tag /*tag*/, std::string /*sender*/,
+                                                  std::optional<redundancy::RelayClaim> /*claim*/) {
+  co_return 0;
 }
 
 }  // namespace tagring::relay

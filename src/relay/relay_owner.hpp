@@ -38,8 +38,8 @@ class RelayOwner final : public belief::PostChecker::Owner {
 
   // --- belief::PostChecker::Owner ---
   [[nodiscard]] Result<void> check_place(const TagEvent& event) const override;
-  [[nodiscard]] Task<bool> is_witness(Tag tag, std::string sender,
-                                      std::optional<redundancy::RelayClaim> claim) override;
+  [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag tag, std::string sender,
+                                                      std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& tag, const std::string& host) override { redundancy_.doubt(tag, host); }
   [[nodiscard]] bool samples() const override { return true; }
 

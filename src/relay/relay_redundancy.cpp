@@ -339,16 +339,21 @@ Task<Result<void>> RelayRedundancy::check_relay(Tag tag, std::string origin,
   co_return Result<void>();
 }
 
-Task<bool> RelayRedundancy::is_witness(Tag tag, std::string origin,
-                                       std::optional<redundancy::RelayClaim> claim) {
-  const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
-  if (std::ranges::find(at_rest, origin) != at_rest.end()) co_return true;
-  if (!claim) co_return false;
+Task<redundancy::RelayHalves> RelayRedundancy::witness(Tag tag, std::string origin,
+                                                       std::optional<redundancy::RelayClaim> claim) {
+  const unsigned at_rest = places_.at_rest();
+  redundancy::RelayHalves halves = 0;
+  for (unsigned i = 0; i < at_rest; ++i) {
+    const std::vector<std::string> there = co_await places_.origins(tag, at_rest, i, at_rest);
+    if (!there.empty() && there.front() == origin) halves |= redundancy::half_of_relay(i, at_rest);
+  }
+  if (halves != 0 || !claim) co_return halves;
   const std::string name = tag.canonical();
   const Result<void> is_relay = co_await check_relay(std::move(tag), std::move(origin), claim);
-  if (!is_relay) co_return false;
+  if (!is_relay) co_return 0;
   const auto heard = heard_.find(name);
-  co_return heard != heard_.end() && heard->second.agreed >= claim->relays;
+  const bool agreed = heard != heard_.end() && heard->second.agreed >= claim->relays;
+  co_return agreed ? redundancy::half_of_relay(claim->index, claim->relays) : 0;
 }
 
 // What the relays at rest say.

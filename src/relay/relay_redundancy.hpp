@@ -74,8 +74,8 @@ class RelayRedundancy {
 
   // The same, so that its word counts as that of one relay: nobody else's word alone makes it one. Whoever
   // stands at one of the places at rest, and who has one of more places of which all those know that answer.
-  [[nodiscard]] Task<bool> is_witness(Tag tag, std::string origin,
-                                      std::optional<redundancy::RelayClaim> claim);
+  [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag tag, std::string origin,
+                                                      std::optional<redundancy::RelayClaim> claim);
 
   // Answers kPath: GET to anybody, POST to relays of the tag.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);

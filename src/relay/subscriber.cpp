@@ -1,7 +1,6 @@
 #include "relay/subscriber.hpp"
 
 #include <map>
-#include <set>
 
 namespace tagring::relay {
 
@@ -17,12 +16,13 @@ Task<Result<void>> Subscriber::check_announcer(std::string tag, std::string send
 }
 
 // What this node follows may be more than there is: anybody may have told it of more relays.
-Task<bool> Subscriber::is_relay(std::string tag, std::string sender, const redundancy::RelayClaims* claims) {
+Task<redundancy::RelayHalves> Subscriber::witness(std::string tag, std::string sender,
+                                                  const redundancy::RelayClaims* claims) {
   const Result<Tag> parsed = Tag::parse(tag);
-  if (!parsed) co_return false;
+  if (!parsed) co_return 0;
   const auto claim = claims->find(tag);
   const auto claimed = claim == claims->end() ? std::nullopt : std::optional(claim->second);
-  co_return co_await redundancy_.is_witness(*parsed, std::move(sender), claimed);
+  co_return co_await redundancy_.witness(*parsed, std::move(sender), claimed);
 }
 
 Task<Result<void>> Subscriber::take(std::vector<TagEvent> events, unsigned storage_replicas,
@@ -39,34 +39,50 @@ bool Subscriber::relays_here(const TagEvent& event) const {
   return tag && relay_.check_serving(*tag);
 }
 
-Task<Result<std::vector<Refusal>>> Subscriber::receive(std::vector<TagEvent> events, std::string sender,
-                                                       redundancy::RelayClaims claims) {
-  std::vector<Refusal> refusals;
-  std::map<std::string, Result<void>> welcome;  // by tag
-  std::set<std::string> relayed;                // hashtags of which the sender certainly is a relay
-  std::vector<TagEvent> wanted;
+Task<Result<Subscriber::Welcome>> Subscriber::welcome(std::vector<TagEvent> events, std::string sender,
+                                                      redundancy::RelayClaims claims) {
+  Welcome result;
+  std::map<std::string, Result<void>> by_tag;
   for (TagEvent& event : events) {
-    auto known = welcome.find(event.tag);
-    if (known == welcome.end()) {
+    auto known = by_tag.find(event.tag);
+    if (known == by_tag.end()) {
       const Result<void> checked = co_await check_announcer(event.tag, sender, &claims);
-      known = welcome.emplace(event.tag, checked).first;
-      const bool is_witness = checked && co_await is_relay(event.tag, sender, &claims);
-      if (is_witness) relayed.insert(event.tag);
+      known = by_tag.emplace(event.tag, checked).first;
+      redundancy::RelayHalves halves = 0;
+      if (checked) halves = co_await witness(event.tag, sender, &claims);
+      if (halves != 0) result.relayed[event.tag] = halves;
     }
     // What is blocked is taken, as far as the owner is concerned: a refusal would end the subscription.
     if (!known->second) {
-      refusals.push_back({event.uri, event.tag, known->second.error()});
+      result.refusals.push_back({event.uri, event.tag, known->second.error()});
     } else if (event.op == Op::kRemove || checker_.check_blocks(event)) {
-      wanted.push_back(std::move(event));
+      result.news.push_back(std::move(event));
     }
   }
-  CO_TRY(wanted, co_await feed_.news_of(std::move(wanted)));
-  wanted =
-      co_await checker_.corroborated(std::move(wanted), std::move(sender), std::move(relayed), &refusals);
+  CO_TRY(result.news, co_await feed_.news_of(std::move(result.news)));
+  co_return result;
+}
+
+Task<Result<std::vector<Refusal>>> Subscriber::receive(std::vector<TagEvent> events, std::string sender,
+                                                       redundancy::RelayClaims claims) {
+  CO_TRY(Welcome got, co_await welcome(std::move(events), sender, std::move(claims)));
+  std::vector<TagEvent> believed = co_await checker_.corroborated(std::move(got.news), std::move(sender),
+                                                                  std::move(got.relayed), &got.refusals);
+  CO_TRY_VOID(co_await take_believed(std::move(believed)));
+  co_return std::move(got.refusals);
+}
+
+Task<Result<void>> Subscriber::receive_missed(std::vector<TagEvent> events, std::string owner) {
+  CO_TRY(Welcome got, co_await welcome(std::move(events), owner, {}));
+  std::vector<TagEvent> believed = doubts_.hear(std::move(got.news), owner, got.relayed, *this);
+  co_return co_await take_believed(std::move(believed));
+}
+
+Task<Result<void>> Subscriber::take_believed(std::vector<TagEvent> events) {
   std::vector<TagEvent> own;     // of tags this node relays itself
   std::vector<TagEvent> of_set;  // of tags that have more relays now than at rest
   std::vector<TagEvent> others;
-  for (TagEvent& event : wanted) {
+  for (TagEvent& event : events) {
     if (redundancy_.is_raised(event.tag)) {
       of_set.push_back(std::move(event));
     } else {
@@ -76,8 +92,7 @@ Task<Result<std::vector<Refusal>>> Subscriber::receive(std::vector<TagEvent> eve
   CO_TRY_VOID(co_await take(std::move(own), relay_.stored_copies(), Announcer::To::kEverybody));
   // Each relay of a set announces the posts that were sent to it, and those of the others to people only.
   CO_TRY_VOID(co_await take(std::move(of_set), 0, Announcer::To::kPeople));
-  CO_TRY_VOID(co_await take(std::move(others), 0, Announcer::To::kEverybody));
-  co_return refusals;
+  co_return co_await take(std::move(others), 0, Announcer::To::kEverybody);
 }
 
 }  // namespace tagring::relay

@@ -10,6 +10,8 @@
 namespace tagring::relay {
 namespace {
 constexpr std::size_t kLoadPage = 10'000;
+constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come together are served together
+constexpr Duration kRetry = std::chrono::seconds(2);        // where an owner did not say what was missed
 constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
 
 std::vector<std::vector<std::string>> chunks_of(std::vector<std::string> tags, std::size_t size) {
@@ -50,8 +52,10 @@ Task<Result<void>> Subscriptions::load_wanted() {
 Task<Result<void>> Subscriptions::load() {
   CO_TRY_VOID(co_await load_wanted());
   CO_TRY(const std::vector<Subscription> known, co_await store_.subscriptions());
-  for (const Subscription& subscription : known)
+  for (const Subscription& subscription : known) {
     note_followed(subscription.tag, subscription.owner, subscription.follow_id);
+    if (subscription.accepted) find(subscription.tag, subscription.owner)->missed = Missed::kHere;
+  }
   co_return Result<void>();
 }
 
@@ -106,7 +110,14 @@ void Subscriptions::note_followed(const std::string& tag, const std::string& own
   if (follow_id.empty()) return;
   if (const Result<Tag> parsed = Tag::parse(tag); parsed && followed.follow_id.empty())
     digests_[owner].add(identity_.tag_actor(*parsed));
-  followed = {std::move(follow_id), clock_.wall_now()};
+  followed = {std::move(follow_id), clock_.wall_now(), followed.missed};
+}
+
+Subscriptions::Followed* Subscriptions::find(const std::string& tag, const std::string& owner) {
+  const auto of_tag = owners_.find(tag);
+  if (of_tag == owners_.end()) return nullptr;
+  const auto followed = of_tag->second.find(owner);
+  return followed == of_tag->second.end() ? nullptr : &followed->second;
 }
 
 void Subscriptions::drop_followed(const std::string& tag, const std::string& owner) {
@@ -134,19 +145,24 @@ Task<void> Subscriptions::renew_for_ever() {
   }
 }
 
-void Subscriptions::renew_soon() {
+void Subscriptions::renew_soon() { renew_in(kPause); }
+
+void Subscriptions::renew_in(Duration wait) {
   settled_ = false;
   if (again_) return;
   again_ = true;
-  tasks_.spawn("renew", renew_after(Duration(20)));
+  tasks_.spawn("renew", renew_after(wait));
 }
 
 Task<void> Subscriptions::renew_after(Duration wait) {
-  // Wishes that come together are served together.
   const Instant next = clock_.now() + wait;
   co_await clock_.sleep_until(next);
   again_ = false;
-  co_await renew();
+  if (renewing_) {
+    renew_in(kRetry);
+  } else {
+    co_await renew();
+  }
 }
 
 void Subscriptions::note_sighting(const ring::Contact& relay) {
@@ -172,7 +188,8 @@ Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
       note_sighting(relay);
     }
     for (const std::string& owner : now) {
-      if (follows(text, owner)) continue;
+      const Followed* const known = find(text, owner);
+      if (known != nullptr && known->missed != Missed::kUnknown) continue;
       if (disowning_.contains({text, owner})) {
         complete = false;
       } else {
@@ -187,9 +204,12 @@ Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
     }
   }
   for (const auto& [tag, owners] : owners_) {
-    for (const auto& [owner, id] : owners) {
+    for (const auto& [owner, followed] : owners) {
       if (!wanted_.contains(tag)) plan->to_unfollow[owner].push_back(tag);
-      if (wanted.contains(tag) && restarted_.contains(owner)) plan->to_follow_again[owner].push_back(tag);
+      if (!wanted.contains(tag) || !restarted_.contains(owner)) continue;
+      // What was being fetched does not come to its end.
+      if (followed.missed == Missed::kAsked) plan->to_follow[owner].push_back(tag);
+      if (followed.missed >= Missed::kHeard) plan->to_follow_again[owner].push_back(tag);
     }
   }
   if (complete) std::erase_if(seen_, [&](const auto& entry) { return entry.second.at < begin; });
@@ -214,25 +234,70 @@ Task<bool> Subscriptions::renew() {
   }
   for (auto& [owner, tags] : plan.to_leave) co_await leave_if_done(owner, std::move(tags));
   for (auto& [owner, tags] : plan.to_unfollow) co_await unfollow_at(owner, std::move(tags));
+  co_await settle();
   renewing_ = false;
-  settled_ = complete && wanted == wanted_;
+  settled_ = complete && wanted == wanted_ && !again_;
   co_return complete;
 }
 
 // The tags that the owner did not take.
 Task<std::set<std::string>> Subscriptions::follow_chunk(std::string owner, std::vector<std::string> tags,
                                                         WallTime since) {
-  std::set<std::string> missing(tags.begin(), tags.end());
-  std::vector<Subscription> subscriptions = co_await ask_and_catch_up(owner, std::move(tags), since);
-  for (const Subscription& subscription : subscriptions) {
-    note_followed(subscription.tag, owner, subscription.follow_id);
-    missing.erase(subscription.tag);
+  const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+  const auto refusals = co_await ask_to_follow(owner, tags, id);
+  std::set<std::string> missing;
+  if (refusals) {
+    for (const Refusal& refusal : *refusals) missing.insert(refusal.tag);
+  } else {
+    missing.insert(tags.begin(), tags.end());
   }
-  for (const std::string& text : missing) {
-    if (const Result<Tag> tag = Tag::parse(text)) relays_.forget(*tag);
+  std::vector<std::string> taken;
+  std::vector<Subscription> subscriptions;
+  for (const std::string& text : tags) {
+    if (missing.contains(text)) {
+      if (const Result<Tag> tag = Tag::parse(text)) relays_.forget(*tag);
+      continue;
+    }
+    note_followed(text, owner, id);
+    find(text, owner)->missed = Missed::kAsked;
+    taken.push_back(text);
+    subscriptions.push_back({text, owner, id, false});
   }
-  if (!subscriptions.empty()) co_await store_.save_subscriptions(std::move(subscriptions));
+  if (taken.empty()) co_return missing;
+  ++catching_up_;
+  co_await store_.save_subscriptions(std::move(subscriptions));
+  tasks_.spawn("catch_up", catch_up_at(std::move(owner), std::move(taken), id, since));
   co_return missing;
+}
+
+// Fetches what the owner took since then, before it knew us. Nothing else waits for it: the owner announces
+// what is new meanwhile, and may be slow, or have no end of what it says was missed.
+Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<std::string> tags, std::string id,
+                                      WallTime since) {
+  const Result<void> fetched = co_await catch_up_.fetch(owner, tags, since);
+  --catching_up_;
+  bool again = false;
+  for (const std::string& tag : tags) {
+    Followed* const followed = find(tag, owner);
+    if (followed == nullptr || followed->follow_id != id) continue;
+    followed->missed = fetched ? Missed::kHeard : Missed::kUnknown;
+    again = again || !fetched;
+  }
+  if (again) renew_in(kRetry);
+  co_await settle();
+}
+
+// Writes down where nothing is in doubt any more. Until then a restart forgets the doubts, and asks again.
+Task<void> Subscriptions::settle() {
+  std::vector<Subscription> settled;
+  for (auto& [tag, owners] : owners_) {
+    for (auto& [owner, followed] : owners) {
+      if (followed.missed != Missed::kHeard || catch_up_.is_in_doubt(owner, tag)) continue;
+      followed.missed = Missed::kHere;
+      settled.push_back({tag, owner, followed.follow_id, true});
+    }
+  }
+  if (!settled.empty()) co_await store_.save_subscriptions(std::move(settled));
 }
 
 Task<bool> Subscriptions::follow_at(std::string owner, std::vector<std::string> tags) {
@@ -288,24 +353,6 @@ Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<std::stri
   if (!done.empty()) co_await unfollow_at(owner, std::move(done));
 }
 
-// Follows, and fetches what the owner took since then, before it knew us. The subscriptions that were made.
-Task<std::vector<Subscription>> Subscriptions::ask_and_catch_up(std::string owner,
-                                                                std::vector<std::string> tags,
-                                                                WallTime since) {
-  const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
-  const auto refusals = co_await ask_to_follow(owner, tags, id);
-  if (!refusals) co_return std::vector<Subscription>();
-  std::set<std::string> refused;
-  for (const Refusal& refusal : *refusals) refused.insert(refusal.tag);
-  std::erase_if(tags, [&](const std::string& tag) { return refused.contains(tag); });
-  if (tags.empty()) co_return std::vector<Subscription>();
-  const Result<void> caught_up = co_await catch_up_.fetch(owner, tags, since);
-  if (!caught_up) co_return std::vector<Subscription>();
-  std::vector<Subscription> subscriptions;
-  for (std::string& tag : tags) subscriptions.push_back({std::move(tag), owner, id, true});
-  co_return subscriptions;
-}
-
 WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const {
   WallTime earliest = clock_.wall_now();
   for (const std::string& tag : tags) {
@@ -320,7 +367,11 @@ WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const
 // again. Where that fails, the next turn tries again.
 Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
   std::vector<std::pair<std::string, std::string>> dropped;
-  for (const std::string& tag : tags) dropped.emplace_back(tag, owner);
+  for (const std::string& tag : tags) {
+    dropped.emplace_back(tag, owner);
+    // Or it would be written down once more.
+    if (Followed* const followed = find(tag, owner)) followed->missed = Missed::kUnknown;
+  }
   const Result<void> saved = co_await store_.drop_subscriptions(std::move(dropped));
   if (!saved) co_return;
   // What is wanted is followed at others: they must not take it for the end of that
@@ -363,15 +414,14 @@ followers::Knowledge Subscriptions::followed_at(const std::string& owner) const 
 
 Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> tags, WallTime before) {
   const auto is_meant = [&](const std::string& tag) {
-    const auto of_tag = owners_.find(tag);
-    if (of_tag == owners_.end()) return false;
-    const auto followed = of_tag->second.find(owner);
-    return followed != of_tag->second.end() && followed->second.since <= before &&
-           !followed->second.follow_id.empty();
+    const Followed* const followed = find(tag, owner);
+    return followed != nullptr && followed->since <= before && !followed->follow_id.empty();
   };
   std::vector<std::pair<std::string, std::string>> forgotten;
   for (const std::string& tag : tags) {
-    if (is_meant(tag)) forgotten.emplace_back(tag, owner);
+    if (!is_meant(tag)) continue;
+    forgotten.emplace_back(tag, owner);
+    find(tag, owner)->missed = Missed::kUnknown;
   }
   if (forgotten.empty()) co_return;
   const Result<void> saved = co_await store_.drop_subscriptions(forgotten);

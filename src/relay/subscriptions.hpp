@@ -44,8 +44,9 @@ class Subscriptions {
   [[nodiscard]] bool wants(const std::string& tag) const { return wanted_.contains(tag); }
   // `origin` may announce `tag` to us: we follow its hashtag actor.
   [[nodiscard]] bool follows(const std::string& tag, const std::string& origin) const;
-  // Every wanted tag is followed at all of its present owners, as far as known.
-  [[nodiscard]] bool is_settled() const { return settled_; }
+  // Every wanted tag is followed at all of its present owners, as far as known, and they have said what was
+  // missed.
+  [[nodiscard]] bool is_settled() const { return settled_ && catching_up_ == 0; }
   [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
@@ -76,9 +77,17 @@ class Subscriptions {
     std::uint64_t incarnation = 0;
     WallTime at;
   };
+  // What the owner took before it knew us.
+  enum class Missed : std::uint8_t {
+    kUnknown,  // it is not asked now: it is to be followed again
+    kAsked,
+    kHeard,  // not all is believed or refuted yet: it is asked again after a restart, as after kUnknown
+    kHere,
+  };
   struct Followed {
     std::string follow_id;  // empty: asked, and not answered yet
     WallTime since;         // or since the start of the node
+    Missed missed = Missed::kUnknown;
   };
 
   Task<Result<void>> load_wanted();
@@ -92,13 +101,15 @@ class Subscriptions {
   Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
   Task<bool> follow_again_at(std::string owner, std::vector<std::string> tags);
   Task<std::set<std::string>> follow_chunk(std::string owner, std::vector<std::string> tags, WallTime since);
-  Task<std::vector<Subscription>> ask_and_catch_up(std::string owner, std::vector<std::string> tags,
-                                                   WallTime since);
+  Task<void> catch_up_at(std::string owner, std::vector<std::string> tags, std::string id, WallTime since);
+  Task<void> settle();
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
+  void renew_in(Duration wait);
   Task<void> renew_after(Duration wait);
   Task<bool> is_wanted_at(std::string tag, std::string owner);
   void note_followed(const std::string& tag, const std::string& owner, std::string follow_id);
+  [[nodiscard]] Followed* find(const std::string& tag, const std::string& owner);
   void drop_followed(const std::string& tag, const std::string& owner);
 
   Options options_;
@@ -117,6 +128,7 @@ class Subscriptions {
   std::map<std::string, WallTime> restarted_;
   std::set<std::pair<std::string, std::string>> disowning_;  // (tag, owner): not to be followed now
   std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
+  std::size_t catching_up_ = 0;
   bool settled_ = false;
   bool renewing_ = false;
   bool again_ = false;

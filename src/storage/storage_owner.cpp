@@ -42,9 +42,9 @@ Result<void> StorageOwner::check_place(const relay::TagEvent& event) const {
   return {};
 }
 
-Task<bool> StorageOwner::is_witness(Tag tag, std::string sender,
-                                    std::optional<redundancy::RelayClaim> claim) {
-  return relays_.is_witness(std::move(tag), std::move(sender), claim);
+Task<redundancy::RelayHalves> StorageOwner::witness(Tag tag, std::string sender,
+                                                    std::optional<redundancy::RelayClaim> claim) {
+  return relays_.witness(std::move(tag), std::move(sender), claim);
 }
 
 }  // namespace tagring::storage

@@ -31,8 +31,8 @@ class StorageOwner final : public belief::PostChecker::Owner {
 
   // --- PostChecker::Owner ---
   [[nodiscard]] Result<void> check_place(const relay::TagEvent& event) const override;
-  [[nodiscard]] Task<bool> is_witness(Tag tag, std::string sender,
-                                      std::optional<redundancy::RelayClaim> claim) override;
+  [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag tag, std::string sender,
+                                                      std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& /*tag*/, const std::string& /*host*/) override {}
   [[nodiscard]] bool samples() const override { return false; }
 

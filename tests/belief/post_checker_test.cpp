@@ -50,7 +50,7 @@ class PostCheckerTest : public BeliefTest {
   federation::Blocks blocks;
   OriginChecker origins{budget, client, runtime};
   PostChecker checker{{}, identity, blocks, origins, runtime};
-  std::set<std::string> relayed = {"cats"};
+  PostChecker::Relayed relayed = {{"cats", redundancy::kBothHalves}};
   std::vector<Refusal> refusals;
 };
 

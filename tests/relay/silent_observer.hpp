@@ -21,9 +21,11 @@ class SilentObserver : public Observer {
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string /*inbox*/, std::string /*body*/) override {
     co_return HttpResponse();
   }
-  Task<Result<std::vector<Refusal>>> receive_missed(std::vector<TagEvent> /*events*/,
-                                                    std::string /*owner*/) override {
-    co_return std::vector<Refusal>();
+  Task<Result<void>> receive_missed(std::vector<TagEvent> /*events*/, std::string /*owner*/) override {
+    co_return Result<void>();
+  }
+  [[nodiscard]] bool is_in_doubt(const std::string& /*owner*/, const std::string& /*tag*/) const override {
+    return false;
   }
   [[nodiscard]] bool is_denied(const std::string& /*actor*/) const override { return false; }
   [[nodiscard]] bool is_offered(const std::string& /*tag*/) const override { return true; }

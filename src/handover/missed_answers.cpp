@@ -1,0 +1,69 @@
+#include "handover/missed_answers.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/http_error.hpp"
+#include "relay/catch_up.hpp"
+#include "relay/wire.hpp"
+
+namespace tagring::handover {
+namespace {
+constexpr std::size_t kScanMax = 20'000;  // feed entries looked at for one page
+}  // namespace
+
+Task<HttpResponse> MissedAnswers::answer(HttpRequest request) {
+  const Result<federation::Authentic> sender = co_await authenticator_.authenticate(request);
+  if (!sender) co_return federation::not_authentic(sender.error());
+  Result<json::object> body = json::parse_object(request.body);
+  if (!body) co_return error_response(body.error());
+  const Result<json::object> page = co_await page_of(std::move(*body), sender->actor.id);
+  if (!page) co_return error_response(page.error());
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(*page);
+  co_return response;
+}
+
+Task<Result<json::object>> MissedAnswers::page_of(json::object request, std::string follower) {
+  std::set<std::string> tags;
+  bool follows_all = true;
+  json::for_each(json::find(request, "tags"), [&](const json::value& element) {
+    if (!element.is_string()) return;
+    std::string tag(element.get_string());
+    follows_all = follows_all && followers_.follows(tag, follower);
+    tags.insert(std::move(tag));
+  });
+  // Silence would make them believe that they follow, and have missed nothing.
+  if (!follows_all || tags.empty())
+    co_return fail(ErrorCode::kConflict, "you do not follow all of these here any more: follow again");
+  const auto since = json::get_int(request, "since");
+  if (!since) co_return fail(ErrorCode::kInvalid, "'since' must be a number of milliseconds");
+  std::uint64_t after = 0;
+  if (const auto place = json::get_int(request, "after")) {
+    after = static_cast<std::uint64_t>(*place);
+  } else {
+    const WallTime start = std::max(WallTime(Duration(*since)), clock_.wall_now() - relay::CatchUp::kWindow);
+    CO_TRY(after, co_await store_.feed_start(start));
+  }
+  std::vector<relay::FeedEntry> found;
+  std::size_t scanned = 0;
+  bool more = false;
+  while (found.size() < relay::CatchUp::kPage && scanned < kScanMax) {
+    CO_TRY(const std::vector<relay::FeedEntry> entries,
+           co_await store_.feed(after, relay::CatchUp::kPage - found.size()));
+    more = !entries.empty();
+    if (!more) break;
+    scanned += entries.size();
+    after = entries.back().seq;
+    for (const relay::FeedEntry& entry : entries) {
+      if (tags.contains(entry.event.tag)) found.push_back(entry);
+    }
+  }
+  json::object page = {{"items", relay::to_json(found)}};
+  if (more) page["after"] = after;
+  co_return page;
+}
+
+}  // namespace tagring::handover

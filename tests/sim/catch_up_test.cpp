@@ -1,0 +1,112 @@
+// What a subscriber missed, and cannot look at now: one relay alone says so, and the posts' server is silent.
+
+#include "relay/catch_up.hpp"
+
+#include <fmt/format.h>
+
+#include "relay/wire.hpp"
+#include "tests/sim/fixture.hpp"
+
+namespace tagring::sim {
+namespace {
+
+constexpr const char* kTag = "caturday";
+constexpr std::size_t kNodes = 10;
+
+std::vector<std::size_t> relays_of(World& world, const std::string& tag) {
+  std::vector<std::size_t> relays;
+  for (unsigned replica = 0; replica < 2; ++replica) {
+    const RingId key = replica_key(Tag::parse(tag)->key(), replica, 2);
+    for (const std::size_t i : world.up())
+      if (world.node(i).rings().of(Ring::kRelay).serving(key) != nullptr) relays.push_back(i);
+  }
+  return relays;
+}
+
+// Who plays no part, in the order of their numbers.
+std::vector<std::size_t> others(World& world, const std::vector<std::size_t>& relays) {
+  std::vector<std::size_t> rest = world.up();
+  std::erase_if(rest, [&](std::size_t i) { return i == 0 || std::ranges::find(relays, i) != relays.end(); });
+  return rest;
+}
+
+// A full page of posts at a host.
+HttpResponse inventions_at(const std::string& host, WallTime now) {
+  std::vector<relay::FeedEntry> entries;
+  for (std::size_t n = 0; n < relay::CatchUp::kPage; ++n) {
+    const std::string author = fmt::format("https://{}/users/alice", host);
+    entries.push_back(
+        {n + 1, {kTag, relay::Op::kAdd, fmt::format("{}/never{}", author, n), author, now, true}});
+  }
+  HttpResponse response;
+  response.headers.add("Content-Type", "application/json");
+  response.body = json::serialize(json::object{{"items", relay::to_json(entries)}});
+  return response;
+}
+
+TEST(CatchUp, WhoNamesPostsThatNobodyCanLookAtHoldsUpNobody) {
+  std::optional<std::size_t> liar;
+  std::string silent;
+  World* at = nullptr;
+  WorldOptions options;
+  options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (node != liar || request.target != relay::CatchUp::kPath) return std::nullopt;
+    return inventions_at(silent, at->loop.wall_now());
+  };
+  World world(5, options);
+  at = &world;
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  const auto relays = relays_of(world, kTag);
+  const auto rest = others(world, relays);
+  ASSERT_GE(rest.size(), 3U);
+  liar = relays.front();
+  silent = fmt::format("n{}.example", rest[1]);
+  world.set_instance_down(rest[1], true);
+
+  subscribe(world, rest[0], {kTag});
+  const relay::Subscriptions& subscriber = world.node(rest[0]).subscriber();
+  EXPECT_TRUE(world.run_until(std::chrono::seconds(10), [&] { return subscriber.is_settled(); }));
+  EXPECT_TRUE(subscriber.follows(kTag, fmt::format("https://tags.n{}.example", *liar)));
+  subscribe(world, rest[0], {"dogs", "moss"});
+  EXPECT_TRUE(world.run_until(std::chrono::seconds(10), [&] { return subscriber.is_settled(); }));
+
+  const std::size_t post = world.publish(rest[2], {kTag});
+  world.loop.run_for(std::chrono::minutes(1));
+  EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri});
+  world.set_instance_down(rest[1], false);
+  world.loop.run_for(std::chrono::minutes(5));
+  EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri});
+}
+
+TEST(CatchUp, WhatIsInDoubtOutlivesARestart) {
+  std::optional<std::size_t> dropper;
+  WorldOptions options;
+  options.drops_relayed = [&](std::size_t node, const std::string& /*uri*/) { return node == dropper; };
+  World world(5, options);
+  for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_settled(); }));
+  const auto relays = relays_of(world, kTag);
+  const auto rest = others(world, relays);
+  ASSERT_GE(rest.size(), 2U);
+  dropper = relays.front();
+  ASSERT_NE(relays.front(), relays.back());
+  const std::size_t post = world.publish(rest[1], {kTag});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), [&] { return world.is_quiet(); })) << world.unrest();
+  world.set_instance_down(rest[1], true);
+
+  subscribe(world, rest[0], {kTag});
+  const auto is_settled = [&] { return world.node(rest[0]).subscriber().is_settled(); };
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(1), is_settled));
+  world.loop.run_for(std::chrono::minutes(2));
+  EXPECT_TRUE(world.feed(rest[0], kTag).empty());
+  world.crash_node(rest[0]);
+  world.start_node(rest[0]);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  world.set_instance_down(rest[1], false);
+  EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  EXPECT_EQ(world.feed(rest[0], kTag), std::multiset{world.posts()[post].uri});
+}
+
+}  // namespace
+}  // namespace tagring::sim
