@@ -139,8 +139,11 @@ Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, jso
   }
   kept_.leave_out_moved(&entries);
   kept_.leave_out_moved(&heard);
-  CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody));
-  co_return co_await disputes_.adopt(std::move(entries), std::move(origin));
+  // More than half of those who may have it, since as many as half may lie together.
+  const std::size_t half = std::min<std::size_t>(request->sources, kept_.copies()) / 2;
+  const std::size_t enough = std::max<std::size_t>(2, half + 1);
+  CO_TRY_VOID(co_await disputes_.adopt(std::move(heard), storage::Disputes::kNobody, enough));
+  co_return co_await disputes_.adopt(std::move(entries), std::move(origin), enough);
 }
 
 // --- partitions --------------------------------------------------------------------------------------------

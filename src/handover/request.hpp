@@ -20,7 +20,8 @@ struct Request {
   // Where the last page ended; empty at first. What that means is for the kind to say.
   std::string after_tag;
   std::string after;
-  json::object question;  // kind "hours" (handover/comparison.hpp)
+  json::object question;    // kind "hours" (handover/comparison.hpp)
+  std::size_t sources = 1;  // that are asked for the same; this is not sent
 };
 
 json::object to_json(const Request& request, const std::string& network);

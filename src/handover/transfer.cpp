@@ -45,7 +45,7 @@ Task<void> Transfer::fill(Ring ring, RingId id) {
     const std::vector<std::string> origins = co_await sources(ring, id, *gap);
     bool complete = true;
     for (const std::string& origin : origins) {
-      const Result<void> fetched = co_await fetch_from(origin, ring, vserver.self(), *gap);
+      const Result<void> fetched = co_await fetch_from(origin, ring, vserver.self(), *gap, origins.size());
       complete = complete && fetched.has_value();
     }
     if (complete || ++attempts >= options_.attempts_max) {
@@ -86,8 +86,9 @@ Task<std::vector<std::string>> Transfer::sources(Ring ring, RingId id, Segment p
 }
 
 Task<Result<void>> Transfer::fetch_from(std::string origin, Ring ring, ring::Contact requester,
-                                        Segment positions) {
+                                        Segment positions, std::size_t sources) {
   Request request;
+  request.sources = sources;
   request.ring = ring;
   request.requester = std::move(requester);
   if (ring == Ring::kStorage) {
@@ -183,7 +184,7 @@ Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, rin
   const auto from = RingId::from_hex(json::get_string(answer, "from").value_or(""));
   const auto to = RingId::from_hex(json::get_string(answer, "to").value_or(""));
   if (!from || to != leaver.id) co_return fail(ErrorCode::kInvalid, "the leaver names no segment of its own");
-  co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to});
+  co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to}, 1);
 }
 
 }  // namespace tagring::handover

@@ -60,7 +60,8 @@ class Transfer {
  private:
   Task<void> fill(Ring ring, RingId vserver);
   Task<Result<void>> take_over_from(Ring ring, ring::Contact leaver, ring::Contact asked);
-  Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions);
+  Task<Result<void>> fetch_from(std::string origin, Ring ring, ring::Contact requester, Segment positions,
+                                std::size_t sources);
   Task<Result<void>> fetch(std::string origin, Request request, FetchedKind& kind);
   [[nodiscard]] unsigned replicas(Ring ring) const;
 

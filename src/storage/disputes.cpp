@@ -48,11 +48,11 @@ Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string
     std::erase_if(entries, [&](const HistoryEntry& entry) { return was_settled({entry.tag, entry.uri}); });
     if (entries.size() > kOfDoubtful) entries.resize(kOfDoubtful);
   }
-  co_return co_await take(std::move(entries), std::move(from), /*as_new_owner=*/false);
+  co_return co_await take(std::move(entries), std::move(from), 0);
 }
 
-Task<Result<void>> Disputes::adopt(std::vector<HistoryEntry> entries, std::string from) {
-  return take(std::move(entries), std::move(from), /*as_new_owner=*/true);
+Task<Result<void>> Disputes::adopt(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
+  return take(std::move(entries), std::move(from), enough);
 }
 
 // Of a host at which nothing was lately, a few are looked at; if they are there, all are taken the next time.
@@ -66,7 +66,8 @@ bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from,
 }
 
 // Owners that have been there pass on to each other what they heard, so that two of them are one source.
-Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, bool as_new_owner) {
+Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
+  const bool as_new_owner = enough > 0;
   CO_TRY(const auto mine, co_await own(entries));
   std::vector<HistoryEntry> unknown;
   std::map<std::string, int> probes;  // by host
@@ -86,11 +87,14 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
     } else if (!same(*mine[i], entry)) {
       if (!was_settled(key)) differ(*mine[i], std::move(entry), from);
     } else if (const auto open = open_.find(key); open != open_.end() && open->second.is_alone) {
-      if (open->second.from == kNobody) {
-        open->second.from = from;
-      } else if (from != kNobody && from != open->second.from) {
-        open_.erase(open);  // two say the same
+      Dispute& dispute = open->second;
+      if (dispute.from == kNobody) {
+        dispute.from = from;
+      } else if (from != kNobody && from != dispute.from &&
+                 std::ranges::find(dispute.others, from) == dispute.others.end()) {
+        dispute.others.push_back(from);
       }
+      if (as_new_owner && 1 + dispute.others.size() >= enough) open_.erase(open);
     }
   }
   if (unknown.empty()) co_return Result<void>();

@@ -2,11 +2,11 @@
 // neither what one of them shows, nor what it has hidden, becomes true by being passed on.
 //
 // What this node lacks it takes at once, since most of it is true, and looks at it a minute later; a new
-// owner, which lacks everything, ten minutes later, and only where one source alone gave it. Of a host at
-// which nothing was lately (belief::AskedHosts) an owner takes nothing before some of it was seen there, and
-// a new owner keeps nothing that only one gave it. What this node has stays until the post's server has been
-// asked: a few at a time, once more when caches have let go of what is said to be removed, and ever more
-// seldom about the same post. Where a server does not answer, everybody keeps what they have; so what it
+// owner, which lacks everything, ten minutes later, and only where not enough of its sources gave it. Of a
+// host at which nothing was lately (belief::AskedHosts) an owner takes nothing before some of it was seen
+// there, and a new owner keeps nothing that too few gave it. What this node has stays until the post's server
+// has been asked: a few at a time, once more when caches have let go of what is said to be removed, and ever
+// more seldom about the same post. Where a server does not answer, everybody keeps what they have; so what it
 // published outlives it.
 #pragma once
 
@@ -30,9 +30,10 @@ class Disputes {
   // costs nothing; of who was wrong lately (belief::Standing) little is heard at a time. Errors are those of
   // the store.
   [[nodiscard]] Task<Result<void>> hear(std::vector<HistoryEntry> entries, std::string from);
-  // The same where this node is a new owner: what two sources give it is not looked at. What an owner has
+  // The same where this node is a new owner: what so many sources give it is not looked at. What an owner has
   // only heard itself is from kNobody.
-  [[nodiscard]] Task<Result<void>> adopt(std::vector<HistoryEntry> entries, std::string from);
+  [[nodiscard]] Task<Result<void>> adopt(std::vector<HistoryEntry> entries, std::string from,
+                                         std::size_t enough = 2);
   static constexpr const char* kNobody = "";
   // This node has it because somebody said so, and it was not looked at yet.
   [[nodiscard]] bool is_hearsay(const HistoryEntry& entry) const;
@@ -64,13 +65,14 @@ class Disputes {
   static constexpr std::size_t kOpenMax = 50'000;
   static constexpr std::size_t kSettledMax = 50'000;
   struct Dispute {
-    HistoryEntry entry;       // as somebody has it
-    std::string from;         // who that is, or kNobody
-    bool removed = false;     // somebody says so
-    bool was_there = false;   // though somebody says that it was removed
-    bool is_hearsay = false;  // what this node has of it is what somebody said
-    bool is_alone = false;    // and of a new owner, what nobody else has said yet
-    bool is_probe = false;    // is anything there? Nothing is taken, whatever comes of it
+    HistoryEntry entry;                    // as somebody has it
+    std::string from;                      // who that is, or kNobody
+    bool removed = false;                  // somebody says so
+    bool was_there = false;                // though somebody says that it was removed
+    bool is_hearsay = false;               // what this node has of it is what somebody said
+    bool is_alone = false;                 // and of a new owner, what not enough others have said yet
+    std::vector<std::string> others = {};  // those who have
+    bool is_probe = false;                 // is anything there? Nothing is taken, whatever comes of it
     Instant due;
     unsigned tries = 0;
   };
@@ -79,7 +81,8 @@ class Disputes {
     unsigned times = 0;
   };
 
-  Task<Result<void>> take(std::vector<HistoryEntry> entries, std::string from, bool as_new_owner);
+  // `enough`: for a new owner; else 0.
+  Task<Result<void>> take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough);
   Task<Result<std::vector<std::optional<HistoryEntry>>>> own(const std::vector<HistoryEntry>& entries);
   [[nodiscard]] bool was_settled(const Key& key) const;
   [[nodiscard]] bool is_probed(const HistoryEntry& entry, const std::string& from,

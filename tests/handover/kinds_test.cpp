@@ -101,6 +101,25 @@ TEST_F(KindsTest, WhoHasOnlyHeardItIsNoSecondSource) {
   EXPECT_EQ(disputes.open(), 0U) << "two say so";
 }
 
+// Two of four owners may lie, and say the same.
+TEST_F(KindsTest, WhatHalfOfItsSourcesSayANewOwnerLooksAt) {
+  HistoryKind history(kept, disputes, reads);
+  const auto take = [&](const std::string& from) {
+    Request next = request(kCats);
+    next.sources = 4;
+    ASSERT_TRUE(run(history.absorb(&next, from,
+                                   {json::object{{"tag", "cats"},
+                                                 {"uri", "https://a.example/1"},
+                                                 {"author", "https://a.example/u"},
+                                                 {"published", 1'763'691'840'000}}})));
+  };
+  take("https://tags.liar.example");
+  for (int i = 0; i < 2; ++i) take("https://tags.crony.example");
+  EXPECT_EQ(disputes.open(), 1U);
+  take("https://tags.c.example");
+  EXPECT_EQ(disputes.open(), 0U);
+}
+
 TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
   HistoryKind history(kept, disputes, reads);
   Request next = request(kCats);
