@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "app"))
+from upgrade_test import POSTS, migrations, write_version_1  # noqa: E402
+
 BASE = ROOT / "build" / "package" / "debian12.tar"
 HOST = "tags.example.org"
 counts = {True: 0, False: 0}
@@ -261,6 +265,36 @@ def is_backed_up(machine):
     check("and it is the node's", machine.owner("/var/lib/tagring/tagring.db") == "tagring:tagring 600", machine.owner("/var/lib/tagring/tagring.db"))
 
 
+def identity(machine):
+    """What the node wants, and its key."""
+    with sqlite3.connect(machine.path("/var/lib/tagring/tagring.db")) as database:
+        return database.execute("SELECT tag, reason FROM wants").fetchall(), database.execute("SELECT name, value FROM meta WHERE name = 'key'").fetchall()
+
+
+def go_back_to_the_first_version(machine):
+    """The database as the first version would have left it, of the same node."""
+    wants, key = identity(machine)
+    file = machine.path("/var/lib/tagring/tagring.db")
+    file.unlink()
+    write_version_1(file)
+    with sqlite3.connect(file) as database:
+        database.executemany("INSERT INTO wants VALUES(?, ?)", wants)
+        database.executemany("INSERT INTO meta VALUES(?, ?)", key)
+    database.close()
+    for name in file.parent.glob("tagring.db*"):
+        machine.run("chown", "tagring:tagring", f"/var/lib/tagring/{name.name}")
+    file.chmod(0o600)
+    return wants, key
+
+
+def is_upgraded(machine, before):
+    with sqlite3.connect(machine.path("/var/lib/tagring/tagring.db")) as database:
+        version, = database.execute("SELECT max(version) FROM migrations").fetchone()
+        posts, = database.execute("SELECT count(*) FROM history").fetchone()
+    ok = check("a database of the first version is brought to this one", version == max(migrations()) > 1, version)
+    return check("with all that it had, and the node's key", posts == POSTS and identity(machine) == before, (posts, before[0])) and ok
+
+
 def keeps_what_it_had(machine, configuration):
     ok = check("an upgrade keeps the configuration", machine.path("/etc/tagring/tagring.toml").read_text() == configuration)
     with Running(machine) as node:
@@ -299,9 +333,10 @@ def main():
                 start_and_subscribe(machine)
                 is_backed_up(machine)
                 configuration = machine.path("/etc/tagring/tagring.toml").read_text()
+                older = go_back_to_the_first_version(machine)
                 done = machine.install(now)
                 check("apt upgrades it", done.returncode == 0, done.stderr[-2000:])
-                figures["upgrade_ok"] = keeps_what_it_had(machine, configuration) and done.returncode == 0
+                figures["upgrade_ok"] = keeps_what_it_had(machine, configuration) and is_upgraded(machine, older) and done.returncode == 0
                 machine.run("debconf-set-selections", input="tagring tagring/purge-data boolean true\n")
                 done = machine.apt("remove", "tagring")
                 check("a removal keeps the data", done.returncode == 0 and machine.path("/var/lib/tagring/tagring.db").exists(), done.stderr)

@@ -1,0 +1,122 @@
+"""The commands of README.md, as they stand there, in a network as `make run` starts it. Those that cannot be run here are named, with the
+reason."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+from network import Failure, Network, wait_for  # noqa: E402
+
+# Beginnings of commands: why they are not run here.
+ELSEWHERE = {
+    "make ": "builds or tests; `make run` is a test of its own",
+    "alias tagring=": "the binary of this test takes its place",
+    "ORIGINS=": "the port is that of this network",
+    "sudo ": "tests/package/deb_test.py, in a fresh Debian",
+    "tagring fasp register": "needs a Mastodon that knows FASPs; tests/interop/fasp_check.mjs",
+    "tagring block import": "the list is the reader's own; tests/node/moderation_test.cpp",
+}
+# What waits for something that takes a while elsewhere in the network.
+EVENTUAL = ("tagring query", "tagring feed", "tagring owners", "tagring status", "tagring instance subscribe", "tagring instance replay", "tagring takedown")
+counts = {True: 0, False: 0}
+
+
+def check(what, ok, detail=""):
+    counts[bool(ok)] += 1
+    if not ok:
+        print(f"FAILED: {what}\n  {detail}", flush=True)
+    return bool(ok)
+
+
+def commands():
+    """Without their comments, in the order of the page."""
+    text = (ROOT / "README.md").read_text()
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ") and not line.startswith("     ")]
+    return [re.sub(r"\s{2,}# .*$|\s+# .*$", "", line).strip() for line in lines]
+
+
+class Reader:
+    """Who types them in a terminal, in the folder of the clone."""
+
+    def __init__(self, network, folder):
+        self.network, self.post, self.background = network, None, []
+        self.caturday = network.control("origins", "/post", {"domain": "oak.example", "text": "A #caturday"})["id"]
+        (folder / "bin").mkdir()
+        (folder / "bin/tagring").symlink_to(network.binary)
+        self.environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "ORIGINS": network.controls["origins"]}
+
+    def here(self, command):
+        """With the names of this network for what stands for the reader's own."""
+        command = command.replace("run/", f"{self.network.directory.relative_to(ROOT)}/").replace("social.example", "oak.example")
+        return command.replace('"id": "…"', f'"id": "{self.post}"').replace(" URL ", f" {self.caturday} ")
+
+    def type(self, command):
+        # Where no node is named, it is that of the folder.
+        folder = ROOT if "run/" in command or "curl" in command else self.network.node_directory(0)
+        if command.endswith("&"):
+            words = self.here(command).removesuffix("&").split()
+            self.background.append(subprocess.Popen([self.network.binary, *words[1:]], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            return True, ""
+        done = subprocess.run(["bash", "-c", self.here(command)], cwd=folder, env=self.environment, capture_output=True, text=True, timeout=120)
+        if "/post" in command and done.returncode == 0:
+            self.post = json.loads(done.stdout)["id"]
+        return done.returncode == 0, done.stdout + done.stderr
+
+    def try_out(self, command):
+        said = ""
+
+        def works():
+            nonlocal said
+            ok, said = self.type(command)
+            return ok and (said.strip() != "" or not command.startswith("tagring"))
+
+        try:
+            ok = works() or (command.startswith(EVENTUAL) and wait_for(command, works, seconds=90) is not None)
+        except Failure:
+            ok = False
+        if command.endswith("&"):
+            ok = self.background[-1].poll() is None
+        check(command, ok, said)
+
+    def leave(self):
+        for process in self.background:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def main():
+    all_commands = commands()
+    check("README has commands", len(all_commands) > 30, all_commands)
+    unused = set(ELSEWHERE)
+    with Network(ROOT / "run" / "readme_test", nodes=8) as network, tempfile.TemporaryDirectory() as folder:
+        for i in range(8):
+            network.start_node(i)
+        network.start_origins(5)
+        wait_for("the network", network.is_whole)
+        network.cli(0, "subscribe", "caturday")
+        network.control("origins", "/subscribe", {"domain": "oak.example"})  # adds the node as a relay
+        reader = Reader(network, Path(folder))
+        try:
+            for command in all_commands:
+                elsewhere = next((start for start in ELSEWHERE if command.startswith(start)), None)
+                if elsewhere:
+                    unused.discard(elsewhere)
+                else:
+                    reader.try_out(command)
+        finally:
+            reader.leave()
+    for start, reason in ELSEWHERE.items():
+        print(f"not run here: {start.strip()} …: {reason}")
+    check("what is not run here stands in README", not unused, unused)
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    sys.exit(1 if counts[False] else 0)
+
+
+main()
