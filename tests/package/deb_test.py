@@ -212,6 +212,8 @@ class Running:
                                             stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "/var/lib/tagring/notify"})
             try:
                 self.state = notify.recv(1000).decode()
+                while self.state.startswith("EXTEND_TIMEOUT"):  # it upgrades its database
+                    self.state = notify.recv(1000).decode()
             except TimeoutError:
                 self.process.kill()
                 self.state = self.process.communicate()[1][-2000:]
@@ -298,8 +300,8 @@ def is_upgraded(machine, before):
 def keeps_what_it_had(machine, configuration):
     ok = check("an upgrade keeps the configuration", machine.path("/etc/tagring/tagring.toml").read_text() == configuration)
     with Running(machine) as node:
-        kept = "hedgehog" in json.dumps(node.ask("show", "subscriptions"))
-        return check("and the data", kept) and ok
+        answer = json.dumps(node.ask("show", "subscriptions"))
+        return check("and the data", node.state == "READY=1" and "hedgehog" in answer, (node.state, answer)) and ok
 
 
 def main():
