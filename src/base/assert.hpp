@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define TR_ASSERT(condition)                                                                 \
-  do {                                                                                       \
-    if (!(condition)) [[unlikely]] {                                                         \
-      std::fprintf(stderr, "%s:%d: assertion failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                          \
-    }                                                                                        \
+#define TR_ASSERT(condition)                                                                      \
+  do {                                                                                            \
+    if (!(condition)) [[unlikely]] {                                                              \
+      std::fprintf(stderr, "%s:%d: assertion failed: %s\n", __FILE_NAME__, __LINE__, #condition); \
+      std::abort();                                                                               \
+    }                                                                                             \
   } while (false)
