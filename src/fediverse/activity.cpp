@@ -176,6 +176,8 @@ Result<Content> parse_answer(const Source& source) {
   if (v != nullptr && v->is_array() && v->get_array().size() > source.limits.items_max) {
     return fail(ErrorCode::kTooLarge, fmt::format("object has more than {} items", source.limits.items_max));
   }
+  ParseLimits as_they_are = source.limits;
+  as_they_are.with_tags = false;
   std::vector<FollowRef> follows;
   std::optional<Error> error;
   json::for_each(v, [&](const json::value& item) {
@@ -185,7 +187,8 @@ Result<Content> parse_answer(const Source& source) {
       if (std::is_same_v<T, Reject> && id) follows.push_back({*id, {}});
       return;
     }
-    Result<FollowRef> follow = parse_follow_ref(item, source.limits);
+    // This node follows no hashtags by their URIs, so it is of no use to know which.
+    Result<FollowRef> follow = parse_follow_ref(item, as_they_are);
     if (follow) {
       follows.push_back(*std::move(follow));
     } else {

@@ -200,6 +200,8 @@ TEST_F(Stranger, ADomainWantsSoManyHashtags) {
   EXPECT_EQ(follow(0, 20), 202) << "what is followed already is nothing more";
   EXPECT_EQ(follow(20, 21), 503);
   EXPECT_EQ(post_signed(undo_follow_text(far, {origin + "/tag/t3"}), far).status, 202);
+  EXPECT_EQ(follow(20, 21), 503) << "the node is subscribed to what was undone, yet";
+  settle(relay::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_EQ(follow(20, 21), 202);
   EXPECT_EQ(rows("SELECT tag FROM followers").size(), 20U);
   start_with(Resource::kWanted, {1'000, 0, 20, {}});
