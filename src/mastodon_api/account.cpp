@@ -53,12 +53,10 @@ json::object make_account(const json::object& actor, const std::string& uri, con
   std::string username = json::get_string(actor, "preferredUsername").value_or("");
   if (!is_username(username)) username = last_segment(uri);
   if (!is_username(username)) username = "unknown";
-  const auto image = [&](std::string_view key) {
-    std::string url = url_of(json::find(actor, key));
-    return url.empty() ? site.missing_image() : url;
-  };
-  const std::string avatar = image("icon");
-  const std::string header = image("image");
+  std::string avatar = url_of(json::find(actor, "icon"));
+  if (avatar.empty()) avatar = site.missing_image();
+  std::string header = url_of(json::find(actor, "image"));
+  if (header.empty()) header = site.missing_header();
   std::string url = url_of(json::find(actor, "url"));
   if (url.empty()) url = uri;
   const auto created = from_rfc3339(json::get_string(actor, "published").value_or(""));

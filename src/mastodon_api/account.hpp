@@ -10,13 +10,18 @@
 
 namespace tagring::mastodon_api {
 
+inline constexpr std::string_view kMissingImage = "/avatars/original/missing.png";
+inline constexpr std::string_view kMissingHeader = "/headers/original/missing.png";
+
 // Where this node's own pages are: "https://host[:port]".
 struct Site {
   std::string origin;
 
   [[nodiscard]] std::string tag_url(std::string_view canonical) const;
-  // What stands where somebody has no picture.
-  [[nodiscard]] std::string missing_image() const { return origin + "/avatars/original/missing.png"; }
+  // What stands where somebody has no picture, and no header: two addresses, as in Mastodon, by which clients
+  // know that there is none.
+  [[nodiscard]] std::string missing_image() const { return origin + std::string(kMissingImage); }
+  [[nodiscard]] std::string missing_header() const { return origin + std::string(kMissingHeader); }
 };
 
 // The Account of the actor with that URI. kInvalid if the document is no JSON object, or of another actor.

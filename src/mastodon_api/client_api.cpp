@@ -4,20 +4,52 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/bytes.hpp"
+#include "mastodon_api/account.hpp"
 #include "mastodon_api/ids.hpp"
 #include "mastodon_api/timeline_api.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
 
-constexpr std::string_view kMissingImage = "/avatars/original/missing.png";
-
 // One transparent pixel.
 constexpr std::string_view kPixel =
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c636060606000000005"
     "000109a2d5b60000000049454e44ae426082";
+
+bool is_missing_picture(std::string_view path) { return path == kMissingImage || path == kMissingHeader; }
+
+// What clients ask for at their start, or show beside what they are about, and a node for hashtags has not.
+constexpr std::string_view kNoList = "[]";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kNothing = {{
+    {"/api/v1/custom_emojis", kNoList},
+    {"/api/v1/directory", kNoList},
+    {"/api/v1/instance/extended_description", R"({"updated_at":null,"content":""})"},
+    {"/api/v1/instance/peers", kNoList},
+    {"/api/v1/instance/rules", kNoList},
+    {"/api/v1/instance/translation_languages", "{}"},
+    {"/api/v1/timelines/public", kNoList},
+    {"/api/v1/trends/links", kNoList},
+    {"/api/v1/trends/statuses", kNoList},
+}};
+
+// What belongs to an account: nobody has one here, as if nobody were logged in.
+constexpr std::array<std::string_view, 12> kOfAccounts = {
+    "/api/v1/accounts/verify_credentials",
+    "/api/v1/announcements",
+    "/api/v1/bookmarks",
+    "/api/v1/favourites",
+    "/api/v1/filters",
+    "/api/v1/followed_tags",
+    "/api/v1/lists",
+    "/api/v1/markers",
+    "/api/v1/notifications",
+    "/api/v1/preferences",
+    "/api/v1/timelines/home",
+    "/api/v2/filters",
+};
 
 void allow_any_origin(HttpResponse& response) {
   response.headers.set("Access-Control-Allow-Origin", "*");
@@ -39,7 +71,7 @@ HttpResponse preflight() {
 }  // namespace
 
 bool ClientApi::is_path(std::string_view path) {
-  return path.starts_with("/api/") || path == kMissingImage || TimelineApi::is_feed(path);
+  return path.starts_with("/api/") || is_missing_picture(path) || TimelineApi::is_feed(path);
 }
 
 Task<HttpResponse> ClientApi::answer(HttpRequest request) {
@@ -72,21 +104,28 @@ Task<HttpResponse> ClientApi::route(Request request) {
     response.headers.add("Allow", "GET, HEAD, OPTIONS");
     co_return response;
   }
-  if (path == kMissingImage) {
+  if (is_missing_picture(path)) {
     HttpResponse response;
     response.headers.add("Content-Type", "image/png");
     response.body = from_hex(kPixel).value_or("");
+    co_return response;
+  }
+  if (std::ranges::find(kOfAccounts, path) != kOfAccounts.end()) {
+    HttpResponse response = api_error(401, "The access token is invalid");
+    response.headers.add("WWW-Authenticate", "Bearer");
+    co_return response;
+  }
+  const auto nothing =
+      std::ranges::find(kNothing, path, &std::pair<std::string_view, std::string_view>::first);
+  if (nothing != kNothing.end()) {
+    HttpResponse response = api_response(nullptr);
+    response.body = nothing->second;
     co_return response;
   }
   for (ApiPart* part : parts_) {
     std::optional<HttpResponse> answer = co_await part->answer(request);
     if (answer) co_return *std::move(answer);
   }
-  // Clients ask for these at their start, and expect a list.
-  constexpr std::array<std::string_view, 5> kEmptyLists = {"/api/v1/custom_emojis", "/api/v1/instance/rules",
-                                                           "/api/v1/trends/statuses", "/api/v1/trends/links",
-                                                           "/api/v1/instance/peers"};
-  if (std::ranges::find(kEmptyLists, path) != kEmptyLists.end()) co_return api_response(json::array());
   co_return api_error(404, "Record not found");
 }
 

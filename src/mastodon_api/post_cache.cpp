@@ -226,9 +226,9 @@ json::object PostCache::show(const Content& content, StatusId id) {
     shown_.erase(shown_first_.front());
     shown_first_.pop_front();
   }
-  const std::string account = json::get_string(*content.account, "id").value_or("");
-  tagring::make_room(accounts_, options_.remembered_max);
-  accounts_[account] = content.post->author;
+  tagring::make_room(accounts_, 2 * options_.remembered_max);
+  for (const std::string_view key : {"id", "acct"})
+    accounts_[json::get_string(*content.account, key).value_or("")] = content.post->author;
   const auto parent = entries_.find(content.post->in_reply_to);
   const bool has_parent = parent != entries_.end() && parent->second.post;
   return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);
@@ -246,10 +246,17 @@ std::vector<std::string> PostCache::replies_to(const std::string& uri) const {
   return replies;
 }
 
-std::shared_ptr<const json::object> PostCache::account(const std::string& id) const {
-  const auto named = accounts_.find(id);
-  const auto found = named == accounts_.end() ? entries_.end() : entries_.find(named->second);
-  return found == entries_.end() ? nullptr : found->second.account;
+std::string PostCache::author_named(const std::string& id_or_acct) const {
+  const auto named = accounts_.find(id_or_acct);
+  return named == accounts_.end() ? std::string() : named->second;
+}
+
+Task<std::shared_ptr<const json::object>> PostCache::account(std::string author, Instant deadline) {
+  want(author, true);
+  begin_fetches();
+  while (is_pending(author) && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
+  const auto found = entries_.find(author);
+  co_return found == entries_.end() ? nullptr : found->second.account;
 }
 
 std::string PostCache::found_at(const std::string& url) const {

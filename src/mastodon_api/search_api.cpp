@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kStatuses = "/api/v1/statuses/";
 constexpr std::string_view kAccounts = "/api/v1/accounts/";
 constexpr std::string_view kContext = "/context";
+constexpr std::string_view kPostsOf = "/statuses";
 constexpr std::size_t kTagsFoundMax = 20;
 constexpr std::size_t kAncestorsMax = 5;
 constexpr std::size_t kRepliesMax = 20;
@@ -31,10 +32,7 @@ Result<fediverse::WebfingerTarget> named(std::string_view text, const Site& site
 
 Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   if (request.path == "/api/v2/search") co_return co_await search(std::move(request));
-  if (request.path.starts_with(kAccounts)) {
-    const auto account = posts_.account(request.path.substr(kAccounts.size()));
-    if (account) co_return api_response(*account);
-  }
+  if (request.path.starts_with(kAccounts)) co_return co_await account(std::move(request));
   if (!request.path.starts_with(kStatuses)) co_return std::nullopt;
   std::string id = request.path.substr(kStatuses.size());
   const bool asks_context = id.ends_with(kContext);
@@ -50,6 +48,24 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
     co_return too_many_requests(wait);
   const json::object around = co_await context(found->content.post);
   co_return api_response(around);
+}
+
+// Who was blocked since, or hides, is shown no more than the posts are. What there is of an account is under
+// hashtags, and has no place of its own.
+Task<std::optional<HttpResponse>> SearchApi::account(ApiRequest request) {
+  std::string name = request.path.substr(kAccounts.size());
+  const bool asks_posts = name.ends_with(kPostsOf);
+  if (asks_posts) name.resize(name.size() - kPostsOf.size());
+  if (name == "lookup") {
+    name = query_value(request.query, "acct");
+    if (name.starts_with('@')) name.erase(0, 1);
+  }
+  const std::string author = posts_.author_named(name);
+  if (author.empty() || blocks_.of_actor(author) != nullptr || blocks_.is_refused_by(author))
+    co_return std::nullopt;
+  const auto found = co_await posts_.account(author, posts_.deadline());
+  if (!found) co_return std::nullopt;
+  co_return api_response(asks_posts ? json::value(json::array()) : json::value(*found));
 }
 
 Task<HttpResponse> SearchApi::search(ApiRequest request) {

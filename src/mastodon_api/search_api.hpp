@@ -3,7 +3,7 @@
 //
 //   GET /api/v2/search
 //   GET /api/v1/statuses/:id, /api/v1/statuses/:id/context
-//   GET /api/v1/accounts/:id
+//   GET /api/v1/accounts/:id, /api/v1/accounts/:id/statuses, /api/v1/accounts/lookup
 #pragma once
 
 #include <expected>
@@ -38,6 +38,7 @@ class SearchApi final : public ApiPart {
 
  private:
   Task<HttpResponse> search(ApiRequest request);
+  Task<std::optional<HttpResponse>> account(ApiRequest request);
   Task<bool> is_in_history(Tag tag, std::string uri, WallTime published);
   struct Found {
     PostCache::Content content;

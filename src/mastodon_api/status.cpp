@@ -106,7 +106,27 @@ json::array attachments_of(const json::object& o) {
   return list;
 }
 
-json::array mentions_of(const json::object& o) {
+// Where the text of a post leads who clicks on a mention: at the profile, while the mention names the actor.
+// `html` is as sanitize_html() writes it.
+std::string profile_in(std::string_view html, const std::string& actor, const std::string& username) {
+  constexpr std::string_view kHref = "href=\"";
+  constexpr std::string_view kEnd = "</a>";
+  for (std::size_t at = html.find("<a "); at != std::string_view::npos; at = html.find("<a ", at)) {
+    const std::string_view link = html.substr(at, html.find(kEnd, at) - at);
+    at += link.size();
+    if (at >= html.size()) break;
+    const std::size_t begin = link.find(kHref);
+    if (begin == std::string_view::npos || !link.contains("mention")) continue;
+    const std::string_view rest = link.substr(begin + kHref.size());
+    const std::string url(rest.substr(0, rest.find('"')));
+    const std::string text = text_of_html(std::string(link) + std::string(kEnd), kNameMax);
+    const bool is_meant = text == "@" + username || text.starts_with("@" + username + "@");
+    if (is_meant && !url.contains('&') && fediverse::is_same_origin(url, actor)) return url;
+  }
+  return actor;
+}
+
+json::array mentions_of(const json::object& o, std::string_view html) {
   json::array mentions;
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || mentions.size() >= kMentionsMax) return;
@@ -118,8 +138,10 @@ json::array mentions_of(const json::object& o) {
     const std::string username = acct.substr(0, acct.find('@'));
     if (username.empty()) return;
     if (!acct.contains('@')) acct += "@" + authority_of(href);
-    mentions.push_back(
-        json::object{{"id", stable_id(href)}, {"username", username}, {"url", href}, {"acct", acct}});
+    mentions.push_back(json::object{{"id", stable_id(href)},
+                                    {"username", username},
+                                    {"url", profile_in(html, href, username)},
+                                    {"acct", acct}});
   });
   return mentions;
 }
@@ -165,15 +187,16 @@ json::object describe(const json::object& o, const fediverse::Note& note, WallTi
   std::string url = url_of(json::find(o, "url"));
   if (url.empty()) url = note.id;
   const bool edited = note.updated && *note.updated > note.published;
+  const std::string html = html_of(o, note);
   return {{"id", std::to_string(status_id(note.published, note.id))},
           {"uri", note.id},
           {"created_at", datetime(note.published)},
-          {"content", html_of(o, note)},
+          {"content", html},
           {"visibility", "public"},
           {"sensitive", get_flag(o, "sensitive") || (is_warning && !warning.empty())},
           {"spoiler_text", is_warning ? warning : std::string()},
           {"media_attachments", attachments_of(o)},
-          {"mentions", mentions_of(o)},
+          {"mentions", mentions_of(o, html)},
           {"tags", tags_of(note, site)},
           {"emojis", emojis_of(o)},
           {"reblogs_count", count_of(o, "shares")},

@@ -19,12 +19,16 @@ std::vector<Tag> tags_in(std::string_view query, std::string_view name) {
   return tags;
 }
 
-Result<std::optional<StatusId>> id_in(std::string_view query, std::string_view name) {
+// As Rails makes a number of a text: of the digits that it begins with, so that "abc" is 0.
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc::result_out_of_range ? UINT64_MAX : value;
+}
+
+std::optional<StatusId> id_in(std::string_view query, std::string_view name) {
   const std::string text = query_value(query, name);
-  if (text.empty()) return std::nullopt;
-  const std::optional<StatusId> id = parse_status_id(text);
-  if (!id) return fail(ErrorCode::kInvalid, std::string(name) + " is no id of a status");
-  return id;
+  return text.empty() ? std::nullopt : std::optional<StatusId>(number_of(text));
 }
 
 }  // namespace
@@ -61,9 +65,9 @@ Result<TimelineQuery> TimelineQuery::parse(std::string_view name, std::string_vi
                      .max_id = {},
                      .since_id = {},
                      .min_id = {}};
-  TRY(wish.max_id, id_in(query, "max_id"));
-  TRY(wish.since_id, id_in(query, "since_id"));
-  TRY(wish.min_id, id_in(query, "min_id"));
+  wish.max_id = id_in(query, "max_id");
+  wish.since_id = id_in(query, "since_id");
+  wish.min_id = id_in(query, "min_id");
   for (const std::string_view key : {"max_time", "until"}) {
     const std::string text = query_value(query, key);
     if (text.empty()) continue;
@@ -72,12 +76,8 @@ Result<TimelineQuery> TimelineQuery::parse(std::string_view name, std::string_vi
     const StatusId after = first_id_at(*time + Duration(1));
     wish.max_id = std::min(wish.max_id.value_or(after), after);
   }
-  if (const std::string text = query_value(query, "limit"); !text.empty()) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wish.limit);
-    if (error != std::errc() || end != text.data() + text.size())
-      return fail(ErrorCode::kInvalid, "limit is no number");
-    wish.limit = std::clamp<std::size_t>(wish.limit, 1, kLimitMax);
-  }
+  if (const std::string text = query_value(query, "limit"); !text.empty())
+    wish.limit = std::min<std::size_t>(number_of(text), kLimitMax);
   wish.local = query_flag(query, "local");
   wish.remote = query_flag(query, "remote");
   wish.only_media = query_flag(query, "only_media");

@@ -29,10 +29,10 @@ struct TimelineQuery {
   bool remote = false;
   bool only_media = false;
 
-  // `name` is the hashtag as it stands in the path, decoded. kInvalid if it is no hashtag, or an id, a date
-  // or the limit cannot be read. Hashtags beyond kTagsMax, and words in any[], all[] and none[] that are no
-  // hashtags, are passed over, as in Mastodon. Beside Mastodon's parameters there is `max_time` (or `until`),
-  // a date (RFC 3339) at which to begin instead of at an id.
+  // `name` is the hashtag as it stands in the path, decoded. kInvalid if it is no hashtag, or a date cannot
+  // be read. Hashtags beyond kTagsMax, and words in any[], all[] and none[] that are no hashtags, are passed
+  // over, and an id or a limit that is no number is 0, as in Mastodon. Beside Mastodon's parameters there is
+  // `max_time` (or `until`), a date (RFC 3339) at which to begin instead of at an id.
   static Result<TimelineQuery> parse(std::string_view name, std::string_view query);
 
   // The rest of the query, without ids and dates, with a final "&" unless it is empty: for links to the pages

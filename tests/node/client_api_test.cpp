@@ -81,6 +81,8 @@ TEST_F(Reading, ATimelineHasTheContentFromTheAuthorsServerNewestFirst) {
   EXPECT_EQ(status.at("content"), "<p>post 2</p>");
   EXPECT_EQ(status.at("created_at"), "2025-12-30T11:00:00.000Z");
   EXPECT_EQ(status.at("account").as_object().at("acct"), "somebody@home.example");
+  EXPECT_EQ(status.at("account").as_object().at("header"),
+            json::value(origin + "/headers/original/missing.png"));
   EXPECT_EQ(response.headers.find("Access-Control-Allow-Origin"), "*");
   EXPECT_EQ(response.headers.find("X-RateLimit-Limit"), "300");
   EXPECT_THAT(timeline("nothing"), IsEmpty());
@@ -202,9 +204,12 @@ TEST_F(Reading, IdsBoundATimeline) {
   EXPECT_THAT(timeline("cats?min_id=" + id(1) + "&max_id=" + id(4)), ElementsAre("3", "2"));
   EXPECT_THAT(timeline("cats?max_time=2025-12-30T10:02:00Z"), ElementsAre("2", "1", "0"));
   EXPECT_THAT(timeline("cats?until=2025-12-30T10:01:30Z&limit=1"), ElementsAre("1"));
-  EXPECT_EQ(get("/api/v1/timelines/tag/cats?max_id=x").status, 422);
+  // As Rails reads what is no number.
+  for (const char* none : {"cats?max_id=abc", "cats?limit=0", "cats?limit=abc"})
+    EXPECT_THAT(timeline(none), IsEmpty()) << none;
+  EXPECT_THAT(timeline("cats?limit=2&since_id=abc"), ElementsAre("5", "4"));
+  EXPECT_THAT(timeline("cats?max_id=99999999999999999999999&limit=1"), ElementsAre("5"));
   EXPECT_EQ(get("/api/v1/timelines/tag/cats?max_time=yesterday").status, 422);
-  EXPECT_EQ(get("/api/v1/timelines/tag/cats?limit=x").status, 422);
 }
 
 TEST_F(Reading, HashtagsAreCombined) {
@@ -480,6 +485,65 @@ TEST_F(Reading, WhoHidesFromTheWebIsNotShown) {
   EXPECT_THAT(get("/tags/cats.rss").body, Not(HasSubstr("notes/1")));
 }
 
+TEST_F(Reading, AnAccountIsShownNoLongerThanItsPostsAre) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z");
+  const json::object account = list(get("/api/v1/timelines/tag/cats")).at(0).at("account").as_object();
+  const std::string by_id = "/api/v1/accounts/" + std::string(account.at("id").as_string());
+  const std::string by_name = "/api/v1/accounts/lookup?acct=" + std::string(account.at("acct").as_string());
+  EXPECT_EQ(object(get(by_id)), account);
+  EXPECT_EQ(object(get(by_name)), account);
+  EXPECT_THAT(list(get(by_id + "/statuses")), IsEmpty());
+  EXPECT_EQ(get("/api/v1/accounts/lookup?acct=nobody@home.example").status, 404);
+  const auto expect_status = [&](int status) {
+    for (const std::string& path : {by_id, by_name, by_id + "/statuses"})
+      EXPECT_EQ(get(path).status, status) << path;
+  };
+  const std::string block = R"({"kind":"author","what":")" + alice.id + R"(","reason":"spam"})";
+  EXPECT_EQ(control("/blocks/add", block).status, 200);
+  expect_status(404);
+  EXPECT_EQ(control("/blocks/remove", block).status, 200);
+  expect_status(200);
+  // What is remembered of her grows old.
+  json::object document = json::parse_object(alice.document()).value();
+  document["summary"] = "<p>#nobot</p>";
+  internet.serve(alice.id, json::serialize(document));
+  loop.run_for(std::chrono::minutes(11));
+  expect_status(404);
+}
+
+TEST_F(Reading, AMentionLeadsWhereTheTextDoes) {
+  publish("1", {"cats"}, "2025-12-30T10:00:00Z", [](json::object& note) {
+    note["content"] =
+        R"(<p><a href="https://b.example/@bobby" class="u-url mention">@<span>bobby</span></a> )"
+        R"(<a href="https://b.example/@bob" class="u-url mention">@<span>bob</span></a> )"
+        R"(<a href="https://evil.example/@ann" class="u-url mention">@<span>ann</span></a></p>)";
+    for (const char* name : {"bob", "ann"})
+      note["tag"].as_array().push_back(json::object{{"type", "Mention"},
+                                                    {"href", std::string("https://b.example/users/") + name},
+                                                    {"name", std::string("@") + name + "@b.example"}});
+  });
+  const json::array mentions = list(get("/api/v1/timelines/tag/cats")).at(0).at("mentions").as_array();
+  ASSERT_THAT(mentions, SizeIs(2));
+  EXPECT_EQ(mentions.at(0).at("url"), "https://b.example/@bob");
+  EXPECT_EQ(mentions.at(1).at("url"), "https://b.example/users/ann") << "another server's page";
+}
+
+TEST_F(Reading, WhatClientsAskForBesideHasItsShape) {
+  for (const char* path : {"directory", "timelines/public", "instance/peers", "instance/rules",
+                           "custom_emojis", "trends/links", "trends/statuses"})
+    EXPECT_THAT(list(get(std::string("/api/v1/") + path)), IsEmpty()) << path;
+  EXPECT_EQ(object(get("/api/v1/instance/extended_description")).at("content"), "");
+  EXPECT_THAT(object(get("/api/v1/instance/translation_languages")), IsEmpty());
+  // Nobody is logged in.
+  for (const char* path : {"preferences", "markers", "timelines/home", "accounts/verify_credentials"}) {
+    const HttpResponse response = get(std::string("/api/v1/") + path);
+    EXPECT_EQ(response.status, 401) << path;
+    EXPECT_EQ(response.headers.find("WWW-Authenticate"), "Bearer") << path;
+  }
+  // Mastodon's answer where the administrator shows them to nobody.
+  EXPECT_EQ(get("/api/v1/instance/domain_blocks").status, 404);
+}
+
 TEST_F(Reading, FeedsForFeedReaders) {
   publish("1", {"cats"}, "2025-12-30T10:00:00Z", [](json::object& note) {
     note["content"] = "<p>a & b ]]></p>";
@@ -520,7 +584,8 @@ TEST_F(Reading, TheNodeDescribesItselfAsMastodonDoes) {
   EXPECT_EQ(v2.at("domain"), "tags.home.example");
   EXPECT_EQ(v2.at("configuration").at("urls").at("streaming"), "wss://tags.home.example");
   EXPECT_EQ(mastodon_api::wrong_fields("V1_Instance", object(get("/api/v1/instance"))), "");
-  EXPECT_EQ(get("/avatars/original/missing.png").headers.find("Content-Type"), "image/png");
+  for (const char* picture : {"/avatars/original/missing.png", "/headers/original/missing.png"})
+    EXPECT_EQ(get(picture).headers.find("Content-Type"), "image/png");
 }
 
 TEST_F(Reading, ErrorsAndLimitsAreSaidAsMastodonSaysThem) {
