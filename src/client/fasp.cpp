@@ -95,7 +95,7 @@ void add_fasp(CLI::App& app, int& status) {
   CLI::App* filling = add(*fasp, options, "backfill", "Ask a server for its old posts");
   filling->add_option("host", options->server, "Host name of the server")->required();
   filling->add_option("--posts", options->posts, "How many, from the newest on (1000, if it is not given)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
   filling->callback([options, &status] { status = backfill(*options); });
   CLI::App* removing = add(*fasp, options, "remove", "End all dealings with a server");
   removing->add_option("host", options->server, "Host name of the server")->required();

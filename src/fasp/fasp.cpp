@@ -42,13 +42,20 @@ Fasp::Fasp(fediverse::FaspProvider provider, FaspServers& servers, FaspSharing& 
 Task<HttpResponse> Fasp::answer(HttpRequest request) {
   const Result<FaspServers::Asker> asker = co_await servers_.authenticate(request);
   // Whom it is from is not known, so there is no key to sign this with.
-  if (!asker) co_return federation::not_authentic(asker.error());
+  if (!asker) {
+    // Anybody can cause this, as often as they like.
+    log_.debug("fasp_not_authentic", {{"path", path_of(request)}, {"why", asker.error().message}});
+    co_return federation::not_authentic(asker.error());
+  }
   const std::string& host = asker->host;
+  const std::string path = path_of(request);
   // Mastodon tells of an edit twice. Its signatures are by the second, and what is told twice within one is
   // the same request; an error would keep it from telling the other subscribers.
-  const bool is_news = path_of(request) == kAnnouncements;
-  if (asker->again && !is_news)
+  const bool is_news = path == kAnnouncements;
+  if (asker->again && !is_news) {
+    log_.info("fasp_refused", {{"server", host}, {"path", path}, {"why", "received before"}});
     co_return federation::not_authentic({ErrorCode::kDenied, "this signed request was received before"});
+  }
   HttpResponse response;
   if (const federation::Block* block = blocks_.of_host(host); block != nullptr) {
     response = error_response({ErrorCode::kDenied, host + " is blocked here"});
@@ -57,6 +64,9 @@ Task<HttpResponse> Fasp::answer(HttpRequest request) {
   } else {
     response = co_await dispatch(host, std::move(request));
   }
+  if (response.status >= 400)
+    log_.info("fasp_refused",
+              {{"server", host}, {"path", path}, {"status", response.status}, {"why", response.body}});
   servers_.sign(host, response);
   co_return response;
 }

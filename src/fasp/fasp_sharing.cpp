@@ -11,6 +11,7 @@ namespace tagring::fasp {
 namespace {
 
 using fediverse::FaspCategory;
+using Shared = instances::FetchedPosts::Shared;
 
 constexpr std::size_t kLoadPage = 1'000;
 constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
@@ -67,7 +68,8 @@ Task<Result<void>> FaspSharing::load() {
     CO_TRY(std::vector<FaspNews> page, co_await store_.news(after, kLoadPage));
     if (page.empty()) co_return Result<void>();
     after = page.back().seq;
-    for (FaspNews& news : page) push(std::move(news));
+    // Of which kind they were is not kept.
+    for (FaspNews& news : page) push(std::move(news), /*is_edit=*/true);
   }
 }
 
@@ -89,10 +91,10 @@ bool FaspSharing::takes_part(const std::string& uri, const FaspServer& teller) c
   return fediverse::is_same_origin(uri, teller.base_url) || instances_.may_publish(uri);
 }
 
-void FaspSharing::push(FaspNews news) {
+void FaspSharing::push(FaspNews news, bool is_edit) {
   ++waiting_[news.server];
   const std::string host = host_of(news.uri);
-  lanes_.push(host, Item{std::move(news)});
+  lanes_.push(host, Item{std::move(news), /*is_check=*/false, is_edit});
 }
 
 Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
@@ -103,7 +105,7 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
     co_return response;
   }
   const FaspServer* server = servers_.find(host);
-  if (server == nullptr || !server->shares)
+  if (server == nullptr || (!server->shares && said->subscription.empty()))
     co_return error_response({ErrorCode::kDenied, "data_sharing is not activated"});
   const bool account = said->category == FaspCategory::kAccount;
   const std::string& expected = account ? server->account_subscription : server->content_subscription;
@@ -117,13 +119,14 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
       said->uris.resize(backfill->wanted - backfill->received);
     backfill->received += said->uris.size();
     backfill->more = said->more;
-  } else if (expected.empty() || said->subscription != expected) {
-    const bool is_own = said->subscription == server->content_subscription ||
-                        said->subscription == server->account_subscription || subscribing_.contains(host);
+  } else if (!server->shares || expected.empty() || said->subscription != expected) {
+    const bool is_own =
+        server->shares && (said->subscription == server->content_subscription ||
+                           said->subscription == server->account_subscription || subscribing_.contains(host));
     if (is_own || said->subscription.empty())
       co_return error_response({ErrorCode::kNotFound, "no such subscription of that category"});
-    // Of a time before, or the answer to it was lost. An error would keep Mastodon from telling those
-    // subscribers that come after this one.
+    // Of a time before, or the answer to it was lost, or to its end. An error would keep Mastodon from
+    // telling those subscribers that come after this one.
     if (ending_.size() < kEndingMax && ending_.emplace(host, said->subscription).second)
       tasks_.spawn("end_subscription", end_subscription(host, said->subscription));
     co_return HttpResponse{.status = 204, .headers = {}, .body = {}};
@@ -147,7 +150,8 @@ Task<HttpResponse> FaspSharing::announced(std::string host, std::string body) {
   if (!news.empty() || backfill) {
     Result<std::vector<FaspNews>> written = co_await store_.add_news(std::move(news), std::move(backfill));
     if (!written) co_return error_response(written.error());
-    for (FaspNews& one : *written) push(std::move(one));
+    const bool is_edit = said->event == fediverse::FaspEvent::kUpdate;
+    for (FaspNews& one : *written) push(std::move(one), is_edit);
   }
   HttpResponse response;
   response.status = 204;
@@ -164,18 +168,35 @@ Task<FaspSharing::Items> FaspSharing::look_at_all(std::string host, Items items)
       again.insert(again.end(), items.begin() + static_cast<std::ptrdiff_t>(i), items.end());
       break;
     }
-    const Result<void> seen = co_await look_at(items[i]);
+    const Result<bool> seen = co_await look_at(items[i]);
     const bool later = !seen && may_pass(seen.error()) && !items[i].is_check &&
                        clock_.wall_now() - items[i].news.since < kNewsLifetime;
     failures = !seen && may_pass(seen.error()) ? failures + 1 : 0;
     if (later) {
       lanes_.blame(host, federation::why_not(seen.error()));
       again.push_back(items[i]);
+    } else if (seen && !*seen && postponed_.size() < kWaitingMax) {
+      postpone(items[i]);
     } else {
       co_await finish(items[i]);
     }
   }
   co_return again;
+}
+
+// It stays on disk, but nothing waits for it.
+void FaspSharing::postpone(Item item) {
+  const auto waiting = waiting_.find(item.news.server);
+  if (waiting != waiting_.end() && --waiting->second == 0) waiting_.erase(waiting);
+  const WallTime due = item.news.since + kLookAgain;
+  postponed_.emplace(due, std::move(item));
+}
+
+void FaspSharing::push_postponed() {
+  while (!postponed_.empty() && postponed_.begin()->first <= clock_.wall_now()) {
+    Item item = std::move(postponed_.extract(postponed_.begin()).mapped());
+    push(std::move(item.news), item.is_edit);
+  }
 }
 
 Task<void> FaspSharing::finish(Item item) {
@@ -189,33 +210,38 @@ Task<void> FaspSharing::finish(Item item) {
   co_await store_.drop_news(item.news.seq);
 }
 
-Task<Result<void>> FaspSharing::look_at(Item item) {
-  if (item.is_check) co_return co_await check(std::move(item.news.uri));
-  co_return co_await look_at_news(std::move(item.news));
+Task<Result<bool>> FaspSharing::look_at(Item item) {
+  if (!item.is_check) co_return co_await look_at_news(std::move(item));
+  CO_TRY_VOID(co_await check(std::move(item.news.uri)));
+  co_return true;
 }
 
-Task<Result<void>> FaspSharing::look_at_news(FaspNews news) {
+Task<Result<bool>> FaspSharing::look_at_news(Item item) {
+  FaspNews& news = item.news;
   const FaspServer* server = servers_.find(news.server);
   // Both may have changed since it was announced.
-  if (server == nullptr || !server->shares || !takes_part(news.uri, *server)) co_return Result<void>();
+  if (server == nullptr || !server->shares || !takes_part(news.uri, *server)) co_return true;
   const bool is_own = fediverse::is_same_origin(news.uri, server->base_url);
   if (news.account) {
     if (news.gone) {
       CO_TRY(const std::string still_there, co_await posts_.gone(news.uri));
-      if (still_there.empty()) co_return Result<void>();
+      if (still_there.empty()) co_return true;
     }
     CO_TRY(const std::string unknown, co_await posts_.look_again(news.uri));
-    co_return Result<void>();
+    co_return true;
   }
   // Of its own posts a server knows best; what it says of others' is seen there.
   if (news.gone && is_own) {
     CO_TRY_VOID(co_await posts_.take_out(news.uri));
-    co_return co_await store_.drop_post(news.uri);
+    CO_TRY_VOID(co_await store_.drop_post(news.uri));
+    co_return true;
   }
+  const bool may_be_stale = clock_.wall_now() < news.since + kLookAgain;
   CO_TRY(const std::optional<FaspPost> known, co_await store_.find_post(news.uri));
-  if (known && known->checked > news.since) co_return Result<void>();  // several servers told of it
-  CO_TRY(const bool published, co_await posts_.shared(news.uri, known.has_value()));
-  co_return co_await keep(std::move(news.uri), published);
+  if (known && known->checked > news.since && may_be_stale) co_return true;  // several servers told of it
+  CO_TRY(const Shared found, co_await posts_.shared(news.uri, known.has_value()));
+  CO_TRY_VOID(co_await keep(news.uri, found == Shared::kPublished));
+  co_return !may_be_stale || (found != Shared::kUnwanted && !item.is_edit && !known);
 }
 
 Task<Result<void>> FaspSharing::keep(std::string uri, bool published) {
@@ -233,8 +259,8 @@ Task<Result<void>> FaspSharing::check(std::string uri) {
     post->due = clock_.wall_now() + kCheckEvery;
     co_return co_await store_.save_post(*post);
   }
-  const Result<bool> published = co_await posts_.shared(uri, /*by_sharing=*/true);
-  if (published) co_return co_await keep(std::move(uri), *published);
+  const Result<Shared> found = co_await posts_.shared(uri, /*by_sharing=*/true);
+  if (found) co_return co_await keep(std::move(uri), *found == Shared::kPublished);
   const WallTime now = clock_.wall_now();
   if (now - post->checked > kPatience) {
     CO_TRY_VOID(co_await posts_.take_out(uri));
@@ -242,7 +268,7 @@ Task<Result<void>> FaspSharing::check(std::string uri) {
   }
   post->due = now + kCheckAgain;
   CO_TRY_VOID(co_await store_.save_post(*post));
-  co_return std::unexpected(published.error());
+  co_return std::unexpected(found.error());
 }
 
 Task<void> FaspSharing::check_due() {
@@ -268,6 +294,7 @@ Task<void> FaspSharing::upkeep() {
       activated(host);
       co_await go_on(host);
     }
+    push_postponed();
     co_await check_due();
     const Instant next = clock_.now() + kUpkeepEvery;
     co_await clock_.sleep_until(next);

@@ -3,7 +3,8 @@
 //
 // What a server says is a hint: where to look, not what is there. Only posts are looked at whose server takes
 // part, by sharing itself or as an instance of this node. What was announced is on disk before it is
-// acknowledged; what came this way is looked at again every six days.
+// acknowledged; what came this way is looked at again every six days. Servers answer from caches for some
+// minutes, so what may have been the answer of before is looked at once more after that.
 #pragma once
 
 #include <map>
@@ -16,6 +17,7 @@
 #include "fasp/fasp_servers.hpp"
 #include "federation/delivery_queues.hpp"
 #include "fediverse/fasp.hpp"
+#include "instances/consents.hpp"
 #include "instances/fetched_posts.hpp"
 
 namespace tagring::fasp {
@@ -30,6 +32,7 @@ class FaspSharing {
   static constexpr Duration kCheckAgain = std::chrono::hours(12);  // if its server did not show it
   static constexpr Duration kPatience = std::chrono::days(14);     // then it is taken out
   static constexpr std::size_t kChecksAMinute = 120;
+  static constexpr Duration kLookAgain = instances::Consents::kLifetime;  // what a cache may have said
 
   FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
               const instances::Instances& instances, const federation::Blocks& blocks,
@@ -64,13 +67,17 @@ class FaspSharing {
   struct Item {
     FaspNews news;
     bool is_check = false;  // of what came before: `news` has only the URI
+    bool is_edit = false;   // the server says that it has changed
   };
   using Items = std::vector<Item>;
 
-  void push(FaspNews news);
+  void push(FaspNews news, bool is_edit);
   Task<Items> look_at_all(std::string host, Items items);
-  Task<Result<void>> look_at(Item item);
-  Task<Result<void>> look_at_news(FaspNews news);
+  // False if it should be looked at once more.
+  Task<Result<bool>> look_at(Item item);
+  Task<Result<bool>> look_at_news(Item item);
+  void postpone(Item item);
+  void push_postponed();
   Task<Result<void>> check(std::string uri);
   Task<Result<void>> keep(std::string uri, bool published);
   Task<void> finish(Item item);
@@ -91,6 +98,7 @@ class FaspSharing {
   Log& log_;
   std::map<std::string, FaspBackfill> backfills_;         // by server
   std::map<std::string, std::size_t> waiting_;            // objects by server
+  std::multimap<WallTime, Item> postponed_;               // by when they are due
   std::set<std::string> checking_;                        // URIs
   std::set<std::string> subscribing_;                     // hosts
   std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions

@@ -8,27 +8,27 @@ namespace tagring::instances {
 
 Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
 
-Task<Result<bool>> FetchedPosts::shared(std::string uri, bool by_sharing) {
+Task<Result<FetchedPosts::Shared>> FetchedPosts::shared(std::string uri, bool by_sharing) {
   const Result<json::object> document = co_await fetch(uri);
   if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
   if (!document || !fediverse::is_post(*document)) {  // or a Tombstone
     CO_TRY_VOID(co_await take_out(std::move(uri)));
-    co_return false;
+    co_return Shared::kNothing;
   }
   CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(*document, clock_.wall_now()));
   if (note.visibility != fediverse::Visibility::kPublic || !note.may_be_announced) {
     CO_TRY_VOID(co_await take_out(std::move(uri)));
-    co_return false;
+    co_return Shared::kNothing;
   }
   co_return co_await take_shared(std::move(note), by_sharing);
 }
 
-Task<Result<bool>> FetchedPosts::take_shared(fediverse::Note note, bool by_sharing) {
+Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note note, bool by_sharing) {
   const std::string uri = note.id;
   const std::string author_id = note.author;
   const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
   // Most posts have no hashtags, and nobody need be asked about them.
-  if (!known && note.tags.empty()) co_return false;
+  if (!known && note.tags.empty()) co_return Shared::kNothing;
   CO_TRY_VOID(blocks_.check_actor(author_id));
   Result<fediverse::RemoteActor> author = co_await consents_.fetch(author_id);
   const bool is_gone = !author && author.error().code == ErrorCode::kNotFound;
@@ -44,13 +44,13 @@ Task<Result<bool>> FetchedPosts::take_shared(fediverse::Note note, bool by_shari
     if (is_gone || by_sharing) {
       CO_TRY_VOID(co_await take_out(uri));
     }
-    co_return false;
+    co_return is_gone ? Shared::kNothing : Shared::kUnwanted;
   }
   CO_TRY(const std::string passed_over,
          co_await publisher_.take(std::move(note), std::move(*author), /*is_update=*/known.has_value()));
-  if (!passed_over.empty()) co_return false;
+  if (!passed_over.empty()) co_return Shared::kNothing;
   const Result<relay::PublishedPost> now = co_await store_.find_post(uri);
-  co_return now && !now->tags.empty();
+  co_return now && !now->tags.empty() ? Shared::kPublished : Shared::kNothing;
 }
 
 Task<Publisher::Outcome> FetchedPosts::look_again(std::string author) {

@@ -3,6 +3,7 @@
 // as it is now.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/time.hpp"
@@ -28,12 +29,17 @@ class FetchedPosts {
 
   using Outcome = Publisher::Outcome;
 
+  enum class Shared : std::uint8_t {
+    kPublished,  // it stands under hashtags now
+    kUnwanted,   // its author does not agree, as far as the profile says that was given out now
+    kNothing,    // there is nothing to publish
+  };
   // A post that some server has told of by its URI, as the data sharing of a FASP does. It is fetched from
   // its own server, and published as it is now if it is public and its author says `indexable`, whatever
   // Consents::Options::archive_all; else it is taken out, if it came this way (`by_sharing`) or is not public
-  // any more. True if it stands under hashtags now. kUnavailable, kTimedOut or kDenied if its server does not
+  // any more. kUnavailable, kTimedOut or kDenied if its server does not
   // show it; then nothing has changed. Whether posts of that server are taken is for the caller to ask.
-  [[nodiscard]] Task<Result<bool>> shared(std::string uri, bool by_sharing);
+  [[nodiscard]] Task<Result<Shared>> shared(std::string uri, bool by_sharing);
   // Its own server says that it was deleted, or it has not been shown for too long.
   [[nodiscard]] Task<Result<void>> take_out(std::string uri);
   // An author whose posts are known here may have changed the profile.
@@ -54,7 +60,7 @@ class FetchedPosts {
  private:
   // The document with that very id.
   Task<Result<json::object>> fetch(std::string uri);
-  Task<Result<bool>> take_shared(fediverse::Note note, bool by_sharing);
+  Task<Result<Shared>> take_shared(fediverse::Note note, bool by_sharing);
 
   Publisher& publisher_;
   Consents& consents_;

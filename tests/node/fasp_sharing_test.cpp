@@ -7,6 +7,7 @@ namespace tagring::node {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -52,6 +53,8 @@ class FaspSharing : public FaspTest {
   int tell(const std::string& type, const std::string& category = "content") {
     return announce(event(type, {category == "content" ? post.uri : carol.id}, category));
   }
+  // After that the node has looked again.
+  static constexpr Duration kCached = std::chrono::minutes(6);
   // What would be left if nothing had been announced.
   void expect_nothing_published() {
     EXPECT_THAT(rows("SELECT uri FROM posts"), IsEmpty());
@@ -95,10 +98,8 @@ TEST_F(FaspSharing, AsksNothingOfAServerThatHasNotActivatedIt) {
   FaspPeer& other = enroll("other.example");
   settle(std::chrono::minutes(5));
   EXPECT_THAT(other.calls, IsEmpty());
-  expect_unchanged(other, request(other, "POST", kAnnouncements, event("new", {post.uri})), 403);
+  expect_unchanged(other, request(other, "POST", kAnnouncements, old_posts({post.uri}, true)), 403);
   EXPECT_EQ(control("/fasp/backfill", R"({"host":"other.example"})").status, 403);
-  EXPECT_EQ(ask_as(peer, "DELETE", "/capabilities/data_sharing/0/activation").status, 204);
-  expect_unchanged(peer, request(peer, "POST", kAnnouncements, event("new", {post.uri})), 403);
 }
 
 TEST_F(FaspSharing, EndsItsSubscriptionsWhenTheServerIsRemoved) {
@@ -173,6 +174,7 @@ TEST_F(FaspSharing, LeavesPostsAloneWhoseAuthorsHaveNotAgreed) {
     carol.summary = summary;
     internet.serve(carol);
     EXPECT_EQ(tell("new"), 204);
+    settle(kCached);
     expect_nothing_published();
   }
   internet.documents.erase(carol.id);
@@ -266,6 +268,8 @@ TEST_F(FaspSharing, RefusesAnnouncementsItDidNotAskFor) {
     expect_unchanged(peer, request(peer, "POST", kAnnouncements, body), status);
   };
   refuse(event("new", {post.uri}, "content", "2"), 404);  // that of accounts
+  EXPECT_THAT(log_lines, Contains(AllOf(HasSubstr("fasp_refused"), HasSubstr("server=social.example"),
+                                        HasSubstr("no such subscription"))));
   refuse(old_posts({post.uri}, true, "1"), 404);
   refuse(event("trending", {post.uri}), 422);
   refuse(event("new", {post.uri}, "poems", "1"), 422);
@@ -300,6 +304,20 @@ TEST_F(FaspSharing, WhatIsSwitchedOffIsDeletedAtTheServer) {
     ASSERT_THAT(ended, SizeIs(1)) << id;
     EXPECT_EQ(ended[0].method, "DELETE");
   }
+}
+
+// An error would be for all that Mastodon tells after this one.
+TEST_F(FaspSharing, WhoStillTellsOfPostsAfterSwitchingItOffIsAskedAgainToStop) {
+  const std::string subscription = "/data_sharing/v0/event_subscriptions/1";
+  peer.statuses[subscription] = 500;
+  EXPECT_EQ(ask_as(peer, "DELETE", "/capabilities/data_sharing/0/activation").status, 204);
+  settle();
+  ASSERT_THAT(calls_to(peer, subscription), SizeIs(1));
+  peer.statuses.clear();
+  const std::string before = state();
+  EXPECT_EQ(tell("new"), 204);
+  EXPECT_EQ(state(), before) << "what it tells is not taken";
+  EXPECT_THAT(calls_to(peer, subscription), SizeIs(2));
 }
 
 // Mastodon does that within one second, with the same signature.
@@ -362,6 +380,39 @@ TEST_F(FaspSharing, TriesAgainWhileTheServerOfAPostIsOutOfReachOrBusy) {
 }
 
 // --- looking again -----------------------------------------------------------------------------------------
+
+TEST_F(FaspSharing, AnAuthorWhoHasJustAgreedIsNotRefusedForGood) {
+  carol.indexable = false;  // as a cache still says
+  internet.serve(carol);
+  EXPECT_EQ(tell("new"), 204);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  carol.indexable = true;
+  internet.serve(carol);
+  start(config());
+  settle(kCached);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_news"), IsEmpty());
+}
+
+TEST_F(FaspSharing, AnEditIsSeenOnceTheCacheIsOver) {
+  tell("new");
+  tell("update");
+  PostText untagged{.uri = "https://social.example/notes/2", .author = carol.id, .tags = {}};
+  serve_post(untagged);
+  EXPECT_EQ(announce(event("update", {untagged.uri})), 204);
+  post.tags = {"dogs"};
+  serve_post(post);
+  untagged.tags = {"birds"};
+  serve_post(untagged);
+  settle(kCached);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_THAT(history("dogs"), ElementsAre(post.uri));
+  EXPECT_THAT(history("birds"), ElementsAre(untagged.uri));
+  EXPECT_THAT(rows("SELECT uri FROM fasp_news"), IsEmpty());
+  const std::size_t fetched = internet.sent_to(post.uri).size();
+  settle(kCached);
+  EXPECT_EQ(internet.sent_to(post.uri).size(), fetched) << "once is enough";
+}
 
 class FaspChecks : public FaspSharing {
  protected:
