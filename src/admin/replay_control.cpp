@@ -44,6 +44,15 @@ Task<Reply> ReplayControl::begin(json::object body) {
   if (const auto rate = bounded(body, "per_minute")) wish.per_minute = static_cast<std::uint32_t>(*rate);
   if (const auto authors = bounded(body, "authors_per_day"))
     wish.authors_per_day = static_cast<std::uint32_t>(*authors);
+  const json::value* agreed = json::find(body, "may_trend");
+  if (is_trend(wish.authors_per_day) && (agreed == nullptr || *agreed != json::value(true))) {
+    co_return fail(
+        ErrorCode::kInvalid,
+        "Mastodon counts posts as of the day on which they come: with five authors a day or more it shows "
+        "that "
+        "day as the hashtag's busiest, may take it for trending, and writes to its moderators. If that is "
+        "wanted, say so: --may-trend, \"may_trend\": true");
+  }
   CO_TRY(const instances::Replay begun, co_await replayer_.begin(std::move(wish)));
   co_return json::object{{"host", begun.host},
                          {"tag", begun.tag},

@@ -3,16 +3,20 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <charconv>
+#include <cstdio>
 #include <fmt/core.h>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unistd.h>
 
 #include "client/ask.hpp"
 
 namespace tagring::client {
 namespace {
 
+constexpr std::int64_t kNumberMax = 1'000'000'000;  // the node has limits of its own
 constexpr const char* kRow = "{:<30} {:<20} {:<10} {:>13} {:>7} {:>7} {:<10} {:<10} {}\n";
 
 struct Options {
@@ -25,6 +29,7 @@ struct Options {
   std::int64_t max_posts = 0;
   std::int64_t per_minute = 0;
   std::optional<std::int64_t> authors_per_day;
+  bool may_trend = false;
 };
 
 // Seconds in "90d", "12h", "2w".
@@ -45,14 +50,29 @@ std::optional<std::int64_t> seconds_in(const std::string& text) {
   }
 }
 
-std::string authors_line(std::int64_t authors, bool trends) {
-  if (!trends)
-    return fmt::format("posts of {} authors a day: from five on Mastodon takes a hashtag for trending\n",
-                       authors);
-  return fmt::format(
-      "posts of {} authors a day: Mastodon counts them as of the day on which they come, and may show the "
-      "hashtag among its trends, for its moderators to review. They need not approve it.\n",
-      authors == 0 ? std::string("any number of") : std::to_string(authors));
+std::string authors_line(std::int64_t authors) {
+  return fmt::format("posts of {} authors a day: from five on Mastodon takes a hashtag for trending\n",
+                     authors == 0 ? std::string("any number of") : std::to_string(authors));
+}
+
+constexpr std::int64_t kAuthorsOfATrend = 5;
+
+// Before anything is sent. Where nobody is there to ask, the node asks for the flag.
+bool is_agreed(const Options& options) {
+  const std::int64_t authors = options.authors_per_day.value_or(1);
+  if (options.may_trend) return true;
+  if ((authors > 0 && authors < kAuthorsOfATrend) || isatty(STDIN_FILENO) == 0) return false;
+  fmt::print(
+      "Mastodon counts these posts as of the day on which they come. With {} authors a day it shows that day "
+      "as "
+      "the busiest of #{}, may take the hashtag for trending, and writes to its moderators, who need not "
+      "approve "
+      "it.\nSend them all the same? [y/N] ",
+      authors == 0 ? std::string("any number of") : std::to_string(authors), options.tag);
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "yes";
 }
 
 int begin(const Options& options) {
@@ -68,6 +88,7 @@ int begin(const Options& options) {
   if (options.max_posts > 0) body["max_posts"] = options.max_posts;
   if (options.per_minute > 0) body["per_minute"] = options.per_minute;
   if (options.authors_per_day) body["authors_per_day"] = *options.authors_per_day;
+  body["may_trend"] = is_agreed(options);
   return tell(options.control, ask_node(options.control, "POST", "/instances/replay", body),
               [&](const json::object& answer) {
                 fmt::print(
@@ -75,8 +96,7 @@ int begin(const Options& options) {
                     "shows how far it is\n",
                     text_of(answer, "tag"), text_of(answer, "not_before"), options.host,
                     number_of(answer, "max_posts"), number_of(answer, "per_minute"));
-                fmt::print("{}", authors_line(number_of(answer, "authors_per_day"),
-                                              json::find(answer, "trends")->as_bool()));
+                fmt::print("{}", authors_line(number_of(answer, "authors_per_day")));
               });
 }
 
@@ -135,16 +155,20 @@ void add_instance_replay(CLI::App& instance, int& status) {
   replay
       ->add_option("--max-posts", options->max_posts,
                    "How many, the newest ones (publish.replay_max_posts, if it is not given)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kNumberMax));
   replay->add_option("--per-minute", options->per_minute, "How many posts a minute (60, if it is not given)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kNumberMax));
   replay
       ->add_option(
           "--authors-per-day", options->authors_per_day,
           "Posts of how many authors a day (4, if it is not given; 0: any number). Mastodon counts a "
           "post under a hashtag on the day on which it comes: from five authors a day on, it takes "
           "the hashtag for trending, draws that day as its busiest, and writes to its moderators")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, kNumberMax));
+  replay->add_flag(
+      "--may-trend", options->may_trend,
+      "With five authors a day or more: that may make a trend, and is wanted. On a terminal it is "
+      "asked for");
   replay->footer("Example:\n  tagring instance replay social.example caturday --oldest-first --max-age 30d");
   replay->callback([options, &status] { status = begin(*options); });
   add(instance, options, "replays", "How far the replays are", false)->callback([options, &status] {

@@ -6,6 +6,7 @@
 
 #include "base/url.hpp"
 #include "federation/signed_client.hpp"
+#include "relay/store.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -64,9 +65,16 @@ json::object to_json(const Replay& replay) {
 // --- what there is -----------------------------------------------------------------------------------------
 
 Task<Result<void>> Replayer::load() {
+  CO_TRY(const std::vector<relay::TagEvent> live,
+         co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
+  for (const relay::TagEvent& event : live) authors_.came(event.tag, event.author);
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};
+    if (replay.day == day_of(clock_.wall_now())) {
+      for (const std::string& author : replay.authors_today)
+        authors_.replayed(replay.host, replay.tag, author);
+    }
     replays_[std::move(key)] = std::move(replay);
   }
   co_return Result<void>();
@@ -309,26 +317,30 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await save(std::move(replay), {}));
     co_return Duration::zero();
   }
-  HistoryEntry entry = work->posts.back().entry;
-  if (const Duration wait = wait_for(replay, entry); wait > Duration::zero()) {
+  Outgoing post{work->posts.back().entry, {}};
+  post.tags = co_await sender_.tags_of(replay.tag, post.entry.uri);
+  if (const Duration wait = wait_for(replay, post); wait > Duration::zero()) {
     resting_[key] = clock_.now() + wait;
     co_return Duration::zero();
   }
-  co_return co_await deliver(std::move(replay), std::move(entry), work);
+  co_return co_await deliver(std::move(replay), std::move(post), work);
 }
 
-Duration Replayer::wait_for(const Replay& replay, const HistoryEntry& entry) const {
-  const auto origin = origins_.find(host_of(entry.uri));
+Duration Replayer::wait_for(const Replay& replay, const Outgoing& post) const {
+  const auto origin = origins_.find(host_of(post.entry.uri));
   const Duration for_origin = origin == origins_.end() ? Duration::zero() : origin->second - clock_.now();
   const WallTime now = clock_.wall_now();
-  const bool is_full = replay.authors_per_day > 0 && replay.day == day_of(now) &&
-                       replay.authors_today.size() >= replay.authors_per_day &&
-                       std::ranges::find(replay.authors_today, entry.author) == replay.authors_today.end();
+  const auto has_room = [&](const std::string& tag) {
+    return authors_.has_room(replay.host, tag, post.entry.author, replay.authors_per_day);
+  };
+  const bool is_full = replay.authors_per_day > 0 && !std::ranges::all_of(post.tags, has_room);
   const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
   return std::max(for_origin, is_full ? Duration(tomorrow - now) : Duration::zero());
 }
 
-void Replayer::note_sent(Replay& replay, const HistoryEntry& entry) {
+void Replayer::note_sent(Replay& replay, const Outgoing& post) {
+  const HistoryEntry& entry = post.entry;
+  for (const std::string& tag : post.tags) authors_.replayed(replay.host, tag, entry.author);
   std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
   origins_[host_of(entry.uri)] = clock_.now() + kOriginEvery;
   if (replay.authors_per_day == 0) return;
@@ -338,7 +350,7 @@ void Replayer::note_sent(Replay& replay, const HistoryEntry& entry) {
     replay.authors_today.push_back(entry.author);
 }
 
-Task<Result<Duration>> Replayer::deliver(Replay replay, HistoryEntry entry, Work* work) {
+Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
   const std::optional<Instances::Recipient> recipient = sender_.recipient(replay.host, replay.tag);
@@ -346,7 +358,8 @@ Task<Result<Duration>> Replayer::deliver(Replay replay, HistoryEntry entry, Work
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
-  note_sent(replay, entry);
+  note_sent(replay, post);
+  const HistoryEntry& entry = post.entry;
   const Result<HttpResponse> response = co_await sender_.send(*recipient, replay.tag, entry);
   const bool taken = federation::was_accepted(response);
   work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);

@@ -10,9 +10,9 @@
 //
 // Whoever gets a post fetches it from its origin; so that one server is not asked too often, posts of one
 // origin are apart, whoever they are for. And Mastodon counts a post under a hashtag on the day on which it
-// comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, unless
-// the administrator wants it otherwise. A replay that has to wait for one or the other lets the next one go
-// on.
+// comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, with
+// those of that day's own posts, under each hashtag that the post is known to have, unless the administrator
+// wants it otherwise. A replay that has to wait for one or the other lets the next one go on.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@
 
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "budget/day_authors.hpp"
 #include "federation/backoff.hpp"
 #include "instances/replay_pages.hpp"
 #include "instances/replay_sender.hpp"
@@ -57,11 +58,12 @@ class Replayer {
   };
 
   Replayer(Limits limits, ReplayStore& store, ReplayPages& pages, ReplaySender& sender,
-           const Runtime& runtime)
+           budget::DayAuthors& authors, const Runtime& runtime)
       : limits_(limits),
         store_(store),
         pages_(pages),
         sender_(sender),
+        authors_(authors),
         clock_(runtime.clock),
         rng_(runtime.rng.fork("replay")),
         log_(runtime.log),
@@ -110,10 +112,15 @@ class Replayer {
   Task<Result<Duration>> step(Key key, Work* work);
   Task<Result<Duration>> read_ahead(Replay replay);
   Task<Result<Duration>> send_next(Replay replay, Work* work);
+  // A post on its way, with all its hashtags that are known here.
+  struct Outgoing {
+    storage::HistoryEntry entry;
+    std::vector<std::string> tags;
+  };
   // How long that post has to wait for the next day or for its origin.
-  [[nodiscard]] Duration wait_for(const Replay& replay, const storage::HistoryEntry& entry) const;
-  void note_sent(Replay& replay, const storage::HistoryEntry& entry);
-  Task<Result<Duration>> deliver(Replay replay, storage::HistoryEntry entry, Work* work);
+  [[nodiscard]] Duration wait_for(const Replay& replay, const Outgoing& post) const;
+  void note_sent(Replay& replay, const Outgoing& post);
+  Task<Result<Duration>> deliver(Replay replay, Outgoing post, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
   Task<void> note_failure(Key key, Error error);
   Task<Result<void>> save(Replay replay, std::vector<std::string> sent);
@@ -123,6 +130,7 @@ class Replayer {
   ReplayStore& store_;
   ReplayPages& pages_;
   ReplaySender& sender_;
+  budget::DayAuthors& authors_;
   Clock& clock_;
   Rng rng_;
   Log& log_;

@@ -5,6 +5,9 @@
 #include "relay/wire.hpp"
 
 namespace tagring::instances {
+namespace {
+constexpr std::size_t kFeedPage = 10'000;
+}
 
 std::optional<Instances::Recipient> ReplaySender::recipient(const std::string& host,
                                                             const std::string& tag) const {
@@ -15,6 +18,30 @@ std::optional<Instances::Recipient> ReplaySender::recipient(const std::string& h
 bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const {
   const std::string origin = host_of(entry.uri);
   return origin == host || !blocks_.may_go(origin, host);
+}
+
+Task<Result<std::vector<relay::TagEvent>>> ReplaySender::came_since(WallTime since) {
+  std::vector<relay::TagEvent> events;
+  CO_TRY(std::uint64_t after, co_await store_.feed_start(since));
+  for (;;) {
+    CO_TRY(std::vector<relay::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    if (page.empty()) co_return events;
+    after = page.back().seq;
+    for (relay::FeedEntry& entry : page) {
+      if (entry.event.op == relay::Op::kAdd && !entry.event.is_edit())
+        events.push_back(std::move(entry.event));
+    }
+  }
+}
+
+Task<std::vector<std::string>> ReplaySender::tags_of(std::string tag, std::string uri) {
+  std::vector<std::string> tags = {std::move(tag)};
+  const Result<relay::PublishedPost> known = co_await store_.find_post(std::move(uri));
+  if (!known) co_return tags;
+  for (const std::string& other : known->tags) {
+    if (other != tags.front()) tags.push_back(other);
+  }
+  co_return tags;
 }
 
 Task<Result<HttpResponse>> ReplaySender::send(Instances::Recipient recipient, std::string tag,

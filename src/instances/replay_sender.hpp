@@ -3,21 +3,23 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/http.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "instances/instances.hpp"
+#include "relay/store.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::instances {
 
 class ReplaySender {
  public:
-  ReplaySender(const Instances& instances, const federation::Blocks& blocks, federation::SignedClient& client,
-               const Clock& clock)
-      : instances_(instances), blocks_(blocks), client_(client), clock_(clock) {}
+  ReplaySender(const Instances& instances, const federation::Blocks& blocks, relay::Store& store,
+               federation::SignedClient& client, const Clock& clock)
+      : instances_(instances), blocks_(blocks), store_(store), client_(client), clock_(clock) {}
 
   [[nodiscard]] bool is_subscribed(const std::string& host, const std::string& tag) const {
     return instances_.recipient(host, tag).has_value();
@@ -28,12 +30,17 @@ class ReplaySender {
   // The instance's own posts, and what is kept apart from it. What is blocked is in no history that is read
   // here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
+  // The posts that came live from then on.
+  [[nodiscard]] Task<Result<std::vector<relay::TagEvent>>> came_since(WallTime since);
+  // The hashtags of a post, that one first: of posts that were published through this node all of them.
+  [[nodiscard]] Task<std::vector<std::string>> tags_of(std::string tag, std::string uri);
   [[nodiscard]] Task<Result<HttpResponse>> send(Instances::Recipient recipient, std::string tag,
                                                 storage::HistoryEntry entry);
 
  private:
   const Instances& instances_;
   const federation::Blocks& blocks_;
+  relay::Store& store_;
   federation::SignedClient& client_;
   const Clock& clock_;
 };

@@ -89,8 +89,10 @@ void NodeWiring::entered(const relay::FeedEntry& entry) {
   if (parts_.environment.clock.now() >= neighbours_noted_ + kNeighboursEvery) note_neighbours();
   const bool is_edit = event.is_edit();
   if (event.op == relay::Op::kRemove || is_edit) parts_.reading.posts.forget(event.uri);
-  if (event.op == relay::Op::kAdd && !is_edit)
+  if (event.op == relay::Op::kAdd && !is_edit) {
     parts_.reading.trends.note(event.tag, event.author, parts_.environment.clock.wall_now());
+    parts_.instances.day_authors.came(event.tag, event.author);
+  }
   parts_.reading.streams.note(event);
   parts_.instances.copies.hand_on(event);
 }

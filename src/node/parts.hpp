@@ -25,6 +25,7 @@
 #include "belief/doubts.hpp"
 #include "belief/node_actors.hpp"
 #include "belief/origin_checker.hpp"
+#include "budget/day_authors.hpp"
 #include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
@@ -205,6 +206,7 @@ struct InstanceRole {
   instances::FollowerSync sync;
   instances::ReplayPages replay_pages;
   instances::ReplaySender replay_sender;
+  budget::DayAuthors day_authors;
   instances::Replayer replayer;
   instances::TagSources tag_sources;
   reports::Reports reports;

@@ -69,6 +69,7 @@ class Replaying : public NodeTest {
     options["host"] = kHost;
     options["tag"] = tag;
     if (!options.contains("authors_per_day")) options["authors_per_day"] = 0;
+    if (!options.contains("may_trend")) options["may_trend"] = true;
     return control("/instances/replay", json::serialize(options));
   }
   json::object progress(const std::string& tag = "cats") {
@@ -377,6 +378,48 @@ TEST_F(Replaying, BringsFewerAuthorsADayThanMakeATrend) {
   EXPECT_LE(announced().size(), 8U);
   settle(days(3));
   EXPECT_EQ(state(), "done");
+}
+
+TEST_F(Replaying, CountsTheAuthorsOfTheDaysOwnPostsAndUnderAllHashtagsOfAPost) {
+  const auto publish = [&](int number, std::vector<std::string> tags) {
+    const std::string host = fmt::format("https://home{}.example", number);
+    const Author author = make_author(host + "/users/u");
+    const json::object may = {{"host", host_of(host)}, {"publishes", true}, {"receives", false}};
+    EXPECT_EQ(control("/instances/permit", json::serialize(may)).status, 200);
+    const PostText post{.uri = fmt::format("{}/notes/{}", host, number), .author = author.id, .tags = tags};
+    EXPECT_EQ(post_signed(create_text(post), author).status, 202);
+    settle();
+  };
+  // Of before the instance wanted dogs.
+  publish(31, {"dogs", "cats"});
+  publish(32, {"dogs", "cats"});
+  publish(33, {"dogs"});
+  publish(34, {"dogs"});
+  start(config());
+  settle(days(1));
+  subscribe("dogs");
+  publish(35, {"cats"});
+  publish(36, {"cats"});
+  publish(37, {"cats"});
+  publish(38, {"cats"});
+  start(config());
+  settle();
+  internet.calls.clear();
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}, "dogs").status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(34, 33)) << "#cats has four authors today";
+  settle(days(2));
+  EXPECT_THAT(announced(), ElementsAre(34, 33, 32, 31));
+}
+
+TEST_F(Replaying, MakesNoTrendUnlessItIsSaidThatItMay) {
+  for (const int authors : {0, 5}) {
+    const HttpResponse refused = replay({{"authors_per_day", authors}, {"may_trend", false}});
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_THAT(refused.body, HasSubstr("--may-trend"));
+  }
+  EXPECT_EQ(progress(), json::object());
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"may_trend", false}}).status, 200);
 }
 
 TEST_F(Replaying, SaysWhatMoreAuthorsADayCome) {
