@@ -118,6 +118,21 @@ Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef fol
   co_return done ? accepted() : error_response(done.error());
 }
 
+Task<HttpResponse> Follows::unfollow_by_id(std::string actor, std::string follow_id) {
+  Result<void> done;
+  if (const std::string relay = instances_.relay_followed(actor, follow_id); !relay.empty()) {
+    done = co_await instances_.unfollow(std::move(actor), relay);
+    co_return done ? accepted() : error_response(done.error());
+  }
+  const Result<std::string> tag = co_await tags_.followed(actor, std::move(follow_id));
+  if (!tag && tag.error().code == ErrorCode::kNotFound)
+    co_return ignored("what is undone by its id is no Follow that holds");
+  if (!tag) co_return error_response(tag.error());
+  std::vector<std::pair<std::string, std::string>> pairs = {{*tag, std::move(actor)}};
+  done = co_await tags_.unfollow(std::move(pairs), /*moves=*/false);
+  co_return done ? accepted() : error_response(done.error());
+}
+
 Task<HttpResponse> Follows::take_accept(std::string actor, std::vector<fediverse::FollowRef> follows) {
   const Result<void> taken = co_await instances_.take_accept(std::move(actor), std::move(follows));
   co_return taken ? accepted() : error_response(taken.error());

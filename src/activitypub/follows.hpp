@@ -38,6 +38,8 @@ class Follows {
                                           Envelope envelope);
   [[nodiscard]] Task<HttpResponse> unfollow(std::string actor, fediverse::FollowRef follow,
                                             Envelope envelope);
+  // The same of whatever the actor follows by the Follow of that id; ignored if it is no Follow that holds.
+  [[nodiscard]] Task<HttpResponse> unfollow_by_id(std::string actor, std::string follow_id);
   // `actor` accepts Follows of this node.
   [[nodiscard]] Task<HttpResponse> take_accept(std::string actor, std::vector<fediverse::FollowRef> follows);
   // `actor` rejects Follows of this node, or announcements.

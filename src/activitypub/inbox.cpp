@@ -1,8 +1,10 @@
 #include "activitypub/inbox.hpp"
 
+#include <functional>
 #include <optional>
 
 #include "activitypub/answers.hpp"
+#include "base/counted.hpp"
 #include "base/http_error.hpp"
 #include "followers/header.hpp"
 #include "relay/store.hpp"
@@ -21,6 +23,11 @@ bool names_key_of(const Headers& headers, const std::string& actor) {
     if (end < value.size() && std::string_view("\"#/").contains(value[end])) return true;
   }
   return false;
+}
+
+std::size_t hash_of_signatures(const Headers& headers) {
+  return std::hash<std::string>()(headers.joined("Signature").value_or("") +
+                                  headers.joined("Signature-Input").value_or(""));
 }
 
 }  // namespace
@@ -54,6 +61,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   const IpAddress peer = request.peer;
   const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
   const bool by_own_key = names_key_of(request.headers, form.actor);
+  const std::size_t signature = hash_of_signatures(request.headers);
   Result<federation::Authentic> sender = co_await authenticator_.authenticate(
       std::move(request), is_farewell ? federation::Gone::kTaken : federation::Gone::kRefused);
   if (!sender && sender.error().code == ErrorCode::kNotFound) {
@@ -63,6 +71,9 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
     // refusals.
     if (by_own_key) co_return ignored("the sender's account does not exist, or not yet");
   }
+  // Whoever has lost the answer gets it again. An error would read as if the key were wrong.
+  if (!sender && sender.error().code == ErrorCode::kConflict && taken_.contains(signature))
+    co_return accepted();
   if (!sender) co_return federation::not_authentic(sender.error());
   // Mastodon hands on what others have signed, replies and deletions, to whoever follows somebody concerned.
   // Nothing is taken from it; but no refusal either, or it would soon send nobody's posts any more.
@@ -74,6 +85,11 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   if (synchronization) sync_.take(*synchronization, *sender);
   if (response.status < 400 && posts_.is_trusted(sender->actor.id))
     authenticator_.note_known(sender->actor.id, peer);
+  // Nodes read what became of each item, which is not kept.
+  if (response.status < 400 && !sender->actor.is_node) {
+    make_room(taken_, kTakenMax);
+    taken_.insert(signature);
+  }
   co_return response;
 }
 
@@ -103,6 +119,8 @@ Task<HttpResponse> Inbox::dispatch(fediverse::Activity activity, fediverse::Remo
 Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse::RemoteActor sender,
                                          Envelope envelope) {
   auto& content = activity.content;
+  if (auto* undo = std::get_if<fediverse::UndoById>(&content))
+    co_return co_await follows_.unfollow_by_id(activity.actor, std::move(undo->id));
   if (auto* accept = std::get_if<fediverse::Accept>(&content))
     co_return co_await follows_.take_accept(activity.actor, std::move(accept->follows));
   if (auto* reject = std::get_if<fediverse::Reject>(&content))

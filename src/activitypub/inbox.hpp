@@ -4,6 +4,8 @@
 // 2xx is given only after what the activity asks for is on disk. Anything else has changed nothing.
 #pragma once
 
+#include <cstddef>
+#include <set>
 #include <string>
 
 #include "activitypub/follows.hpp"
@@ -39,6 +41,8 @@ class Inbox {
 
  private:
   using Envelope = Follows::Envelope;
+  // A bound for signatures that are remembered: whoever repeats a request does so at once.
+  static constexpr std::size_t kTakenMax = 10'000;
   Task<HttpResponse> take(json::object object, fediverse::Activity form, HttpRequest request);
   Task<HttpResponse> dispatch(fediverse::Activity activity, fediverse::RemoteActor sender, Envelope envelope);
   Task<HttpResponse> dispatch_other(fediverse::Activity activity, fediverse::RemoteActor sender,
@@ -51,6 +55,7 @@ class Inbox {
   TagEvents& events_;
   instances::FollowerSync& sync_;
   const Clock& clock_;
+  std::set<std::size_t> taken_;  // hashes of the signatures of what was taken
   InboxTally tally_;
 };
 

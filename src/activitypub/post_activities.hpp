@@ -32,10 +32,13 @@ class PostActivities {
   [[nodiscard]] Task<HttpResponse> gone(std::string author);
   // The author may have blocked this node: then what is published of it is taken back.
   [[nodiscard]] Task<void> blocked(std::string author);
-  // That actor is a LitePub relay, whose Announces name posts of its people, or of a server that this node
-  // works for, such as a group there.
+  // That actor is a LitePub relay, whose Announces name posts of its people, or one that speaks for others,
+  // as a group does, of a server whose posts are taken. What a person boosts is no wish of its author.
   [[nodiscard]] bool is_announcer(const fediverse::RemoteActor& actor) const {
-    return instances_.is_litepub_relay(actor.id) || (!actor.is_node && is_trusted(actor.id));
+    const bool speaks_for_others =
+        actor.type == "Group" || actor.type == "Application" || actor.type == "Service";
+    return instances_.is_litepub_relay(actor.id) ||
+           (!actor.is_node && speaks_for_others && instances_.is_served(host_of(actor.id)));
   }
   // That actor is of a server that this node works for.
   [[nodiscard]] bool is_trusted(const std::string& actor) const {

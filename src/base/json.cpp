@@ -56,6 +56,8 @@ Result<void> count(std::string_view text) {
 }  // namespace
 
 Result<value> parse(std::string_view text) {
+  // "MAY ignore the presence of a byte order mark" (RFC 8259, 8.1).
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (!is_utf8(text)) return fail(ErrorCode::kInvalid, "body is not UTF-8");
   TRY_VOID(count(text));
   boost::json::parse_options options;

@@ -171,6 +171,18 @@ Task<Result<void>> SqliteRelayStore::unfollow(Pairs tags_and_actors) {
   });
 }
 
+Task<Result<std::string>> SqliteRelayStore::tag_followed(std::string actor, std::string follow_id,
+                                                         std::vector<std::string> tags) {
+  return database_.read([actor = std::move(actor), id = std::move(follow_id),
+                         tags = std::move(tags)](Connection& db) -> Result<std::string> {
+    for (const std::string& tag : tags) {
+      TRY(const std::optional<Follower> follower, find_follower(db, tag, actor));
+      if (follower && follower->follow_id == id) return tag;
+    }
+    return fail(ErrorCode::kNotFound, "no hashtag is followed by that Follow");
+  });
+}
+
 Task<Result<std::vector<Follower>>> SqliteRelayStore::followers(std::string after_tag,
                                                                 std::string after_actor, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Follower>> {

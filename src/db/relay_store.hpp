@@ -58,6 +58,8 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
 
   Task<Result<std::vector<relay::Follower>>> follow(std::vector<relay::Follower> followers) override;
   Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) override;
+  Task<Result<std::string>> tag_followed(std::string actor, std::string follow_id,
+                                         std::vector<std::string> tags) override;
   Task<Result<std::vector<relay::Follower>>> followers(std::string after_tag, std::string after_actor,
                                                        std::size_t limit) override;
   Task<Result<std::vector<relay::Follower>>> nodes_of_segment(Segment segment, std::string after_tag,

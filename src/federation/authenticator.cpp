@@ -58,7 +58,7 @@ Task<Result<Authentic>> Authenticator::authenticate(HttpRequest request, Gone go
     CO_TRY_VOID(co_await check_ahead(host, claim.signed_at));
   }
   if (!replays_.insert(claims, clock_.wall_now()))
-    co_return fail(ErrorCode::kDenied, "this signed request was received before");
+    co_return fail(ErrorCode::kConflict, "this signed request was received before");
   actors_.heard(known->actor.id);
   co_return *std::move(known);
 }
@@ -91,8 +91,9 @@ Task<Result<void>> Authenticator::check_ahead(std::string host, WallTime signed_
 }
 
 HttpResponse not_authentic(const Error& error) {
-  HttpResponse response = error_response(error);
-  if (error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound ||
+  const bool again = error.code == ErrorCode::kConflict;
+  HttpResponse response = error_response(again ? Error(ErrorCode::kDenied, error.message) : error);
+  if (again || error.code == ErrorCode::kDenied || error.code == ErrorCode::kNotFound ||
       error.code == ErrorCode::kInvalid) {
     response.status = 401;
     response.headers.set("WWW-Authenticate", R"(Signature headers="(request-target) host date digest")");

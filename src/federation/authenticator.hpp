@@ -57,9 +57,9 @@ class Authenticator {
         replays_(policy_.age_max) {}
 
   // The actor whose key signed the request: of several signatures, the first that is genuine counts. kDenied,
-  // with the reason, for everything that is not in order: unsigned, badly covered, stale, replayed, wrongly
-  // signed; kUnavailable if the key could not be fetched. One key is fetched for a request at most. A GET may
-  // be repeated.
+  // with the reason, for everything that is not in order: unsigned, badly covered, stale, wrongly signed;
+  // kConflict if it was received before; kUnavailable if the key could not be fetched. One key is fetched for
+  // a request at most. A GET may be repeated.
   [[nodiscard]] Task<Result<Authentic>> authenticate(HttpRequest request, Gone gone = Gone::kRefused);
 
   // The actor is of a server that this node works for: it and the address that it sends from have their share

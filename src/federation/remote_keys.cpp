@@ -74,6 +74,7 @@ void RemoteKeys::remember(const std::string& key_id, const Result<KeyOwner>& own
     }));
   }
   Entry entry{owner, clock_.now()};
+  if (it != cache_.end() && it->second.owner) entry.refreshed = clock_.now();
   if (it != cache_.end() && !owner && owner.error().code == ErrorCode::kNotFound)
     entry.former = it->second.owner ? std::optional(*it->second.owner) : it->second.former;
   cache_.insert_or_assign(key_id, std::move(entry));
@@ -113,14 +114,17 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
   co_return *flight->owner;
 }
 
+bool RemoteKeys::is_recent(const Entry& entry, bool refresh) const {
+  const Instant now = clock_.now();
+  if (!entry.owner) return now - entry.fetched < kFailureLifetime;
+  if (!refresh) return now - entry.fetched < kLifetime;
+  return entry.refreshed && now - *entry.refreshed < kFailureLifetime;
+}
+
 Task<Result<KeyOwner>> RemoteKeys::owner_of_key(std::string key_id, bool refresh,
                                                 std::optional<IpAddress> asker) {
   const auto it = cache_.find(key_id);
-  if (it != cache_.end()) {
-    const Duration age = clock_.now() - it->second.fetched;
-    const bool lasting = it->second.owner && !refresh;
-    if (age < (lasting ? kLifetime : kFailureLifetime)) co_return it->second.owner;
-  }
+  if (it != cache_.end() && is_recent(it->second, refresh)) co_return it->second.owner;
   co_return co_await fetch_once(std::move(key_id), asker);
 }
 

@@ -32,10 +32,10 @@ class RemoteKeys {
         executor_(runtime.executor),
         workers_(runtime.workers) {}
 
-  // `refresh` fetches again, for rotated keys; at most once a minute. Failures are remembered for a minute
-  // too, so that nobody can make us hammer a host. Who asks for a key that is being fetched waits for it.
-  // `asker`, who sent the request that names the key, pays for a fetch, and so does the host: kUnavailable
-  // where either has nothing left.
+  // `refresh` fetches again, for rotated keys; at most once a minute, however young what is known is.
+  // Failures are remembered for a minute too, so that nobody can make us hammer a host. Who asks for a key
+  // that is being fetched waits for it. `asker`, who sent the request that names the key, pays for a fetch,
+  // and so does the host: kUnavailable where either has nothing left.
   [[nodiscard]] Task<Result<KeyOwner>> owner_of_key(std::string key_id, bool refresh,
                                                     std::optional<IpAddress> asker = {});
   // What is known of a key without asking anybody.
@@ -57,6 +57,7 @@ class RemoteKeys {
     Result<KeyOwner> owner;
     Instant fetched;
     std::optional<KeyOwner> former = {};
+    std::optional<Instant> refreshed = {};  // fetched although it was known
   };
   // Ends for all who wait, however it ends for who fetches.
   struct Flight {
@@ -69,6 +70,7 @@ class RemoteKeys {
   Task<Result<KeyOwner>> fetch(std::string key_id, bool for_known);
   Task<Result<std::string>> document(std::string url, bool for_known);
   void remember(const std::string& key_id, const Result<KeyOwner>& owner);
+  [[nodiscard]] bool is_recent(const Entry& entry, bool refresh) const;
 
   budget::Manager& budget_;
   SignedClient& client_;

@@ -283,9 +283,14 @@ Result<Activity> parse_activity(std::string_view body, WallTime now, const Parse
 Result<Activity> parse_activity(const json::object& object, WallTime now, const ParseLimits& limits) {
   const std::vector<std::string> types = types_of(object);
   if (types.empty()) return fail(ErrorCode::kInvalid, "type is missing");
-  TRY(std::string id, parse_id(json::find(object, "id"), "id"));
+  std::string id;
+  // A Create may be transient (ActivityPub, 3.1): what counts is what was created.
+  if (!json::id_of(object, "id").empty() || !has_type(object, "Create")) {
+    TRY(id, parse_id(json::find(object, "id"), "id"));
+  }
   TRY(std::string actor, parse_id(only_one(json::find(object, "actor")), "actor"));
-  if (!is_same_origin(id, actor)) return fail(ErrorCode::kInvalid, "id is on another server than the actor");
+  if (!id.empty() && !is_same_origin(id, actor))
+    return fail(ErrorCode::kInvalid, "id is on another server than the actor");
   for (const TypeParser& parser : kParsers) {
     if (!has_type(object, parser.type)) continue;
     TRY(Content content,

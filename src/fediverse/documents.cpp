@@ -20,6 +20,7 @@ json::array actor_context() {
                        {"discoverable", "toot:discoverable"},
                        {"indexable", "toot:indexable"},
                        {"featured", json::object{{"@id", "toot:featured"}, {"@type", "@id"}}},
+                       {kNodeMark, "urn:tagring:protocol"},
                        {"schema", "http://schema.org#"},
                        {"PropertyValue", "schema:PropertyValue"},
                        {"value", "schema:value"},

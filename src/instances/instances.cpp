@@ -74,6 +74,11 @@ bool Instances::is_trusted(const std::string& host) const {
   return allowed && (!options_.open || is_own(host) || permissions_.contains(host));
 }
 
+bool Instances::is_served(const std::string& host) const {
+  const auto permission = decision(host);
+  return permission && (permission->publishes || is_trusted(host));
+}
+
 bool Instances::may_publish(const std::string& author) const {
   const auto permission = decision(host_of(author));
   if (permission) return permission->publishes;
@@ -362,6 +367,14 @@ Task<Result<void>> Instances::note_follow(std::string actor, std::string object,
   if (options_.budget->take(budget::Resource::kFollowNotes, domain, size) > Duration::zero())
     return nothing();
   return store_.note_follow(std::move(actor), std::move(object), std::move(follow_id), clock_.wall_now());
+}
+
+std::string Instances::relay_followed(const std::string& actor, const std::string& follow_id) const {
+  for (auto at = links_.lower_bound({actor, ""}); at != links_.end() && at->first.first == actor; ++at) {
+    const Result<json::object> follow = json::parse_object(at->second.follow);
+    if (follow && json::id_of(*follow) == follow_id) return at->second.relay;
+  }
+  return {};
 }
 
 Task<Result<bool>> Instances::is_former_follow(std::string actor, std::string object, std::string follow_id) {

@@ -61,6 +61,9 @@ class Instances {
   // An instance of the node's own, or one that the administrator has let in; not because all may.
   [[nodiscard]] bool is_trusted(const std::string& host) const;
 
+  // Posts of that host are taken, whoever let it in.
+  [[nodiscard]] bool is_served(const std::string& host) const;
+
   // The administrator has decided against all dealings with that host.
   [[nodiscard]] bool is_denied(const std::string& host) const;
   [[nodiscard]] bool denies_any() const;
@@ -87,6 +90,8 @@ class Instances {
   // An actor that this node follows has rejected that, at once or later.
   [[nodiscard]] Task<Result<void>> take_reject(std::string actor, std::vector<fediverse::FollowRef> follows);
 
+  // Which of this node's actors that actor uses as a relay by the Follow of that id; empty if none.
+  [[nodiscard]] std::string relay_followed(const std::string& actor, const std::string& follow_id) const;
   // That Follow of `object`, one of this node's actors, is the last one by the actor.
   [[nodiscard]] Task<Result<void>> note_follow(std::string actor, std::string object, std::string follow_id);
   // It was followed by another since: an Undo of it comes too late.

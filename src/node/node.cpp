@@ -1,5 +1,6 @@
 #include "node/node.hpp"
 
+#include "activitypub/announced.hpp"
 #include "activitypub/inbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/gate.hpp"
@@ -61,6 +62,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.replayer.load());
   CO_TRY_VOID(co_await parts_->instances.tag_sources.load());
   CO_TRY_VOID(co_await parts_->relay.announcer.load());
+  CO_TRY_VOID(co_await parts_->actors.announced.load());
   CO_TRY_VOID(co_await parts_->instances.activities.load());
   CO_TRY_VOID(co_await parts_->storage.kept.load());
   CO_TRY_VOID(co_await parts_->relay.owners.load());
@@ -201,6 +203,7 @@ Routes Node::make_routes() {
   routes.add(kGetAndPost, health::Reach::kPath, by(p.health.reach));
   routes.add_if(kReading, health::Probes::is_path, by(p.admin.probes));
   routes.add_if(kReading, web::Site::is_path, revalidated(by(p.reading.site)));
+  routes.add_below(kReading, activitypub::Announced::kPath, by(p.actors.announced), kAnyPage);
   routes.add_below(kReading, "", by(p.actors.documents), kAnyPage);
   return routes;
 }

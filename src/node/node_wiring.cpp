@@ -93,6 +93,7 @@ void NodeWiring::entered(const relay::FeedEntry& entry) {
     parts_.reading.trends.note(event.tag, event.author, parts_.environment.clock.wall_now());
     parts_.instances.day_authors.came(event.tag, event.author);
   }
+  parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
   parts_.instances.copies.hand_on(event);
 }

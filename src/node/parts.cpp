@@ -151,6 +151,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
       documents(speech.identity, rings.service, storage.history, relay.followers, speech.blocks,
                 speech.runtime.clock),
+      announced(speech.identity, relay.followers, speech.blocks),
       resolver(speech.identity, storage.history, speech.blocks) {}
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "activitypub/actor_documents.hpp"
+#include "activitypub/announced.hpp"
 #include "activitypub/inbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/audit_control.hpp"
@@ -235,6 +236,7 @@ struct ActorRole {
   activitypub::TagEvents events;
   activitypub::Inbox inbox;
   activitypub::ActorDocuments documents;
+  activitypub::Announced announced;
   activitypub::Resolver resolver;
 };
 

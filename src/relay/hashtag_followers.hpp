@@ -22,7 +22,6 @@ class HashtagFollowers {
  public:
   // How long a hashtag stays subscribed after the last one has gone: people come back.
   static constexpr Duration kUnsubscribeAfter = std::chrono::minutes(5);
-
   // One server is reminded after the other, and not at once: after the start there is enough to do.
   static constexpr Duration kRemindAfter = std::chrono::minutes(1);
   static constexpr Duration kRemindEvery = std::chrono::seconds(1);
@@ -61,6 +60,7 @@ class HashtagFollowers {
   void lose(const std::string& tag, const std::string& inbox);
 
   [[nodiscard]] const Followers& all() const { return followers_; }
+  [[nodiscard]] Store& store() { return store_; }
   // When the actor of a hashtag came to be, or that of the node if `tag` is empty (Store::actor_since).
   [[nodiscard]] Task<Result<std::optional<WallTime>>> actor_since(std::string tag) const {
     return store_.actor_since(std::move(tag));

@@ -176,6 +176,9 @@ class Store {
   // Everyone, by (tag, actor), after that pair; for start-up and for lists.
   virtual Task<Result<std::vector<Follower>>> followers(std::string after_tag, std::string after_actor,
                                                         std::size_t limit) = 0;
+  // Which of these tags the actor follows by the Follow of that id; kNotFound if none.
+  virtual Task<Result<std::string>> tag_followed(std::string actor, std::string follow_id,
+                                                 std::vector<std::string> tags) = 0;
   // The nodes among the followers of tags whose key lies in the segment, tags clockwise from segment.from,
   // then by actor, after that pair. Others follow this node's own actor, and stay with it. kInvalid if
   // after_tag is set and its key is not in the segment.

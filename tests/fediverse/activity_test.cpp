@@ -65,7 +65,7 @@ TEST(Activity, RefusesWhatIsNoActivity) {
   EXPECT_THAT(refusal("\"\xC3\x28\""), HasSubstr("not UTF-8"));
   EXPECT_EQ(refusal("{}"), "type is missing");
   EXPECT_EQ(refusal(R"({"type":7})"), "type is missing");
-  EXPECT_EQ(refusal(R"({"type":"Create"})"), "id is missing");
+  EXPECT_EQ(refusal(R"({"type":"Follow"})"), "id is missing");
   EXPECT_EQ(refusal(R"({"type":"Create","id":"https://a.example/1"})"), "actor is missing");
   EXPECT_EQ(refusal(R"({"type":"Create","id":"urn:uuid:1","actor":"https://a.example/u"})"),
             "id is not an http(s) URL");
@@ -522,6 +522,20 @@ TEST(Form, NoHashtagIsReadBeforeItIsKnownWhoSaysIt) {
     const bool is_answer = object == follow && type != std::string("Undo");
     EXPECT_EQ(parse_activity(text, WallTime(), {}).has_value(), is_answer) << type << ": it is no hashtag";
   }
+}
+
+TEST(Activity, ACreateMayBeTransientAndBeginWithAByteOrderMark) {
+  const std::string create =
+      "\xEF\xBB\xBF"
+      R"({"type":"Create","actor":"https://a.example/u","object":{"type":"Note",)"
+      R"("id":"https://a.example/n","attributedTo":"https://a.example/u",)"
+      R"("to":"https://www.w3.org/ns/activitystreams#Public"}})";
+  const Result<Activity> activity = parse_activity(create, kNow);
+  ASSERT_TRUE(activity) << activity.error().message;
+  EXPECT_EQ(activity->id, "");
+  EXPECT_EQ(std::get<Create>(activity->content).note.id, "https://a.example/n");
+  EXPECT_FALSE(parse_activity(
+      R"({"type":"Follow","actor":"https://a.example/u","object":"https://b.example/u"})", kNow));
 }
 
 }  // namespace

@@ -48,10 +48,11 @@ std::string body_of(std::string text) {
   return body ? *body : text;
 }
 
-constexpr std::array<const char*, 17> kNames = {
+constexpr std::array<const char*, 18> kNames = {
     "Create",       "Update",   "UpdateActor", "Delete",    "Follow",   "UndoFollow",
     "UndoAnnounce", "UndoById", "Accept",      "Reject",    "Announce", "Add",
-    "Remove",       "Ignored",  "Block",       "UndoBlock", "Told"};
+    "Remove",       "Ignored",  "Block",       "UndoBlock", "Told",     "Flag"};
+static_assert(kNames.size() == std::variant_size_v<decltype(Activity::content)>);
 
 // "accepted Create", "ignored: no use for this type", "refused: id is missing".
 std::string outcome(std::string_view body) {
@@ -88,15 +89,22 @@ TEST(DocumentsOfOthers, AreAcceptedIgnoredOrRefusedAsPinned) {
         {"refused: id is on another server than the actor", 1},
         {"refused: type is missing", 3}}},
       {"go-ap__activitypub",
-       {{"refused: actor is missing", 8}, {"refused: id is missing", 6}, {"refused: type is missing", 5}}},
+       {{"ignored: there is no object, or several", 1},
+        {"refused: actor is missing", 8},
+        {"refused: id is missing", 4},
+        {"refused: object.id is missing", 1},
+        {"refused: type is missing", 5}}},
       {"w3c__activitystreams",
-       {{"refused: actor is missing", 30},
+       {{"ignored: the object is not a post", 1},
+        {"refused: actor is missing", 31},
         {"refused: actor is not an http(s) URL", 1},
         {"refused: body is not JSON: syntax error", 1},
         {"refused: body is not UTF-8", 1},
         {"refused: body is not a JSON object", 3},
-        {"refused: id is missing", 179},
+        {"refused: id is missing", 175},
         {"refused: id is on another server than the actor", 2},
+        {"refused: object is on another server than the actor", 1},
+        {"refused: object.id is missing", 1},
         {"refused: type is missing", 16}}},
   };
   for (const char* origin : kOrigins) expect_table(origin, outcomes(origin), pinned.at(origin));

@@ -119,6 +119,12 @@ TEST(Documents, ANoteOfTheActorStandsOnItsProfile) {
   EXPECT_FALSE(note.contains("tag")) << "or it would be a post under the hashtag";
 }
 
+TEST(Documents, EveryTermOfAnActorIsDefinedByItsContext) {
+  const json::object actor = make_node_actor(kUrls, "PEM");
+  EXPECT_EQ(actor.at(kNodeMark), 1);
+  EXPECT_TRUE(actor.at("@context").at(2).as_object().contains(kNodeMark));
+}
+
 TEST(Documents, TheNodeSaysWhatAcceptingItsFollowMeans) {
   const json::object actor = make_node_actor(kUrls, "PEM");
   EXPECT_THAT(text_at(actor, "summary"), HasSubstr("accepts its follow in return"));

@@ -205,6 +205,13 @@ void NodeTest::expect_refused(HttpRequest request, int status, const std::string
   EXPECT_EQ(state(), before);
 }
 
+void NodeTest::expect_repetition(HttpRequest request) {
+  const std::string before = state();
+  EXPECT_EQ(ask(std::move(request)).status, 202);
+  settle();
+  EXPECT_EQ(state(), before);
+}
+
 void NodeTest::expect_ignored(HttpRequest request, const std::string& reason, const std::string& noted_in) {
   const std::string before = state(noted_in);
   const HttpResponse response = ask(std::move(request));

@@ -230,6 +230,32 @@ TEST_F(Relaying, AnAnnouncedVideoIsOfItsAccountNotOfItsChannel) {
   EXPECT_THAT(history("dogs"), ElementsAre(video.uri));
 }
 
+TEST_F(Relaying, AGroupIsHeardOnAnOpenNodeAndAPersonsBoostNowhere) {
+  config::Config open = config();
+  open.open = true;
+  start(open);
+  settle();
+  Author group = make_author("https://lemmy.example/c/cats");
+  group.type = "Group";
+  internet.serve(group);
+  const Author fan = make_author("https://home.example/users/fan");  // of an instance of the node's own
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  const auto announce = [&](const Author& by) {
+    const json::object text = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", by.id + "/boost"},
+                               {"type", "Announce"},
+                               {"actor", by.id},
+                               {"object", post.uri}};
+    const int status = post_signed(json::serialize(text), by).status;
+    settle();
+    return status;
+  };
+  announce(fan);
+  EXPECT_THAT(history("cats"), IsEmpty());
+  EXPECT_EQ(announce(group), 202);
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(Relaying, AnAnnouncedPostOfAnInstanceThatMayNotPublishIsPassedOver) {
   allow("pleroma.example");
   add_relay(pleroma, origin + "/actor");
@@ -260,7 +286,91 @@ TEST_F(Relaying, APersonWhoFollowsTheNodePublishesOwnPostsOnly) {
   EXPECT_THAT(history("dogs"), ElementsAre(hers.uri));
 }
 
+TEST_F(Relaying, WhoRejectsTheFollowThatTheNodeSentBackIsFollowedNoMore) {
+  config::Config config = this->config();
+  config.people = true;
+  start(config);
+  settle();
+  const Author dora = make_author("https://far.example/users/dora");
+  add_relay(dora, origin + "/actor");
+  const std::vector<json::object> sent = internet.posted_to(dora.inbox);
+  ASSERT_THAT(types_at(dora.inbox), ElementsAre("Accept", "Follow"));
+  const auto answer = [&](const char* type, const Author& by) {
+    const json::object text = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", by.id + "/" + type},
+                               {"type", type},
+                               {"actor", by.id},
+                               {"object", sent[1]}};
+    EXPECT_EQ(post_signed(json::serialize(text), by).status, 202);
+    settle();
+    return rows("SELECT object||' '||accepted FROM own_follows");
+  };
+  EXPECT_THAT(answer("Accept", dora), ElementsAre(dora.id + " 1"));
+  const Author eve = make_author("https://far.example/users/eve");
+  EXPECT_THAT(answer("Reject", eve), ElementsAre(dora.id + " 1")) << "not hers to reject";
+  EXPECT_THAT(answer("Reject", dora), IsEmpty());
+}
+
+TEST_F(Relaying, AFollowIsUndoneByItsIdAlone) {
+  allow("social.example");
+  const Author bob = make_author("https://social.example/users/bob", "https://social.example/inbox");
+  const auto undo = [&](const Author& by, const std::string& id) {
+    const json::object text = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", id + "/undo"},
+                               {"type", "Undo"},
+                               {"actor", by.id},
+                               {"object", id}};
+    EXPECT_EQ(post_signed(json::serialize(text), by).status, 202);
+    settle();
+  };
+  const auto id_of = [](const std::string& text) { return json::id_of(*json::parse_object(text)); };
+  const std::string cats = id_of(add_relay(bob, tag_actor("cats")));
+  const std::string dogs = id_of(add_relay(bob, tag_actor("dogs")));
+  ASSERT_NE(cats, dogs);
+  const std::string relay = id_of(add_relay(mastodon, kEverybody));
+  undo(mastodon, cats);
+  EXPECT_THAT(rows("SELECT tag FROM followers ORDER BY tag"), ElementsAre("cats", "dogs"));
+  undo(bob, cats);
+  EXPECT_THAT(rows("SELECT tag FROM followers"), ElementsAre("dogs"));
+  EXPECT_THAT(rows("SELECT actor FROM links"), ElementsAre(mastodon.id));
+  undo(mastodon, relay);
+  EXPECT_THAT(rows("SELECT actor FROM links"), IsEmpty());
+}
+
 // --- receiving ---------------------------------------------------------------------------------------------
+
+TEST_F(Relaying, WhatWasAnnouncedCanBeFetchedByItsIdUntilItIsTakenBack) {
+  allow("social.example");
+  add_relay(mastodon, kEverybody);
+  subscribe("social.example", {"cats"});
+  const Author bob = make_author("https://people.example/users/bob");
+  EXPECT_EQ(post_signed(follow_text(bob, {tag_actor("cats")}), bob).status, 202);
+  settle();
+  publish(create_text(post));
+  for (const std::string& inbox : {std::string("https://social.example/inbox"), bob.inbox}) {
+    const json::object sent = internet.posted_to(inbox).back();
+    ASSERT_EQ(json::id_of(sent, "type"), "Announce");
+    const std::string path = json::id_of(sent).substr(origin.size());
+    for (const bool restarted : {false, true}) {
+      if (restarted) start(config());
+      settle();
+      const HttpResponse fetched = get(path);
+      ASSERT_EQ(fetched.status, 200) << path;
+      EXPECT_EQ(fetched.headers.find("Content-Type"), "application/activity+json");
+      json::object document = json::parse_object(fetched.body).value();
+      for (const char* member : {"id", "type", "actor", "object", "to"})
+        EXPECT_EQ(document.at(member), sent.at(member));
+    }
+  }
+  EXPECT_EQ(get("/announces/0123456789abcdef0123456789abcdef").status, 404);
+  const std::string path = json::id_of(internet.posted_to(bob.inbox).back()).substr(origin.size());
+  control("/blocks/add", json::serialize(json::object{{"kind", "author"}, {"what", alice.id}}));
+  EXPECT_EQ(get(path).status, 404) << "its author was blocked";
+  control("/blocks/remove", json::serialize(json::object{{"kind", "author"}, {"what", alice.id}}));
+  EXPECT_EQ(get(path).status, 200);
+  publish(delete_text(post.uri, alice.id));
+  EXPECT_EQ(get(path).status, 404);
+}
 
 TEST_F(Relaying, AnInstanceGetsTheHashtagsThatWereSubscribedForItAndNoOthers) {
   allow("social.example");

@@ -1,0 +1,84 @@
+#include "activitypub/announced.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/counted.hpp"
+#include "base/http_error.hpp"
+#include "fediverse/vocabulary.hpp"
+#include "hashtag/tag.hpp"
+#include "relay/wire.hpp"
+
+namespace tagring::activitypub {
+namespace {
+
+using fediverse::Audience;
+using relay::Via;
+
+constexpr std::size_t kLoadPage = 10'000;
+
+}  // namespace
+
+Task<Result<void>> Announced::load() {
+  std::uint64_t after = 0;
+  for (;;) {
+    CO_TRY(const std::vector<relay::FeedEntry> page, co_await followers_.store().feed(after, kLoadPage));
+    if (page.empty()) co_return Result<void>();
+    after = page.back().seq;
+    for (const relay::FeedEntry& entry : page) note(entry.event);
+  }
+}
+
+void Announced::note(const relay::TagEvent& event) {
+  const auto* targets = followers_.all().targets(event.tag);
+  const Result<Tag> tag = Tag::parse(event.tag);
+  if (!tag || event.is_edit() || (targets == nullptr && event.op == relay::Op::kAdd)) return;
+  std::set<Via> ways;
+  if (targets != nullptr) {
+    for (const auto& [inbox, target] : *targets) ways.insert(target.via());
+  }
+  const bool is_removed = event.op == relay::Op::kRemove;
+  if (is_removed || ways.contains(Via::kRelay)) note(identity_.actor(), Audience::kFollowers, event);
+  if (!is_removed && !ways.contains(Via::kBoost) && !ways.contains(Via::kTagRelay)) return;
+  // Where there are both, people are told more than relays.
+  note(identity_.tag_actor(*tag), ways.contains(Via::kBoost) ? Audience::kPublic : Audience::kFollowers,
+       event);
+}
+
+void Announced::note(const std::string& actor, Audience audience, const relay::TagEvent& event) {
+  std::string id = relay::announce_id(identity_, actor, event.tag, event.uri);
+  auto known = by_id_.find(id);
+  if (event.op == relay::Op::kRemove) {
+    if (known != by_id_.end() && known->second.tags.erase(event.tag) > 0 && known->second.tags.empty())
+      by_id_.erase(known);
+    return;
+  }
+  if (known == by_id_.end()) {
+    make_room(by_id_, kMax);
+    One one{actor, audience, event.uri, event.author, event.published, {}};
+    known = by_id_.emplace(std::move(id), std::move(one)).first;
+  }
+  known->second.tags.insert(event.tag);
+}
+
+Task<HttpResponse> Announced::answer(HttpRequest request) {
+  const std::string id = identity_.origin() + request.target.substr(0, request.target.find('?'));
+  const auto found = by_id_.find(id);
+  const auto is_offered = [&](const One& one) {
+    return blocks_.of_actor(one.author) == nullptr &&
+           std::ranges::any_of(one.tags, [&](const std::string& tag) {
+             return blocks_.of_tag(tag) == nullptr && !blocks_.is_refused_by(one.author, tag);
+           });
+  };
+  if (found == by_id_.end() || !is_offered(found->second))
+    co_return error_response({ErrorCode::kNotFound, "no such announcement"});
+  const One& one = found->second;
+  // When it was sent is not kept; what can be said is when the post was published, as in the outbox.
+  HttpResponse response;
+  response.headers.add("Content-Type", std::string(fediverse::kActivityJson));
+  response.body = json::serialize(
+      fediverse::make_announce(id, one.actor, one.uri, one.published, one.audience, one.published));
+  co_return response;
+}
+
+}  // namespace tagring::activitypub
