@@ -53,7 +53,15 @@ void print_own(const json::object& report) {
     fmt::print("Nothing says that the two sides differ.\n");
 }
 
-void print_report(const json::object& report) {
+std::string_view verdict(const json::object& report, bool apply) {
+  if (is_set(report, "agree")) return "Both sides agree.";
+  if (is_set(report, "repaired")) return "They differed; repaired.";
+  if (is_set(report, "applied")) return "They differed; repaired in part.";
+  return apply ? "They differ; nothing could be repaired now."
+               : "They differ; nothing was changed. --apply repairs.";
+}
+
+void print_report(const json::object& report, bool apply) {
   fmt::print("{}\n", text_of(report, "actor"));
   fmt::print("  {:<14} {}\n", "list", text_of(report, "url"));
   if (const json::object* header = json::get_object(report, "header")) {
@@ -82,9 +90,7 @@ void print_report(const json::object& report) {
     fmt::print("  {:<14} {}: not listed, but made a moment ago\n", "wait", number_of(report, "too_young"));
   if (const std::string doubt = text_of(report, "doubt"); !doubt.empty())
     fmt::print("  {:<14} nothing is forgotten on the word of this list: {}\n", "doubt", doubt);
-  fmt::print("{}\n", is_set(report, "agree")     ? "Both sides agree."
-                     : is_set(report, "applied") ? "They differed; repaired."
-                                                 : "They differ; nothing was changed. --apply repairs.");
+  fmt::print("{}\n", verdict(report, apply));
 }
 
 int check_own(const Options& options) {
@@ -108,9 +114,9 @@ int check(const Options& options) {
   if (options.control.json) {
     fmt::print("{}\n", json::serialize(*report));
   } else {
-    print_report(*report);
+    print_report(*report, options.apply);
   }
-  return is_set(*report, "agree") || is_set(*report, "applied") ? kExitOk : kExitFailed;
+  return is_set(*report, "agree") || is_set(*report, "repaired") ? kExitOk : kExitFailed;
 }
 
 int verify(const Options& options) {
@@ -148,7 +154,7 @@ void add_followers_check(CLI::App& app, int& status) {
       "that\n"
       "was sent there and what became of it, and the last fetch of the list by that server. A fetch means\n"
       "that it knew of other followers.\n\n"
-      "Exit code 1 if the two sides differ, or it cannot be found out.\n\n"
+      "Exit code 1 if the two sides differ and that was not repaired, or it cannot be found out.\n\n"
       "Examples:\n"
       "  tagring followers-check --tag cats --server social.example\n"
       "  tagring followers-check https://tags.example.net/actor");

@@ -252,7 +252,10 @@ Task<Result<json::object>> FollowerSync::check(std::string actor, bool apply_it)
   report["too_young"] = todo.too_young;
   report["undo_later"] = todo.undo_later;
   if (todo.doubt) report["doubt"] = followers::to_string(*todo.doubt);
-  report["applied"] = apply_it;
+  report["applied"] = apply_it && !todo.empty();
+  // Nothing is left that must wait, or cannot be believed.
+  report["repaired"] =
+      apply_it && !todo.empty() && !todo.doubt && todo.too_young == 0 && todo.undo_later == 0;
   if (apply_it) co_await apply(std::move(sender), std::move(todo));
   co_return report;
 }

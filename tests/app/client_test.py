@@ -1,0 +1,141 @@
+"""Subcommands that ask a node, the real binary: what they ask, print and exit with. A socket here answers for the node."""
+
+import json
+import os
+import pty
+import socketserver
+import subprocess
+import tempfile
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("TAGRING") or ROOT / "build" / "release" / "tagring")
+CONFIG = """
+[node]
+host = "tags.example.net"
+address = "192.0.2.1"
+data = "{data}"
+
+[listen]
+socket = "http.sock"
+
+[ring]
+create = true
+"""
+
+
+class Answers(BaseHTTPRequestHandler):
+    def answer(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length)) if length else {}
+        self.server.asked.append((self.path, body))
+        text = json.dumps(self.server.answers[self.path]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = answer
+
+    def address_string(self):
+        return "socket"
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+
+class Client(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.addCleanup(folder.cleanup)
+        self.config = Path(folder.name) / "tagring.toml"
+        self.config.write_text(CONFIG.format(data=folder.name))
+        self.server = Server(str(Path(folder.name) / "control.sock"), Answers)
+        self.server.asked, self.server.answers = [], {}
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+
+    def run_it(self, *arguments, code=0, **options):
+        done = subprocess.run([BINARY, *arguments, "--config", self.config], capture_output=True, text=True, timeout=60, **options)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_reports_are_listed_forwarded_and_closed(self):
+        post = "https://social.example/notes/1"
+        report = {"id": 7, "at": "2026-11-23T10:00:00Z", "from": "https://far.example/actor", "comment": "spam", "about": [post], "forwarded": [], "open": True}
+        closed = {**report, "id": 6, "open": False, "forwarded": [post]}
+        self.server.answers = {"/reports": {"reports": [report, closed]}, "/reports/forward": {"forwarded": [post]}, "/reports/close": {}}
+        shown = self.run_it("report", "list")
+        self.assertIn("7 2026-11-23T10:00:00Z https://far.example/actor", shown)
+        self.assertIn('"spam"', shown)
+        self.assertIn(f"about {post}", shown)
+        self.assertNotIn("   6 ", shown)
+        self.assertIn("(closed)", self.run_it("report", "list", "--all"))
+        self.assertIn(f"told the server of {post}", self.run_it("report", "forward", "7", post))
+        self.assertIn("closed", self.run_it("report", "close", "7"))
+        self.assertEqual(self.server.asked[-2:], [("/reports/forward", {"id": 7, "uri": post}), ("/reports/close", {"id": 7})])
+        self.server.answers["/reports"] = {"reports": [closed]}
+        self.assertIn("there are no open reports", self.run_it("report", "list"))
+
+    def test_instance_list_says_who_has_not_accepted(self):
+        def link(name, back, **more):
+            return {"style": "person", "relay": "https://tags.example.net/actor", "actor": f"https://gts.example/users/{name}", "accepted": True, "followed_back": back, **more}
+
+        item = {"host": "gts.example", "publishes": False, "receives": False, "hashtags": 0, "links": [link("ann", "waits"), link("bob", "rejected"), link("eve", "accepted")]}
+        self.server.answers = {"/instances": {"instances": [item]}}
+        shown = self.run_it("instance", "list")
+        self.assertIn("person @ann (waits for them to accept), person @bob (does not let this node follow), person @eve\n", shown)
+
+    def test_a_check_of_followers_that_differ_fails_unless_they_were_repaired(self):
+        actor = "https://far.example/users/ann"
+        report = {"actor": actor, "url": actor + "/followers_synchronization", "remove": [], "accept": [], "undo": [], "too_young": 0, "agree": False, "applied": False, "repaired": False}
+        for change, options, code, text in [
+            ({"agree": True}, [], 0, "Both sides agree."),
+            ({"remove": ["https://tags.example.net/tag/cats"]}, [], 1, "They differ; nothing was changed."),
+            ({"too_young": 1}, ["--apply"], 1, "They differ; nothing could be repaired now."),
+            ({"doubt": "foreign"}, ["--apply"], 1, "They differ; nothing could be repaired now."),
+            ({"accept": [actor], "too_young": 1, "applied": True}, ["--apply"], 1, "They differed; repaired in part."),
+            ({"accept": [actor], "applied": True, "repaired": True}, ["--apply"], 0, "They differed; repaired."),
+        ]:
+            self.server.answers = {"/followers/check": {**report, **change}}
+            self.assertIn(text, self.run_it("followers-check", actor, *options, code=code))
+
+    def test_a_replay_that_may_trend_is_asked_for_first(self):
+        self.server.answers = {"/instances/replay": {"tag": "cats", "not_before": "2026-11-01T00:00:00Z", "max_posts": 5, "per_minute": 60, "authors_per_day": 50, "trends": True}}
+        many = ("instance", "replay", "social.example", "cats", "--authors-per-day", "50")
+
+        def wish():
+            return self.server.asked[-1][1]["may_trend"]
+
+        self.run_it("instance", "replay", "social.example", "cats")
+        self.assertFalse(wish())
+        self.run_it(*many, stdin=subprocess.DEVNULL)
+        self.assertFalse(wish())
+        self.run_it(*many, "--may-trend")
+        self.assertTrue(wish())
+        for answer, agreed in (("n\n", False), ("y\n", True)):
+            ours, theirs = pty.openpty()
+            os.write(ours, answer.encode())
+            self.assertIn("may take the hashtag for trending", self.run_it(*many, stdin=theirs))
+            self.assertEqual(wish(), agreed)
+            os.close(ours)
+            os.close(theirs)
+
+    def test_numbers_have_bounds_that_can_be_read(self):
+        for arguments in (("fasp", "backfill", "social.example", "--posts", "0"), ("instance", "replay", "social.example", "cats", "--per-minute", "0")):
+            self.assertLess(len(self.run_it(*arguments, code=2)), 300)
+
+
+if __name__ == "__main__":
+    program = unittest.main(exit=False, verbosity=0)
+    failed = len(program.result.failures) + len(program.result.errors)
+    print(f"{program.result.testsRun - failed} passed, {failed} failed", flush=True)
