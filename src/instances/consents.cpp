@@ -37,6 +37,11 @@ Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
   }
   const std::string id = author.id;
   CO_TRY(std::optional<relay::Consent> consent, co_await store_.consent(id));
+  // Of a time when the archive got less.
+  if (consent && options_.archive_all && consent->relay && !consent->archive && read(author).archive) {
+    consent = read(author);
+    CO_TRY_VOID(co_await learn(id, *consent));
+  }
   if (consent) {
     remember(id, *consent);
     tasks_.spawn("ask_again", ask_again(id));

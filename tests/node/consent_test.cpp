@@ -66,6 +66,19 @@ TEST_F(Consenting, TheAdministratorMayArchiveAll) {
   EXPECT_THAT(history("cats"), ElementsAre(post.uri));
 }
 
+TEST_F(Consenting, ArchivingAllBeginsWithTheNextPostOfWhoWasKnownBefore) {
+  profile(false);
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), IsEmpty());
+  config::Config all = config();
+  all.archive_all = true;
+  start(all);
+  settle();
+  post.uri += "0";
+  publish(create_text(post));
+  EXPECT_THAT(history("cats"), ElementsAre(post.uri));
+}
+
 TEST_F(Consenting, WhoSaysNoBotIsNotRelayed) {
   profile(true, "<p>#nobot</p>");
   follow_cats();

@@ -1,6 +1,8 @@
 // Who is told of what, when, and how often.
 #include "relay/announcer.hpp"
 
+#include <algorithm>
+
 #include "relay/role_fixture.hpp"
 
 namespace tagring::relay {
@@ -251,6 +253,36 @@ TEST_F(AnnouncerTest, APostTakenBackIsUndone) {
   loop.run_for(std::chrono::seconds(1));
   ASSERT_THAT(web.posted_to(kPeople), SizeIs(2));
   EXPECT_EQ(web.posted_to(kPeople).back().at("type"), "Undo");
+}
+
+TEST_F(AnnouncerTest, AnInboxThatRefusesEverythingIsShownAndLosesItsFollowersAfterAWeek) {
+  follow("cats", kPeople, Via::kBoost);
+  int posts = 0;
+  const auto enter_some = [&](unsigned count) {
+    for (unsigned i = 0; i < count; ++i) enter("https://author.example/" + std::to_string(++posts));
+    loop.run_for(std::chrono::minutes(1));
+  };
+  const auto warnings = [&] {
+    return std::ranges::count_if(lines, [](const std::string& line) {
+      return line.contains("inbox_refuses_everything") && line.contains(kPeople);
+    });
+  };
+  web.statuses[kPeople] = 403;
+  enter_some(Announcer::kRefusalsMax - 1);
+  EXPECT_THAT(announcer.refusing(), IsEmpty());
+  enter_some(2);
+  EXPECT_THAT(announcer.refusing(), ElementsAre(std::pair(kPeople, Announcer::kRefusalsMax + 1)));
+  EXPECT_EQ(warnings(), 1);
+  web.statuses[kPeople] = 202;
+  enter_some(1);
+  EXPECT_THAT(announcer.refusing(), IsEmpty()) << "it takes something again";
+  web.statuses[kPeople] = 403;
+  enter_some(Announcer::kRefusalsMax);
+  EXPECT_EQ(warnings(), 2);
+  EXPECT_THAT(lost.inboxes, IsEmpty());
+  loop.run_for(Announcer::kLifetime);
+  enter_some(1);
+  EXPECT_THAT(lost.inboxes, ElementsAre(kPeople));
 }
 
 }  // namespace

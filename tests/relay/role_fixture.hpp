@@ -85,7 +85,8 @@ class RoleTest : public testing::Test {
   ring_sim::Loop loop{3};
   ring_sim::LoopClock clock{loop, kOwner};
   Workers workers;
-  Log log{[](LogLevel, const std::string&) {}};
+  std::vector<std::string> lines;  // of the log
+  Log log{[this](LogLevel, const std::string& line) { lines.push_back(line); }};
   const Runtime runtime{clock, loop.executor(kOwner), workers, log, Rng(1)};
   db::TemporaryDirectory directory;
   std::unique_ptr<db::Stores> stores;
