@@ -36,7 +36,7 @@ constexpr std::string_view kFrame = R"(<!doctype html>
 <main id="main" tabindex="-1">
 {main}</main>
 <footer class="foot">
-<p>Public posts of the fediverse, read at their servers. <a href="/">{node}</a> is a node of <span translate="no">tagring</span> <span aria-hidden="true">·</span> <a href="/admin">Administration</a></p>
+<p><a href="/">{node}</a> relays public posts under hashtags between servers of the fediverse, with <span translate="no">tagring</span>. Not yours, please? Write #nobot in your profile. <span aria-hidden="true">·</span> <a href="/admin">Administration</a></p>
 </footer>
 </body>
 </html>

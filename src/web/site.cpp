@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fmt/format.h>
 #include <optional>
 
@@ -59,13 +60,25 @@ std::string reason_of(const HttpResponse& response) {
   return fmt::format("status {}", response.status);
 }
 
+// " <span>77 posts in 7 days</span>"; nothing if that is not known.
+std::string used(const json::object& tag) {
+  std::uint64_t posts = 0;
+  json::for_each(json::find(tag, "history"), [&](const json::value& day) {
+    const std::string uses = day.is_object() ? json::get_string(day.get_object(), "uses").value_or("") : "";
+    std::uint64_t count = 0;
+    if (std::from_chars(uses.data(), uses.data() + uses.size(), count).ec == std::errc()) posts += count;
+  });
+  if (posts == 0) return {};
+  return fmt::format(R"(<span class="muted">{} post{} in 7 days</span>)", posts, posts == 1 ? "" : "s");
+}
+
 std::string tag_items(const json::value* list) {
   std::string items;
   std::size_t count = 0;
   json::for_each(list, [&](const json::value& element) {
     if (!element.is_object() || ++count > kListMax) return;
     const std::string name = json::get_string(element.get_object(), "name").value_or("");
-    if (!name.empty()) items += "<li>" + tag_link(name) + "</li>";
+    if (!name.empty()) items += "<li>" + tag_link(name) + used(element.get_object()) + "</li>";
   });
   return items.empty() ? items : "<ul class=\"tag-list\">" + items + "</ul>";
 }
@@ -208,7 +221,7 @@ Task<HttpResponse> Site::home(IpAddress reader) {
       "<div id=\"app\" data-home>\n<h1>Hashtags of the whole fediverse</h1>\n"
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
       "or follow it from your own server.</p>\n";
-  if (!trends.empty()) main += "<h2>Used now</h2>\n" + trends + "\n";
+  if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
   PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
   parts.head = links_to_actor(options_.origin + "/actor") +
                description(

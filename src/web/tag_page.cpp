@@ -59,19 +59,20 @@ std::string filters(const Tag& tag, const TagView& view) {
   const bool is_used = !view.any.empty() || !view.all.empty() || !view.none.empty() || !view.until.empty();
   return fmt::format(
       R"(<details class="filters"{}><summary>Combine hashtags, or go to a date</summary><form action="/tags/{}">{}{}{})"
-      R"(<label>Until the day<input type="date" name="until" value="{}"></label><button>Show</button></form></details>)",
-      is_used ? " open" : "", percent_encode(tag.canonical()), field("any", "or any of", view.any),
-      field("all", "and all of", view.all), field("none", "but none of", view.none), escape(view.until));
+      R"(<label>Up to the day<input type="date" name="until" value="{}"></label><button>Show</button></form></details>)",
+      is_used ? " open" : "", percent_encode(tag.canonical()), field("any", "Also show", view.any),
+      field("all", "Must have", view.all), field("none", "Without", view.none), escape(view.until));
 }
 
 std::string follow_box(const Tag& tag, std::string_view authority) {
   const std::string address = fmt::format("@{}@{}", tag.actor_name(), authority);
   return fmt::format(
-      R"(<section class="follow" aria-label="Follow"><p>Follow <code class="address">{}</code> <a class="muted" href="/tags/{}.rss">RSS</a></p><details>)"
-      R"(<summary>Follow from your server</summary><form action="/tags/{}/follow"><label>Your account)"
+      R"(<section class="follow" aria-label="Follow"><details><summary class="button">Follow</summary>)"
+      R"(<form action="/tags/{0}/follow"><label>Your server or account)"
       R"(<input name="account" placeholder="@me@social.example" autocapitalize="none" autocomplete="off" maxlength="300" required>)"
-      R"(</label><button>Go on</button></form></details></section>)",
-      escape(address), percent_encode(tag.canonical()), percent_encode(tag.canonical()));
+      R"(</label><button>Continue</button></form></details><p>or search for <code class="address">{1}</code> )"
+      R"(<a class="muted" href="/tags/{0}.rss">RSS</a></p></section>)",
+      percent_encode(tag.canonical()), escape(address));
 }
 
 std::string id_of_post(const json::value& status) {
@@ -138,17 +139,23 @@ std::string render_tag_page(const Tag& tag, const TagView& view, std::string_vie
     posts = fmt::format(R"(<p class="notice" role="status">The posts cannot be shown: {}</p>)",
                         escape(statuses.error().message));
   } else if (statuses->empty() && older.empty()) {
-    posts = R"(<p class="notice">No posts here yet. Those that arrive from now on will be.</p>)";
+    posts = R"(<p class="notice">No posts yet. New ones will appear here.</p>)";
   } else {
     for (const json::value& status : *statuses) {
       if (status.is_object()) posts += render_post(status.get_object());
     }
     posts += pager(tag, view, *statuses, older);
   }
+  const bool is_empty =
+      statuses && statuses->empty() && older.empty() && view.page_target(tag).find('?') == std::string::npos;
+  // The chart comes with the script; its room is there before.
+  const std::string tools = is_empty ? std::string()
+                                     : "<section class=\"chart\"></section>\n<div class=\"tools\">" +
+                                           filters(tag, view) + "</div>\n";
   return fmt::format(
-      "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}\n"
+      "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}"
       "<section aria-label=\"Posts\" class=\"feed\">\n{3}</section>\n</div>\n",
-      escape(tag.canonical()), follow_box(tag, authority), filters(tag, view), posts);
+      escape(tag.canonical()), follow_box(tag, authority), tools, posts);
 }
 
 }  // namespace tagring::web

@@ -1,14 +1,14 @@
 // Posts per day. A day's bar leads to the posts of that day.
 
 import { useEffect, useState } from "preact/hooks";
-import { type Day, getJson, type TagHistory, type View } from "./api.ts";
+import { type Day, getJson, type View } from "./api.ts";
 
 const HEIGHT = 48;
 const DAY = 86_400_000;
 const SPANS = [
-  [30, "30 days"],
-  [90, "90 days"],
-  [365, "a year"],
+  [30, "in 30 days"],
+  [90, "in 90 days"],
+  [365, "in a year"],
 ] as const;
 
 const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);
@@ -52,11 +52,14 @@ export function Bars({ days, href }: { days: Day[]; href?: (day: string) => stri
   );
 }
 
-/** `arrived`: posts of today that the node had not counted when the page was opened. */
+/**
+ * `arrived`: posts of today that the node had not counted when the page was opened. It has its room from the start, so
+ * that nothing below moves when the figures come.
+ */
 export function Chart({ view, arrived }: { view: View; arrived: number }) {
-  const [span, setSpan] = useState(90);
+  const [span, setSpan] = useState(30);
   const [days, setDays] = useState<Day[] | null>(null);
-  const [week, setWeek] = useState<TagHistory | null>(null);
+  const [failed, setFailed] = useState(false);
   const tag = encodeURIComponent(view.tag);
   useEffect(() => {
     const stop = new AbortController();
@@ -64,23 +67,17 @@ export function Chart({ view, arrived }: { view: View; arrived: number }) {
     const query = `from=${isoDay(today - (span - 1) * DAY)}&to=${isoDay(today)}`;
     getJson<Day[]>(`/api/tagring/tags/${tag}/days?${query}`, { signal: stop.signal })
       .then((answer) => setDays(fill(answer, span, today)))
-      .catch(() => {}); // the chart is left out
+      .catch(() => setFailed(!stop.signal.aborted));
     return () => stop.abort();
   }, [tag, span]);
-  useEffect(() => {
-    getJson<TagHistory>(`/api/v1/tags/${tag}`)
-      .then(setWeek)
-      .catch(() => {});
-  }, [tag]);
-  if (!days) return null;
-  const shown = days.map((entry, i) => (i === days.length - 1 ? { ...entry, posts: entry.posts + arrived } : entry));
-  const sum = (key: "uses" | "accounts") => week?.history.reduce((total, day) => total + Number(day[key]), 0) ?? 0;
-  const lately = sum("uses") + arrived;
-  const first = days[0]?.day ?? "";
+  const known = days ?? fill([], span, Date.now());
+  const shown = known.map((entry, i) => (i === known.length - 1 ? { ...entry, posts: entry.posts + arrived } : entry));
+  const total = shown.reduce((sum, entry) => sum + entry.posts, 0);
+  const count = total === 1 ? "1 post" : `${number.format(total)} posts`;
   return (
     <section class="chart" aria-label="Posts per day">
       <div class="chart-head">
-        <p class="muted">{week && lately > 0 ? `${lately === 1 ? "1 post" : `${number.format(lately)} posts`} in the last 7 days` : "Posts per day"}</p>
+        <p class="muted">{days ? count : failed ? "How many is not known now" : "Posts"}</p>
         <label class="inline">
           <span class="hidden">Time shown</span>
           <select value={span} onChange={(event) => setSpan(Number(event.currentTarget.value))}>
@@ -92,7 +89,7 @@ export function Chart({ view, arrived }: { view: View; arrived: number }) {
       </div>
       <Bars days={shown} href={(day) => view.page(day)} />
       <p class="axis muted" aria-hidden="true">
-        <span>{readable.format(new Date(first))}</span>
+        <span>{readable.format(new Date(shown[0]?.day ?? ""))}</span>
         <span>today</span>
       </p>
     </section>

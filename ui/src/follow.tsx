@@ -13,9 +13,12 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
     setCopied(true);
     setTimeout(() => setCopied(false), 3000);
   };
-  const go = async (event: SubmitEvent) => {
+  const known = recall("account");
+  const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const account = String(new FormData(event.currentTarget as HTMLFormElement).get("account"));
+    void go(String(new FormData(event.currentTarget as HTMLFormElement).get("account")));
+  };
+  const go = async (account: string) => {
     setProblem("");
     setGuess("");
     try {
@@ -31,8 +34,23 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
   };
   return (
     <section class="follow" aria-label="Follow">
+      {known && (
+        <button type="button" onClick={() => void go(known)}>
+          Follow as {known}
+        </button>
+      )}
+      <details>
+        <summary class={known ? "muted" : "button"}>{known ? "As somebody else" : "Follow"}</summary>
+        <form action={`/tags/${encodeURIComponent(tag)}/follow`} onSubmit={submit}>
+          <label>
+            Your server or account
+            <input name="account" placeholder="@me@social.example" defaultValue={known} autocapitalize="none" autocomplete="off" maxLength={300} required />
+          </label>
+          <button>Continue</button>
+        </form>
+      </details>
       <p>
-        Follow <code class="address">{address}</code>{" "}
+        or search for <code class="address">{address}</code>{" "}
         <button type="button" class="quiet" onClick={copy}>
           {copied ? "Copied" : "Copy"}
         </button>{" "}
@@ -40,16 +58,6 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
           RSS
         </a>
       </p>
-      <details>
-        <summary>Follow from your server</summary>
-      <form action={`/tags/${encodeURIComponent(tag)}/follow`} onSubmit={go}>
-        <label>
-          Your account
-          <input name="account" placeholder="@me@social.example" defaultValue={recall("account")} autocapitalize="none" autocomplete="off" maxLength={300} required />
-        </label>
-        <button>Go on</button>
-      </form>
-      </details>
       <p class={guess ? "" : "problem"} role="status">
         {problem}
         {guess && (

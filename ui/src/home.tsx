@@ -66,7 +66,7 @@ export function Home({ trends: initial }: { trends: TagHistory[] }) {
       <p class="lead">Every public post under a hashtag, from every server that takes part: read it here, or follow it from your own server.</p>
       {trends.length > 0 ? (
         <>
-          <h2>Used now</h2>
+          <h2>Active this week</h2>
           <ul class="tag-list">
             {trends.map((tag) => (
               <Trend key={tag.name} tag={tag} />

@@ -1,6 +1,6 @@
 // Servers that use the node as a relay, and the histories on their way to them.
 
-import { age } from "./age.ts";
+import { age, moment } from "./age.ts";
 import { useAsk, useChange } from "./hooks.ts";
 import { actionColumn, field, hashtagColumn, Listing, number, submit } from "./parts.tsx";
 
@@ -25,6 +25,8 @@ interface Replay {
   newest?: string;
   oldest?: string;
   per_minute: number;
+  authors_per_day: number;
+  waits_until?: string;
   started: string;
   failing_since?: string;
 }
@@ -32,15 +34,17 @@ interface Replay {
 const isActive = ({ state }: Replay) => state === "reading" || state === "sending";
 
 function Progress({ replay }: { replay: Replay }) {
-  const { host, tag, sent, skipped, estimated, reason, failing_since: since } = replay;
+  const { host, tag, sent, skipped, estimated, reason, failing_since: since, waits_until: waits, authors_per_day: authors } = replay;
   const done = sent + skipped;
   return (
     <>
       {isActive(replay) && <progress aria-label={`#${tag} to ${host}`} value={done} max={Math.max(estimated, done, 1)} />}{" "}
       <span class="words">
         {number.format(sent)} of about {number.format(Math.max(estimated - skipped, sent))} posts{skipped > 0 && `, ${number.format(skipped)} left out`}
-        {isActive(replay) && `; ${number.format(replay.per_minute)} a minute`}
+        {isActive(replay) &&
+          `; ${number.format(replay.per_minute)} a minute, of ${authors > 0 ? `at most ${number.format(authors)}` : "any number of"} authors a day`}
       </span>
+      {waits && <span class="words"> waits until {moment(new Date(waits))}</span>}
       {since && <span class="bad words"> fails since {age(new Date(since))}</span>}
       {reason && <bdi class="words"> {reason}</bdi>}
     </>

@@ -1,13 +1,15 @@
 // One post. src/web/posts.cpp draws the same for readers without JavaScript.
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { age, moment } from "./age.ts";
 import type { Media, Status } from "./api.ts";
 import { plain, sanitise } from "./sanitise.ts";
+import { recall, serverOf } from "./settings.ts";
 
 function Content({ html, lang }: { html: string; lang: string | null }) {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => box.current?.replaceChildren(sanitise(html)), [html]);
+  // Before it is painted, or all that is below would move.
+  useLayoutEffect(() => box.current?.replaceChildren(sanitise(html)), [html]);
   return <div class="content" dir="auto" lang={lang ?? undefined} ref={box} />;
 }
 
@@ -70,6 +72,8 @@ export function Post({ status, images, position, main }: PostProps) {
   const id = useId();
   const created = new Date(status.created_at);
   const warning = plain(status.spoiler_text);
+  // Where this reader has an account, and can answer.
+  const server = serverOf(recall("account"));
   const media = status.media_attachments.slice(0, 16);
   // Those that the text does not show already; servers put some of them beside it.
   const text = status.content.replace(/<[^>]*>/g, "").toLowerCase();
@@ -125,6 +129,13 @@ export function Post({ status, images, position, main }: PostProps) {
             </li>
           ))}
         </ul>
+      )}
+      {server && (
+        <p class="elsewhere">
+          <a class="muted" href={`https://${server}/authorize_interaction?uri=${encodeURIComponent(status.uri)}`} rel="nofollow noreferrer">
+            Open at {server}
+          </a>
+        </p>
       )}
     </article>
   );

@@ -63,11 +63,11 @@ function Combine({ view }: { view: View }) {
     <details class="filters" open={view.isCombined || view.until !== ""}>
       <summary>Combine hashtags, or go to a date</summary>
       <form action={`/tags/${encodeURIComponent(view.tag)}`} ref={(form) => form?.addEventListener("formdata", tidy)}>
-        {field("any", "or any of")}
-        {field("all", "and all of")}
-        {field("none", "but none of")}
+        {field("any", "Also show")}
+        {field("all", "Must have")}
+        {field("none", "Without")}
         <label>
-          Until the day
+          Up to the day
           <input type="date" name="until" defaultValue={view.until} />
         </label>
         <button>Show</button>
@@ -122,20 +122,26 @@ export function Timeline({ view, address, feed }: { view: View; address: string;
     remember("images", on ? "on" : "");
     setImages(on);
   };
+  // Of a hashtag that has nothing, there is nothing to choose from.
+  const isEmpty = pieces.length === 0 && !older && !loading && !problem && !view.isCombined && view.until === "";
   let first = 1;
   return (
     <>
       <h1 class="tag-title">
         <bdi>#{view.tag}</bdi>
       </h1>
-      <Chart view={view} arrived={arrived} />
       <Follow tag={view.tag} address={address} />
-      <div class="tools">
-        <Combine view={view} />
-        <label class="inline switch">
-          <input type="checkbox" checked={images} onChange={(event) => toggle(event.currentTarget.checked)} /> Images
-        </label>
-      </div>
+      {!isEmpty && (
+        <>
+          <Chart view={view} arrived={arrived} />
+          <div class="tools">
+            <Combine view={view} />
+            <label class="inline switch">
+              <input type="checkbox" checked={images} onChange={(event) => toggle(event.currentTarget.checked)} /> Load images
+            </label>
+          </div>
+        </>
+      )}
       <div class="news" role="status">
         {waiting.length > 0 && (
           <button type="button" onClick={showNew}>
@@ -160,7 +166,7 @@ export function Timeline({ view, address, feed }: { view: View; address: string;
           </p>
         )}
         {!problem && loading && <p class="muted">Fetching posts from their servers …</p>}
-        {!problem && !loading && !older && <p class="muted">{pieces.length > 0 ? "That is all there is." : "No posts here yet. Those that arrive from now on will be."}</p>}
+        {!problem && !loading && !older && <p class="muted">{pieces.length > 0 ? "That is all there is: older posts are kept only of authors who agree to it." : "No posts yet. New ones will appear here."}</p>}
       </div>
     </>
   );

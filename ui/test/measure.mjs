@@ -40,7 +40,7 @@ async function scrollThrough() {
   await page.goto(target);
   await page.getByRole("feed").waitFor();
   const before = await memory(page);
-  const end = page.getByText("That is all there is.");
+  const end = page.getByText("That is all there is");
   const deadline = Date.now() + 300_000;
   while (!(await end.isVisible()) && Date.now() < deadline) {
     await page.mouse.wheel(0, 6000);

@@ -115,11 +115,59 @@ test("a reader sees posts of five servers, newest first", () =>
     await picture(page, "tag-dark");
   }));
 
+/** How far what is shown moved by itself, as browsers count it: 0.1 is bad. */
+const moved = (page) => page.evaluate(() => globalThis.shift);
+
+for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 900 } }], ["a phone", PHONE]]) {
+  test(`nothing moves while a page loads slowly, on ${where}`, () =>
+    visit(options, async (page) => {
+      await page.addInitScript(() => {
+        globalThis.shift = 0;
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
+        }).observe({ type: "layout-shift", buffered: true });
+      });
+      // Each a little later than the one before, so that whatever comes by itself is painted by itself.
+      let wait = 200;
+      await page.route("**/api/**", async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, (wait += 150)));
+        await route.continue();
+      });
+      for (const [target, last] of [
+        [tagPage("caturday"), page.locator(".bars .bar").first()],
+        ["/", page.getByText("Just arrived")],
+      ]) {
+        await page.goto(target);
+        await last.waitFor();
+        await loaded(page);
+        const shift = await moved(page);
+        assert.ok(shift <= 0.05, `${target}: ${shift}`);
+      }
+    }));
+}
+
+test("who has an account elsewhere follows in one step, and opens posts there", () =>
+  visit({}, async (page) => {
+    await page.addInitScript(() => localStorage.setItem("account", "https://oak.example/@me"));
+    await live(page, "caturday");
+    await page.getByRole("button", { name: "Follow as https://oak.example/@me" }).waitFor();
+    const uri = await posts(page).first().getAttribute("data-uri");
+    const there = posts(page).first().getByRole("link", { name: "Open at oak.example" });
+    assert.equal(await there.getAttribute("href"), `https://oak.example/authorize_interaction?uri=${encodeURIComponent(uri)}`);
+  }));
+
+test("a hashtag without posts shows neither chart nor filters", () =>
+  visit({}, async (page) => {
+    await page.goto(tagPage("nobodyhasusedthis"));
+    await page.getByText("No posts yet. New ones will appear here.").waitFor();
+    assert.equal(await page.locator(".chart, .filters").count(), 0);
+  }));
+
 test("scrolling goes on to the oldest post", () =>
   visit({}, async (page) => {
     await live(page, "caturday");
     const seen = new Set();
-    const end = page.getByText("That is all there is.");
+    const end = page.getByText("That is all there is");
     for (const patience = Date.now() + 90_000; Date.now() < patience && !(await end.isVisible()); ) {
       for (const uri of await posts(page).evaluateAll((list) => list.map((post) => post.dataset.uri))) seen.add(uri);
       await page.mouse.wheel(0, 3000);
@@ -166,7 +214,7 @@ test("hashtags are combined, and the timeline begins at a day", () =>
   visit({}, async (page) => {
     await live(page, "silentsunday");
     await page.getByText("Combine hashtags").click();
-    await page.getByLabel("and all of").fill("bird");
+    await page.getByLabel("Must have").fill("bird");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     await page.getByRole("feed").waitFor();
     await page.getByText("last summer").waitFor();
@@ -464,9 +512,10 @@ test("a list says what it would do before it is imported, and instances are kept
 
 test("histories under way show how far they are, and can be cancelled", () =>
   visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
-    const replay = { host: "oak.example", tag: "caturday", order: "newest_first", sent: 30, skipped: 10, estimated: 100, per_minute: 60, started: new Date().toISOString() };
+    const replay = { host: "oak.example", tag: "caturday", order: "newest_first", sent: 30, skipped: 10, estimated: 100, per_minute: 60, authors_per_day: 4, started: new Date().toISOString() };
     const replays = [
       { ...replay, state: "sending", failing_since: new Date(Date.now() - 3_600_000).toISOString() },
+      { ...replay, host: "yew.example", state: "sending", authors_per_day: 0, waits_until: "2026-11-25T00:00:00Z" },
       { ...replay, host: "elm.example", state: "failed", reason: "nothing could be sent for 7 days" },
     ];
     const asked = [];
@@ -478,12 +527,13 @@ test("histories under way show how far they are, and can be cancelled", () =>
     await administer(page, "Instances", world);
     const bar = page.getByRole("progressbar", { name: "#caturday to oak.example" });
     assert.deepEqual([await bar.getAttribute("value"), await bar.getAttribute("max")], ["40", "100"]);
-    await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out; 60 a minute.*fails since 1h ago/ }).waitFor();
+    await page.getByRole("row", { name: /oak\.example.*30 of about 90 posts, 10 left out; 60 a minute, of at most 4 authors a day.*fails since 1h ago/ }).waitFor();
+    await page.getByRole("row", { name: /yew\.example.*of any number of authors a day.*waits until .*2026/ }).waitFor();
     await page.getByRole("row", { name: /elm\.example.*failed.*nothing could be sent for 7 days/ }).waitFor();
     assert.deepEqual(await violations(page), []);
     await picture(page, "admin-replays", { fullPage: true });
     const cancelled = page.waitForResponse("**/admin/instances/cancel-replay");
-    await page.getByRole("button", { name: /^Cancel/ }).click();
+    await page.getByRole("button", { name: "Cancel #caturday to oak.example" }).click();
     await cancelled;
     assert.deepEqual(asked, [{ host: "oak.example", tag: "caturday" }]);
     // The node itself answers this one.
@@ -491,6 +541,33 @@ test("histories under way show how far they are, and can be cancelled", () =>
     await page.getByLabel("History of").fill("caturday");
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await page.getByText("far.example is not subscribed to #caturday").waitFor();
+  }));
+
+test("reports show what they are about, are told to the author's server, and closed", () =>
+  visit({ viewport: { width: 1000, height: 900 } }, async (page) => {
+    const post = "https://oak.example/notes/1";
+    const reports = [
+      { id: 7, at: new Date(Date.now() - 3_600_000).toISOString(), from: "https://elm.example/actor", comment: "<b>spam</b>", about: [`${world.node}/tag/cats`, post], forwarded: [], open: true },
+      { id: 6, at: "2026-11-01T00:00:00Z", from: "https://elm.example/actor", comment: "", about: [post], forwarded: [post], open: false },
+    ];
+    const asked = [];
+    await page.route("**/admin/reports", (route) => route.fulfill({ json: { reports } }));
+    await page.route("**/admin/reports/*", (route) => {
+      asked.push([new URL(route.request().url()).pathname, route.request().postDataJSON()]);
+      return route.fulfill({ json: {} });
+    });
+    await administer(page, "Reports", world);
+    await page.getByRole("row", { name: /1h ago.*elm\.example.*<b>spam<\/b>.*oak\.example\/notes\/1/ }).waitFor();
+    await page.getByText("(its server was told)").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await picture(page, "admin-reports-rows");
+    for (const name of ["Tell its server of what report 7 is about", "Close report 7"]) {
+      const answered = page.waitForResponse("**/admin/reports/*");
+      await page.getByRole("button", { name }).click();
+      await answered;
+    }
+    assert.deepEqual(asked, [["/admin/reports/forward", { id: 7 }], ["/admin/reports/close", { id: 7 }]]);
+    assert.equal(await page.getByRole("button", { name: /report 6/ }).count(), 0);
   }));
 
 test("servers that use the node as a FASP show what they have activated, and go after a question", () =>
