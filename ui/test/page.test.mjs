@@ -731,8 +731,8 @@ test("the command line tells the same as the administrator's page", async () => 
   }
   await page.context().close();
   assert.match(tell(world, "show", "storage"), /^hashtags: \d+\n/);
-  assert.match(tell(world, "show", "subscriptions"), /tag=caturday  posts=\d+/);
-  assert.match(tell(world.owner, "show", "takedowns"), /reason=an order of the court of Ghent/);
+  assert.match(tell(world, "show", "subscriptions"), /^caturday +\d+ /m);
+  assert.match(tell(world.owner, "show", "takedowns"), /an order of the court of Ghent/);
   assert.match(tell(world, "audit", "--last"), /#caturday: \d+ posts, \d+ receipts of owners/);
   assert.match(tell(world.auditor, "audit", "--last"), /taken_down\n/);
 });
