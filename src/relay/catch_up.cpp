@@ -16,9 +16,7 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> ta
     CO_TRY(const std::vector<FeedEntry> entries, feed_from_json(json::find(page, "items")));
     std::vector<TagEvent> events;
     for (const FeedEntry& entry : entries) events.push_back(entry.event);
-    if (!events.empty()) {
-      CO_TRY_VOID(co_await observer_.receive_missed(std::move(events), owner));
-    }
+    CO_TRY_VOID(co_await observer_.receive_missed(std::move(events), owner));
     const std::optional<std::int64_t> next = json::get_int(page, "after");
     if (!next) co_return Result<void>();
     if (*next <= after) co_return fail(ErrorCode::kInvalid, "a page of missed posts does not move on");

@@ -2,10 +2,6 @@
 
 namespace tagring::relay {
 
-Task<Result<std::vector<TagEvent>>> Feed::news_of(std::vector<TagEvent> events) {
-  return store_.news_of(std::move(events));
-}
-
 Task<Result<std::size_t>> Feed::take(std::vector<TagEvent> events, unsigned storage_replicas,
                                      Announcer::To to) {
   CO_TRY(const std::vector<Store::Accepted> accepted, co_await store_.accept(events, storage_replicas));

@@ -17,7 +17,9 @@ class Feed {
       : store_(store), owners_(owners), announcer_(announcer), observer_(observer) {}
 
   // Those that this node has not taken yet.
-  [[nodiscard]] Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events);
+  [[nodiscard]] Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events) {
+    return store_.news_of(std::move(events));
+  }
   // Writes what is news, and passes it on: to that many replicas on the storage ring, and to followers. How
   // many were news. Durable when it completes.
   [[nodiscard]] Task<Result<std::size_t>> take(std::vector<TagEvent> events, unsigned storage_replicas,
