@@ -252,7 +252,7 @@ std::string PostCache::author_named(const std::string& id_or_acct) const {
 }
 
 Task<std::shared_ptr<const json::object>> PostCache::account(std::string author, Instant deadline) {
-  want(author, true);
+  want(author, true, /*named=*/true);
   begin_fetches();
   while (is_pending(author) && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
   const auto found = entries_.find(author);
