@@ -240,10 +240,11 @@ struct AnyOwner : PostChecker::Owner {
     if (!owns) return fail(ErrorCode::kNotOwner, "moved");
     return {};
   }
-  [[nodiscard]] Task<bool> is_witness(Tag, std::string, std::optional<redundancy::RelayClaim>) override {
-    co_return false;
+  [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag, std::string,
+                                                      std::optional<redundancy::RelayClaim>) override {
+    co_return 0;
   }
-  void mistaken_for_owner(const Tag&) override {}
+  void mistaken_for_owner(const Tag&, const std::string&) override {}
   [[nodiscard]] bool samples() const override { return false; }
 
   bool owns = true;
