@@ -14,9 +14,15 @@ using ::testing::IsEmpty;
 class ToldPosts : public NodeTest {
  protected:
   Author alice = make_author("https://home.example/users/alice");
-  Author group = make_author("https://home.example/category/2");
+  Author group = make_group("https://home.example/category/2");
   PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
 
+  Author make_group(const std::string& id) {
+    Author author = make_author(id);
+    author.type = "Group";
+    internet.serve(author);
+    return author;
+  }
   void serve() { internet.serve(post.uri, json::serialize(note_object(post))); }
   static std::string activity(const std::string& type, const std::string& actor, const json::value& object) {
     static int count = 0;
@@ -68,9 +74,11 @@ TEST_F(ToldPosts, SomebodyElsesPostIsNotTakenForTheSenders) {
 
 TEST_F(ToldPosts, WhoMayNotPublishMakesTheNodeFetchNothing) {
   const Author eve = make_author("https://evil.example/users/eve");
+  const Author club = make_group("https://evil.example/category/1");
   const std::string named = "https://evil.example/notes/1";
   EXPECT_EQ(bring(activity("Create", eve.id, named), eve).status, 202);
-  EXPECT_LT(bring(activity("Announce", eve.id, json::value(note_object(post))), eve).status, 300);
+  for (const Author& by : {eve, club})
+    EXPECT_LT(bring(activity("Announce", by.id, json::value(note_object(post))), by).status, 300);
   EXPECT_THAT(internet.sent_to(named), IsEmpty());
   EXPECT_THAT(internet.sent_to(post.uri), IsEmpty());
   EXPECT_THAT(history("cats"), IsEmpty());
