@@ -389,10 +389,11 @@ TEST_F(Keys, OwnActorsAreServedToAnybody) {
 
 class WrongClock : public NodeTest {
  protected:
-  [[nodiscard]] int status_of(WallTime signed_on) {
+  [[nodiscard]] HttpRequest next_post(WallTime signed_on) {
     const std::string uri = author.id + "/" + std::to_string(++posts);
-    return ask(signed_at(signed_on, author, create_text({uri, author.id, {"caturday"}}))).status;
+    return signed_at(signed_on, author, create_text({uri, author.id, {"caturday"}}));
   }
+  [[nodiscard]] int status_of(WallTime signed_on) { return ask(next_post(signed_on)).status; }
 
   Author author = make_author("https://home.example/users/alice");
   std::size_t posts = 0;
@@ -414,7 +415,11 @@ TEST_F(WrongClock, WhatWasSignedBeforeTheStartStaysOutWhenASlowOneIsSet) {
   start(config());
   clock.set_skew(Duration::zero());
   settle();
-  EXPECT_EQ(status_of(before), 401);
+  const HttpRequest early = next_post(before);
+  expect_refused(early, 503, "busy", "before this node started");
+  EXPECT_EQ(ask(early).headers.find("Retry-After"), "1") << "whoever sent it is to sign again";
+  expect_refused(early, 503, "busy", "before this node started");
+  EXPECT_THAT(history("caturday"), IsEmpty());
   EXPECT_EQ(status_of(loop.wall_now()), 202);
 }
 
