@@ -4,7 +4,7 @@
 //   CONTROL  where posts are written (demo/origin.mjs)
 
 import assert from "node:assert/strict";
-import { createRestAPIClient, createStreamingAPIClient } from "masto";
+import { createRestAPIClient, createStreamingAPIClient, MastoHttpError } from "masto";
 
 const { BASE, CONTROL } = process.env;
 const masto = createRestAPIClient({ url: BASE });
@@ -93,8 +93,11 @@ await check("the instance, both versions", async () => {
 });
 
 await check("an error is one of masto's", async () => {
-  await assert.rejects(masto.v1.tags.$select("!").fetch(), (error) => error.statusCode === 422);
-  await assert.rejects(async () => await masto.v1.followedTags.list(), (error) => error.statusCode === 404);
+  const is = (status) => (error) => error instanceof MastoHttpError && error.statusCode === status;
+  await assert.rejects(masto.v1.tags.$select("!").fetch(), is(422));
+  await assert.rejects(masto.v1.statuses.$select("1").fetch(), is(404));
+  // What needs an account, as without a token at Mastodon.
+  await assert.rejects(async () => await masto.v1.followedTags.list(), is(401));
 });
 
 await check("a stream by WebSocket: a post, and its deletion", async () => {
