@@ -1,5 +1,7 @@
 // Signatures between a node and servers of every kind: knocking, keys, and who may be asked without one.
+#include <algorithm>
 #include <fmt/format.h>
+#include <ranges>
 
 #include "federation/signed_client.hpp"
 #include "fediverse/documents.hpp"
@@ -214,13 +216,21 @@ TEST_F(Knocking, RedirectsInACircleEnd) {
 
 TEST_F(Knocking, WhatIsLearntIsBounded) {
   federation::SignatureFormCache memory(clock);
-  const auto first = [&](const std::string& origin) { return memory.forms(origin, false).front(); };
-  for (std::size_t i = 0; i < federation::SignatureFormCache::kSizeMax; ++i)
-    memory.accepted(fmt::format("https://{}.example", i), SignatureForm::kMessage);
-  EXPECT_EQ(first("https://0.example"), SignatureForm::kMessage);
-  memory.accepted("https://one-more.example", SignatureForm::kMessage);
-  EXPECT_EQ(first("https://0.example"), SignatureForm::kCavage);
-  EXPECT_EQ(first("https://one-more.example"), SignatureForm::kMessage);
+  constexpr std::size_t kMax = federation::SignatureFormCache::kSizeMax;
+  const auto server = [](std::size_t number) { return fmt::format("https://{}.example", number); };
+  const auto is_known = [&](std::size_t number) {
+    return memory.forms(server(number), false).front() == SignatureForm::kMessage;
+  };
+  const auto known = [&] { return std::ranges::count_if(std::views::iota(0UZ, 2 * kMax), is_known); };
+  for (std::size_t i = 0; i < kMax; ++i) memory.accepted(server(i), SignatureForm::kMessage);
+  EXPECT_EQ(known(), kMax);
+  memory.accepted(server(kMax), SignatureForm::kMessage);
+  EXPECT_TRUE(is_known(kMax));
+  EXPECT_LE(known(), kMax);
+  EXPECT_GE(known(), kMax / 8 * 7) << "most of what was learnt stays";
+  for (std::size_t i = kMax + 1; i < 2 * kMax; ++i) memory.accepted(server(i), SignatureForm::kMessage);
+  EXPECT_LE(known(), kMax);
+  EXPECT_GE(known(), kMax / 8 * 7);
 }
 
 // --- keys --------------------------------------------------------------------------------------------------
