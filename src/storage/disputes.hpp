@@ -56,7 +56,7 @@ class Disputes {
   static constexpr Duration kHeardWait = std::chrono::minutes(1);
   static constexpr Duration kBetween = std::chrono::milliseconds(200);  // two posts
   static constexpr Duration kLookAround = std::chrono::seconds(10);
-  static constexpr Duration kAgain = std::chrono::hours(1);  // and doubled each time
+  static constexpr Duration kAgain = std::chrono::minutes(10);  // and doubled each time
   static constexpr unsigned kDoublingsMax = 8;
   // Of a server that cannot be asked, at growing intervals: some two days.
   static constexpr unsigned kTriesMax = 9;

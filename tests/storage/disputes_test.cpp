@@ -180,8 +180,22 @@ TEST_F(DisputesTest, TheSameDisputeIsLookedAtEverMoreSeldom) {
     hear(entry(/*removed=*/true));
     pass(minutes(30));
   }
-  EXPECT_LE(servers.asked_in_all(), 24) << "post and author, twice, some five times a day";
+  EXPECT_LE(servers.asked_in_all(), 32) << "post and author, twice, some eight times a day";
   EXPECT_GE(servers.asked_in_all(), 4);
+}
+
+TEST_F(DisputesTest, WhatIsRemovedAfterALookIsRemovedBeforeLong) {
+  servers.publish(kUri, kAuthor, "cats", kDate);
+  have(entry());
+  hear(entry(/*removed=*/true));
+  pass(minutes(8));
+  EXPECT_THAT(all(), ElementsAre(entry()));
+  servers.documents.erase(kUri);
+  for (int minute = 0; minute < 15; ++minute) {
+    hear(entry(/*removed=*/true));
+    pass(minutes(1));
+  }
+  EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
 }
 
 TEST_F(DisputesTest, ANewOwnerTakesWhatItIsGivenAtOnce) {
