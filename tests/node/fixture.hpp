@@ -90,9 +90,9 @@ class NodeTest : public testing::Test {
                            const std::string& target = "/inbox") {
     return ask(signed_request(author, body, target));
   }
-  // The answer must be that error, and nothing may have changed even seconds later.
   // A request that was taken before is answered so again, and changes nothing.
   void expect_repetition(HttpRequest request);
+  // The answer must be that error, and nothing may have changed even seconds later.
   void expect_refused(HttpRequest request, int status, const std::string& error, const std::string& message);
   // The same of something that is passed over in silence, but for what is noted in that table.
   void expect_ignored(HttpRequest request, const std::string& reason, const std::string& noted_in = {});
