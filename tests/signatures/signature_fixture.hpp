@@ -74,10 +74,11 @@ inline bool accepted(const HttpRequest& request, const crypto::PublicKey& key = 
   return claims && std::ranges::any_of(*claims, [&](const SignatureClaim& c) { return verify(c, key); });
 }
 
-inline std::string refusal(const HttpRequest& request, const SignaturePolicy& p = policy()) {
+inline std::string refusal(const HttpRequest& request, const SignaturePolicy& p = policy(),
+                           ErrorCode code = ErrorCode::kDenied) {
   const Result<std::vector<SignatureClaim>> claims = read_signatures(request, kNow, p);
   if (claims) return "accepted";
-  EXPECT_EQ(claims.error().code, ErrorCode::kDenied);
+  EXPECT_EQ(claims.error().code, code);
   return claims.error().message;
 }
 
