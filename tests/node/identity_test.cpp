@@ -280,6 +280,11 @@ TEST_F(Identity, ADomainThatIsNotThatOfTheCertificateIsNotBelieved) {
 TEST_F(Identity, AnAddressThatTheNameDoesNotHaveIsNotBelieved) {
   const std::uint16_t port = serve_liar("a.test");
   expect_not_believed(closer_contact("a.test", loopback(99), port), "denied");
+  EXPECT_EQ(liar_answered, 0);
+}
+
+TEST_F(Identity, AnAddressOfAnotherFamilyThanTheNameHasIsNotBelieved) {
+  const std::uint16_t port = serve_liar("a.test");
   expect_not_believed(closer_contact("a.test", *IpAddress::parse("2001:db8::1"), port), "denied");
   EXPECT_EQ(liar_answered, 0);
 }
