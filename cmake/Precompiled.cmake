@@ -27,8 +27,13 @@ function(tagring_reuse target name)
   endif()
   set(header CMakeFiles/${name}.dir/cmake_pch.hxx.pch)
   target_compile_options(${target} PRIVATE "SHELL:-include-pch ${header}")
+  # When the target has all of its sources: some come later.
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL tagring_wait_for ${target} ${CMAKE_BINARY_DIR}/${header})")
+endfunction()
+
+function(tagring_wait_for target header)
   get_target_property(sources ${target} SOURCES)
-  set_property(SOURCE ${sources} TARGET_DIRECTORY ${target} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${header})
+  set_property(SOURCE ${sources} TARGET_DIRECTORY ${target} APPEND PROPERTY OBJECT_DEPENDS ${header})
 endfunction()
 
 tagring_precompile(precompiled)
