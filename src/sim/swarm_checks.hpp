@@ -53,7 +53,8 @@ class SwarmChecks {
   // Of posts from this one on, which were published when all was at rest, it is known who relays them.
   void note_rest() { first_at_rest_ = world_.posts().size(); }
   // At rest, `patience` later at most: what it is that does not hold, or empty.
-  std::string at_rest(Duration patience);
+  // `lists`: of followers and of what is followed, too.
+  std::string at_rest(Duration patience, bool lists = true);
 
  private:
   using Posts = std::map<std::string, const World::Post*>;  // by URI
