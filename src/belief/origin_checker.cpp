@@ -43,6 +43,11 @@ bool OriginChecker::is_borne_out(const Claim& claim) const {
   return known(claim) != nullptr && wishes != wishes_.end() && clock_.now() - wishes->second.at < kRemembered;
 }
 
+bool OriginChecker::was_edited(const std::string& uri) const {
+  const auto post = posts_.find(uri);
+  return post != posts_.end() && post->second.edited;
+}
+
 Task<Result<Answer>> OriginChecker::ask(Claim claim) {
   const Contested::Key key = key_of(claim);
   contested_.give_up(standing_);
@@ -182,7 +187,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const auto published = dated ? std::optional(note->published) : std::nullopt;
   if (offered) {
     make_room(posts_, kRememberedMax);
-    posts_[claim.uri] = {claim.author, note->tags, published, clock_.now()};
+    posts_[claim.uri] = {claim.author, note->tags, published, note->updated > note->published, clock_.now()};
   } else {
     posts_.erase(claim.uri);
   }

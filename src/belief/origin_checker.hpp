@@ -59,6 +59,8 @@ class OriginChecker {
   [[nodiscard]] Task<Result<Answer>> ask_about_dispute(Claim claim);
   // Its server said so a moment ago: nothing is fetched.
   [[nodiscard]] bool is_borne_out(const Claim& claim) const;
+  // Its author changed it, says what its server showed last: hashtags may have come and gone.
+  [[nodiscard]] bool was_edited(const std::string& uri) const;
   [[nodiscard]] const AskedHosts& hosts() const { return hosts_; }
   // A claim, which is contested, was made by that node.
   void note_sender(const Claim& claim, const std::string& sender);
@@ -86,6 +88,7 @@ class OriginChecker {
     std::string author;
     std::vector<Tag> tags;
     std::optional<WallTime> published;
+    bool edited = false;
     Instant at;
   };
   struct Absent {

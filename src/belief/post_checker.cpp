@@ -174,9 +174,11 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
   // where nothing is that anybody named.
   const bool nowhere = !truth && truth.error().code == ErrorCode::kNotFound &&
                        origins_.hosts().has_nothing(host_of(event->uri));
+  // Nor is one who has not heard of an edit.
+  const bool stale = !truth && truth.error().code == ErrorCode::kInvalid && origins_.was_edited(event->uri);
   const bool wrong =
-      nowhere ||
-      (!truth && (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
+      nowhere || (!truth && !stale &&
+                  (truth.error().code == ErrorCode::kInvalid || truth.error().code == ErrorCode::kConflict));
   // That something is not there is true of all that never was, and earns nobody anything.
   const bool right = truth && event->op == Op::kAdd;
   if (right || wrong) origins_.standing().note(sender, right);

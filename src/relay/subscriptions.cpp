@@ -120,16 +120,25 @@ Subscriptions::Followed* Subscriptions::find(const std::string& tag, const std::
   return followed == of_tag->second.end() ? nullptr : &followed->second;
 }
 
-void Subscriptions::drop_followed(const std::string& tag, const std::string& owner) {
-  const auto of_tag = owners_.find(tag);
-  if (of_tag == owners_.end()) return;
-  const auto followed = of_tag->second.extract(owner);
-  if (of_tag->second.empty()) owners_.erase(of_tag);
+// What the owner has answered counts no more, nor what it still says of what was missed.
+void Subscriptions::withdraw(const std::string& tag, const std::string& owner) {
+  Followed* const followed = find(tag, owner);
+  if (followed == nullptr) return;
+  followed->missed = Missed::kUnknown;
+  if (std::exchange(followed->follow_id, "").empty()) return;
   const Result<Tag> parsed = Tag::parse(tag);
-  if (!parsed || followed.empty() || followed.mapped().follow_id.empty()) return;
+  if (!parsed) return;
   followers::Digest& digest = digests_[owner];
   digest.remove(identity_.tag_actor(*parsed));
   if (digest == followers::Digest()) digests_.erase(owner);
+}
+
+void Subscriptions::drop_followed(const std::string& tag, const std::string& owner) {
+  withdraw(tag, owner);
+  const auto of_tag = owners_.find(tag);
+  if (of_tag == owners_.end()) return;
+  of_tag->second.erase(owner);
+  if (of_tag->second.empty()) owners_.erase(of_tag);
 }
 
 // --- renewing ----------------------------------------------------------------------------------------------
@@ -288,16 +297,22 @@ Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<std::string
 }
 
 // Writes down where nothing is in doubt any more. Until then a restart forgets the doubts, and asks again.
+// Where that fails, the next turn tries again.
 Task<void> Subscriptions::settle() {
   std::vector<Subscription> settled;
-  for (auto& [tag, owners] : owners_) {
-    for (auto& [owner, followed] : owners) {
-      if (followed.missed != Missed::kHeard || catch_up_.is_in_doubt(owner, tag)) continue;
-      followed.missed = Missed::kHere;
-      settled.push_back({tag, owner, followed.follow_id, true});
+  for (const auto& [tag, owners] : owners_) {
+    for (const auto& [owner, followed] : owners) {
+      if (followed.missed == Missed::kHeard && !catch_up_.is_in_doubt(owner, tag))
+        settled.push_back({tag, owner, followed.follow_id, true});
     }
   }
-  if (!settled.empty()) co_await store_.save_subscriptions(std::move(settled));
+  if (settled.empty()) co_return;
+  const Result<void> saved = co_await store_.save_subscriptions(settled);
+  if (!saved) co_return;
+  for (const Subscription& one : settled) {
+    Followed* const followed = find(one.tag, one.owner);
+    if (followed != nullptr && followed->follow_id == one.follow_id) followed->missed = Missed::kHere;
+  }
 }
 
 Task<bool> Subscriptions::follow_at(std::string owner, std::vector<std::string> tags) {
@@ -307,8 +322,11 @@ Task<bool> Subscriptions::follow_at(std::string owner, std::vector<std::string> 
     for (const std::string& tag : chunk) note_followed(tag, owner, "");
     const WallTime since = wanted_since(chunk);
     const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
-    for (const std::string& tag : missing) drop_followed(tag, owner);
     complete = complete && missing.empty();
+    if (missing.empty()) continue;
+    // It may have known us before, and taken us then.
+    for (const std::string& tag : missing) drop_followed(tag, owner);
+    co_await drop_on_disk(owner, {missing.begin(), missing.end()});
   }
   co_return complete;
 }
@@ -363,16 +381,18 @@ WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const
   return earliest;
 }
 
+Task<Result<void>> Subscriptions::drop_on_disk(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::pair<std::string, std::string>> dropped;
+  dropped.reserve(tags.size());
+  for (std::string& tag : tags) dropped.emplace_back(std::move(tag), owner);
+  co_return co_await store_.drop_subscriptions(std::move(dropped));
+}
+
 // On disk before the owner hears of it: a node that took up after a restart what it had ended would not ask
 // again. Where that fails, the next turn tries again.
 Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
-  std::vector<std::pair<std::string, std::string>> dropped;
-  for (const std::string& tag : tags) {
-    dropped.emplace_back(tag, owner);
-    // Or it would be written down once more.
-    if (Followed* const followed = find(tag, owner)) followed->missed = Missed::kUnknown;
-  }
-  const Result<void> saved = co_await store_.drop_subscriptions(std::move(dropped));
+  for (const std::string& tag : tags) withdraw(tag, owner);  // or it would be written down once more
+  const Result<void> saved = co_await drop_on_disk(owner, tags);
   if (!saved) co_return;
   // What is wanted is followed at others: they must not take it for the end of that
   // (relay/relay_redundancy.hpp).
@@ -413,22 +433,15 @@ followers::Knowledge Subscriptions::followed_at(const std::string& owner) const 
 }
 
 Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> tags, WallTime before) {
-  const auto is_meant = [&](const std::string& tag) {
-    const Followed* const followed = find(tag, owner);
-    return followed != nullptr && followed->since <= before && !followed->follow_id.empty();
-  };
-  std::vector<std::pair<std::string, std::string>> forgotten;
+  std::vector<std::string> forgotten;
   for (const std::string& tag : tags) {
-    if (!is_meant(tag)) continue;
-    forgotten.emplace_back(tag, owner);
-    find(tag, owner)->missed = Missed::kUnknown;
+    const Followed* const followed = find(tag, owner);
+    if (followed == nullptr || followed->since > before || followed->follow_id.empty()) continue;
+    forgotten.push_back(tag);
+    withdraw(tag, owner);
   }
   if (forgotten.empty()) co_return;
-  const Result<void> saved = co_await store_.drop_subscriptions(forgotten);
-  if (!saved) co_return;  // the next comparison finds it again
-  for (const auto& [tag, at] : forgotten) {
-    if (is_meant(tag)) drop_followed(tag, at);
-  }
+  co_await drop_on_disk(std::move(owner), std::move(forgotten));
   renew_soon();
 }
 

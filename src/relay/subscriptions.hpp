@@ -104,12 +104,14 @@ class Subscriptions {
   Task<void> catch_up_at(std::string owner, std::vector<std::string> tags, std::string id, WallTime since);
   Task<void> settle();
   [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
+  Task<Result<void>> drop_on_disk(std::string owner, std::vector<std::string> tags);
   Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
   void renew_in(Duration wait);
   Task<void> renew_after(Duration wait);
   Task<bool> is_wanted_at(std::string tag, std::string owner);
   void note_followed(const std::string& tag, const std::string& owner, std::string follow_id);
   [[nodiscard]] Followed* find(const std::string& tag, const std::string& owner);
+  void withdraw(const std::string& tag, const std::string& owner);
   void drop_followed(const std::string& tag, const std::string& owner);
 
   Options options_;

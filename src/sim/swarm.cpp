@@ -176,7 +176,7 @@ class Swarm {
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
     if (!rest()) return "with new posts: " + world_.unrest();
     if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
-    return checks_.at_rest(kRest, /*lists=*/false);  // docs/simulation.md, "Known and not mended"
+    return checks_.at_rest(kRest);
   }
 
   // From all disks.

@@ -138,6 +138,22 @@ TEST_F(PostCheckerTest, WhoNamesPostsWhereNothingIsIsWrong) {
   EXPECT_TRUE(origins.standing().is_doubtful(kA));
 }
 
+TEST_F(PostCheckerTest, WhoHasNotHeardOfAnEditIsNotWrong) {
+  int posts = 0;
+  const auto say_what_it_lacks = [&](WallTime updated) {
+    for (int i = 0; i < 3; ++i) {
+      const std::string uri = fmt::format("https://post.example/{}", ++posts);
+      servers.publish(uri, kAuthor, "dogs", kDate, updated);
+      EXPECT_THAT(taken({event(Op::kAdd, uri)}, kA), IsEmpty());
+      EXPECT_EQ(refusals.front().error.code, ErrorCode::kInvalid);
+    }
+  };
+  say_what_it_lacks(kDate + std::chrono::minutes(5));
+  EXPECT_FALSE(origins.standing().is_doubtful(kA)) << "it may have carried the hashtag";
+  say_what_it_lacks(kDate);
+  EXPECT_TRUE(origins.standing().is_doubtful(kA)) << "it never did";
+}
+
 TEST_F(PostCheckerTest, AHostIsKnownByAnAuthorWhosePostsAreGone) {
   servers.join(kAuthor, /*indexable=*/true);
   EXPECT_THAT(taken({event()}, kA), IsEmpty());

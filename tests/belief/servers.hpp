@@ -1,6 +1,7 @@
 // The servers of posts: documents by URL, else 404; or all of them are down.
 #pragma once
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
@@ -31,12 +32,12 @@ class Servers final : public HttpClient {
     }
     co_return response;
   }
-  void publish(const std::string& uri, const std::string& author, const std::string& tag,
-               WallTime published) {
+  void publish(const std::string& uri, const std::string& author, const std::string& tag, WallTime published,
+               WallTime updated = {}) {
     documents[uri] = fmt::format(
-        R"({{"id":"{}","type":"Note","attributedTo":"{}","published":"{}",)"
+        R"({{"id":"{}","type":"Note","attributedTo":"{}","published":"{}","updated":"{}",)"
         R"("to":["https://www.w3.org/ns/activitystreams#Public"],"tag":[{{"type":"Hashtag","name":"#{}"}}]}})",
-        uri, author, to_rfc3339(published), tag);
+        uri, author, to_rfc3339(published), to_rfc3339(std::max(published, updated)), tag);
     join(author, /*indexable=*/true);
   }
   void join(const std::string& author, bool indexable, const std::string& summary = "") {
