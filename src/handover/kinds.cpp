@@ -64,7 +64,6 @@ Task<Result<json::object>> FeedKind::page(Request request) {
   const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
   CO_TRY(const std::vector<relay::FeedEntry> entries,
          co_await store_.feed_of_segment(request.segment, after, kPage));
-  if (entries.size() < kPage) reads_.note(Ring::kRelay, request.segment);
   co_return json::object{{"items", relay::to_json(entries)}};
 }
 
@@ -113,7 +112,7 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
   CO_TRY(const std::vector<storage::HistoryEntry> entries,
          co_await kept_.history().segment(request.segment, request.after_tag, std::move(after), kPage));
-  if (entries.size() < kPage) reads_.note(Ring::kStorage, request.segment);
+  if (entries.empty()) reads_.note(request.segment);
   json::array items = storage::to_json(entries, true);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (disputes_.is_hearsay(entries[i])) items[i].as_object()["heard"] = true;

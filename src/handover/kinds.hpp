@@ -78,13 +78,8 @@ class FollowersKind final : public FetchedKind {
 // What was taken lately as a relay, and may have to be delivered still.
 class FeedKind final : public FetchedKind, private belief::Doubts::Taker {
  public:
-  FeedKind(relay::Store& store, relay::Feed& feed, belief::Doubts& doubts, ReadSegments& reads,
-           unsigned replicas)
-      : FetchedKind("feed", Ring::kRelay, replicas),
-        store_(store),
-        feed_(feed),
-        doubts_(doubts),
-        reads_(reads) {}
+  FeedKind(relay::Store& store, relay::Feed& feed, belief::Doubts& doubts, unsigned replicas)
+      : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), doubts_(doubts) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
@@ -95,7 +90,6 @@ class FeedKind final : public FetchedKind, private belief::Doubts::Taker {
   relay::Store& store_;
   relay::Feed& feed_;
   belief::Doubts& doubts_;
-  ReadSegments& reads_;
 };
 
 // Of how many owners hashtags have, asked for by position.

@@ -1,5 +1,6 @@
-// Which segments of keys new owners have read to their end lately, here: what they have read need not be owed
-// to them.
+// Of which segments of keys new owners have read the history to its end lately, here: what they have on their
+// disks need not be owed to them. Of a feed nobody knows that: much of it is in doubt there for a while, in
+// memory (belief/doubts.hpp).
 #pragma once
 
 #include <algorithm>
@@ -24,21 +25,19 @@ class ReadSegments {
 
   explicit ReadSegments(Clock& clock) : clock_(clock) {}
 
-  // A new owner has read the feed or the history of that segment of keys to its end.
-  void note(Ring ring, const Segment& keys) {
+  // A new owner has asked what comes after the last post of these keys, and so has all before it.
+  void note(const Segment& keys) {
     while (!reads_.empty() && clock_.now() - reads_.front().at > kPatience) reads_.pop_front();
-    reads_.push_back({ring, keys, clock_.now()});
+    reads_.push_back({keys, clock_.now()});
   }
   // Somebody has read all of these keys since then.
-  [[nodiscard]] bool has(Ring ring, const Segment& keys, Instant since) const {
-    return std::ranges::any_of(reads_, [&](const Read& read) {
-      return read.ring == ring && read.at >= since && covers(read.keys, keys);
-    });
+  [[nodiscard]] bool has(const Segment& keys, Instant since) const {
+    return std::ranges::any_of(reads_,
+                               [&](const Read& read) { return read.at >= since && covers(read.keys, keys); });
   }
 
  private:
   struct Read {
-    Ring ring;
     Segment keys;
     Instant at;
   };

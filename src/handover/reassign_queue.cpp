@@ -67,7 +67,7 @@ Task<void> ReassignQueue::pay(Ring ring, Segment positions) {
   const Instant later = since + ReadSegments::kPatience;
   co_await clock_.sleep_until(later);
   for (const Segment& keys : key_segments(positions, options_.replicas.at(ring))) {
-    bool paid = reads_.has(ring, keys, since);
+    bool paid = ring == Ring::kStorage && reads_.has(keys, since);
     while (!paid) {
       paid = co_await (ring == Ring::kRelay ? feed(keys) : history(keys));
       const Instant next = clock_.now() + ReadSegments::kPatience;

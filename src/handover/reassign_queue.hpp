@@ -1,8 +1,8 @@
-// Sees to it that what this node took as an owner reaches whoever owns it now (paper §5.3, §5.6), when the
-// new owner did not fetch it. A new owner asks those whom it sees before and beside it, for a while only;
-// where rings merge, the vserver that owned a key a moment ago need not be among them. So the old owner, who
-// is the only one to know, owes it. What it owned and what it owes is written down before it takes a post
-// there, so that a node that dies and comes back to a smaller place still knows.
+// Sees to it that what this node took as an owner reaches whoever owns it now (paper §5.3, §5.6): its feed,
+// and what the new owner did not fetch of its history. A new owner asks those whom it sees before and beside
+// it, for a while only; where rings merge, the vserver that owned a key a moment ago need not be among them.
+// So the old owner, who is the only one to know, owes it. What it owned and what it owes is written down
+// before it takes a post there, so that a node that dies and comes back to a smaller place still knows.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ class ReassignQueue {
   void start(overlay::RingService& rings);
 
   // After each change of a vserver's segment, before the node serves what it has gained: the feed or the
-  // history of what was lost, unless that is fetched.
+  // history of what was lost, unless that history is fetched.
   void segment_changed(Ring ring, const ring::Vserver& vserver);
   // After the node has given up a vserver that owned these positions.
   void gave_up(Ring ring, const RingId& vserver, const Segment& positions);

@@ -116,11 +116,9 @@ Task<Result<void>> Transfer::fetch(std::string origin, Request request, FetchedK
     if (items == nullptr || !items->is_array())
       co_return fail(ErrorCode::kInvalid, "a transfer page has no 'items'");
     const std::size_t count = items->get_array().size();
-    if (count > 0) {
-      CO_TRY_VOID(co_await kind.absorb(&request, origin, std::move(items->get_array())));
-    }
+    if (count == 0) co_return Result<void>();  // by which the other one knows that the last page arrived
+    CO_TRY_VOID(co_await kind.absorb(&request, origin, std::move(items->get_array())));
     fetched_ += count;
-    if (count < kPage) co_return Result<void>();
   }
 }
 

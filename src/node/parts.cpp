@@ -89,7 +89,7 @@ Handover::Handover(const config::Config& config, const Environment& world, Speec
                 world.save_owed},
                reads, speech.runtime),
       followers(world.stores.relay, relay.lists, rings.service, config.relay_replicas),
-      feed(world.stores.relay, relay.feed, relay.doubts, reads, config.relay_replicas),
+      feed(world.stores.relay, relay.feed, relay.doubts, config.relay_replicas),
       sets(storage.kept),
       history(storage.kept, storage.disputes, reads),
       partitions(world.stores.history, storage.kept),

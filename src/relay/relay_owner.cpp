@@ -6,6 +6,7 @@ Task<Result<std::vector<Refusal>>> RelayOwner::take(std::vector<TagEvent> events
                                                     std::vector<redundancy::OverloadToken> tokens) {
   co_await redundancy_.present(std::move(tokens));
   std::vector<Refusal> refusals;
+  CO_TRY(events, co_await news_of(std::move(events), &refusals));
   events = co_await checker_.believable(*this, std::move(events), std::move(sender), {}, &refusals);
   std::erase_if(events, [&](const TagEvent& event) {
     const bool admitted = event.op == Op::kRemove || redundancy_.admit(event.tag);
@@ -19,6 +20,22 @@ Task<Result<std::vector<Refusal>>> RelayOwner::take(std::vector<TagEvent> events
     relayed_ += fresh;
   }
   co_return refusals;
+}
+
+// What is on the disk already, and belongs here, needs no second look: former relays owe all that they had.
+Task<Result<std::vector<TagEvent>>> RelayOwner::news_of(std::vector<TagEvent> events,
+                                                        std::vector<Refusal>* refusals) {
+  const std::vector<TagEvent> all = events;
+  CO_TRY(std::vector<TagEvent> news, co_await feed_.news_of(std::move(events)));
+  auto next = news.begin();
+  for (const TagEvent& event : all) {
+    if (next != news.end() && *next == event) {
+      ++next;
+    } else if (const Result<void> here = check_place(event); !here) {
+      refusals->push_back({event.uri, event.tag, here.error()});
+    }
+  }
+  co_return news;
 }
 
 Result<void> RelayOwner::check_serving(const Tag& tag) const {

@@ -44,6 +44,9 @@ class RelayOwner final : public belief::PostChecker::Owner {
   [[nodiscard]] bool samples() const override { return true; }
 
  private:
+  [[nodiscard]] Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events,
+                                                            std::vector<Refusal>* refusals);
+
   overlay::RingService& rings_;
   RelayRedundancy& redundancy_;
   const redundancy::RelayHints& relays_;

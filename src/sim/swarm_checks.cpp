@@ -324,8 +324,8 @@ std::string SwarmChecks::wrong_subscriptions() {
       std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();
       expected.erase(World::node_origin(node));
       if (followed[tag] != expected)
-        return fmt::format("node {} follows #{} at {} on its disk, at {} as it knows, instead of {}", node, tag,
-                           fmt::join(followed[tag], " "),
+        return fmt::format("node {} follows #{} at {} on its disk, at {} as it knows, instead of {}", node,
+                           tag, fmt::join(followed[tag], " "),
                            fmt::join(world_.node(node).subscriber().owners_of(tag), " "),
                            fmt::join(expected, " "));
     }

@@ -52,7 +52,12 @@ TEST_F(KindsTest, HistoryIsGivenByKey) {
   const auto page = run(history.page(request(kCats)));
   ASSERT_THAT(items_of(*page), SizeIs(1));
   EXPECT_EQ(items_of(*page)[0].at("uri"), "https://a.example/1");
-  EXPECT_TRUE(reads.has(Ring::kStorage, kCats, before)) << "to its end";
+  EXPECT_FALSE(reads.has(kCats, before)) << "it may never arrive";
+  Request next = request(kCats);
+  next.after_tag = "cats";
+  next.after = storage::HistoryCursor::of(kept_of("cats").front()).text();
+  EXPECT_THAT(items_of(*run(history.page(next))), IsEmpty());
+  EXPECT_TRUE(reads.has(kCats, before)) << "who asks what comes then has it";
 }
 
 TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
