@@ -15,7 +15,8 @@
 
 #include "base/http.hpp"
 #include "net/exchange.hpp"
-#include "net/http_client.hpp"
+#include "net/http_client_options.hpp"
+#include "net/resolver.hpp"
 #include "net/tls.hpp"
 
 namespace tagring::net {

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "budget/manager.hpp"
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
 #include "net/session.hpp"

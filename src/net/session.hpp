@@ -2,16 +2,14 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <memory>
 #include <mutex>
 
 #include "base/http.hpp"
-#include "net/http_server.hpp"
+#include "net/http_server_options.hpp"
 #include "net/tls.hpp"
+#include "net/transport.hpp"
 #include "proxies/networks.hpp"
 
 namespace tagring::net {
@@ -82,9 +80,6 @@ class Session {
   boost::asio::cancellation_signal signal_;
   bool has_ended_ = false;
 };
-
-using TcpSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
-using LocalSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
 
 // `tls` empty: plain.
 std::shared_ptr<Session> make_session(TcpSocket socket, const TlsContext& tls,

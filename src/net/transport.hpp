@@ -7,16 +7,22 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/role.hpp>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "base/task.hpp"
-#include "net/session.hpp"
+#include "net/tls.hpp"
 
 namespace tagring::net {
+
+using TcpSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
+using LocalSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
 
 // What is called when an operation has ended, whatever it is.
 template <class... Results>
