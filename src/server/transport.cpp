@@ -1,4 +1,4 @@
-#include "net/transport.hpp"
+#include "server/transport.hpp"
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -12,7 +12,7 @@
 
 #include "net/exchange.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace {
@@ -35,7 +35,7 @@ class TransportOn final : public Transport {
   Task<error_code> handshake() override {
     if constexpr (kIsTls) {
       lowest().expires_after(kHandshakeTimeout);
-      const auto [error] = co_await stream_.async_handshake(asio::ssl::stream_base::server, kTuple);
+      const auto [error] = co_await stream_.async_handshake(asio::ssl::stream_base::server, net::kTuple);
       co_return error;
     }
     co_return error_code();
@@ -69,12 +69,12 @@ Task<void> TransportOn<Stream>::say_goodbye(std::size_t unread) {
   lowest().expires_after(kGoodbyeTimeout);
   error_code ignored;
   // Before all else, or the answer could have been cut short by anybody (RFC 9112, 9.8).
-  if constexpr (kIsTls) co_await stream_.async_shutdown(kTuple);
+  if constexpr (kIsTls) co_await stream_.async_shutdown(net::kTuple);
   if (unread > 0) {
     lowest().socket().shutdown(asio::socket_base::shutdown_send, ignored);
     std::array<char, 4096> rest;
     while (unread > 0) {
-      const auto [error, size] = co_await lowest().async_read_some(asio::buffer(rest), kTuple);
+      const auto [error, size] = co_await lowest().async_read_some(asio::buffer(rest), net::kTuple);
       if (error) break;
       unread -= std::min(unread, size);
     }
@@ -85,7 +85,7 @@ Task<void> TransportOn<Stream>::say_goodbye(std::size_t unread) {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_transport(TcpSocket socket, const TlsContext& tls) {
+std::unique_ptr<Transport> make_transport(TcpSocket socket, const net::TlsContext& tls) {
   if (tls) return std::make_unique<TransportOn<TlsStream>>(TcpStream(std::move(socket)), *tls);
   return std::make_unique<TransportOn<TcpStream>>(std::move(socket));
 }
@@ -94,4 +94,4 @@ std::unique_ptr<Transport> make_transport(LocalSocket socket) {
   return std::make_unique<TransportOn<LocalStream>>(std::move(socket));
 }
 
-}  // namespace tagring::net
+}  // namespace tagring::server

@@ -1,4 +1,4 @@
-#include "net/stream_writer.hpp"
+#include "server/stream_writer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -12,7 +12,7 @@
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 namespace websocket = boost::beast::websocket;
 
 void close_stream(const Executor& node, std::shared_ptr<HttpStream> stream) {
@@ -41,12 +41,12 @@ Task<void> read_messages(std::shared_ptr<void> /*owner*/, std::shared_ptr<WebSoc
                          StreamReader reader) {
   boost::beast::flat_buffer buffer;
   for (;;) {
-    const auto [error, size] = co_await socket->async_read(buffer, kTuple);
+    const auto [error, size] = co_await socket->async_read(buffer, net::kTuple);
     if (error) break;
     std::string text(static_cast<const char*>(buffer.data().data()), buffer.size());
     buffer.clear();
     // The next is read when this one is dealt with: what a busy node has not got to stays with the sender.
-    co_await run_on(reader.node, deliver(reader.stream, std::move(text)));
+    co_await net::run_on(reader.node, deliver(reader.stream, std::move(text)));
   }
   close_stream(reader.node, reader.stream);
 }
@@ -77,24 +77,24 @@ struct CloseAtEnd {
 
 }  // namespace
 
-Task<void> write_stream(Transport* transport, std::string head, Version version, StreamReader reader) {
+Task<void> write_stream(Transport* transport, std::string head, net::Version version, StreamReader reader) {
   for (bool more = true; more;) {
     transport->expires_after(reader.timeout);
-    auto message = std::make_shared<const OutgoingMessage>(std::exchange(head, {}), "");
-    const boost::system::error_code error = co_await write_message(transport, std::move(message));
+    auto message = std::make_shared<const net::OutgoingMessage>(std::exchange(head, {}), "");
+    const boost::system::error_code error = co_await net::write_message(transport, std::move(message));
     if (error) {
       transport->close();
       co_return;
     }
     transport->expires_never();
-    std::optional<std::string> piece = co_await run_on(reader.node, next_piece(reader.stream));
+    std::optional<std::string> piece = co_await net::run_on(reader.node, next_piece(reader.stream));
     more = piece.has_value();
     if (piece && piece->empty()) continue;
-    head = write_chunk(std::move(piece).value_or(""), version);
+    head = net::write_chunk(std::move(piece).value_or(""), version);
     if (!more && !head.empty()) {
       transport->expires_after(reader.timeout);
-      auto last = std::make_shared<const OutgoingMessage>(std::move(head), "");
-      co_await write_message(transport, std::move(last));
+      auto last = std::make_shared<const net::OutgoingMessage>(std::move(head), "");
+      co_await net::write_message(transport, std::move(last));
     }
   }
 }
@@ -118,20 +118,20 @@ Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Up
     if (!protocol.empty()) response.set(boost::beast::http::field::sec_websocket_protocol, protocol);
   }));
   const auto [refused] = co_await socket->async_accept(
-      boost::beast::http::request<boost::beast::http::empty_body>(*upgrade), kTuple);
+      boost::beast::http::request<boost::beast::http::empty_body>(*upgrade), net::kTuple);
   if (refused) co_return;
   const auto executor = co_await boost::asio::this_coro::executor;
   boost::asio::co_spawn(executor, read_messages(owner, socket, reader), boost::asio::detached);
   for (;;) {
-    std::optional<std::string> piece = co_await run_on(reader.node, next_piece(reader.stream));
+    std::optional<std::string> piece = co_await net::run_on(reader.node, next_piece(reader.stream));
     if (!piece) break;
     const auto text = std::make_shared<const std::string>(*std::move(piece));
     const WriteLimit limit(executor, reader.timeout, transport, owner);
-    const auto [error, size] = co_await socket->async_write(boost::asio::buffer(*text), kTuple);
+    const auto [error, size] = co_await socket->async_write(boost::asio::buffer(*text), net::kTuple);
     if (error) break;
   }
   const WriteLimit limit(executor, reader.timeout, transport, owner);
-  co_await socket->async_close(websocket::close_code::normal, kTuple);
+  co_await socket->async_close(websocket::close_code::normal, net::kTuple);
 }
 
-}  // namespace tagring::net
+}  // namespace tagring::server

@@ -7,10 +7,10 @@
 
 #include "base/http.hpp"
 #include "base/task.hpp"
-#include "net/http_server_options.hpp"
 #include "proxies/networks.hpp"
+#include "server/http_server_options.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 
 // Reads requests on the threads of `io`, one connection at a time in order, and has each answered by the
 // handler on the executor `node`. What is not HTTP gets 400, too large 413 or 431, without asking the
@@ -49,4 +49,4 @@ class HttpServer {
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace tagring::net
+}  // namespace tagring::server

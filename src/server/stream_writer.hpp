@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "net/transport.hpp"
 #include "net/wire.hpp"
+#include "server/transport.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 
 using UpgradeRequest = boost::beast::http::request_header<>;
 using Upgrade = std::shared_ptr<const UpgradeRequest>;
@@ -34,9 +34,9 @@ struct StreamCloser {
 };
 
 // Until the stream ends or the reader takes too long.
-Task<void> write_stream(Transport* transport, std::string head, Version version, StreamReader reader);
+Task<void> write_stream(Transport* transport, std::string head, net::Version version, StreamReader reader);
 // `owner` keeps the connection alive while it is read from, which may last a little longer than this task.
 Task<void> write_websocket(std::shared_ptr<void> owner, Transport* transport, Upgrade upgrade,
                            StreamReader reader);
 
-}  // namespace tagring::net
+}  // namespace tagring::server

@@ -9,7 +9,7 @@
 #include "budget/manager.hpp"
 #include "proxies/networks.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 
 struct HttpServerOptions {
   IpAddress bind_address;   // "::" takes IPv4 too
@@ -35,4 +35,4 @@ struct HttpServerOptions {
   bool proxy_protocol = false;
 };
 
-}  // namespace tagring::net
+}  // namespace tagring::server

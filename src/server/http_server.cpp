@@ -1,4 +1,4 @@
-#include "net/http_server.hpp"
+#include "server/http_server.hpp"
 
 #include <algorithm>
 #include <boost/asio/basic_socket_acceptor.hpp>
@@ -21,11 +21,11 @@
 #include "budget/manager.hpp"
 #include "net/exchange.hpp"
 #include "net/hop.hpp"
-#include "net/session.hpp"
 #include "net/tls.hpp"
 #include "proxies/proxy_header.hpp"
+#include "server/session.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 namespace asio = boost::asio;
 namespace {
 
@@ -162,7 +162,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
 
   Result<void> open();
   Result<void> load_tls(const std::string& certificate_file, const std::string& key_file);
-  [[nodiscard]] TlsContext current_tls();
+  [[nodiscard]] net::TlsContext current_tls();
 
   template <class Protocol>
   static Task<void> accept_all(std::shared_ptr<Impl> self, Acceptor<Protocol>* acceptor);
@@ -192,7 +192,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   bool is_over = false;                            // nobody else gets in
 
   std::mutex tls_mutex;
-  TlsContext tls;
+  net::TlsContext tls;
 };
 
 Result<void> HttpServer::Impl::open() {
@@ -215,13 +215,13 @@ Result<void> HttpServer::Impl::open() {
 }
 
 Result<void> HttpServer::Impl::load_tls(const std::string& certificate_file, const std::string& key_file) {
-  TRY(TlsContext loaded, make_server_tls(certificate_file, key_file));
+  TRY(net::TlsContext loaded, net::make_server_tls(certificate_file, key_file));
   const std::scoped_lock lock(tls_mutex);
   tls = std::move(loaded);
   return {};
 }
 
-TlsContext HttpServer::Impl::current_tls() {
+net::TlsContext HttpServer::Impl::current_tls() {
   const std::scoped_lock lock(tls_mutex);
   return tls;
 }
@@ -230,13 +230,13 @@ template <class Protocol>
 Task<void> HttpServer::Impl::accept_all(std::shared_ptr<Impl> self, Acceptor<Protocol>* acceptor) {
   while (acceptor->is_open()) {
     const Executor strand = asio::make_strand(self->io);
-    auto [error, socket] = co_await acceptor->async_accept(strand, kTuple);
+    auto [error, socket] = co_await acceptor->async_accept(strand, net::kTuple);
     if (!error) {
       self->admit(std::move(socket));
     } else if (acceptor->is_open()) {
       // Out of file descriptors, mostly. Try again when some connections have ended.
       self->pause.expires_after(kAcceptPause);
-      co_await self->pause.async_wait(kTuple);
+      co_await self->pause.async_wait(net::kTuple);
     }
   }
 }
@@ -288,7 +288,7 @@ Task<void> HttpServer::Impl::admit_forwarded(std::shared_ptr<Impl> self, std::sh
     const std::size_t had = bytes.size();
     bytes.resize(header.wanted);
     const auto [error, size] =
-        co_await asio::async_read(*socket, asio::buffer(bytes.data() + had, bytes.size() - had), kTuple);
+        co_await asio::async_read(*socket, asio::buffer(bytes.data() + had, bytes.size() - had), net::kTuple);
     if (error) co_return;
     header = proxies::parse_proxy_header(bytes);
   }
@@ -357,12 +357,12 @@ Task<bool> HttpServer::Impl::drain(std::shared_ptr<Impl> self, Duration grace) {
   }
   if (!self->is_drained()) {
     self->drained.expires_after(grace);
-    co_await self->drained.async_wait(kTuple);
+    co_await self->drained.async_wait(net::kTuple);
   }
   self->abort_all();
   while (!self->is_drained()) {
     self->drained.expires_at(asio::steady_timer::time_point::max());
-    co_await self->drained.async_wait(kTuple);
+    co_await self->drained.async_wait(net::kTuple);
   }
   co_return true;
 }
@@ -414,7 +414,7 @@ Task<void> HttpServer::stop(Duration grace) {
   // At once, not on the strand of control: whatever is answered from here on tells its client to go.
   impl_->service->is_stopping = true;
   Executor control = impl_->control;
-  co_await run_on(std::move(control), Impl::drain(impl_, grace));
+  co_await net::run_on(std::move(control), Impl::drain(impl_, grace));
 }
 
-}  // namespace tagring::net
+}  // namespace tagring::server

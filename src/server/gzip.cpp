@@ -1,4 +1,4 @@
-#include "net/gzip.hpp"
+#include "server/gzip.hpp"
 
 #define ZLIB_CONST
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 namespace {
 
 constexpr std::size_t kWorthWhile = 1024;  // bytes; less is one packet anyway
@@ -67,4 +67,4 @@ void add_vary(Headers& headers, std::string_view field) {
   headers.set("Vary", others.empty() ? std::string(field) : others + ", " + std::string(field));
 }
 
-}  // namespace tagring::net
+}  // namespace tagring::server

@@ -7,12 +7,12 @@
 #include <mutex>
 
 #include "base/http.hpp"
-#include "net/http_server_options.hpp"
 #include "net/tls.hpp"
-#include "net/transport.hpp"
 #include "proxies/networks.hpp"
+#include "server/http_server_options.hpp"
+#include "server/transport.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 
 // Shared by all connections of a server.
 struct Service {
@@ -82,8 +82,8 @@ class Session {
 };
 
 // `tls` empty: plain.
-std::shared_ptr<Session> make_session(TcpSocket socket, const TlsContext& tls,
+std::shared_ptr<Session> make_session(TcpSocket socket, const net::TlsContext& tls,
                                       std::shared_ptr<Service> service, IpAddress peer);
 std::shared_ptr<Session> make_session(LocalSocket socket, std::shared_ptr<Service> service);
 
-}  // namespace tagring::net
+}  // namespace tagring::server

@@ -19,7 +19,7 @@
 #include "base/task.hpp"
 #include "net/tls.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 
 using TcpSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
 using LocalSocket = boost::asio::basic_stream_socket<boost::asio::local::stream_protocol, Executor>;
@@ -110,7 +110,7 @@ void async_teardown(boost::beast::role_type role, Transport& transport, Handler&
 }
 
 // `tls` empty: plain.
-std::unique_ptr<Transport> make_transport(TcpSocket socket, const TlsContext& tls);
+std::unique_ptr<Transport> make_transport(TcpSocket socket, const net::TlsContext& tls);
 std::unique_ptr<Transport> make_transport(LocalSocket socket);
 
-}  // namespace tagring::net
+}  // namespace tagring::server

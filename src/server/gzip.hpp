@@ -6,7 +6,7 @@
 
 #include "base/http.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 
 // The text in the format of RFC 1952. Takes about 20 ms for each megabyte.
 std::string gzip(std::string_view text);
@@ -24,4 +24,4 @@ void compress(HttpResponse& response);
 // as well (RFC 9110, 12.5.5).
 void add_vary(Headers& headers, std::string_view field);
 
-}  // namespace tagring::net
+}  // namespace tagring::server

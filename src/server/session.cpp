@@ -1,4 +1,4 @@
-#include "net/session.hpp"
+#include "server/session.hpp"
 
 #include <algorithm>
 #include <boost/beast/http/parser.hpp>
@@ -12,14 +12,14 @@
 #include "base/bytes.hpp"
 #include "budget/manager.hpp"
 #include "net/exchange.hpp"
-#include "net/gzip.hpp"
 #include "net/hop.hpp"
-#include "net/stream_writer.hpp"
-#include "net/transport.hpp"
 #include "net/wire.hpp"
 #include "proxies/client_address.hpp"
+#include "server/gzip.hpp"
+#include "server/stream_writer.hpp"
+#include "server/transport.hpp"
 
-namespace tagring::net {
+namespace tagring::server {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
@@ -47,7 +47,7 @@ struct Incoming {
   Upgrade upgrade;  // as it was read, if it asks for a WebSocket
   int refusal = 0;
   budget::Share share;  // of the bytes of bodies
-  Version version = Version::kHttp11;
+  net::Version version = net::Version::kHttp11;
   bool keep_alive = false;
 };
 
@@ -66,7 +66,7 @@ class HttpSession final : public Session {
       : Session(std::move(strand), std::move(service), peer),
         transport_(std::move(transport)),
         is_tls_(is_tls) {
-    buffer_.max_size(kHeaderSizeMax + kReadSize);
+    buffer_.max_size(net::kHeaderSizeMax + net::kReadSize);
   }
 
   Task<void> run(std::shared_ptr<Session> self) override;
@@ -110,7 +110,8 @@ Task<bool> HttpSession::wait_for_request() {
   if (has_served_ && service_->is_stopping) co_return false;
   is_idle_ = true;
   transport_->expires_after(service_->options.idle_timeout);
-  const auto [error, size] = co_await transport_->async_read_some(buffer_.prepare(kReadSize), kTuple);
+  const auto [error, size] =
+      co_await transport_->async_read_some(buffer_.prepare(net::kReadSize), net::kTuple);
   is_idle_ = false;
   if (error) co_return false;
   buffer_.commit(size);
@@ -129,24 +130,25 @@ Task<int> HttpSession::read_request_line() {
       buffer_.consume(begin);
       std::span<char> line(static_cast<char*>(buffer_.data().data()), end - begin);
       if (!line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
-      co_return check_request_line(line);
+      co_return net::check_request_line(line);
     }
-    if (text.size() >= kHeaderSizeMax) co_return 431;
-    const auto [error, size] = co_await transport_->async_read_some(buffer_.prepare(kReadSize), kTuple);
+    if (text.size() >= net::kHeaderSizeMax) co_return 431;
+    const auto [error, size] =
+        co_await transport_->async_read_some(buffer_.prepare(net::kReadSize), net::kTuple);
     if (error) co_return -1;
     buffer_.commit(size);
   }
 }
 
 // What says how long the body is must not be open to two readings (RFC 9112, 6.1 and 6.3).
-int framing_refusal(const HttpRequest& request, Version version) {
+int framing_refusal(const HttpRequest& request, net::Version version) {
   if (const std::size_t hosts = request.headers.count("Host");
-      hosts > 1 || (hosts == 0 && version == Version::kHttp11))
+      hosts > 1 || (hosts == 0 && version == net::Version::kHttp11))
     return 400;
-  if (const auto host = request.headers.find("Host"); host && !is_host_field(*host)) return 400;
+  if (const auto host = request.headers.find("Host"); host && !net::is_host_field(*host)) return 400;
   const auto coding = request.headers.joined("Transfer-Encoding");
   if (!coding) return 0;
-  if (version == Version::kHttp10) return 400;
+  if (version == net::Version::kHttp10) return 400;
   return ascii_iequals(*coding, "chunked") ? 0 : 501;
 }
 
@@ -161,7 +163,7 @@ budget::Share HttpSession::share_of(const IpAddress& peer,
 
 Task<Incoming> HttpSession::read_request() {
   http::request_parser<http::string_body> parser;
-  parser.header_limit(kHeaderSizeMax);
+  parser.header_limit(net::kHeaderSizeMax);
   parser.body_limit(service_->options.body_size_max);
   transport_->expires_after(service_->options.request_timeout);
   Incoming incoming;
@@ -169,33 +171,34 @@ Task<Incoming> HttpSession::read_request() {
     incoming.refusal = std::max(0, refusal);
     co_return incoming;
   }
-  const auto [head_error, head_size] = co_await http::async_read_header(*transport_, buffer_, parser, kTuple);
+  const auto [head_error, head_size] =
+      co_await http::async_read_header(*transport_, buffer_, parser, net::kTuple);
   if (head_error) {
     incoming.refusal = refusal_for(head_error);
     co_return incoming;
   }
-  incoming.version = parser.get().version() == 10 ? Version::kHttp10 : Version::kHttp11;
+  incoming.version = parser.get().version() == 10 ? net::Version::kHttp10 : net::Version::kHttp11;
   // Fields of a trailer are not looked at, so that they cannot pass for fields of the header.
   HttpRequest request{.method = std::string(parser.get().method_string()),
                       .target = std::string(parser.get().target()),
-                      .headers = to_headers(parser.get()),
+                      .headers = net::to_headers(parser.get()),
                       .body = {},
                       .peer = peer_};
   request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
-  incoming.refusal = to_origin_form(request) ? framing_refusal(request, incoming.version) : 400;
+  incoming.refusal = net::to_origin_form(request) ? framing_refusal(request, incoming.version) : 400;
   if (incoming.refusal != 0) co_return incoming;
   if (!parser.is_done()) {
     incoming.share = share_of(request.peer, parser.content_length());
     if (!incoming.share.is_granted()) incoming.refusal = 503;
     if (incoming.refusal != 0) co_return incoming;
-    const bool may_wait = incoming.version == Version::kHttp11;
+    const bool may_wait = incoming.version == net::Version::kHttp11;
     if (may_wait && ascii_iequals(request.headers.find("Expect").value_or(""), "100-continue") &&
         buffer_.size() == 0) {
-      auto go_on = std::make_shared<const OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
-      const error_code error = co_await write_message(transport_.get(), std::move(go_on));
+      auto go_on = std::make_shared<const net::OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
+      const error_code error = co_await net::write_message(transport_.get(), std::move(go_on));
       if (error) co_return incoming;
     }
-    const auto [error, size] = co_await http::async_read(*transport_, buffer_, parser, kTuple);
+    const auto [error, size] = co_await http::async_read(*transport_, buffer_, parser, net::kTuple);
     if (error) {
       incoming.refusal = refusal_for(error);
       co_return incoming;
@@ -219,7 +222,7 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     to_head = incoming.request->method == "HEAD";
     may_compress = accepts_gzip(incoming.request->headers.joined("Accept-Encoding").value_or(""));
     transport_->expires_never();
-    response = co_await run_on(service_->node, answer(service_, std::move(*incoming.request)));
+    response = co_await net::run_on(service_->node, answer(service_, std::move(*incoming.request)));
   } else {
     has_unread_ = true;
     if (response.status == 503) response.headers.set("Retry-After", "10");
@@ -235,10 +238,10 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     if (may_compress) compress(response);
   }
   const bool more = incoming.keep_alive && !service_->is_stopping;
-  auto message = std::make_shared<const OutgoingMessage>(
-      write_response(std::move(response), incoming.version, more ? Keep::kAlive : Keep::kClose, to_head));
+  auto message = std::make_shared<const net::OutgoingMessage>(net::write_response(
+      std::move(response), incoming.version, more ? net::Keep::kAlive : net::Keep::kClose, to_head));
   transport_->expires_after(service_->options.request_timeout);
-  const error_code error = co_await write_message(transport_.get(), std::move(message));
+  const error_code error = co_await net::write_message(transport_.get(), std::move(message));
   if (error) {
     transport_->close();
     co_return false;
@@ -257,7 +260,7 @@ Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse
     if (buffer_.size() == 0)
       co_await write_websocket(std::move(self), transport_.get(), incoming.upgrade, reader);
   } else {
-    std::string head = write_stream_head(response, incoming.version);
+    std::string head = net::write_stream_head(response, incoming.version);
     co_await write_stream(transport_.get(), std::move(head), incoming.version, reader);
   }
   streaming_.reset();
@@ -265,7 +268,7 @@ Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse
 
 }  // namespace
 
-std::shared_ptr<Session> make_session(TcpSocket socket, const TlsContext& tls,
+std::shared_ptr<Session> make_session(TcpSocket socket, const net::TlsContext& tls,
                                       std::shared_ptr<Service> service, IpAddress peer) {
   const Executor strand = socket.get_executor();
   return std::make_shared<HttpSession>(strand, std::move(service), peer,
@@ -278,4 +281,4 @@ std::shared_ptr<Session> make_session(LocalSocket socket, std::shared_ptr<Servic
                                        make_transport(std::move(socket)));
 }
 
-}  // namespace tagring::net
+}  // namespace tagring::server
