@@ -4,12 +4,12 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "federation/version.hpp"
 #include "fediverse/badge.hpp"
 #include "fediverse/documents.hpp"
 #include "fediverse/negotiation.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 #include "relay/wire.hpp"
 
 namespace tagring::activitypub {

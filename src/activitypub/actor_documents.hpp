@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "overlay/ring_service.hpp"
 #include "relay/hashtag_followers.hpp"
 #include "storage/history_service.hpp"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/tag.hpp"
+#include "http/http_error.hpp"
 #include "relay/wire.hpp"
 
 namespace tagring::activitypub {

@@ -6,12 +6,12 @@
 #include <set>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/builders.hpp"
+#include "http/message.hpp"
 #include "relay/hashtag_followers.hpp"
 #include "relay/store.hpp"
 

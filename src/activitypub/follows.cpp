@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
+#include "http/http_error.hpp"
 #include "relay/wire.hpp"
 
 namespace tagring::activitypub {

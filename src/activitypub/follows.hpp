@@ -5,12 +5,12 @@
 #include <string>
 
 #include "activitypub/tag_follows.hpp"
-#include "base/http.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
 #include "relay/announcer.hpp"

@@ -5,8 +5,8 @@
 
 #include "activitypub/answers.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "followers/header.hpp"
+#include "http/http_error.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::activitypub {

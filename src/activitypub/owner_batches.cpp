@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::activitypub {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "audit/receipt_issuer.hpp"
-#include "base/http.hpp"
+#include "http/message.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/relay_owner.hpp"
 #include "relay/relay_redundancy.hpp"

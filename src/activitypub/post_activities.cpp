@@ -1,7 +1,7 @@
 #include "activitypub/post_activities.hpp"
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 namespace {

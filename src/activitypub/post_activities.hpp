@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
+#include "http/message.hpp"
 #include "instances/fetched_posts.hpp"
 #include "instances/instances.hpp"
 #include "instances/publisher.hpp"

@@ -1,9 +1,9 @@
 #include "activitypub/resolver.hpp"
 
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
+#include "http/http_error.hpp"
 #include "relay/results.hpp"
 #include "ring/contact.hpp"
 

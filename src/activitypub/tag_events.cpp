@@ -1,7 +1,7 @@
 #include "activitypub/tag_events.hpp"
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 #include "relay/results.hpp"
 #include "relay/wire.hpp"
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "activitypub/owner_batches.hpp"
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "budget/manager.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/activity.hpp"
+#include "http/message.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/subscriber.hpp"
 

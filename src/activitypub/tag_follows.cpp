@@ -3,9 +3,9 @@
 #include <set>
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
 #include "hashtag/tag.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "relay/results.hpp"
 #include "relay/wire.hpp"
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/http.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/actor.hpp"
+#include "http/message.hpp"
 #include "relay/hashtag_followers.hpp"
 #include "relay/relay_owner.hpp"
 #include "relay/relay_redundancy.hpp"

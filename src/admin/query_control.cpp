@@ -4,7 +4,7 @@
 #include <deque>
 #include <fmt/format.h>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "relay/results.hpp"
 #include "relay/wire.hpp"
 #include "ring/codec.hpp"

@@ -12,9 +12,9 @@
 
 #include "administrators/administrator.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
 #include "machine/systemd.hpp"

@@ -6,8 +6,8 @@
 #include "audit/evidence.hpp"
 #include "audit/signed_tree_heads.hpp"
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "crypto/key.hpp"
+#include "http/url.hpp"
 
 namespace tagring::audit {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "audit/case.hpp"
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/store.hpp"
 #include "storage/statements.hpp"

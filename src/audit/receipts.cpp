@@ -4,11 +4,11 @@
 #include <charconv>
 
 #include "audit/receipt_issuer.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
 #include "crypto/merkle.hpp"
 #include "fediverse/documents.hpp"
 #include "hashtag/tag.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "redundancy/partition.hpp"
 #include "relay/results.hpp"
 

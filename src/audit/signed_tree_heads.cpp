@@ -5,8 +5,8 @@
 #include <ranges>
 
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::audit {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/http_error.hpp"
 #include "federation/authenticator.hpp"
+#include "http/http_error.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::fasp {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::fasp {
 namespace {

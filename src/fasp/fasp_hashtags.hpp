@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "fasp/fasp_history.hpp"
 #include "fasp/fasp_servers.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "relay/hashtag_followers.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::fasp {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::federation {
 namespace {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "federation/alarm.hpp"
+#include "http/message.hpp"
 
 namespace tagring::federation {
 

@@ -24,9 +24,9 @@
 #include "base/runtime.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
-#include "base/url.hpp"
 #include "federation/delivery_queues.hpp"
 #include "federation/host_pauses.hpp"
+#include "http/url.hpp"
 
 namespace tagring::federation {
 

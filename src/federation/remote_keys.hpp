@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/ip.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "budget/manager.hpp"
@@ -14,6 +13,7 @@
 #include "federation/alarm.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::federation {
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
@@ -14,6 +13,7 @@
 #include "federation/host_pauses.hpp"
 #include "federation/identity.hpp"
 #include "federation/signature_form_cache.hpp"
+#include "http/message.hpp"
 #include "signatures/signature.hpp"
 
 namespace tagring::federation {

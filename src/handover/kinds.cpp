@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/url.hpp"
 #include "handover/comparison.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/wire.hpp"
 #include "storage/entries_json.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 #include "relay/catch_up.hpp"
 #include "relay/wire.hpp"
 

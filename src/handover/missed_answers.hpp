@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/time.hpp"
 #include "federation/authenticator.hpp"
+#include "http/message.hpp"
 #include "relay/followers.hpp"
 #include "relay/store.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "proxies/networks.hpp"
 #include "ring/codec.hpp"
 

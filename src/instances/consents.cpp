@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
 #include "fediverse/consent.hpp"
+#include "http/url.hpp"
 
 namespace tagring::instances {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/url.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
 
 namespace tagring::instances {
 // --- posts -------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "base/url.hpp"
 #include "federation/signed_client.hpp"
+#include "http/url.hpp"
 #include "relay/store.hpp"
 
 namespace tagring::instances {

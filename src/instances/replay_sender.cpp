@@ -1,7 +1,7 @@
 #include "instances/replay_sender.hpp"
 
-#include "base/url.hpp"
 #include "fediverse/builders.hpp"
+#include "http/url.hpp"
 #include "relay/wire.hpp"
 
 namespace tagring::instances {

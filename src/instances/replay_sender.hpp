@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "relay/store.hpp"
 #include "storage/history.hpp"

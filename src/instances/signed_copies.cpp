@@ -4,10 +4,10 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "crypto/hash.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::instances {
 namespace {

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "relay/followers.hpp"
 #include "relay/store.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 

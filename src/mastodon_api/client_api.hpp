@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/http.hpp"
 #include "federation/rate_limit.hpp"
+#include "http/message.hpp"
 #include "mastodon_api/account.hpp"
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/ids.hpp"

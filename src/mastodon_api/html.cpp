@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/url.hpp"
 #include "fediverse/documents.hpp"
+#include "http/url.hpp"
 #include "mastodon_api/ids.hpp"
 #include "mastodon_api/status.hpp"
 #include "mastodon_api/timeline_query.hpp"

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "base/ip.hpp"
 #include "budget/manager.hpp"
 #include "federation/blocks.hpp"
+#include "http/ip.hpp"
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/post_cache.hpp"
 #include "mastodon_api/tag_api.hpp"

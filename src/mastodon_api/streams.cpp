@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

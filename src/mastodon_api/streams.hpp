@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "federation/alarm.hpp"
 #include "federation/blocks.hpp"
+#include "http/message.hpp"
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/post_cache.hpp"
 #include "relay/subscriptions.hpp"

@@ -5,7 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "mastodon_api/ids.hpp"
 
 namespace tagring::mastodon_api {

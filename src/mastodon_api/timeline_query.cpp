@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 #include "net/exchange.hpp"
 #include "net/http_client_options.hpp"
 #include "net/resolver.hpp"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 #include "net/http_client_options.hpp"
 #include "net/resolver.hpp"
 

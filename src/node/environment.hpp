@@ -9,9 +9,7 @@
 
 #include "administrators/changes.hpp"
 #include "audit/receipt_store.hpp"
-#include "base/http.hpp"
 #include "base/log.hpp"
-#include "base/services.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "base/workers.hpp"
@@ -22,6 +20,8 @@
 #include "federation/letter_store.hpp"
 #include "health/growth.hpp"
 #include "health/machine.hpp"
+#include "http/message.hpp"
+#include "http/services.hpp"
 #include "instances/instance_store.hpp"
 #include "instances/replay_store.hpp"
 #include "instances/tag_sources.hpp"

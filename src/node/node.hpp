@@ -7,10 +7,10 @@
 
 #include "administrators/administrator.hpp"
 #include "audit/receipts.hpp"
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
+#include "http/message.hpp"
 #include "node/environment.hpp"
 #include "node/routes.hpp"
 #include "overlay/ring_service.hpp"

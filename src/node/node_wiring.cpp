@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "base/url.hpp"
 #include "budget/manager.hpp"
 #include "federation/blocks.hpp"
+#include "http/url.hpp"
 
 namespace tagring::node {
 namespace {

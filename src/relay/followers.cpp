@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/url.hpp"
 #include "followers/authority.hpp"
+#include "http/url.hpp"
 #include "relay/partial.hpp"
 
 namespace tagring::relay {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::relay {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/result.hpp"
 #include "base/ring_id.hpp"
 #include "base/task.hpp"
+#include "http/message.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/results.hpp"
 #include "relay/store.hpp"

@@ -6,10 +6,10 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "fediverse/documents.hpp"
 #include "followers/authority.hpp"
 #include "followers/header.hpp"
+#include "http/http_error.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::relay {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/identity.hpp"
 #include "followers/documents.hpp"
+#include "http/message.hpp"
 #include "relay/followers.hpp"
 #include "relay/observer.hpp"
 

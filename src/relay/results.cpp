@@ -1,6 +1,6 @@
 #include "relay/results.hpp"
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::relay {

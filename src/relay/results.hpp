@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "belief/tag_event.hpp"
+#include "http/message.hpp"
 
 namespace tagring::relay {
 

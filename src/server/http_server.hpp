@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/task.hpp"
+#include "http/message.hpp"
 #include "proxies/networks.hpp"
 #include "server/http_server_options.hpp"
 

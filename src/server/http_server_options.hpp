@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "base/ip.hpp"
 #include "base/time.hpp"
 #include "budget/manager.hpp"
+#include "http/ip.hpp"
 #include "proxies/networks.hpp"
 
 namespace tagring::server {

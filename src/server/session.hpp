@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 #include "net/tls.hpp"
 #include "proxies/networks.hpp"
 #include "server/http_server_options.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/rng.hpp"
+#include "http/message.hpp"
 #include "relay/store.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"

@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 
-#include "base/http.hpp"
 #include "crypto/key.hpp"
 #include "db/stores.hpp"
+#include "http/message.hpp"
 #include "node/node.hpp"
 #include "ring_sim/loop.hpp"
 #include "sim/disk.hpp"

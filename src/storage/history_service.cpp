@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/bytes.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "relay/results.hpp"
 
 namespace tagring::storage {

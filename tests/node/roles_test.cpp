@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 #include "node/fixture.hpp"
 #include "relay/catch_up.hpp"
 #include "relay/results.hpp"

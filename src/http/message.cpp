@@ -1,4 +1,4 @@
-#include "base/http.hpp"
+#include "http/message.hpp"
 
 #include <algorithm>
 

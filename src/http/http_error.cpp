@@ -1,4 +1,4 @@
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 #include <array>
 #include <fmt/format.h>

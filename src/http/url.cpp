@@ -1,4 +1,4 @@
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 #include <algorithm>
 #include <boost/url/parse.hpp>

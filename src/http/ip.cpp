@@ -1,4 +1,4 @@
-#include "base/ip.hpp"
+#include "http/ip.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

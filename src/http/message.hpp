@@ -1,5 +1,5 @@
-// HTTP messages as values, and the two ports through which they travel. net/ implements both on TLS sockets,
-// sim/ on a virtual network.
+// HTTP messages as values, and the two ports through which they travel. net/ and server/ implement them on
+// TLS sockets, sim/ on a virtual network.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/ip.hpp"
 #include "base/result.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
-#include "base/url.hpp"
+#include "http/ip.hpp"
+#include "http/url.hpp"
 
 namespace tagring {
 
