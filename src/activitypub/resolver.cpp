@@ -1,10 +1,10 @@
 #include "activitypub/resolver.hpp"
 
 #include "base/counted.hpp"
+#include "delivery/results.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
 #include "http/http_error.hpp"
-#include "relay/results.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::activitypub {

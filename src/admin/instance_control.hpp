@@ -8,12 +8,12 @@
 #pragma once
 
 #include "admin/routes.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/followers.hpp"
 #include "federation/blocks.hpp"
 #include "instances/instances.hpp"
 #include "instances/publisher.hpp"
 #include "instances/tag_sources.hpp"
-#include "relay/announcer.hpp"
-#include "relay/followers.hpp"
 
 namespace tagring::admin {
 
@@ -21,7 +21,7 @@ class InstanceControl final : public Subject {
  public:
   InstanceControl(instances::Instances& instances, instances::Publisher& publisher,
                   instances::TagSources& tag_sources, const federation::Blocks& blocks,
-                  const relay::Announcer& announcer, const relay::Followers& followers)
+                  const delivery::Announcer& announcer, const delivery::Followers& followers)
       : instances_(instances),
         publisher_(publisher),
         tag_sources_(tag_sources),
@@ -41,8 +41,8 @@ class InstanceControl final : public Subject {
   instances::Publisher& publisher_;
   instances::TagSources& tag_sources_;
   const federation::Blocks& blocks_;
-  const relay::Announcer& announcer_;
-  const relay::Followers& followers_;
+  const delivery::Announcer& announcer_;
+  const delivery::Followers& followers_;
 };
 
 }  // namespace tagring::admin

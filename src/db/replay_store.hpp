@@ -1,4 +1,4 @@
-// relay::ReplayStore on SQLite.
+// instances::ReplayStore on SQLite.
 #pragma once
 
 #include "instances/replay_store.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "delivery/results.hpp"
 #include "federation/authenticator.hpp"
 #include "http/http_error.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::fasp {
 namespace {

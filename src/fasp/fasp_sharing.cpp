@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "delivery/results.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::fasp {
 namespace {

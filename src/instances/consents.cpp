@@ -19,16 +19,16 @@ Task<void> Consents::stop() {
   co_await tasks_.join();
 }
 
-relay::Consent Consents::read(const fediverse::RemoteActor& author) const {
+delivery::Consent Consents::read(const fediverse::RemoteActor& author) const {
   const fediverse::Wishes wishes = fediverse::wishes_of(author);
   const bool all = options_.archive_all && !author.hides_from_web;
   return {wishes.relay, wishes.relay && (wishes.archive || all)};
 }
 
-Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
+Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
   const auto known = authors_.find(author.id);
   if (known != authors_.end()) {
-    const relay::Consent consent = known->second.consent;
+    const delivery::Consent consent = known->second.consent;
     if (clock_.now() - known->second.asked > kLifetime) {
       known->second.asked = clock_.now();
       tasks_.spawn("ask_again", ask_again(author.id));
@@ -36,7 +36,7 @@ Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
     co_return consent;
   }
   const std::string id = author.id;
-  CO_TRY(std::optional<relay::Consent> consent, co_await store_.consent(id));
+  CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(id));
   // Of a time when the archive got less.
   if (consent && options_.archive_all && consent->relay && !consent->archive && read(author).archive) {
     consent = read(author);
@@ -53,7 +53,7 @@ Task<Result<relay::Consent>> Consents::of(fediverse::RemoteActor author) {
   co_return *consent;
 }
 
-Task<Result<std::optional<relay::Consent>>> Consents::known(std::string author) {
+Task<Result<std::optional<delivery::Consent>>> Consents::known(std::string author) {
   return store_.consent(std::move(author));
 }
 
@@ -79,7 +79,7 @@ Task<Result<void>> Consents::state(fediverse::RemoteActor author) {
 // A profile that cannot be fetched now is asked for again at the next post.
 Task<void> Consents::ask_again(std::string author) { co_await ask(std::move(author)); }
 
-void Consents::remember(const std::string& author, relay::Consent consent) {
+void Consents::remember(const std::string& author, delivery::Consent consent) {
   make_room(authors_, kAuthorsMax);
   authors_[author] = {consent, clock_.now(), std::nullopt};
 }
@@ -96,21 +96,22 @@ Task<void> Consents::look_again() {
     co_await clock_.sleep_until(next);
     auto due = co_await store_.looks_due(clock_.wall_now(), kLooksAMinute);
     if (!due) continue;
-    std::map<std::string, std::vector<relay::ProfileLook>> by_host;
-    for (relay::ProfileLook& one : *due) by_host[host_of(one.author)].push_back(std::move(one));
+    std::map<std::string, std::vector<delivery::ProfileLook>> by_host;
+    for (delivery::ProfileLook& one : *due) by_host[host_of(one.author)].push_back(std::move(one));
     for (auto& [host, looks] : by_host) {
       if (looked_at_.insert(host).second) {
         tasks_.spawn("profile_look", look_at(host, std::move(looks)));
         continue;
       }
       // Or those of a slow server would always be the next.
-      for (relay::ProfileLook& one : looks) co_await look_later(std::move(one.author), kBusyFor, one.missing);
+      for (delivery::ProfileLook& one : looks)
+        co_await look_later(std::move(one.author), kBusyFor, one.missing);
     }
   }
 }
 
-Task<void> Consents::look_at(std::string host, std::vector<relay::ProfileLook> due) {
-  for (relay::ProfileLook& one : due) {
+Task<void> Consents::look_at(std::string host, std::vector<delivery::ProfileLook> due) {
+  for (delivery::ProfileLook& one : due) {
     const auto silent = silent_.find(host);
     const bool is_silent = silent != silent_.end() && clock_.now() < silent->second.until;
     if (is_silent) {
@@ -133,7 +134,7 @@ Duration Consents::note_silent(const std::string& host) {
   return wait;
 }
 
-Task<void> Consents::look(relay::ProfileLook due) {
+Task<void> Consents::look(delivery::ProfileLook due) {
   const auto posts = co_await store_.posts_of(due.author, "", 1);
   if (!posts) co_return;
   if (posts->empty()) {
@@ -168,15 +169,15 @@ Task<void> Consents::look(relay::ProfileLook due) {
 // --- what follows from it ----------------------------------------------------------------------------------
 
 Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
-  const relay::Consent consent = read(author);
+  const delivery::Consent consent = read(author);
   return learn(std::move(author.id), consent);
 }
 
-Task<Result<void>> Consents::learn(std::string author, relay::Consent consent) {
+Task<Result<void>> Consents::learn(std::string author, delivery::Consent consent) {
   const auto known = authors_.find(author);
   const auto stated = known == authors_.end() ? std::nullopt : known->second.stated;
   if (stated && clock_.now() - *stated < kLifetime) co_return Result<void>();
-  CO_TRY(const std::optional<relay::Consent> before, co_await store_.consent(author));
+  CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
   if (before == consent) {
     remember(author, consent);
     co_return Result<void>();
@@ -205,14 +206,14 @@ Task<Result<void>> Consents::forget(std::string author) {
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only) {
   std::string after;
   for (;;) {
-    CO_TRY(std::vector<relay::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));
+    CO_TRY(std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));
     if (posts.empty()) co_return Result<void>();
     after = posts.back().uri;
-    std::vector<relay::TagEvent> removals;
-    for (relay::PublishedPost& post : posts) {
+    std::vector<delivery::TagEvent> removals;
+    for (delivery::PublishedPost& post : posts) {
       if (from_archive_only) {
         for (std::string& tag : post.tags)
-          removals.push_back({std::move(tag), relay::Op::kRemove, post.uri, author, post.published});
+          removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
       } else {
         post.tags.clear();
         CO_TRY_VOID(co_await owners_.publish(std::move(post)));

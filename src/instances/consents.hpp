@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "delivery/owner_queue.hpp"
+#include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
-#include "relay/owner_queue.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::instances {
 
@@ -37,8 +37,8 @@ class Consents {
   static constexpr Duration kBusyFor = std::chrono::minutes(10);
   static constexpr std::size_t kSilentMax = 10'000;  // hosts
 
-  Consents(Options options, relay::OwnerQueue& owners, relay::Store& store, federation::SignedClient& client,
-           const Runtime& runtime)
+  Consents(Options options, delivery::OwnerQueue& owners, delivery::Store& store,
+           federation::SignedClient& client, const Runtime& runtime)
       : options_(options),
         owners_(owners),
         store_(store),
@@ -52,9 +52,9 @@ class Consents {
 
   // As far as it is known. `author` is from the key that signed the post and may be hours old; what was
   // learned since counts more.
-  [[nodiscard]] Task<Result<relay::Consent>> of(fediverse::RemoteActor author);
+  [[nodiscard]] Task<Result<delivery::Consent>> of(fediverse::RemoteActor author);
   // What was learned of an author, if posts of that author are known here.
-  [[nodiscard]] Task<Result<std::optional<relay::Consent>>> known(std::string author);
+  [[nodiscard]] Task<Result<std::optional<delivery::Consent>>> known(std::string author);
   // Takes it from a profile that was just fetched. Durable when it completes: what the author has withdrawn
   // is owed to the owners.
   [[nodiscard]] Task<Result<void>> learn(fediverse::RemoteActor author);
@@ -70,11 +70,11 @@ class Consents {
 
  private:
   struct Known {
-    relay::Consent consent;
+    delivery::Consent consent;
     Instant asked;
     std::optional<Instant> stated;
   };
-  [[nodiscard]] relay::Consent read(const fediverse::RemoteActor& author) const;
+  [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
   Task<void> ask_again(std::string author);
   // A host that did not answer is left alone for an hour, and then for ever longer.
   struct Silent {
@@ -82,17 +82,17 @@ class Consents {
     unsigned times = 0;
   };
   Task<void> look_again();
-  Task<void> look_at(std::string host, std::vector<relay::ProfileLook> due);
-  Task<void> look(relay::ProfileLook due);
+  Task<void> look_at(std::string host, std::vector<delivery::ProfileLook> due);
+  Task<void> look(delivery::ProfileLook due);
   [[nodiscard]] Duration note_silent(const std::string& host);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
-  Task<Result<void>> learn(std::string author, relay::Consent consent);
+  Task<Result<void>> learn(std::string author, delivery::Consent consent);
   Task<Result<void>> withdraw(std::string author, bool from_archive_only);
-  void remember(const std::string& author, relay::Consent consent);
+  void remember(const std::string& author, delivery::Consent consent);
 
   Options options_;
-  relay::OwnerQueue& owners_;
-  relay::Store& store_;
+  delivery::OwnerQueue& owners_;
+  delivery::Store& store_;
   federation::SignedClient& client_;
   Clock& clock_;
   Rng rng_;

@@ -26,7 +26,7 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::shared(std::string uri, bool by
 Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note note, bool by_sharing) {
   const std::string uri = note.id;
   const std::string author_id = note.author;
-  const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
   // Most posts have no hashtags, and nobody need be asked about them.
   if (!known && note.tags.empty()) co_return Shared::kNothing;
   CO_TRY_VOID(blocks_.check_actor(author_id));
@@ -35,7 +35,7 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note not
   if (!author && !is_gone) co_return std::unexpected(author.error());
   const bool agrees = author && fediverse::wishes_of(*author).archive;
   if (author) {
-    CO_TRY(const std::optional<relay::Consent> before, co_await consents_.known(author_id));
+    CO_TRY(const std::optional<delivery::Consent> before, co_await consents_.known(author_id));
     if (agrees || before) {
       CO_TRY_VOID(co_await consents_.learn(*author));
     }
@@ -49,12 +49,12 @@ Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note not
   CO_TRY(const std::string passed_over,
          co_await publisher_.take(std::move(note), std::move(*author), /*is_update=*/known.has_value()));
   if (!passed_over.empty()) co_return Shared::kNothing;
-  const Result<relay::PublishedPost> now = co_await store_.find_post(uri);
+  const Result<delivery::PublishedPost> now = co_await store_.find_post(uri);
   co_return now && !now->tags.empty() ? Shared::kPublished : Shared::kNothing;
 }
 
 Task<Publisher::Outcome> FetchedPosts::look_again(std::string author) {
-  CO_TRY(const std::optional<relay::Consent> known, co_await consents_.known(author));
+  CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
   if (!known) co_return "nobody whose posts are known here";
   CO_TRY_VOID(co_await consents_.ask(std::move(author)));
   co_return "";
@@ -93,7 +93,7 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
 }
 
 Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
-  const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
   if (!known && known.error().code == ErrorCode::kNotFound) co_return "the post is not known here";
   if (!known) co_return std::unexpected(known.error());
   const Result<json::object> document = co_await fetch(uri);

@@ -7,18 +7,18 @@
 #include <string>
 
 #include "base/time.hpp"
+#include "delivery/store.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/note.hpp"
 #include "instances/consents.hpp"
 #include "instances/publisher.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::instances {
 
 class FetchedPosts {
  public:
-  FetchedPosts(Publisher& publisher, Consents& consents, relay::Store& store,
+  FetchedPosts(Publisher& publisher, Consents& consents, delivery::Store& store,
                const federation::Blocks& blocks, federation::SignedClient& client, const Clock& clock)
       : publisher_(publisher),
         consents_(consents),
@@ -64,7 +64,7 @@ class FetchedPosts {
 
   Publisher& publisher_;
   Consents& consents_;
-  relay::Store& store_;
+  delivery::Store& store_;
   const federation::Blocks& blocks_;
   federation::SignedClient& client_;
   const Clock& clock_;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/counted.hpp"
-#include "relay/wire.hpp"
+#include "delivery/wire.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -45,8 +45,8 @@ Task<Result<void>> Instances::load() {
   co_return Result<void>();
 }
 
-void Instances::note(const relay::Follower& follower) {
-  if (follower.via == relay::Via::kRelay) tags_[follower.actor].insert(follower.tag);
+void Instances::note(const delivery::Follower& follower) {
+  if (follower.via == delivery::Via::kRelay) tags_[follower.actor].insert(follower.tag);
 }
 
 // --- who may what ------------------------------------------------------------------------------------------
@@ -107,14 +107,16 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
   if (!permission || !permission->receives) return std::nullopt;
   for (const auto& [key, link] : links_) {
     if (link.host != host || !link.accepted || link.style == Style::kPerson) continue;
-    const relay::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
+    const delivery::Followers::Target* target = followers_.all().target(tag, link.delivery_inbox);
     if (target == nullptr) continue;
-    const auto asked = [&](relay::Via via) { return target->followers[static_cast<std::size_t>(via)] > 0; };
+    const auto asked = [&](delivery::Via via) {
+      return target->followers[static_cast<std::size_t>(via)] > 0;
+    };
     const Result<Tag> parsed = Tag::parse(tag);
-    if (parsed && asked(relay::Via::kTagRelay)) {
+    if (parsed && asked(delivery::Via::kTagRelay)) {
       return Recipient{identity_.tag_actor(*parsed), link.delivery_inbox};
     }
-    if (asked(relay::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
+    if (asked(delivery::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
   }
   return std::nullopt;
 }
@@ -247,12 +249,12 @@ Task<Result<void>> Instances::accept(Link link) {
   if (const auto tag = identity_.tag_of_actor(link.relay)) {
     const auto permission = decision(link.host);
     if (!permission || !permission->receives) co_return co_await drop(std::move(link));
-    std::vector<relay::Follower> followers = {
-        {tag->canonical(), link.actor, link.delivery_inbox, "", relay::Via::kTagRelay, 0}};
+    std::vector<delivery::Follower> followers = {
+        {tag->canonical(), link.actor, link.delivery_inbox, "", delivery::Via::kTagRelay, 0}};
     CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   }
   const std::string id = activities_.fresh_id("accepts", link.relay + " " + link.follow);
-  std::string answer = relay::accept_activity(id, link.relay, link.follow);
+  std::string answer = delivery::accept_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   link.accepted = true;
   CO_TRY_VOID(co_await store_.save_link(link));
@@ -287,7 +289,7 @@ Task<Result<void>> Instances::subscribe_again(Link link) {
 // Tells the instance that it is not wanted, and forgets it.
 Task<Result<void>> Instances::drop(Link link) {
   const std::string id = activities_.fresh_id("rejects", link.relay + " " + link.follow);
-  std::string answer = relay::reject_activity(id, link.relay, link.follow);
+  std::string answer = delivery::reject_activity(id, link.relay, link.follow);
   CO_TRY_VOID(co_await activities_.send(link.relay, link.inbox, std::move(answer)));
   co_return co_await unfollow(link.actor, link.relay);
 }
@@ -574,9 +576,9 @@ Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::strin
                    fmt::format("an instance may have {} hashtags, not {}", options_.tags_max, all.size()));
   }
   const std::string actor = link->actor;
-  std::vector<relay::Follower> followers;
+  std::vector<delivery::Follower> followers;
   for (std::string& tag : tags)
-    followers.push_back({std::move(tag), actor, link->delivery_inbox, "", relay::Via::kRelay, 0});
+    followers.push_back({std::move(tag), actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
   CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   tags_[actor].insert(all.begin(), all.end());
   co_return Result<void>();

@@ -71,7 +71,7 @@ Task<Result<std::size_t>> Outboxes::read(OwnFollow follow) {
   });
   std::size_t found = 0;
   for (const std::string& uri : uris) {
-    const Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+    const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
     if (known || !fediverse::is_same_origin(uri, actor)) continue;
     const Instant next = clock_.now() + kBetween;
     co_await clock_.sleep_until(next);

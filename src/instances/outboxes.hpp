@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/runtime.hpp"
+#include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "instances/fetched_posts.hpp"
 #include "instances/instances.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::instances {
 
@@ -24,7 +24,7 @@ class Outboxes {
   static constexpr std::size_t kPeopleMax = 1000;                // of a start
   static constexpr std::size_t kItemsMax = 40;                   // of a page
 
-  Outboxes(const Instances& instances, FetchedPosts& fetched, relay::Store& store,
+  Outboxes(const Instances& instances, FetchedPosts& fetched, delivery::Store& store,
            federation::SignedClient& client, const Runtime& runtime)
       : instances_(instances),
         fetched_(fetched),
@@ -43,7 +43,7 @@ class Outboxes {
 
   const Instances& instances_;
   FetchedPosts& fetched_;
-  relay::Store& store_;
+  delivery::Store& store_;
   federation::SignedClient& client_;
   Clock& clock_;
   Log& log_;

@@ -21,7 +21,7 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   if (!note.may_be_announced && !is_update) co_return "the author lets not everybody announce the post";
   const bool is_public = note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
   if (!is_public && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
-  relay::PublishedPost post{note.id, note.author, note.published, {}};
+  delivery::PublishedPost post{note.id, note.author, note.published, {}};
   // An edit that makes a post less than public takes it out of every tag.
   for (const Tag& tag : note.tags) {
     if (is_public) post.tags.push_back(tag.canonical());
@@ -30,13 +30,13 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   std::ranges::sort(post.tags);
   const bool has_tags = !post.tags.empty();
   CO_TRY(Admitted admitted, co_await admit(&post, is_update));
-  const std::optional<relay::PublishedPost>& known = admitted.known;
+  const std::optional<delivery::PublishedPost>& known = admitted.known;
   if (!known && post.tags.empty() && admitted.later.empty())
     co_return has_tags ? "too many hashtags: taken for advertising"
                        : "the post has no hashtags that are relayed here";
   if (known && is_update && is_public && !signed_body.empty()) {
     post.signed_copy = copies_.keep(signed_body);
-    hand_on(*known, post.signed_copy, relay::Op::kAdd);
+    hand_on(*known, post.signed_copy, delivery::Op::kAdd);
   }
   const std::string uri = note.id;
   Outcome outcome = co_await hand_in(std::move(post), std::move(author), std::move(admitted.later));
@@ -47,7 +47,7 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
 
 // Leaves of the post's hashtags those that it has already, and those that the limits allow. Only new ones
 // count: a Create is new, unless it comes again.
-Task<Result<Publisher::Admitted>> Publisher::admit(relay::PublishedPost* post, bool is_update) {
+Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post, bool is_update) {
   Admitted admitted;
   std::vector<std::string> fresh;
   if (moderation_.allows(post->tags.size())) fresh = post->tags;
@@ -55,7 +55,7 @@ Task<Result<Publisher::Admitted>> Publisher::admit(relay::PublishedPost* post, b
     admitted.counted = moderation_.admit(post->author, post->uri, fresh);
     if (!post->tags.empty() && admitted.counted.size() == post->tags.size()) co_return admitted;
   }
-  Result<relay::PublishedPost> known = co_await store_.find_post(post->uri);
+  Result<delivery::PublishedPost> known = co_await store_.find_post(post->uri);
   if (!known && known.error().code != ErrorCode::kNotFound) co_return std::unexpected(known.error());
   std::vector<std::string> kept;
   if (known) {
@@ -73,17 +73,17 @@ Task<Result<Publisher::Admitted>> Publisher::admit(relay::PublishedPost* post, b
 }
 
 // `later`: its hashtags that are over the limits now.
-Task<Publisher::Outcome> Publisher::hand_in(relay::PublishedPost post, fediverse::RemoteActor author,
+Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
                                             std::vector<std::string> later) {
   if (!post.tags.empty() || !later.empty()) {
-    CO_TRY(const relay::Consent consent, co_await consents_.of(std::move(author)));
+    CO_TRY(const delivery::Consent consent, co_await consents_.of(std::move(author)));
     const bool refused = moderation_.blocks().is_refused_by(post.author);
     if (!consent.relay || refused) co_return "the author does not wish to be relayed";
     post.indexable = consent.archive;
   }
   bool is_lost = false;
   if (!later.empty()) {
-    relay::PublishedPost rest{post.uri, post.author, post.published, std::move(later)};
+    delivery::PublishedPost rest{post.uri, post.author, post.published, std::move(later)};
     CO_TRY(const bool kept, co_await store_.put_off(std::move(rest), clock_.wall_now() + kTryAgain));
     is_lost = !kept;
     put_off_ += kept ? 1 : 0;  // or some more, until they are counted
@@ -111,23 +111,23 @@ Task<void> Publisher::publish_put_off() {
     auto due = co_await store_.put_off_until(clock_.wall_now(), kTriedAtOnce);
     if (!due) continue;
     // What fails now is due still.
-    for (relay::PublishedPost& post : *due) co_await try_again(std::move(post));
+    for (delivery::PublishedPost& post : *due) co_await try_again(std::move(post));
   }
 }
 
-Task<Result<void>> Publisher::try_again(relay::PublishedPost post) {
-  CO_TRY(const std::optional<relay::Consent> consent, co_await consents_.known(post.author));
+Task<Result<void>> Publisher::try_again(delivery::PublishedPost post) {
+  CO_TRY(const std::optional<delivery::Consent> consent, co_await consents_.known(post.author));
   const auto& blocks = moderation_.blocks();
   std::erase_if(post.tags, [&](const std::string& tag) { return !blocks.check_tag(tag); });
   const bool is_wanted = consent && consent->relay && !post.tags.empty() &&
                          blocks.of_actor(post.author) == nullptr && !blocks.is_refused_by(post.author);
   if (!is_wanted) co_return co_await store_.drop_put_off(post.uri);
   const std::vector<std::string> counted = moderation_.admit(post.author, post.uri, post.tags);
-  relay::PublishedPost rest = post;
+  delivery::PublishedPost rest = post;
   rest.tags.clear();
   std::ranges::set_difference(post.tags, counted, std::back_inserter(rest.tags));
   if (!counted.empty()) {
-    const Result<relay::PublishedPost> known = co_await store_.find_post(post.uri);
+    const Result<delivery::PublishedPost> known = co_await store_.find_post(post.uri);
     post.tags.clear();
     std::ranges::set_union(counted, known ? known->tags : std::vector<std::string>(),
                            std::back_inserter(post.tags));
@@ -162,7 +162,7 @@ Task<void> Publisher::sweep() {
       if (!page || page->empty()) break;
       author = page->back().author;
       uri = page->back().uri;
-      for (const relay::PublishedPost& post : *page) {
+      for (const delivery::PublishedPost& post : *page) {
         // If it fails, the next start takes it out.
         if (instances_.is_denied(host_of(post.author))) co_await take_out(post.uri);
       }
@@ -176,7 +176,7 @@ Task<void> Publisher::sweep() {
 // --- deletions ---------------------------------------------------------------------------------------------
 
 Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor, std::string signed_body) {
-  Result<relay::PublishedPost> known = co_await store_.find_post(uri);
+  Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
   if (!known && known.error().code == ErrorCode::kNotFound && takes(actor)) {
     // Servers try again at random times: what is deleted while a node is away may come after its deletion.
     CO_TRY_VOID(co_await store_.bury(std::move(uri)));
@@ -185,7 +185,7 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
   if (!fediverse::is_same_origin(known->author, actor))
     co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
   if (!signed_body.empty()) known->signed_copy = copies_.keep(signed_body);
-  hand_on(*known, known->signed_copy, relay::Op::kRemove);
+  hand_on(*known, known->signed_copy, delivery::Op::kRemove);
   known->tags.clear();
   known->deleted = true;
   CO_TRY_VOID(co_await owners_.publish(std::move(*known)));
@@ -193,7 +193,8 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
 }
 
 // To who follows here: through the rings it goes only from the nodes of its own server.
-void Publisher::hand_on(const relay::PublishedPost& known, const std::string& signed_copy, relay::Op op) {
+void Publisher::hand_on(const delivery::PublishedPost& known, const std::string& signed_copy,
+                        delivery::Op op) {
   for (const std::vector<std::string>* tags : {&known.tags, &known.former}) {
     for (const std::string& tag : *tags)
       copies_.hand_on({tag, op, known.uri, known.author, known.published, false, signed_copy});
@@ -201,7 +202,7 @@ void Publisher::hand_on(const relay::PublishedPost& known, const std::string& si
 }
 
 Task<Result<void>> Publisher::take_out(std::string uri) {
-  Result<relay::PublishedPost> known = co_await store_.find_post(std::move(uri));
+  Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
   if (!known && known.error().code == ErrorCode::kNotFound) co_return Result<void>();
   if (!known) co_return std::unexpected(known.error());
   known->tags.clear();
@@ -228,7 +229,7 @@ Task<Result<void>> Publisher::refused_by(std::string author) {
 }
 
 Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
-  CO_TRY(const std::vector<relay::PublishedPost> posts, co_await store_.posts_of(author, "", 1));
+  CO_TRY(const std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, "", 1));
   if (posts.empty()) co_return "an account that this node does not know is gone";
   // Mastodon tells before it deletes, and answers from a cache for minutes after that.
   bool is_gone = is_signed;

@@ -10,20 +10,20 @@
 #include "base/result.hpp"
 #include "base/runtime.hpp"
 #include "base/task.hpp"
+#include "delivery/owner_queue.hpp"
+#include "delivery/store.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/note.hpp"
 #include "instances/consents.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
 #include "instances/signed_copies.hpp"
-#include "relay/owner_queue.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::instances {
 
 class Publisher {
  public:
-  Publisher(Instances& instances, Moderation& moderation, Consents& consents, relay::OwnerQueue& owners,
+  Publisher(Instances& instances, Moderation& moderation, Consents& consents, delivery::OwnerQueue& owners,
             SignedCopies& copies, const Runtime& runtime)
       : instances_(instances),
         moderation_(moderation),
@@ -74,23 +74,23 @@ class Publisher {
   static constexpr std::size_t kSweepPage = 500;
   static constexpr Duration kSweepPause = std::chrono::milliseconds(20);
   struct Admitted {
-    std::optional<relay::PublishedPost> known;  // as it was, if that was looked for
-    std::vector<std::string> counted;           // hashtags that count against the limits
-    std::vector<std::string> later;             // those that are over them
+    std::optional<delivery::PublishedPost> known;  // as it was, if that was looked for
+    std::vector<std::string> counted;              // hashtags that count against the limits
+    std::vector<std::string> later;                // those that are over them
   };
-  Task<Result<Admitted>> admit(relay::PublishedPost* post, bool is_update);
-  Task<Outcome> hand_in(relay::PublishedPost post, fediverse::RemoteActor author,
+  Task<Result<Admitted>> admit(delivery::PublishedPost* post, bool is_update);
+  Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
                         std::vector<std::string> later);
   Task<void> publish_put_off();
   Task<void> sweep();
-  Task<Result<void>> try_again(relay::PublishedPost post);
-  void hand_on(const relay::PublishedPost& known, const std::string& signed_copy, relay::Op op);
+  Task<Result<void>> try_again(delivery::PublishedPost post);
+  void hand_on(const delivery::PublishedPost& known, const std::string& signed_copy, delivery::Op op);
 
   Instances& instances_;
   Moderation& moderation_;
   Consents& consents_;
-  relay::OwnerQueue& owners_;
-  relay::Store& store_;
+  delivery::OwnerQueue& owners_;
+  delivery::Store& store_;
   SignedCopies& copies_;
   Clock& clock_;
   std::uint64_t put_off_ = 0;

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "http/url.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -65,9 +65,9 @@ json::object to_json(const Replay& replay) {
 // --- what there is -----------------------------------------------------------------------------------------
 
 Task<Result<void>> Replayer::load() {
-  CO_TRY(const std::vector<relay::TagEvent> live,
+  CO_TRY(const std::vector<delivery::TagEvent> live,
          co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
-  for (const relay::TagEvent& event : live) authors_.came(event.tag, event.author);
+  for (const delivery::TagEvent& event : live) authors_.came(event.tag, event.author);
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};

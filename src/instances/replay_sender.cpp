@@ -1,8 +1,8 @@
 #include "instances/replay_sender.hpp"
 
+#include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
 #include "http/url.hpp"
-#include "relay/wire.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -20,15 +20,15 @@ bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::s
   return origin == host || !blocks_.may_go(origin, host);
 }
 
-Task<Result<std::vector<relay::TagEvent>>> ReplaySender::came_since(WallTime since) {
-  std::vector<relay::TagEvent> events;
+Task<Result<std::vector<delivery::TagEvent>>> ReplaySender::came_since(WallTime since) {
+  std::vector<delivery::TagEvent> events;
   CO_TRY(std::uint64_t after, co_await store_.feed_start(since));
   for (;;) {
-    CO_TRY(std::vector<relay::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
     if (page.empty()) co_return events;
     after = page.back().seq;
-    for (relay::FeedEntry& entry : page) {
-      if (entry.event.op == relay::Op::kAdd && !entry.event.is_edit())
+    for (delivery::FeedEntry& entry : page) {
+      if (entry.event.op == delivery::Op::kAdd && !entry.event.is_edit())
         events.push_back(std::move(entry.event));
     }
   }
@@ -36,7 +36,7 @@ Task<Result<std::vector<relay::TagEvent>>> ReplaySender::came_since(WallTime sin
 
 Task<std::vector<std::string>> ReplaySender::tags_of(std::string tag, std::string uri) {
   std::vector<std::string> tags = {std::move(tag)};
-  const Result<relay::PublishedPost> known = co_await store_.find_post(std::move(uri));
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
   if (!known) co_return tags;
   for (const std::string& other : known->tags) {
     if (other != tags.front()) tags.push_back(other);
@@ -46,8 +46,9 @@ Task<std::vector<std::string>> ReplaySender::tags_of(std::string tag, std::strin
 
 Task<Result<HttpResponse>> ReplaySender::send(Instances::Recipient recipient, std::string tag,
                                               storage::HistoryEntry entry) {
-  const relay::TagEvent event{std::move(tag), relay::Op::kAdd, entry.uri, entry.author, entry.published};
-  const std::string id = relay::announce_id(client_.identity(), recipient.relay, event.tag, event.uri);
+  const delivery::TagEvent event{std::move(tag), delivery::Op::kAdd, entry.uri, entry.author,
+                                 entry.published};
+  const std::string id = delivery::announce_id(client_.identity(), recipient.relay, event.tag, event.uri);
   std::string announce = json::serialize(fediverse::make_announce(
       id, recipient.relay, event.uri, event.published, fediverse::Audience::kFollowers, clock_.wall_now()));
   co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));

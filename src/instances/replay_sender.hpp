@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "delivery/store.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
 #include "instances/instances.hpp"
-#include "relay/store.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::instances {
 
 class ReplaySender {
  public:
-  ReplaySender(const Instances& instances, const federation::Blocks& blocks, relay::Store& store,
+  ReplaySender(const Instances& instances, const federation::Blocks& blocks, delivery::Store& store,
                federation::SignedClient& client, const Clock& clock)
       : instances_(instances), blocks_(blocks), store_(store), client_(client), clock_(clock) {}
 
@@ -31,7 +31,7 @@ class ReplaySender {
   // here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
   // The posts that came live from then on.
-  [[nodiscard]] Task<Result<std::vector<relay::TagEvent>>> came_since(WallTime since);
+  [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> came_since(WallTime since);
   // The hashtags of a post, that one first: of posts that were published through this node all of them.
   [[nodiscard]] Task<std::vector<std::string>> tags_of(std::string tag, std::string uri);
   [[nodiscard]] Task<Result<HttpResponse>> send(Instances::Recipient recipient, std::string tag,
@@ -40,7 +40,7 @@ class ReplaySender {
  private:
   const Instances& instances_;
   const federation::Blocks& blocks_;
-  relay::Store& store_;
+  delivery::Store& store_;
   federation::SignedClient& client_;
   const Clock& clock_;
 };

@@ -76,7 +76,7 @@ bool SignedCopies::admits(const std::string& host) {
   return ++hour.count <= kAnHour;
 }
 
-bool SignedCopies::may_hand_on(const relay::TagEvent& event) const {
+bool SignedCopies::may_hand_on(const delivery::TagEvent& event) const {
   const std::string origin = event.signed_copy.substr(event.signed_copy.find(' ') + 1);
   // Who speaks for the author's server, as for new posts; or this node, which saw that server's signature.
   const bool speaks =
@@ -85,7 +85,7 @@ bool SignedCopies::may_hand_on(const relay::TagEvent& event) const {
 }
 
 // One event a hashtag names it: it is fetched once for all.
-void SignedCopies::hand_on(const relay::TagEvent& event) {
+void SignedCopies::hand_on(const delivery::TagEvent& event) {
   if (event.signed_copy.empty() || followers_.targets(event.tag) == nullptr || !may_hand_on(event)) return;
   const auto pending = pending_.find(event.signed_copy);
   if (pending != pending_.end()) {
@@ -102,7 +102,7 @@ Task<void> SignedCopies::hand_on_all(std::string signed_copy) {
   const std::string hash = signed_copy.substr(0, space);
   const Result<std::string> body = co_await fetch_again_and_again(hash, signed_copy.substr(space + 1));
   for (std::size_t i = 0; body && i < pending_[signed_copy].size(); ++i) {
-    relay::TagEvent event = pending_[signed_copy][i];
+    delivery::TagEvent event = pending_[signed_copy][i];
     co_await hand_on(std::move(event), hash, *body);
   }
   pending_.erase(signed_copy);
@@ -132,7 +132,7 @@ Task<Result<std::string>> SignedCopies::fetch(std::string hash, std::string orig
   co_return body;
 }
 
-Task<void> SignedCopies::hand_on(relay::TagEvent event, std::string hash, std::string body) {
+Task<void> SignedCopies::hand_on(delivery::TagEvent event, std::string hash, std::string body) {
   if (!may_hand_on(event) || post_of(body, clock_.wall_now()) != event.uri) co_return;
   const std::string host = host_of(event.uri);
   const auto* targets = followers_.targets(event.tag);
@@ -141,10 +141,10 @@ Task<void> SignedCopies::hand_on(relay::TagEvent event, std::string hash, std::s
   const Result<Tag> tag = Tag::parse(event.tag);
   const federation::Identity& identity = client_.identity();
   for (const auto& [inbox, target] : *targets) {
-    const relay::Via via = target.via();
-    if (via == relay::Via::kNode || via == relay::Via::kFasp || target.host == host) continue;
+    const delivery::Via via = target.via();
+    if (via == delivery::Via::kNode || via == delivery::Via::kFasp || target.host == host) continue;
     if (!tag || !blocks_.may_go(host, target.host) || !instances_.believes_copies(target.host)) continue;
-    actors[inbox] = via == relay::Via::kRelay ? identity.actor() : identity.tag_actor(*tag);
+    actors[inbox] = via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(*tag);
   }
   for (const auto& [inbox, actor] : actors) {
     if (sent_.contains({hash, inbox}) || !admits(host)) continue;

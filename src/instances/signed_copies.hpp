@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/store.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
 #include "instances/instances.hpp"
-#include "relay/followers.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::instances {
 
@@ -36,7 +36,7 @@ class SignedCopies {
   static constexpr std::size_t kEventsMax = 64;     // that name one of them
 
   SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
-               const relay::Followers& followers, const Instances& instances,
+               const delivery::Followers& followers, const Instances& instances,
                const federation::Blocks& blocks, const Runtime& runtime)
       : activities_(activities),
         client_(client),
@@ -48,12 +48,12 @@ class SignedCopies {
   [[nodiscard]] Task<void> stop();
 
   // Keeps what an author's server signed of a public post, and returns its name for events
-  // (relay::TagEvent::signed_copy). Empty if it is too large.
+  // (delivery::TagEvent::signed_copy). Empty if it is too large.
   [[nodiscard]] std::string keep(const std::string& body);
   // Answers GET kPath?sha256=….
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each.
-  void hand_on(const relay::TagEvent& event);
+  void hand_on(const delivery::TagEvent& event);
 
  private:
   struct Copy {
@@ -66,15 +66,15 @@ class SignedCopies {
   };
   Task<void> hand_on_all(std::string signed_copy);
   Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
-  [[nodiscard]] bool may_hand_on(const relay::TagEvent& event) const;
-  Task<void> hand_on(relay::TagEvent event, std::string hash, std::string body);
+  [[nodiscard]] bool may_hand_on(const delivery::TagEvent& event) const;
+  Task<void> hand_on(delivery::TagEvent event, std::string hash, std::string body);
   Task<Result<std::string>> fetch(std::string hash, std::string origin);
   void remember(const std::string& hash, std::string body);
   [[nodiscard]] bool admits(const std::string& host);
 
   federation::ActivityQueue& activities_;
   federation::SignedClient& client_;
-  const relay::Followers& followers_;
+  const delivery::Followers& followers_;
   const Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
@@ -84,7 +84,7 @@ class SignedCopies {
   std::set<std::pair<std::string, std::string>> sent_;
   std::map<std::string, Hour> hours_;  // by host
   // What waits for a copy that is being fetched, by TagEvent::signed_copy.
-  std::map<std::string, std::vector<relay::TagEvent>> pending_;
+  std::map<std::string, std::vector<delivery::TagEvent>> pending_;
   TaskGroup tasks_;
 };
 

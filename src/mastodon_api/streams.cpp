@@ -107,7 +107,7 @@ void Streams::Reader::receive(std::string message) {
   owner_->listen(this, *tag, json::get_string(wish, "tag").value_or(""));
 }
 
-Streams::Streams(Options options, PostCache& posts, relay::Subscriptions& subscriber,
+Streams::Streams(Options options, PostCache& posts, subscriber::Subscriptions& subscriber,
                  const federation::Blocks& blocks, const Runtime& runtime)
     : options_(options),
       posts_(posts),
@@ -219,9 +219,9 @@ Task<void> Streams::let_go(std::string tag) {
 
 // --- events ------------------------------------------------------------------------------------------------
 
-void Streams::note(const relay::TagEvent& event) {
+void Streams::note(const delivery::TagEvent& event) {
   if (!by_tag_.contains(event.tag)) return;
-  if (event.op == relay::Op::kRemove) {
+  if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(status_id(event.published, event.uri));
     deliver(std::make_shared<const Event>(Event{*Tag::parse(event.tag), "delete", id}));
   } else if (event.indexable &&
@@ -230,7 +230,7 @@ void Streams::note(const relay::TagEvent& event) {
   }
 }
 
-Task<void> Streams::tell(relay::TagEvent event) {
+Task<void> Streams::tell(delivery::TagEvent event) {
   const Tag tag = *Tag::parse(event.tag);
   const Instant deadline = clock_.now() + kFetchTime;
   const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);

@@ -14,6 +14,7 @@
 #include "base/time.hpp"
 #include "base/workers.hpp"
 #include "budget/manager.hpp"
+#include "delivery/store.hpp"
 #include "fasp/fasp_store.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/blocks.hpp"
@@ -26,7 +27,6 @@
 #include "instances/replay_store.hpp"
 #include "instances/tag_sources.hpp"
 #include "instances/tag_tokens.hpp"
-#include "relay/store.hpp"
 #include "reports/report_store.hpp"
 #include "storage/history.hpp"
 
@@ -34,7 +34,7 @@ namespace tagring::node {
 
 // What of a node is on disk.
 struct Stores {
-  relay::Store& relay;
+  delivery::Store& relay;
   federation::LetterStore& letters;
   instances::InstanceStore& instances;
   federation::BlockStore& blocks;

@@ -30,6 +30,9 @@
 #include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/owner_queue.hpp"
 #include "fasp/fasp.hpp"
 #include "fasp/fasp_history.hpp"
 #include "federation/activity_queue.hpp"
@@ -74,18 +77,15 @@
 #include "overlay/ring_service.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
-#include "relay/announcer.hpp"
-#include "relay/catch_up.hpp"
-#include "relay/followers.hpp"
-#include "relay/owner_queue.hpp"
 #include "relay/relay_redundancy.hpp"
-#include "relay/subscriber.hpp"
 #include "reports/reports.hpp"
 #include "storage/disputes.hpp"
 #include "storage/history_service.hpp"
 #include "storage/retention.hpp"
 #include "storage/storage_owner.hpp"
 #include "storage/storage_redundancy.hpp"
+#include "subscriber/catch_up.hpp"
+#include "subscriber/subscriber.hpp"
 #include "web/site.hpp"
 
 namespace tagring::node {
@@ -98,7 +98,7 @@ struct Speech {
   budget::Manager own_budget;  // if it is not the world's
   budget::Manager& budget;
   federation::Identity identity;
-  relay::Followers followers;
+  delivery::Followers followers;
   federation::Blocks blocks;
   federation::SignedClient client;
   federation::RemoteKeys keys;
@@ -122,23 +122,23 @@ struct RelayRole {
             Rings& rings);
 
   relay::RelayPlaces places;
-  relay::OwnerQueue owners;
-  relay::PartialCollections partials;
-  relay::AnnouncementSender sender;
-  relay::Announcer announcer;
+  delivery::OwnerQueue owners;
+  delivery::PartialCollections partials;
+  delivery::AnnouncementSender sender;
+  delivery::Announcer announcer;
   relay::RelayCalls calls;
   belief::NodeActors node_actors;
   relay::FollowerLists lists;
   relay::RelayRedundancy redundancy;
-  relay::CatchUp catch_up;
-  relay::Subscriptions subscriptions;
-  relay::HashtagFollowers followers;
+  subscriber::CatchUp catch_up;
+  subscriber::Subscriptions subscriptions;
+  subscriber::HashtagFollowers followers;
   belief::OriginChecker origins;
   belief::PostChecker checker;
   belief::Doubts doubts;
-  relay::Feed feed;
+  delivery::Feed feed;
   relay::RelayOwner owner;
-  relay::Subscriber subscriber;
+  subscriber::Subscriber subscriber;
 };
 
 struct StorageRole {

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "base/bytes.hpp"
+#include "delivery/results.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::storage {
 namespace {

@@ -2,7 +2,7 @@
 #include "mastodon_api/post_cache.hpp"
 
 #include "mastodon_api/ids.hpp"
-#include "relay/role_fixture.hpp"
+#include "delivery/role_fixture.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

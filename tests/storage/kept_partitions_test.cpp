@@ -1,7 +1,7 @@
 #include "storage/kept_partitions.hpp"
 
 #include "db/history_store.hpp"
-#include "relay/role_fixture.hpp"
+#include "delivery/role_fixture.hpp"
 
 namespace tagring::storage {
 namespace {
