@@ -20,7 +20,7 @@
 #include "federation/blocks.hpp"
 #include "http/message.hpp"
 #include "mastodon_api/api.hpp"
-#include "mastodon_api/post_cache.hpp"
+#include "posts/post_cache.hpp"
 #include "subscriber/subscriptions.hpp"
 
 namespace tagring::mastodon_api {
@@ -41,7 +41,7 @@ class Streams final : public ApiPart {
     Duration news_age_max = std::chrono::hours(1);  // what is older is no news: a subscription brings it too
   };
 
-  Streams(Options options, PostCache& posts, subscriber::Subscriptions& subscriber,
+  Streams(Options options, posts::PostCache& posts, subscriber::Subscriptions& subscriber,
           const federation::Blocks& blocks, const Runtime& runtime);
   ~Streams() override;
   Streams(const Streams&) = delete;
@@ -85,7 +85,7 @@ class Streams final : public ApiPart {
   Task<void> forget_former();
 
   Options options_;
-  PostCache& posts_;
+  posts::PostCache& posts_;
   subscriber::Subscriptions& subscriber_;
   const federation::Blocks& blocks_;
   Clock& clock_;

@@ -6,7 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "http/url.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

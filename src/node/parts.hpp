@@ -63,7 +63,6 @@
 #include "instances/tag_sources.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "mastodon_api/instance.hpp"
-#include "mastodon_api/post_cache.hpp"
 #include "mastodon_api/search_api.hpp"
 #include "mastodon_api/streams.hpp"
 #include "mastodon_api/tag_api.hpp"
@@ -75,6 +74,7 @@
 #include "overlay/balancer.hpp"
 #include "overlay/loads.hpp"
 #include "overlay/ring_service.hpp"
+#include "posts/post_cache.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/relay_redundancy.hpp"
@@ -245,7 +245,7 @@ struct Reading {
   Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
           InstanceRole& instances);
 
-  mastodon_api::PostCache posts;
+  posts::PostCache posts;
   mastodon_api::Timeline timeline;
   mastodon_api::Trends trends;
   mastodon_api::Streams streams;

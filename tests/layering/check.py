@@ -29,7 +29,6 @@ BROKEN = {
 
 # What still breaks a rule. Nothing may be added, and what is mended must go from here.
 KNOWN = {
-    "src/mastodon_api: 16 units; 15 at most",
     "src/ring_sim/world.hpp: Member takes 7 arguments; 6 at most",
 }
 

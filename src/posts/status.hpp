@@ -10,10 +10,10 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
-#include "mastodon_api/account.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/account.hpp"
+#include "posts/ids.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 
 struct Post {
   std::string uri;
@@ -42,4 +42,4 @@ Result<Post> read_post(std::string_view body, const std::string& uri, WallTime n
 json::object make_status(const Post& post, const json::object& account, StatusId id,
                          const Post* parent = nullptr);
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

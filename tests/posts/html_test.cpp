@@ -1,5 +1,5 @@
 // What is left of HTML that strangers wrote.
-#include "mastodon_api/html.hpp"
+#include "posts/html.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "base/bytes.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 using ::testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(Html, EscapesForXmlToo) {
 }
 
 }  // namespace
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

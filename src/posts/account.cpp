@@ -1,14 +1,14 @@
-#include "mastodon_api/account.hpp"
+#include "posts/account.hpp"
 
 #include <algorithm>
 
 #include "base/bytes.hpp"
 #include "fediverse/consent.hpp"
 #include "fediverse/vocabulary.hpp"
-#include "mastodon_api/html.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/html.hpp"
+#include "posts/ids.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 constexpr std::size_t kNameMax = 500;  // octets of a name
@@ -175,4 +175,4 @@ Result<json::object> read_account(std::string_view body, const std::string& uri,
   return make_account(actor, uri, site);
 }
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

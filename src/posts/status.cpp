@@ -1,4 +1,4 @@
-#include "mastodon_api/status.hpp"
+#include "posts/status.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 #include "base/bytes.hpp"
 #include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
-#include "mastodon_api/html.hpp"
+#include "posts/html.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 constexpr std::size_t kWarningMax = 2000;        // octets of a content warning
@@ -251,4 +251,4 @@ json::object make_status(const Post& post, const json::object& account, StatusId
   return status;
 }
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 
 struct HtmlLimits {
   std::size_t input_max = 128U * 1024U;  // octets; what is beyond is not read
@@ -28,4 +28,4 @@ std::string text_of_html(std::string_view html, std::size_t octets_max);
 // characters that XML forbids are left out.
 std::string escape_html(std::string_view text);
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

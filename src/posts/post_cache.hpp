@@ -17,9 +17,9 @@
 #include "base/runtime.hpp"
 #include "federation/alarm.hpp"
 #include "federation/signed_client.hpp"
-#include "mastodon_api/status.hpp"
+#include "posts/status.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 
 class PostCache {
  public:
@@ -138,4 +138,4 @@ class PostCache {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

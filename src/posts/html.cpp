@@ -1,4 +1,4 @@
-#include "mastodon_api/html.hpp"
+#include "posts/html.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "base/bytes.hpp"
 #include "http/url.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 constexpr std::array kAllowed = {GUMBO_TAG_P,    GUMBO_TAG_BR, GUMBO_TAG_SPAN, GUMBO_TAG_A,
@@ -272,4 +272,4 @@ std::string text_of_html(std::string_view html, std::size_t octets_max) {
   return std::string(cut_utf8(text, octets_max));
 }
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

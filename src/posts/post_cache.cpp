@@ -1,11 +1,11 @@
-#include "mastodon_api/post_cache.hpp"
+#include "posts/post_cache.hpp"
 
 #include <utility>
 
 #include "base/counted.hpp"
 #include "fediverse/vocabulary.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 // What a worker makes of a document.
@@ -290,4 +290,4 @@ void PostCache::leave_out(const std::string& uri, const Entry& entry) {
   if (entry.post) replies_.erase({entry.post->in_reply_to, uri});
 }
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

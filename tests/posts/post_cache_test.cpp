@@ -1,10 +1,10 @@
 // What is remembered of posts that were shown.
-#include "mastodon_api/post_cache.hpp"
+#include "posts/post_cache.hpp"
 
-#include "mastodon_api/ids.hpp"
 #include "delivery/role_fixture.hpp"
+#include "posts/ids.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 class PostCacheTest : public RoleTest {
@@ -70,4 +70,4 @@ TEST_F(PostCacheTest, WhatReadersNameHoldsFewOfThePlaces) {
 }
 
 }  // namespace
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

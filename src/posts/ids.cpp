@@ -1,11 +1,11 @@
-#include "mastodon_api/ids.hpp"
+#include "posts/ids.hpp"
 
 #include <algorithm>
 #include <charconv>
 
 #include "crypto/hash.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 namespace {
 
 constexpr unsigned kHashBits = 20;
@@ -50,4 +50,4 @@ std::string datetime(WallTime time) {
   return text;
 }
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

@@ -11,7 +11,7 @@
 
 #include "base/time.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 
 using StatusId = std::uint64_t;
 
@@ -29,4 +29,4 @@ std::string stable_id(std::string_view uri);
 // "2026-11-21T02:24:00.000Z": always with milliseconds, which some clients insist on.
 std::string datetime(WallTime time);
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "http/url.hpp"
 
-namespace tagring::mastodon_api {
+namespace tagring::posts {
 
 inline constexpr std::string_view kMissingImage = "/avatars/original/missing.png";
 inline constexpr std::string_view kMissingHeader = "/headers/original/missing.png";
@@ -40,4 +40,4 @@ std::int64_t count_of(const json::object& o, std::string_view key);
 // "host", or "host:port" if the port is not the usual one; empty if `uri` is no URL.
 std::string authority_of(const std::string& uri);
 
-}  // namespace tagring::mastodon_api
+}  // namespace tagring::posts
