@@ -12,14 +12,14 @@
 #include "delivery/followers.hpp"
 #include "federation/blocks.hpp"
 #include "instances/instances.hpp"
-#include "instances/publisher.hpp"
 #include "instances/tag_sources.hpp"
+#include "publisher/publisher.hpp"
 
 namespace tagring::admin {
 
 class InstanceControl final : public Subject {
  public:
-  InstanceControl(instances::Instances& instances, instances::Publisher& publisher,
+  InstanceControl(instances::Instances& instances, publisher::Publisher& publisher,
                   instances::TagSources& tag_sources, const federation::Blocks& blocks,
                   const delivery::Announcer& announcer, const delivery::Followers& followers)
       : instances_(instances),
@@ -38,7 +38,7 @@ class InstanceControl final : public Subject {
   Task<Reply> subscribe(json::object body, bool on);
 
   instances::Instances& instances_;
-  instances::Publisher& publisher_;
+  publisher::Publisher& publisher_;
   instances::TagSources& tag_sources_;
   const federation::Blocks& blocks_;
   const delivery::Announcer& announcer_;

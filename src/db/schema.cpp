@@ -204,7 +204,7 @@ CREATE INDEX recent_follows_by_actor ON recent_follows(actor, object, seq);
 CREATE INDEX recent_follows_by_time ON recent_follows(at);
 -- Authors who blocked a hashtag actor of this node; tag empty: the node's own (federation/blocks.hpp).
 CREATE TABLE refusals(author TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(author, tag)) WITHOUT ROWID, STRICT;
--- When authors are looked at again (instances/consents.hpp): those who are known, within three days.
+-- When authors are looked at again (publisher/consents.hpp): those who are known, within three days.
 CREATE TABLE profile_looks(
   author TEXT PRIMARY KEY, due INTEGER NOT NULL, missing INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;

@@ -6,12 +6,13 @@
 #include "delivery/results.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
+#include "instances/instances.hpp"
 
 namespace tagring::fasp {
 namespace {
 
 using fediverse::FaspCategory;
-using Shared = instances::FetchedPosts::Shared;
+using Shared = publisher::FetchedPosts::Shared;
 
 constexpr std::size_t kLoadPage = 1'000;
 constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
@@ -42,7 +43,7 @@ Error refused(std::string_view what, const Result<HttpResponse>& response) {
 
 }  // namespace
 
-FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
+FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, publisher::FetchedPosts& posts,
                          const instances::Instances& instances, const federation::Blocks& blocks,
                          const Runtime& runtime)
     : servers_(servers),

@@ -17,8 +17,9 @@
 #include "fasp/fasp_servers.hpp"
 #include "federation/delivery_queues.hpp"
 #include "fediverse/fasp.hpp"
-#include "instances/consents.hpp"
-#include "instances/fetched_posts.hpp"
+#include "instances/instances.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/fetched_posts.hpp"
 
 namespace tagring::fasp {
 
@@ -32,9 +33,9 @@ class FaspSharing {
   static constexpr Duration kCheckAgain = std::chrono::hours(12);  // if its server did not show it
   static constexpr Duration kPatience = std::chrono::days(14);     // then it is taken out
   static constexpr std::size_t kChecksAMinute = 120;
-  static constexpr Duration kLookAgain = instances::Consents::kLifetime;  // what a cache may have said
+  static constexpr Duration kLookAgain = publisher::Consents::kLifetime;  // what a cache may have said
 
-  FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
+  FaspSharing(FaspServers& servers, FaspStore& store, publisher::FetchedPosts& posts,
               const instances::Instances& instances, const federation::Blocks& blocks,
               const Runtime& runtime);
 
@@ -91,7 +92,7 @@ class FaspSharing {
 
   FaspServers& servers_;
   FaspStore& store_;
-  instances::FetchedPosts& posts_;
+  publisher::FetchedPosts& posts_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;

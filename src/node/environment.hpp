@@ -24,9 +24,9 @@
 #include "http/message.hpp"
 #include "http/services.hpp"
 #include "instances/instance_store.hpp"
-#include "instances/replay_store.hpp"
 #include "instances/tag_sources.hpp"
 #include "instances/tag_tokens.hpp"
+#include "replay/replay_store.hpp"
 #include "reports/report_store.hpp"
 #include "storage/history.hpp"
 
@@ -38,7 +38,7 @@ struct Stores {
   federation::LetterStore& letters;
   instances::InstanceStore& instances;
   federation::BlockStore& blocks;
-  instances::ReplayStore& replays;
+  replay::ReplayStore& replays;
   fasp::FaspStore& fasp;
   storage::HistoryStore& history;
   audit::ReceiptStore& receipts;

@@ -16,13 +16,13 @@
 #include "health/probes.hpp"
 #include "health/reach.hpp"
 #include "http/http_error.hpp"
-#include "instances/signed_copies.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "node/node_wiring.hpp"
 #include "node/part_options.hpp"
 #include "node/parts.hpp"
 #include "node/revalidation.hpp"
 #include "overlay/ring_status.hpp"
+#include "publisher/signed_copies.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "storage/storage_redundancy.hpp"
 #include "subscriber/catch_up.hpp"
@@ -197,7 +197,7 @@ Routes Node::make_routes() {
   routes.add(kReading, storage::HistoryService::kDaysPath,
              [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });
   routes.add(kReading, audit::SignedTreeHeads::kPath, by(p.audit.heads));
-  routes.add(kReading, instances::SignedCopies::kPath, by(p.instances.copies));
+  routes.add(kReading, publisher::SignedCopies::kPath, by(p.instances.copies));
   routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
   routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
   routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver), kAnyPage);

@@ -51,15 +51,9 @@
 #include "health/health_control.hpp"
 #include "health/probes.hpp"
 #include "health/reach.hpp"
-#include "instances/consents.hpp"
-#include "instances/fetched_posts.hpp"
 #include "instances/follower_sync.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
-#include "instances/outboxes.hpp"
-#include "instances/publisher.hpp"
-#include "instances/replay.hpp"
-#include "instances/signed_copies.hpp"
 #include "instances/tag_sources.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "mastodon_api/instance.hpp"
@@ -75,9 +69,15 @@
 #include "overlay/loads.hpp"
 #include "overlay/ring_service.hpp"
 #include "posts/post_cache.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/fetched_posts.hpp"
+#include "publisher/outboxes.hpp"
+#include "publisher/publisher.hpp"
+#include "publisher/signed_copies.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/relay_redundancy.hpp"
+#include "replay/replay.hpp"
 #include "reports/reports.hpp"
 #include "storage/disputes.hpp"
 #include "storage/history_service.hpp"
@@ -199,16 +199,16 @@ struct InstanceRole {
   federation::ActivityQueue activities;
   instances::Instances instances;
   instances::Moderation moderation;
-  instances::Consents consents;
-  instances::SignedCopies copies;
-  instances::Publisher publisher;
-  instances::FetchedPosts fetched;
-  instances::Outboxes outboxes;
+  publisher::Consents consents;
+  publisher::SignedCopies copies;
+  publisher::Publisher publisher;
+  publisher::FetchedPosts fetched;
+  publisher::Outboxes outboxes;
   instances::FollowerSync sync;
-  instances::ReplayPages replay_pages;
-  instances::ReplaySender replay_sender;
+  replay::ReplayPages replay_pages;
+  replay::ReplaySender replay_sender;
   budget::DayAuthors day_authors;
-  instances::Replayer replayer;
+  replay::Replayer replayer;
   instances::TagSources tag_sources;
   reports::Reports reports;
 };

@@ -59,11 +59,11 @@ inline storage::HistoryEntry entry(Rng& rng) {
   const delivery::TagEvent of = event(rng);
   return {of.tag, of.uri, of.author, of.published, of.op == delivery::Op::kRemove};
 }
-inline instances::Replay replay(Rng& rng) {
-  instances::Replay drawn;
+inline replay::Replay replay(Rng& rng) {
+  replay::Replay drawn;
   drawn.host = host(rng);
   drawn.tag = tag(rng);
-  drawn.state = static_cast<instances::ReplayState>(rng.below(5));
+  drawn.state = static_cast<replay::ReplayState>(rng.below(5));
   drawn.sent = rng.below(9);
   return drawn;
 }

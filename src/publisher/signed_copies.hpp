@@ -22,7 +22,7 @@
 #include "http/message.hpp"
 #include "instances/instances.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 
 class SignedCopies {
  public:
@@ -36,7 +36,7 @@ class SignedCopies {
   static constexpr std::size_t kEventsMax = 64;     // that name one of them
 
   SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
-               const delivery::Followers& followers, const Instances& instances,
+               const delivery::Followers& followers, const instances::Instances& instances,
                const federation::Blocks& blocks, const Runtime& runtime)
       : activities_(activities),
         client_(client),
@@ -75,7 +75,7 @@ class SignedCopies {
   federation::ActivityQueue& activities_;
   federation::SignedClient& client_;
   const delivery::Followers& followers_;
-  const Instances& instances_;
+  const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
   std::map<std::string, Copy> copies_;  // by SHA-256
@@ -88,4 +88,4 @@ class SignedCopies {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "hashtag/tag.hpp"
-#include "instances/replay_store.hpp"
+#include "replay/replay_store.hpp"
 #include "storage/history_service.hpp"
 
-namespace tagring::instances {
+namespace tagring::replay {
 
 class ReplayPages {
  public:
@@ -38,4 +38,4 @@ class ReplayPages {
   ReplayStore& store_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::replay

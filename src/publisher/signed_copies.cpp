@@ -1,4 +1,4 @@
-#include "instances/signed_copies.hpp"
+#include "publisher/signed_copies.hpp"
 
 #include <array>
 
@@ -9,7 +9,7 @@
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 namespace {
 
 constexpr std::size_t kHostsMax = 10'000;
@@ -155,4 +155,4 @@ Task<void> SignedCopies::hand_on(delivery::TagEvent event, std::string hash, std
   }
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -1,10 +1,10 @@
-#include "instances/fetched_posts.hpp"
+#include "publisher/fetched_posts.hpp"
 
 #include "fediverse/consent.hpp"
 #include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 
 Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
 
@@ -103,4 +103,4 @@ Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
   co_return "";
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -1,16 +1,16 @@
-#include "instances/replay_sender.hpp"
+#include "replay/replay_sender.hpp"
 
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
 #include "http/url.hpp"
 
-namespace tagring::instances {
+namespace tagring::replay {
 namespace {
 constexpr std::size_t kFeedPage = 10'000;
 }
 
-std::optional<Instances::Recipient> ReplaySender::recipient(const std::string& host,
-                                                            const std::string& tag) const {
+std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std::string& host,
+                                                                       const std::string& tag) const {
   if (blocks_.of_tag(tag) != nullptr) return std::nullopt;
   return instances_.recipient(host, tag);
 }
@@ -44,7 +44,7 @@ Task<std::vector<std::string>> ReplaySender::tags_of(std::string tag, std::strin
   co_return tags;
 }
 
-Task<Result<HttpResponse>> ReplaySender::send(Instances::Recipient recipient, std::string tag,
+Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient recipient, std::string tag,
                                               storage::HistoryEntry entry) {
   const delivery::TagEvent event{std::move(tag), delivery::Op::kAdd, entry.uri, entry.author,
                                  entry.published};
@@ -54,4 +54,4 @@ Task<Result<HttpResponse>> ReplaySender::send(Instances::Recipient recipient, st
   co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::replay

@@ -1,11 +1,11 @@
-#include "instances/outboxes.hpp"
+#include "publisher/outboxes.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "fediverse/vocabulary.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 namespace {
 
 // A post that an outbox names, by its Create or by itself; empty if it is none that could be published.
@@ -32,10 +32,10 @@ Task<void> Outboxes::stop() {
 Task<void> Outboxes::catch_up() {
   const Instant begin = clock_.now() + kAfterStart;
   co_await clock_.sleep_until(begin);
-  std::vector<OwnFollow> people = instances_.people();
+  std::vector<instances::OwnFollow> people = instances_.people();
   if (people.size() > kPeopleMax) people.resize(kPeopleMax);
   std::size_t found = 0;
-  for (const OwnFollow& follow : people) {
+  for (const instances::OwnFollow& follow : people) {
     const Result<std::size_t> posts = co_await read(follow);
     if (posts) found += *posts;
   }
@@ -51,7 +51,7 @@ Task<Result<json::object>> Outboxes::get(std::string url, std::string actor) {
 }
 
 // How many posts were published that had not come.
-Task<Result<std::size_t>> Outboxes::read(OwnFollow follow) {
+Task<Result<std::size_t>> Outboxes::read(instances::OwnFollow follow) {
   const std::string actor = follow.object;
   const WallTime not_before = std::max(follow.since, clock_.wall_now() - kBack);
   CO_TRY(const json::object profile, co_await get(actor, actor));
@@ -81,4 +81,4 @@ Task<Result<std::size_t>> Outboxes::read(OwnFollow follow) {
   co_return found;
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -20,7 +20,7 @@
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 
 class Consents {
  public:
@@ -102,4 +102,4 @@ class Consents {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

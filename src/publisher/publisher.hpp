@@ -14,17 +14,17 @@
 #include "delivery/store.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/note.hpp"
-#include "instances/consents.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
-#include "instances/signed_copies.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/signed_copies.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 
 class Publisher {
  public:
-  Publisher(Instances& instances, Moderation& moderation, Consents& consents, delivery::OwnerQueue& owners,
-            SignedCopies& copies, const Runtime& runtime)
+  Publisher(instances::Instances& instances, instances::Moderation& moderation, Consents& consents,
+            delivery::OwnerQueue& owners, SignedCopies& copies, const Runtime& runtime)
       : instances_(instances),
         moderation_(moderation),
         consents_(consents),
@@ -86,8 +86,8 @@ class Publisher {
   Task<Result<void>> try_again(delivery::PublishedPost post);
   void hand_on(const delivery::PublishedPost& known, const std::string& signed_copy, delivery::Op op);
 
-  Instances& instances_;
-  Moderation& moderation_;
+  instances::Instances& instances_;
+  instances::Moderation& moderation_;
   Consents& consents_;
   delivery::OwnerQueue& owners_;
   delivery::Store& store_;
@@ -99,4 +99,4 @@ class Publisher {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -14,7 +14,7 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 
-namespace tagring::instances {
+namespace tagring::replay {
 
 enum class ReplayState : std::uint8_t {
   kReading = 0,    // finds out where the pages are
@@ -79,4 +79,4 @@ class ReplayStore {
   virtual Task<Result<std::set<std::string>>> sent(std::string host, std::vector<std::string> uris) = 0;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::replay

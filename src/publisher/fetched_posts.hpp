@@ -11,10 +11,10 @@
 #include "federation/blocks.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/note.hpp"
-#include "instances/consents.hpp"
-#include "instances/publisher.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/publisher.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 
 class FetchedPosts {
  public:
@@ -70,4 +70,4 @@ class FetchedPosts {
   const Clock& clock_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

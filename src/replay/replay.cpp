@@ -1,4 +1,4 @@
-#include "instances/replay.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -7,8 +7,9 @@
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "http/url.hpp"
+#include "instances/instances.hpp"
 
-namespace tagring::instances {
+namespace tagring::replay {
 namespace {
 
 using storage::HistoryCursor;
@@ -353,7 +354,7 @@ void Replayer::note_sent(Replay& replay, const Outgoing& post) {
 Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
-  const std::optional<Instances::Recipient> recipient = sender_.recipient(replay.host, replay.tag);
+  const std::optional<instances::Instances::Recipient> recipient = sender_.recipient(replay.host, replay.tag);
   if (!recipient) {
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
@@ -388,4 +389,4 @@ Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* wor
   co_return pause;
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::replay

@@ -1,4 +1,4 @@
-#include "instances/consents.hpp"
+#include "publisher/consents.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "fediverse/consent.hpp"
 #include "http/url.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 namespace {
 
 constexpr std::size_t kAuthorsMax = 20'000;  // remembered
@@ -225,4 +225,4 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
   }
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -10,10 +10,10 @@
 #include "base/runtime.hpp"
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
-#include "instances/fetched_posts.hpp"
 #include "instances/instances.hpp"
+#include "publisher/fetched_posts.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 
 class Outboxes {
  public:
@@ -24,7 +24,7 @@ class Outboxes {
   static constexpr std::size_t kPeopleMax = 1000;                // of a start
   static constexpr std::size_t kItemsMax = 40;                   // of a page
 
-  Outboxes(const Instances& instances, FetchedPosts& fetched, delivery::Store& store,
+  Outboxes(const instances::Instances& instances, FetchedPosts& fetched, delivery::Store& store,
            federation::SignedClient& client, const Runtime& runtime)
       : instances_(instances),
         fetched_(fetched),
@@ -38,10 +38,10 @@ class Outboxes {
 
  private:
   Task<void> catch_up();
-  Task<Result<std::size_t>> read(OwnFollow follow);
+  Task<Result<std::size_t>> read(instances::OwnFollow follow);
   Task<Result<json::object>> get(std::string url, std::string actor);
 
-  const Instances& instances_;
+  const instances::Instances& instances_;
   FetchedPosts& fetched_;
   delivery::Store& store_;
   federation::SignedClient& client_;
@@ -50,4 +50,4 @@ class Outboxes {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher

@@ -26,12 +26,12 @@
 #include "base/runtime.hpp"
 #include "budget/day_authors.hpp"
 #include "federation/backoff.hpp"
-#include "instances/replay_pages.hpp"
-#include "instances/replay_sender.hpp"
-#include "instances/replay_store.hpp"
+#include "replay/replay_pages.hpp"
+#include "replay/replay_sender.hpp"
+#include "replay/replay_store.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::instances {
+namespace tagring::replay {
 
 class Replayer {
  public:
@@ -141,4 +141,4 @@ class Replayer {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::instances
+}  // namespace tagring::replay

@@ -1,10 +1,10 @@
-#include "instances/replay_pages.hpp"
+#include "replay/replay_pages.hpp"
 
 #include <algorithm>
 #include <set>
 #include <string>
 
-namespace tagring::instances {
+namespace tagring::replay {
 namespace {
 
 using storage::HistoryCursor;
@@ -91,4 +91,4 @@ Task<Result<std::vector<ReplayPages::Post>>> ReplayPages::read(Replay replay) {
   co_return posts;
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::replay

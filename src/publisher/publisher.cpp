@@ -1,4 +1,4 @@
-#include "instances/publisher.hpp"
+#include "publisher/publisher.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include "fediverse/vocabulary.hpp"
 #include "http/url.hpp"
 
-namespace tagring::instances {
+namespace tagring::publisher {
 // --- posts -------------------------------------------------------------------------------------------------
 
 Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
@@ -241,4 +241,4 @@ Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
   co_return "";
 }
 
-}  // namespace tagring::instances
+}  // namespace tagring::publisher
