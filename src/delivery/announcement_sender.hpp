@@ -15,6 +15,7 @@
 #include "delivery/partial_collections.hpp"
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
+#include "queues/host_pauses.hpp"
 
 namespace tagring::delivery {
 
@@ -57,7 +58,7 @@ class AnnouncementSender {
   [[nodiscard]] Task<bool> remind(PartialKey key, std::string inbox);
 
   // What servers ask of the pace of deliveries.
-  [[nodiscard]] federation::HostPauses& hosts() { return client_.hosts(); }
+  [[nodiscard]] queues::HostPauses& hosts() { return client_.hosts(); }
   // Whoever follows the hashtag there is gone.
   void lost(const std::string& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
   // The id of the Announce of that post there; empty if nobody there follows the hashtag.

@@ -29,7 +29,7 @@ bool is_one_of_many(const std::string& inbox, const Followers::Target& target) {
 
 }  // namespace
 
-Announcer::Announcer(federation::QueueOptions options, Store& store, const Followers& followers,
+Announcer::Announcer(queues::QueueOptions options, Store& store, const Followers& followers,
                      const federation::Blocks& blocks, AnnouncementSender& sender, const Runtime& runtime)
     : store_(store),
       followers_(followers),
@@ -257,12 +257,12 @@ void Announcer::take_back(const std::string& destination, Inbox& inbox, const It
       settle(destination, inbox, under.mapped()->entry.seq);
     const auto announced = told.announced.extract(event.tag);
     if (!announced) return settle(destination, inbox, item->entry.seq);
-    wait = std::max(wait, announced.mapped() + federation::InboxLanes<Item>::kApart - clock_.now());
+    wait = std::max(wait, announced.mapped() + queues::InboxLanes<Item>::kApart - clock_.now());
     if (!told.under.empty() && !std::exchange(told.again, true))
       tasks_.spawn("tell_again", tell_again(destination, event.uri));
   }
   // Under which of its tags a post was announced is not remembered for ever: then this one is taken back.
-  using TakenBack = federation::InboxLanes<Item>::TakenBack;
+  using TakenBack = queues::InboxLanes<Item>::TakenBack;
   const TakenBack taken = people_.take_back(destination, event.uri, [&](const Item& waiting) {
     const bool same = waiting->entry.event.op == Op::kAdd && waiting->entry.event.tag == event.tag;
     if (same) settle(destination, inbox, waiting->entry.seq);
@@ -295,8 +295,8 @@ void Announcer::settle(const std::string& destination, Inbox& inbox, std::uint64
   moved_.insert(destination);
 }
 
-Task<federation::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std::string destination,
-                                                                                 Item item) {
+Task<queues::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people(std::string destination,
+                                                                             Item item) {
   AnnouncementSender::ToldPeople told{AnnouncementSender::Told::kNobody, {}};
   if (clock_.now() - item->since <= kLifetime) told = co_await sender_.send_to_people(destination, item);
   Inbox& inbox = inboxes_[destination];
@@ -308,10 +308,10 @@ Task<federation::InboxLanes<Announcer::Item>::Outcome> Announcer::send_to_people
   using enum AnnouncementSender::Told;
   if (told.told == kRefused || (told.told == kGone && !inbox.gone_since)) hand_over(destination, item);
   if (!is_given_up(destination, told, item->entry.event))
-    co_return federation::InboxLanes<Item>::Outcome{false, std::move(told.because)};
+    co_return queues::InboxLanes<Item>::Outcome{false, std::move(told.because)};
   if (told.told == AnnouncementSender::Told::kTaken) ++delivered_;
   settle(destination, inbox, item->entry.seq);
-  co_return federation::InboxLanes<Item>::Outcome{};
+  co_return queues::InboxLanes<Item>::Outcome{};
 }
 
 // Whether that was the last try; and what it says of the inbox.
@@ -372,8 +372,8 @@ std::map<std::string, unsigned> Announcer::refusing() const {
   return found;
 }
 
-std::map<std::string, federation::QueueStatus> Announcer::lanes() const {
-  std::map<std::string, federation::QueueStatus> all = lanes_.status();
+std::map<std::string, queues::QueueStatus> Announcer::lanes() const {
+  std::map<std::string, queues::QueueStatus> all = lanes_.status();
   all.merge(people_.status());
   return all;
 }

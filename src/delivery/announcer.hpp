@@ -17,14 +17,14 @@
 #include "delivery/followers.hpp"
 #include "delivery/store.hpp"
 #include "federation/blocks.hpp"
-#include "federation/delivery_queues.hpp"
-#include "federation/inbox_lanes.hpp"
+#include "queues/delivery_queues.hpp"
+#include "queues/inbox_lanes.hpp"
 
 namespace tagring::delivery {
 
 class Announcer {
  public:
-  Announcer(federation::QueueOptions options, Store& store, const Followers& followers,
+  Announcer(queues::QueueOptions options, Store& store, const Followers& followers,
             const federation::Blocks& blocks, AnnouncementSender& sender, const Runtime& runtime);
 
   // Takes up what followers have not acknowledged. `followers` must be loaded.
@@ -54,7 +54,7 @@ class Announcer {
   [[nodiscard]] std::size_t waiting() const { return lanes_.size() + people_.size() + gathering_; }
   [[nodiscard]] bool idle() const { return lanes_.idle() && people_.idle() && gathering_ == 0; }
   // By inbox.
-  [[nodiscard]] std::map<std::string, federation::QueueStatus> lanes() const;
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const;
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
   // Inboxes of people that refuse whatever this node sends, with how many times in a row.
   [[nodiscard]] std::map<std::string, unsigned> refusing() const;
@@ -97,7 +97,7 @@ class Announcer {
   Task<void> decide_later(std::string destination, std::string uri, Duration spread);
   Task<void> tell_again(std::string destination, std::string uri);
   Task<Items> send(std::string inbox, Items items);
-  Task<federation::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
+  Task<queues::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
   bool is_given_up(const std::string& destination, const AnnouncementSender::ToldPeople& told,
                    const TagEvent& event);
   Task<void> upkeep();
@@ -117,8 +117,8 @@ class Announcer {
   std::uint64_t delivered_ = 0;
   Instant next_prune_{};
   std::size_t gathering_ = 0;
-  federation::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers
-  federation::InboxLanes<Item> people_;
+  queues::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers
+  queues::InboxLanes<Item> people_;
   TaskGroup tasks_;
 };
 

@@ -40,7 +40,7 @@ bool is_final(ErrorCode code) {
          code == ErrorCode::kTooLarge || code == ErrorCode::kConflict;
 }
 
-federation::QueueOptions routing_options(federation::QueueOptions options) {
+queues::QueueOptions routing_options(queues::QueueOptions options) {
   options.backoff.longest = std::chrono::seconds(10);
   return options;
 }

@@ -14,15 +14,15 @@
 #include "delivery/owner_places.hpp"
 #include "delivery/store.hpp"
 #include "delivery/wire.hpp"
-#include "federation/delivery_queues.hpp"
 #include "federation/signed_client.hpp"
+#include "queues/delivery_queues.hpp"
 
 namespace tagring::delivery {
 
 class OwnerQueue {
  public:
   struct Options {
-    federation::QueueOptions lanes;
+    queues::QueueOptions lanes;
   };
   OwnerQueue(Options options, Store& store, OwnerPlaces places, federation::SignedClient& client,
              Observer& observer, const Runtime& runtime);
@@ -41,9 +41,9 @@ class OwnerQueue {
   [[nodiscard]] std::size_t size() const { return pending_.size(); }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
   // By ring and owner: "relay https://owner".
-  [[nodiscard]] std::map<std::string, federation::QueueStatus> lanes() const { return sending_.status(); }
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const { return sending_.status(); }
   // Of what waits until its owner is found, by a number.
-  [[nodiscard]] std::map<std::string, federation::QueueStatus> look_ups() const { return routing_.status(); }
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> look_ups() const { return routing_.status(); }
 
  private:
   struct Pending {
@@ -85,8 +85,8 @@ class OwnerQueue {
   std::uint64_t delivered_ = 0;
   std::uint64_t activity_ = 0;
   Rng rng_;
-  federation::DeliveryQueues<Item> routing_;  // by shard of the key space: waiting for a look-up
-  federation::DeliveryQueues<Item> sending_;  // by "relay https://owner" or "storage https://owner"
+  queues::DeliveryQueues<Item> routing_;  // by shard of the key space: waiting for a look-up
+  queues::DeliveryQueues<Item> sending_;  // by "relay https://owner" or "storage https://owner"
   TaskGroup tasks_;
 };
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "delivery/results.hpp"
+#include "federation/blocks.hpp"
+#include "federation/signed_client.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/http_error.hpp"
 #include "instances/instances.hpp"
@@ -23,8 +25,8 @@ constexpr std::size_t kEndingMax = 100;  // subscriptions that are being deleted
 constexpr std::string_view kBackfills = "/data_sharing/v0/backfill_requests";
 
 // Few requests at a time: nobody waits for these posts.
-federation::QueueOptions sharing_queue_options() {
-  federation::QueueOptions options;
+queues::QueueOptions sharing_queue_options() {
+  queues::QueueOptions options;
   options.batch_max = 20;
   options.concurrent_max = 8;
   options.backoff = {std::chrono::seconds(30), std::chrono::hours(1)};

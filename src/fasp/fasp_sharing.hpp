@@ -15,11 +15,12 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "fasp/fasp_servers.hpp"
-#include "federation/delivery_queues.hpp"
+#include "federation/blocks.hpp"
 #include "fediverse/fasp.hpp"
 #include "instances/instances.hpp"
 #include "publisher/consents.hpp"
 #include "publisher/fetched_posts.hpp"
+#include "queues/delivery_queues.hpp"
 
 namespace tagring::fasp {
 
@@ -62,7 +63,7 @@ class FaspSharing {
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // Of what is to be fetched, by host.
-  [[nodiscard]] std::map<std::string, federation::QueueStatus> lanes() const { return lanes_.status(); }
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const { return lanes_.status(); }
 
  private:
   struct Item {
@@ -103,7 +104,7 @@ class FaspSharing {
   std::set<std::string> checking_;                        // URIs
   std::set<std::string> subscribing_;                     // hosts
   std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions
-  federation::DeliveryQueues<Item> lanes_;                // by host of the object
+  queues::DeliveryQueues<Item> lanes_;                    // by host of the object
   TaskGroup tasks_;
 };
 

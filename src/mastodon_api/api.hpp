@@ -12,8 +12,8 @@
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
-#include "http/message.hpp"
 #include "http/ip.hpp"
+#include "http/message.hpp"
 
 namespace tagring::mastodon_api {
 

@@ -82,7 +82,7 @@ class Streams::Reader final : public HttpStream {
   Duration heartbeat_;
   Clock& clock_;
   std::deque<std::string> waiting_;
-  federation::Alarm alarm_;
+  queues::Alarm alarm_;
   Instant minute_ends_;
   std::uint32_t messages_ = 0;  // in that minute
 };

@@ -16,11 +16,11 @@
 
 #include "base/runtime.hpp"
 #include "delivery/store.hpp"
-#include "federation/alarm.hpp"
 #include "federation/blocks.hpp"
 #include "http/message.hpp"
 #include "mastodon_api/api.hpp"
 #include "posts/post_cache.hpp"
+#include "queues/alarm.hpp"
 #include "subscriber/subscriptions.hpp"
 
 namespace tagring::mastodon_api {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/runtime.hpp"
-#include "federation/alarm.hpp"
 #include "federation/signed_client.hpp"
 #include "posts/status.hpp"
+#include "queues/alarm.hpp"
 
 namespace tagring::posts {
 
@@ -134,7 +134,7 @@ class PostCache {
   std::size_t named_waiting_ = 0;
   std::size_t octets_ = 0;
   Counters counters_;
-  federation::Alarm alarm_;
+  queues::Alarm alarm_;
   TaskGroup tasks_;
 };
 

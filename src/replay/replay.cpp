@@ -19,7 +19,7 @@ using storage::HistoryEntry;
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr Duration kLookEvery = std::chrono::seconds(10);
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
-constexpr federation::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
+constexpr queues::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
 
 constexpr std::string_view state_name(ReplayState state) {
   switch (state) {

@@ -25,7 +25,7 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "budget/day_authors.hpp"
-#include "federation/backoff.hpp"
+#include "queues/backoff.hpp"
 #include "replay/replay_pages.hpp"
 #include "replay/replay_sender.hpp"
 #include "replay/replay_store.hpp"

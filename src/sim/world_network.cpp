@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/json.hpp"
-#include "http/message.hpp"
 #include "http/ip.hpp"
+#include "http/message.hpp"
 #include "http/url.hpp"
 #include "node/node.hpp"
 #include "ring_sim/loop.hpp"

@@ -14,10 +14,10 @@
 
 #include "base/assert.hpp"
 #include "db/fixture.hpp"
+#include "delivery/silent_observer.hpp"
 #include "federation/signed_client.hpp"
 #include "overlay/ring_service.hpp"
 #include "overlay/silent_observer.hpp"
-#include "delivery/silent_observer.hpp"
 #include "ring/fixture.hpp"
 #include "ring_sim/loop.hpp"
 

@@ -1,12 +1,12 @@
-#include "federation/backoff.hpp"
+#include "queues/backoff.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tagring::relay {
+namespace tagring::queues {
 namespace {
 
 TEST(Backoff, EveryWaitIsWithinHalfOfItsDoubledBase) {
-  const federation::Backoff backoff{.first = Duration(1000), .longest = Duration(1'000'000)};
+  const Backoff backoff{.first = Duration(1000), .longest = Duration(1'000'000)};
   Rng rng(1);
   for (unsigned failures = 1; failures <= 9; ++failures) {
     const Duration base = Duration(1000) * (1U << (failures - 1));
@@ -26,7 +26,7 @@ TEST(Backoff, EveryWaitIsWithinHalfOfItsDoubledBase) {
 }
 
 TEST(Backoff, StopsGrowingAtTheLongest) {
-  const federation::Backoff backoff{.first = Duration(1000), .longest = Duration(5000)};
+  const Backoff backoff{.first = Duration(1000), .longest = Duration(5000)};
   Rng rng(2);
   for (const unsigned failures : {4U, 21U, 22U, 64U, 1'000'000U, ~0U}) {
     const Duration wait = backoff.wait(failures, rng);
@@ -36,4 +36,4 @@ TEST(Backoff, StopsGrowingAtTheLongest) {
 }
 
 }  // namespace
-}  // namespace tagring::relay
+}  // namespace tagring::queues

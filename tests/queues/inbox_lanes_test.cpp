@@ -1,5 +1,5 @@
 // What goes to inboxes one by one, in virtual time: what waits for what.
-#include "federation/inbox_lanes.hpp"
+#include "queues/inbox_lanes.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 
 #include "ring_sim/loop.hpp"
 
-namespace tagring::federation {
+namespace tagring::queues {
 namespace {
 
 using std::chrono::minutes;
@@ -223,4 +223,4 @@ TEST(HostPauses, TheHeadersOfEverySoftwareAreRead) {
 }
 
 }  // namespace
-}  // namespace tagring::federation
+}  // namespace tagring::queues

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include "federation/delivery_queues.hpp"
+#include "queues/delivery_queues.hpp"
 #include "ring_sim/loop.hpp"
 
-namespace tagring::relay {
+namespace tagring::queues {
 namespace {
 
 using Batch = std::vector<int>;
@@ -20,7 +20,7 @@ class LanesTest : public testing::Test {
  protected:
   ~LanesTest() override { loop.drop(kOwner); }
 
-  federation::DeliveryQueues<int>& open(federation::QueueOptions options = {}) {
+  DeliveryQueues<int>& open(QueueOptions options = {}) {
     lanes.emplace(clock, loop.executor(kOwner), Rng(1), options,
                   [this](std::string to, Batch batch) { return send(std::move(to), std::move(batch)); });
     return *lanes;
@@ -55,7 +55,7 @@ class LanesTest : public testing::Test {
   static constexpr ring_sim::OwnerId kOwner = 1;
   ring_sim::Loop loop{1};
   ring_sim::LoopClock clock{loop, kOwner};
-  std::optional<federation::DeliveryQueues<int>> lanes;
+  std::optional<DeliveryQueues<int>> lanes;
   std::vector<Sent> sent;
   Duration takes{100};
   std::set<std::string> failing;
@@ -66,7 +66,7 @@ class LanesTest : public testing::Test {
 };
 
 TEST_F(LanesTest, AnIdleLaneWaitsARandomTimeBelowTheSpread) {
-  federation::DeliveryQueues<int>& queue = open();
+  DeliveryQueues<int>& queue = open();
   for (int i = 0; i < 50; ++i) queue.push("d" + std::to_string(i), i, std::chrono::seconds(10));
   queue.push("d0", 100, std::chrono::seconds(10));
   loop.run_for(std::chrono::seconds(11));
@@ -166,7 +166,7 @@ TEST_F(LanesTest, WaitsLongerAfterEachFailureAndStartsAnewAfterASuccess) {
 TEST_F(LanesTest, ADestinationThatTakesPartsOfABatchIsNotWaitedForLongerEachTime) {
   failing = {"d"};
   taken_of_failed = 1;
-  federation::DeliveryQueues<int>& queue = open();
+  DeliveryQueues<int>& queue = open();
   for (int i = 0; i < 20; ++i) queue.push("d", i);
   loop.run_for(std::chrono::seconds(40));  // 20 waits of 1.5 s at most
   EXPECT_TRUE(queue.idle());
@@ -209,7 +209,7 @@ TEST_F(LanesTest, TellsWhyADestinationFailsAndSinceWhenUntilItTakesSomething) {
   takes = Duration(0);
   open().push("a", 1);
   loop.run_for(std::chrono::seconds(30));
-  const federation::QueueStatus first = lanes->status().at("a");
+  const QueueStatus first = lanes->status().at("a");
   EXPECT_GT(first.failures, 1U);
   EXPECT_EQ(first.reason, "a is down");
   EXPECT_LT(first.failing_since, clock.wall_now() - std::chrono::seconds(25));
@@ -281,4 +281,4 @@ TEST_F(LanesTest, StopEndsRequestsAndWaitsAndSendsNothingMore) {
 }
 
 }  // namespace
-}  // namespace tagring::relay
+}  // namespace tagring::queues

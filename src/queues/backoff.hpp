@@ -7,7 +7,7 @@
 #include "base/rng.hpp"
 #include "base/time.hpp"
 
-namespace tagring::federation {
+namespace tagring::queues {
 
 struct Backoff {
   Duration first = std::chrono::seconds(1);
@@ -22,4 +22,4 @@ struct Backoff {
   }
 };
 
-}  // namespace tagring::federation
+}  // namespace tagring::queues

@@ -21,10 +21,10 @@
 
 #include "base/task.hpp"
 #include "base/time.hpp"
-#include "federation/alarm.hpp"
-#include "federation/backoff.hpp"
+#include "queues/alarm.hpp"
+#include "queues/backoff.hpp"
 
-namespace tagring::federation {
+namespace tagring::queues {
 
 struct QueueOptions {
   std::size_t batch_max = 500;             // items of one request
@@ -242,4 +242,4 @@ class DeliveryQueues {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::federation
+}  // namespace tagring::queues

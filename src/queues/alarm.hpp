@@ -8,7 +8,7 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 
-namespace tagring::federation {
+namespace tagring::queues {
 
 class Alarm {
  public:
@@ -35,4 +35,4 @@ class Alarm {
   std::vector<std::shared_ptr<TaskGroup>> waiters_;
 };
 
-}  // namespace tagring::federation
+}  // namespace tagring::queues

@@ -24,11 +24,11 @@
 #include "base/runtime.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
-#include "federation/delivery_queues.hpp"
-#include "federation/host_pauses.hpp"
 #include "http/url.hpp"
+#include "queues/delivery_queues.hpp"
+#include "queues/host_pauses.hpp"
 
-namespace tagring::federation {
+namespace tagring::queues {
 
 template <class Item>
 class InboxLanes {
@@ -322,4 +322,4 @@ class InboxLanes {
   TaskGroup tasks_;
 };
 
-}  // namespace tagring::federation
+}  // namespace tagring::queues

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/runtime.hpp"
-#include "federation/alarm.hpp"
 #include "http/message.hpp"
+#include "queues/alarm.hpp"
 
-namespace tagring::federation {
+namespace tagring::queues {
 
 // How long an answer asks to wait, by Retry-After (seconds or a date), else X-RateLimit-Reset (a date, or
 // seconds since 1970) if nothing is left of the limit. Zero if it does not; at least some seconds after 429,
@@ -44,4 +44,4 @@ class HostPauses {
   std::map<std::string, std::shared_ptr<Host>> hosts_;
 };
 
-}  // namespace tagring::federation
+}  // namespace tagring::queues

@@ -1,10 +1,10 @@
-#include "federation/host_pauses.hpp"
+#include "queues/host_pauses.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
-namespace tagring::federation {
+namespace tagring::queues {
 namespace {
 
 constexpr Duration kLongest = std::chrono::hours(1);
@@ -80,4 +80,4 @@ bool HostPauses::may_fetch(const std::string& host) const {
   return known == hosts_.end() || known->second->fetch_again <= clock_.now();
 }
 
-}  // namespace tagring::federation
+}  // namespace tagring::queues
