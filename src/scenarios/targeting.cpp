@@ -3,9 +3,9 @@
 #include <array>
 
 #include "ring/contact.hpp"
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 using namespace evaluation;
 
@@ -66,4 +66,4 @@ json::object run_targeting(const ScenarioInput& input) {
           {"rows", std::move(figures)}};
 }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

@@ -1,8 +1,8 @@
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
 #include <array>
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 namespace {
 
 constexpr std::array kScenarios = {
@@ -24,4 +24,4 @@ constexpr std::array kScenarios = {
 
 std::span<const Scenario> scenarios() { return kScenarios; }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

@@ -1,9 +1,9 @@
 // The paper's table 1 (§8.3): how well hashtags of a year fit on nodes of very different size, without
 // balancing, with the paper's parameters, and with ours.
 #include "evaluation/settings.hpp"
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 using namespace evaluation;
 
@@ -57,4 +57,4 @@ json::object run_table1(const ScenarioInput& input) {
   return figures;
 }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

@@ -10,7 +10,7 @@
 #include "evaluation/events.hpp"
 #include "evaluation/network.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 struct ScenarioInput {
   std::vector<evaluation::NodeRow> nodes;
@@ -39,4 +39,4 @@ json::object run_node_placement(const ScenarioInput& input);
 json::object run_targeting(const ScenarioInput& input);
 json::object run_hashtag_distribution(const ScenarioInput& input);
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

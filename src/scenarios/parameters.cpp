@@ -2,9 +2,9 @@
 
 #include "evaluation/settings.hpp"
 #include "ring/contact.hpp"
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 using namespace evaluation;
 
@@ -70,4 +70,4 @@ json::object run_parameters(const ScenarioInput& input) {
   return {{"scenario", "parameters"}, {"seed", input.seed}, {"settings", std::move(rows)}};
 }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

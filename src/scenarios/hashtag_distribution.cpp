@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "evaluation/network.hpp"
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 json::object run_hashtag_distribution(const ScenarioInput& input) {
   std::vector<evaluation::SpectrumRow> rows = input.spectrum;
@@ -38,4 +38,4 @@ json::object run_hashtag_distribution(const ScenarioInput& input) {
           {"half_ratio", half / tags}};
 }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

@@ -1,8 +1,8 @@
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 using namespace evaluation;
 
@@ -41,4 +41,4 @@ TEST(Scenarios, Table1ReachesItsGoals) {
 }
 
 }  // namespace
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

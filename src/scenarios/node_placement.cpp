@@ -2,9 +2,9 @@
 #include <set>
 
 #include "ring/contact.hpp"
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 using namespace evaluation;
 
@@ -68,4 +68,4 @@ json::object run_node_placement(const ScenarioInput& input) {
   return {{"scenario", "node-placement"}, {"nodes", input.nodes.size()}, {"placements", std::move(figures)}};
 }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
-namespace tagring::studies {
+namespace tagring::scenarios {
 
 using namespace evaluation;
 
@@ -95,4 +95,4 @@ json::object run_dynamic(const ScenarioInput& input) {
           {"seconds", input.clock() - start}};
 }
 
-}  // namespace tagring::studies
+}  // namespace tagring::scenarios
