@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "db/history_store.hpp"
 #include "db/relay_store.hpp"
+#include "db_history/history_store.hpp"
 #include "delivery/store.hpp"
 #include "sql/database.hpp"
 #include "storage/history.hpp"
@@ -27,7 +27,7 @@ inline DropsHere drops_of(Drops drops, std::size_t node) {
 }
 
 // Does not write them, and answers as if it had where a receipt is made.
-class DroppingHistory final : public db::SqliteHistoryStore {
+class DroppingHistory final : public db_history::SqliteHistoryStore {
  public:
   DroppingHistory(sql::Database& database, DropsHere drops)
       : SqliteHistoryStore(database), drops_(std::move(drops)) {}
@@ -56,7 +56,7 @@ class DroppingHistory final : public db::SqliteHistoryStore {
 
 // Writes something else. So its pages, digests and whatever else is read of it say the same: what others find
 // when they compare theirs with it are its lies.
-class ForgingHistory final : public db::SqliteHistoryStore {
+class ForgingHistory final : public db_history::SqliteHistoryStore {
  public:
   ForgingHistory(sql::Database& database, ForgesHere forges)
       : SqliteHistoryStore(database), forges_(std::move(forges)) {}

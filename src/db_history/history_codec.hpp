@@ -14,7 +14,7 @@
 #include <string_view>
 #include <variant>
 
-namespace tagring::db {
+namespace tagring::db_history {
 
 // A UUID, as its 16 octets.
 struct Uuid {
@@ -38,4 +38,4 @@ std::string join_uri(std::string_view author, std::string_view form, const Tail&
 // Everything up to and including the last '/': what authors of one server have in common.
 std::size_t author_prefix_size(std::string_view author);
 
-}  // namespace tagring::db
+}  // namespace tagring::db_history

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <span>
 
-#include "db/history_rows.hpp"
-#include "db/history_store.hpp"
+#include "db_history/history_rows.hpp"
+#include "db_history/history_store.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::db {
+namespace tagring::db_history {
 
 using namespace sql;
 
@@ -227,4 +227,4 @@ Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange ra
   return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::db_history

@@ -11,7 +11,7 @@
 //
 // and one counts them: history_hours(tag, hour, posts, digest), what storage::HourDigest says of an hour,
 // kept up to date by every job that writes a post.
-#include "db/history_store.hpp"
+#include "db_history/history_store.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -20,13 +20,13 @@
 #include <utility>
 
 #include "crypto/hash.hpp"
-#include "db/history_codec.hpp"
-#include "db/history_rows.hpp"
+#include "db_history/history_codec.hpp"
+#include "db_history/history_rows.hpp"
 #include "redundancy/partition.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
 
-namespace tagring::db {
+namespace tagring::db_history {
 
 using namespace sql;
 
@@ -438,4 +438,4 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   });
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::db_history

@@ -5,7 +5,7 @@
 #include "sql/database.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::db {
+namespace tagring::db_history {
 
 class SqliteHistoryStore : public storage::HistoryStore {
  public:
@@ -51,4 +51,4 @@ class SqliteHistoryStore : public storage::HistoryStore {
   sql::Database& database_;
 };
 
-}  // namespace tagring::db
+}  // namespace tagring::db_history

@@ -11,7 +11,7 @@
 #include "sql/sqlite.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::db::history_rows {
+namespace tagring::db_history::history_rows {
 
 inline constexpr const char* kEntryTotal = "history_entries";  // ever
 inline constexpr const char* kLetGoTotal = "history_let_go";
@@ -77,4 +77,4 @@ Result<void> put_entries(sql::Connection& db, const std::vector<storage::History
 Result<std::set<std::string>> taken_down(sql::Connection& db, const std::string& tag);
 std::string octets_of(const crypto::Hash256& hash);
 
-}  // namespace tagring::db::history_rows
+}  // namespace tagring::db_history::history_rows

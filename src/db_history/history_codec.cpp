@@ -1,4 +1,4 @@
-#include "db/history_codec.hpp"
+#include "db_history/history_codec.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include "base/bytes.hpp"
 
-namespace tagring::db {
+namespace tagring::db_history {
 namespace {
 
 // A longer form is unlikely to be shared; its text stays in the tail.
@@ -93,4 +93,4 @@ std::size_t author_prefix_size(std::string_view author) {
   return size > kFormSizeMax ? 0 : size;
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::db_history

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "db/history_rows.hpp"
-#include "db/history_store.hpp"
+#include "db_history/history_rows.hpp"
+#include "db_history/history_store.hpp"
 #include "redundancy/partition.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
@@ -12,7 +12,7 @@
 #include "storage/history.hpp"
 #include "storage/statements.hpp"
 
-namespace tagring::db {
+namespace tagring::db_history {
 
 using namespace sql;
 
@@ -312,4 +312,4 @@ Task<Result<Span>> SqliteHistoryStore::let_go(std::string tag, std::size_t count
       [tag = std::move(tag), count, before](Connection& db) { return let_go_of(db, tag, count, before); });
 }
 
-}  // namespace tagring::db
+}  // namespace tagring::db_history
