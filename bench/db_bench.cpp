@@ -103,13 +103,13 @@ void read_pages(Stores& stores) {
 
 void accept_events(Stores& stores, unsigned storage_replicas) {
   RandomPosts random{.posts = 1'000'000};
-  std::vector<std::vector<relay::TagEvent>> batches;
+  std::vector<std::vector<delivery::TagEvent>> batches;
   constexpr std::uint64_t kEvents = 500'000;
   for (std::uint64_t i = 0; i < kEvents; ++i) {
     if (i % 1000 == 0) batches.emplace_back();
     HistoryEntry post = random.make(i);
     batches.back().push_back({fmt::format("tag{}-{}", storage_replicas, random.rng.below(10'000)),
-                              relay::Op::kAdd, post.uri, post.author, post.published, true});
+                              delivery::Op::kAdd, post.uri, post.author, post.published, true});
   }
   const auto start = SteadyClock::now();
   for (auto& batch : batches) must(stores.relay.accept(std::move(batch), storage_replicas));

@@ -19,21 +19,21 @@ HttpResponse take_delivery(const HttpCall& /*call*/) {
   return response;
 }
 
-std::vector<relay::Follower> make_followers(bool nodes) {
-  std::vector<relay::Follower> followers;
+std::vector<delivery::Follower> make_followers(bool nodes) {
+  std::vector<delivery::Follower> followers;
   for (std::size_t i = 0; i < kFollowers; ++i) {
     const std::string origin = fmt::format("https://{}{}.example", nodes ? "tags" : "social", i);
     followers.push_back({"hot", origin + (nodes ? "/actor" : "/users/somebody"), origin + "/inbox",
-                         origin + "/follows/1", nodes ? relay::Via::kNode : relay::Via::kBoost, 0});
+                         origin + "/follows/1", nodes ? delivery::Via::kNode : delivery::Via::kBoost, 0});
   }
   return followers;
 }
 
-std::vector<relay::TagEvent> make_posts(std::size_t first, std::size_t count, WallTime now) {
-  std::vector<relay::TagEvent> events;
+std::vector<delivery::TagEvent> make_posts(std::size_t first, std::size_t count, WallTime now) {
+  std::vector<delivery::TagEvent> events;
   for (std::size_t i = first; i < first + count; ++i) {
     const std::string author = fmt::format("https://mastodon{}.example/users/author{}", i % 50, i % 997);
-    events.push_back({"hot", relay::Op::kAdd,
+    events.push_back({"hot", delivery::Op::kAdd,
                       fmt::format("{}/statuses/{}", author, 113'512'345'678'901'234U + i), author, now});
   }
   return events;
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   const double signs = rate_on_all_cores([&rsa] {
     if (rsa.sign("as long as most signing strings are").empty()) give_up("cannot sign");
   });
-  // So many that it does not matter that they begin spread over ten seconds (relay/announcer.cpp).
+  // So many that it does not matter that they begin spread over ten seconds (delivery/announcer.cpp).
   print({"deliver_signed", measure(directory, rsa, false, 300), "deliveries/s", signs,
          "RSA-2048 signatures/s of all cores, just before (goal: ratio 0.8)"});
 }

@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "../tests/relay/silent_observer.hpp"
+#include "../tests/delivery/silent_observer.hpp"
 #include "db/stores.hpp"
+#include "delivery/partial_collections.hpp"
 #include "figures.hpp"
 #include "net/system_clock.hpp"
-#include "relay/partial_collections.hpp"
 
 namespace tagring::bench {
 namespace {
@@ -51,22 +51,23 @@ struct Bench {
     if constexpr (!std::is_void_v<T>) return std::move(**result);
   }
   static std::string server(std::size_t i) { return fmt::format("https://social{}.example", i); }
-  std::vector<relay::Follower> people(std::size_t first, std::size_t count) const {
-    std::vector<relay::Follower> found;
+  std::vector<delivery::Follower> people(std::size_t first, std::size_t count) const {
+    std::vector<delivery::Follower> found;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::string origin = server(i % servers);
       found.push_back({"hot", fmt::format("{}/users/somebody{}", origin, i), origin + "/inbox",
-                       origin + "/follows/1", relay::Via::kBoost, 0});
+                       origin + "/follows/1", delivery::Via::kBoost, 0});
     }
     return found;
   }
   void follow(std::size_t first, std::size_t count) {
-    for (const relay::Follower& stored : must(stores->relay.follow(people(first, count))))
+    for (const delivery::Follower& stored : must(stores->relay.follow(people(first, count))))
       followers.add(stored);
   }
   void unfollow(std::size_t first, std::size_t count) {
     std::vector<std::pair<std::string, std::string>> pairs;
-    for (const relay::Follower& person : people(first, count)) pairs.emplace_back(person.tag, person.actor);
+    for (const delivery::Follower& person : people(first, count))
+      pairs.emplace_back(person.tag, person.actor);
     must(stores->relay.unfollow(pairs));
     for (const auto& [tag, actor] : pairs) followers.remove(tag, actor);
   }
@@ -74,7 +75,7 @@ struct Bench {
   boost::asio::io_context loop{1};
   net::SystemClock clock{loop.get_executor()};
   std::unique_ptr<db::Stores> stores;
-  relay::Followers followers;
+  delivery::Followers followers;
   std::size_t servers = kServersMax;
 };
 
@@ -102,8 +103,9 @@ void measure(Bench& bench, std::size_t count, const std::string& suffix) {
   budget::Manager budget(budget::default_budgets(), runtime.clock);
   federation::RemoteKeys keys(budget, client, runtime);
   federation::Authenticator authenticator({}, {}, keys, runtime);
-  relay::SilentObserver observer;
-  const relay::PartialCollections partials({}, bench.followers, identity, authenticator, observer, runtime);
+  delivery::SilentObserver observer;
+  const delivery::PartialCollections partials({}, bench.followers, identity, authenticator, observer,
+                                              runtime);
   std::vector<std::string> inboxes;
   for (std::size_t i = 0; i < bench.servers; ++i) inboxes.push_back(Bench::server(i) + "/inbox");
   constexpr std::size_t kHeaders = 500'000;

@@ -1,4 +1,4 @@
-# src/followers for other programs: one static library with what it needs of base and crypto, its headers, and a
+# src/followers for other programs: one static library with what it needs of base, http and crypto, its headers, and a
 # CMake package; and the same with a C interface only, as a shared library, for other languages.
 # `cmake --install build/release --component followers --prefix PREFIX` installs it;
 # find_package(tagring-followers) finds it there.
@@ -8,7 +8,8 @@ include(GNUInstallDirs)
 file(GLOB followers_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.h ${CMAKE_SOURCE_DIR}/src/followers/*.hpp)
 add_library(tagring-followers STATIC
   $<TARGET_OBJECTS:followers>
-  "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json|url)[.]cpp>"
+  "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json)[.]cpp>"
+  "$<FILTER:$<TARGET_OBJECTS:http>,INCLUDE,/url[.]cpp>"
   "$<FILTER:$<TARGET_OBJECTS:crypto>,INCLUDE,/hash[.]cpp>")
 add_library(tagring::followers ALIAS tagring-followers)
 target_sources(tagring-followers PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${followers_headers})
@@ -18,7 +19,7 @@ set_target_properties(tagring-followers PROPERTIES LINKER_LANGUAGE CXX EXPORT_NA
 
 file(GLOB followers_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.cpp)
 add_library(tagring-followers-shared SHARED ${followers_sources}
-  ${CMAKE_SOURCE_DIR}/src/base/bytes.cpp ${CMAKE_SOURCE_DIR}/src/base/json.cpp ${CMAKE_SOURCE_DIR}/src/base/url.cpp
+  ${CMAKE_SOURCE_DIR}/src/base/bytes.cpp ${CMAKE_SOURCE_DIR}/src/base/json.cpp ${CMAKE_SOURCE_DIR}/src/http/url.cpp
   ${CMAKE_SOURCE_DIR}/src/crypto/hash.cpp)
 target_include_directories(tagring-followers-shared PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(tagring-followers-shared PRIVATE Boost::json Boost::url fmt::fmt OpenSSL::Crypto)

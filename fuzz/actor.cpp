@@ -2,9 +2,9 @@
 #include "fediverse/actor.hpp"
 
 #include "base/json.hpp"
-#include "base/url.hpp"
 #include "fuzz/checks.hpp"
 #include "fuzz/target.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fuzzing {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "fuzz/target.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fuzzing {
 

@@ -3,8 +3,8 @@
 
 #include <bit>
 
-#include "base/url.hpp"
 #include "fuzz/target.hpp"
+#include "http/url.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::fuzzing {

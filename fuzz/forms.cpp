@@ -2,10 +2,10 @@
 #include <chrono>
 
 #include "base/bytes.hpp"
-#include "base/ip.hpp"
 #include "base/ring_id.hpp"
-#include "base/url.hpp"
 #include "fuzz/target.hpp"
+#include "http/ip.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fuzzing {
 namespace {

@@ -1,7 +1,7 @@
 // Host names have one spelling and one registered domain, on which all nodes agree. Text: address, newline,
 // host.
-#include "base/url.hpp"
 #include "fuzz/target.hpp"
+#include "http/url.hpp"
 #include "ring/contact.hpp"
 #include "ring/public_suffix.hpp"
 

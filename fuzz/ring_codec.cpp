@@ -1,6 +1,6 @@
 // Ring calls and replies: what is read is written as what reads the same.
-#include "base/http_error.hpp"
 #include "fuzz/target.hpp"
+#include "http/http_error.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::fuzzing {

@@ -1,8 +1,8 @@
 // Answers of name servers: what comes out may be connected to.
 #include "net/srv.hpp"
 
-#include "base/url.hpp"
 #include "fuzz/target.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fuzzing {
 

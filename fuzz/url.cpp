@@ -1,5 +1,5 @@
 // URLs: the parts put together are the same URL, and nobody can be made to read another host.
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 #include "base/bytes.hpp"
 #include "fuzz/target.hpp"

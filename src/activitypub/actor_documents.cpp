@@ -4,13 +4,13 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
+#include "delivery/wire.hpp"
 #include "federation/version.hpp"
 #include "fediverse/badge.hpp"
 #include "fediverse/documents.hpp"
 #include "fediverse/negotiation.hpp"
 #include "fediverse/vocabulary.hpp"
-#include "relay/wire.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 namespace {
@@ -202,7 +202,7 @@ Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
   json::array items;
   for (const storage::HistoryEntry& entry : history->entries) {
     items.push_back(json::object{
-        {"id", relay::announce_id(identity_, identity_.tag_actor(tag), tag.canonical(), entry.uri)},
+        {"id", delivery::announce_id(identity_, identity_.tag_actor(tag), tag.canonical(), entry.uri)},
         {"type", "Announce"},
         {"actor", identity_.tag_actor(tag)},
         {"published", to_rfc3339(entry.published)},

@@ -6,22 +6,22 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/hashtag_followers.hpp"
 #include "storage/history_service.hpp"
+#include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::activitypub {
 
 class ActorDocuments {
  public:
   ActorDocuments(const federation::Identity& identity, overlay::RingService& rings,
-                 storage::HistoryService& history, const relay::HashtagFollowers& followers,
+                 storage::HistoryService& history, const subscriber::HashtagFollowers& followers,
                  const federation::Blocks& blocks, const Clock& clock)
       : identity_(identity),
         rings_(rings),
@@ -57,7 +57,7 @@ class ActorDocuments {
   const federation::Identity& identity_;
   overlay::RingService& rings_;
   storage::HistoryService& history_;
-  const relay::HashtagFollowers& followers_;
+  const subscriber::HashtagFollowers& followers_;
   const federation::Blocks& blocks_;
   const Clock& clock_;
   std::map<std::string, Count> counts_;

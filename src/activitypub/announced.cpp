@@ -4,16 +4,16 @@
 #include <vector>
 
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
+#include "delivery/wire.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/tag.hpp"
-#include "relay/wire.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 namespace {
 
+using delivery::Via;
 using fediverse::Audience;
-using relay::Via;
 
 constexpr std::size_t kLoadPage = 10'000;
 
@@ -22,22 +22,22 @@ constexpr std::size_t kLoadPage = 10'000;
 Task<Result<void>> Announced::load() {
   std::uint64_t after = 0;
   for (;;) {
-    CO_TRY(const std::vector<relay::FeedEntry> page, co_await followers_.store().feed(after, kLoadPage));
+    CO_TRY(const std::vector<delivery::FeedEntry> page, co_await followers_.store().feed(after, kLoadPage));
     if (page.empty()) co_return Result<void>();
     after = page.back().seq;
-    for (const relay::FeedEntry& entry : page) note(entry.event);
+    for (const delivery::FeedEntry& entry : page) note(entry.event);
   }
 }
 
-void Announced::note(const relay::TagEvent& event) {
+void Announced::note(const delivery::TagEvent& event) {
   const auto* targets = followers_.all().targets(event.tag);
   const Result<Tag> tag = Tag::parse(event.tag);
-  if (!tag || event.is_edit() || (targets == nullptr && event.op == relay::Op::kAdd)) return;
+  if (!tag || event.is_edit() || (targets == nullptr && event.op == delivery::Op::kAdd)) return;
   std::set<Via> ways;
   if (targets != nullptr) {
     for (const auto& [inbox, target] : *targets) ways.insert(target.via());
   }
-  const bool is_removed = event.op == relay::Op::kRemove;
+  const bool is_removed = event.op == delivery::Op::kRemove;
   if (is_removed || ways.contains(Via::kRelay)) note(identity_.actor(), Audience::kFollowers, event);
   if (!is_removed && !ways.contains(Via::kBoost) && !ways.contains(Via::kTagRelay)) return;
   // Where there are both, people are told more than relays.
@@ -45,10 +45,10 @@ void Announced::note(const relay::TagEvent& event) {
        event);
 }
 
-void Announced::note(const std::string& actor, Audience audience, const relay::TagEvent& event) {
-  std::string id = relay::announce_id(identity_, actor, event.tag, event.uri);
+void Announced::note(const std::string& actor, Audience audience, const delivery::TagEvent& event) {
+  std::string id = delivery::announce_id(identity_, actor, event.tag, event.uri);
   auto known = by_id_.find(id);
-  if (event.op == relay::Op::kRemove) {
+  if (event.op == delivery::Op::kRemove) {
     if (known != by_id_.end() && known->second.tags.erase(event.tag) > 0 && known->second.tags.empty())
       by_id_.erase(known);
     return;

@@ -6,14 +6,14 @@
 #include <set>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "delivery/store.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/builders.hpp"
-#include "relay/hashtag_followers.hpp"
-#include "relay/store.hpp"
+#include "http/message.hpp"
+#include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::activitypub {
 
@@ -21,14 +21,14 @@ class Announced {
  public:
   static constexpr std::size_t kMax = 20'000;
 
-  Announced(const federation::Identity& identity, relay::HashtagFollowers& followers,
+  Announced(const federation::Identity& identity, subscriber::HashtagFollowers& followers,
             const federation::Blocks& blocks)
       : identity_(identity), followers_(followers), blocks_(blocks) {}
 
   // What is in the feed. `followers` must be loaded.
   [[nodiscard]] Task<Result<void>> load();
   // A post enters the feed, or leaves a hashtag: those who follow are told.
-  void note(const relay::TagEvent& event);
+  void note(const delivery::TagEvent& event);
 
   static constexpr std::string_view kPath = "/announces/";
   // GET of an id. 404 for what is not announced any more, or not known.
@@ -43,10 +43,10 @@ class Announced {
     WallTime published;
     std::set<std::string> tags;  // under which it stands
   };
-  void note(const std::string& actor, fediverse::Audience audience, const relay::TagEvent& event);
+  void note(const std::string& actor, fediverse::Audience audience, const delivery::TagEvent& event);
 
   const federation::Identity& identity_;
-  relay::HashtagFollowers& followers_;
+  subscriber::HashtagFollowers& followers_;
   const federation::Blocks& blocks_;
   std::map<std::string, One> by_id_;
 };

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
+#include "http/message.hpp"
 
 namespace tagring::activitypub {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
+#include "delivery/wire.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
-#include "relay/wire.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 
@@ -63,14 +63,14 @@ Task<HttpResponse> Follows::follow_by_uri(fediverse::RemoteActor sender, Tag tag
 Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse::RemoteActor sender,
                                         std::string body) {
   const auto& follow = std::get<fediverse::Follow>(activity.content);
-  std::vector<relay::Follower> followers;
+  std::vector<delivery::Follower> followers;
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
     if (!tag) co_return error_response({ErrorCode::kInvalid, object + " is no hashtag actor of this node"});
     const Result<void> offered = sender.is_node ? Result<void>() : blocks_.check_tag(tag->canonical());
     if (!offered) co_return error_response(offered.error());
     followers.push_back({tag->canonical(), sender.id, sender.delivery_inbox(), activity.id,
-                         sender.is_node ? relay::Via::kNode : relay::Via::kBoost, 0});
+                         sender.is_node ? delivery::Via::kNode : delivery::Via::kBoost, 0});
   }
   if (sender.is_node) co_return co_await tags_.follow_as_node(std::move(followers));
   co_return co_await tags_.follow(std::move(followers), follow.objects.front(), std::move(sender),
@@ -113,7 +113,7 @@ Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef fol
     of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
-  Result<void> done = co_await tags_.unfollow(std::move(pairs), relay::is_move(envelope.body));
+  Result<void> done = co_await tags_.unfollow(std::move(pairs), delivery::is_move(envelope.body));
   if (done && of_relay) done = co_await instances_.unfollow(actor, relay_at(envelope.target));
   co_return done ? accepted() : error_response(done.error());
 }

@@ -5,22 +5,22 @@
 #include <string>
 
 #include "activitypub/tag_follows.hpp"
-#include "base/http.hpp"
+#include "delivery/announcer.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
-#include "relay/announcer.hpp"
 
 namespace tagring::activitypub {
 
 class Follows {
  public:
   Follows(instances::Instances& instances, TagFollows& tags, instances::Moderation& moderation,
-          relay::Announcer& announcer, const federation::Identity& identity)
+          delivery::Announcer& announcer, const federation::Identity& identity)
       : instances_(instances),
         tags_(tags),
         moderation_(moderation),
@@ -62,7 +62,7 @@ class Follows {
   instances::Instances& instances_;
   TagFollows& tags_;
   instances::Moderation& moderation_;
-  relay::Announcer& announcer_;
+  delivery::Announcer& announcer_;
   const federation::Blocks& blocks_;
   const federation::Identity& identity_;
 };

@@ -5,9 +5,9 @@
 
 #include "activitypub/answers.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
+#include "delivery/store.hpp"
 #include "followers/header.hpp"
-#include "relay/store.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 
@@ -141,7 +141,7 @@ Task<HttpResponse> Inbox::dispatch_other(fediverse::Activity activity, fediverse
 }
 
 Task<HttpResponse> Inbox::between_nodes(fediverse::Activity activity, std::string body) {
-  using relay::Op;
+  using delivery::Op;
   const std::string origin = origin_of(activity.actor);
   auto& content = activity.content;
   if (auto* add = std::get_if<fediverse::Add>(&content))

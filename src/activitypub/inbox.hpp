@@ -12,10 +12,10 @@
 #include "activitypub/inbox_tally.hpp"
 #include "activitypub/post_activities.hpp"
 #include "activitypub/tag_events.hpp"
-#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
 #include "fediverse/activity.hpp"
+#include "http/message.hpp"
 #include "instances/follower_sync.hpp"
 
 namespace tagring::activitypub {

@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/time.hpp"
+#include "http/message.hpp"
 
 namespace tagring::activitypub {
 

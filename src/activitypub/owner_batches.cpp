@@ -2,22 +2,22 @@
 
 #include <set>
 
-#include "base/http_error.hpp"
-#include "relay/results.hpp"
+#include "delivery/results.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 namespace {
 
-std::set<std::string> tags_of(const std::vector<relay::TagEvent>& events) {
+std::set<std::string> tags_of(const std::vector<delivery::TagEvent>& events) {
   std::set<std::string> tags;
-  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  for (const delivery::TagEvent& event : events) tags.insert(event.tag);
   return tags;
 }
 
 }  // namespace
 
-Task<HttpResponse> OwnerBatches::take_as_relay(std::vector<relay::TagEvent> events, std::string sender,
-                                               relay::RelayNews news) {
+Task<HttpResponse> OwnerBatches::take_as_relay(std::vector<delivery::TagEvent> events, std::string sender,
+                                               delivery::RelayNews news) {
   const std::size_t asked = events.size();
   const std::set<std::string> tags = tags_of(events);
   std::erase_if(news.tokens,
@@ -27,10 +27,10 @@ Task<HttpResponse> OwnerBatches::take_as_relay(std::vector<relay::TagEvent> even
   json::object receipt = co_await receipts_.issue(Ring::kRelay, std::move(events), *refusals);
   json::object more = relays_.news(tags, *refusals);
   if (!receipt.empty()) more["receipt"] = std::move(receipt);
-  co_return relay::results_response(asked, *refusals, std::move(more));
+  co_return delivery::results_response(asked, *refusals, std::move(more));
 }
 
-Task<HttpResponse> OwnerBatches::take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
+Task<HttpResponse> OwnerBatches::take_as_storage(std::vector<delivery::TagEvent> events, std::string sender,
                                                  redundancy::RelayClaims claims) {
   const std::size_t asked = events.size();
   const std::set<std::string> tags = tags_of(events);
@@ -39,7 +39,7 @@ Task<HttpResponse> OwnerBatches::take_as_storage(std::vector<relay::TagEvent> ev
   json::object receipt = co_await receipts_.issue(Ring::kStorage, std::move(events), *refusals);
   json::object more = stores_.news(tags);
   if (!receipt.empty()) more["receipt"] = std::move(receipt);
-  co_return relay::results_response(asked, *refusals, std::move(more));
+  co_return delivery::results_response(asked, *refusals, std::move(more));
 }
 
 }  // namespace tagring::activitypub

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "audit/receipt_issuer.hpp"
-#include "base/http.hpp"
+#include "delivery/wire.hpp"
+#include "http/message.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/relay_owner.hpp"
 #include "relay/relay_redundancy.hpp"
-#include "relay/wire.hpp"
 #include "storage/kept_partitions.hpp"
 #include "storage/storage_owner.hpp"
 
@@ -24,9 +24,9 @@ class OwnerBatches {
       : relay_(relay), relays_(relays), storage_(storage), stores_(stores), receipts_(receipts) {}
 
   // `sender` is an origin. What the answer says was taken is on disk.
-  [[nodiscard]] Task<HttpResponse> take_as_relay(std::vector<relay::TagEvent> events, std::string sender,
-                                                 relay::RelayNews news);
-  [[nodiscard]] Task<HttpResponse> take_as_storage(std::vector<relay::TagEvent> events, std::string sender,
+  [[nodiscard]] Task<HttpResponse> take_as_relay(std::vector<delivery::TagEvent> events, std::string sender,
+                                                 delivery::RelayNews news);
+  [[nodiscard]] Task<HttpResponse> take_as_storage(std::vector<delivery::TagEvent> events, std::string sender,
                                                    redundancy::RelayClaims claims);
 
  private:

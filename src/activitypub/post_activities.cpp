@@ -1,12 +1,12 @@
 #include "activitypub/post_activities.hpp"
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 namespace {
 
-HttpResponse respond(const instances::Publisher::Outcome& outcome) {
+HttpResponse respond(const publisher::Publisher::Outcome& outcome) {
   if (!outcome) return error_response(outcome.error());
   return outcome->empty() ? accepted() : ignored(*outcome);
 }
@@ -49,7 +49,7 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
   if (announce.posts.size() != 1) co_return ignored("a relay announces one post at a time");
   std::string uri = std::move(announce.posts.front().uri);
   if (announce.of == Of::kDelete) co_return respond(co_await fetched_.deleted(std::move(uri)));
-  instances::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate};
+  publisher::FetchedPosts::Told told{.is_update = announce.of == Of::kUpdate};
   co_return respond(co_await fetched_.announced(std::move(uri), std::move(told)));
 }
 
@@ -60,7 +60,7 @@ Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string ac
 
 Task<HttpResponse> PostActivities::told(fediverse::Told told, std::string actor) {
   if (!publisher_.takes(actor)) co_return ignored("this node takes no posts of that author's server");
-  instances::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update};
+  publisher::FetchedPosts::Told how{.by = std::move(actor), .is_update = told.is_update};
   co_return respond(co_await fetched_.announced(std::move(told.uri), std::move(how)));
 }
 

@@ -1,24 +1,24 @@
 // Activities of authors and their servers about posts, and the answer to each: new posts, edits, deletions,
 // changed profiles, deleted accounts, reports, and what LitePub relays and groups announce
-// (instances/publisher.hpp).
+// (publisher/publisher.hpp).
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
-#include "instances/fetched_posts.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
-#include "instances/publisher.hpp"
+#include "publisher/fetched_posts.hpp"
+#include "publisher/publisher.hpp"
 #include "reports/reports.hpp"
 
 namespace tagring::activitypub {
 
 class PostActivities {
  public:
-  PostActivities(instances::Publisher& publisher, instances::FetchedPosts& fetched,
+  PostActivities(publisher::Publisher& publisher, publisher::FetchedPosts& fetched,
                  instances::Instances& instances, reports::Reports& reports)
       : publisher_(publisher), fetched_(fetched), instances_(instances), reports_(reports) {}
 
@@ -50,8 +50,8 @@ class PostActivities {
   [[nodiscard]] Task<HttpResponse> told(fediverse::Told told, std::string actor);
 
  private:
-  instances::Publisher& publisher_;
-  instances::FetchedPosts& fetched_;
+  publisher::Publisher& publisher_;
+  publisher::FetchedPosts& fetched_;
   instances::Instances& instances_;
   reports::Reports& reports_;
 };

@@ -1,10 +1,10 @@
 #include "activitypub/resolver.hpp"
 
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
+#include "delivery/results.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
-#include "relay/results.hpp"
+#include "http/http_error.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::activitypub {

@@ -2,9 +2,9 @@
 // application proxy (paper §5.5) beside its inbox (docs/protocol.md §9.7).
 #pragma once
 
-#include "base/http.hpp"
 #include "federation/blocks.hpp"
 #include "federation/identity.hpp"
+#include "http/message.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::activitypub {

@@ -1,9 +1,9 @@
 #include "activitypub/tag_events.hpp"
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
-#include "relay/results.hpp"
-#include "relay/wire.hpp"
+#include "delivery/results.hpp"
+#include "delivery/wire.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::activitypub {
 namespace {
@@ -17,10 +17,10 @@ Result<void> TagEvents::check_budget(const std::string& sender, std::size_t even
 }
 
 Task<HttpResponse> TagEvents::take(std::string target, Batch batch) {
-  std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
+  std::vector<delivery::TagEvent> events = delivery::events_of(batch.op, batch.posts, clock_.wall_now());
   const Result<void> within = check_budget(batch.sender, events.size());
   if (!within) co_return error_response(within.error());
-  relay::RelayNews news = relay::news_of(batch.body);
+  delivery::RelayNews news = delivery::news_of(batch.body);
   if (target == identity_.relay())
     co_return co_await owner_.take_as_relay(std::move(events), std::move(batch.sender), std::move(news));
   if (target == identity_.storage())
@@ -30,20 +30,20 @@ Task<HttpResponse> TagEvents::take(std::string target, Batch batch) {
 }
 
 Task<HttpResponse> TagEvents::take_announced(Batch batch) {
-  std::vector<relay::TagEvent> events = relay::events_of(batch.op, batch.posts, clock_.wall_now());
+  std::vector<delivery::TagEvent> events = delivery::events_of(batch.op, batch.posts, clock_.wall_now());
   if (events.empty()) co_return ignored("an Announce without hashtags");
   const std::size_t asked = events.size();
   // Of hashtags that are wanted here, which relays bring in bulk.
   const Result<void> within = check_budget(batch.sender, (asked + kAnnouncedShare - 1) / kAnnouncedShare);
   if (!within) co_return error_response(within.error());
-  redundancy::RelayClaims claims = relay::news_of(batch.body).claims;
+  redundancy::RelayClaims claims = delivery::news_of(batch.body).claims;
   const auto refusals = co_await subscriber_.receive(std::move(events), std::move(batch.sender), claims);
   if (!refusals) co_return error_response(refusals.error());
-  for (const relay::Refusal& refusal : *refusals) claims.erase(refusal.tag);
+  for (const delivery::Refusal& refusal : *refusals) claims.erase(refusal.tag);
   for (const auto& [tag, claim] : claims) {
     if (claim.relays > hints_.of(tag)) hints_.learn(tag, claim.relays);
   }
-  co_return relay::results_response(asked, *refusals);
+  co_return delivery::results_response(asked, *refusals);
 }
 
 }  // namespace tagring::activitypub

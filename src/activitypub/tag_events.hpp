@@ -6,19 +6,20 @@
 #include <vector>
 
 #include "activitypub/owner_batches.hpp"
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "budget/manager.hpp"
+#include "delivery/store.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/activity.hpp"
+#include "http/message.hpp"
 #include "redundancy/relay_hints.hpp"
-#include "relay/subscriber.hpp"
+#include "subscriber/subscriber.hpp"
 
 namespace tagring::activitypub {
 
 class TagEvents {
  public:
-  TagEvents(OwnerBatches& owner, relay::Subscriber& subscriber, redundancy::RelayHints& hints,
+  TagEvents(OwnerBatches& owner, subscriber::Subscriber& subscriber, redundancy::RelayHints& hints,
             budget::Manager& budget, const federation::Identity& identity, const Clock& clock)
       : owner_(owner),
         subscriber_(subscriber),
@@ -28,7 +29,7 @@ class TagEvents {
         clock_(clock) {}
 
   struct Batch {
-    relay::Op op = relay::Op::kAdd;
+    delivery::Op op = delivery::Op::kAdd;
     std::vector<fediverse::PostRef> posts;
     std::string sender;  // origin
     std::string body;    // the activity as it came
@@ -39,7 +40,7 @@ class TagEvents {
 
  private:
   OwnerBatches& owner_;
-  relay::Subscriber& subscriber_;
+  subscriber::Subscriber& subscriber_;
   redundancy::RelayHints& hints_;
   Result<void> check_budget(const std::string& sender, std::size_t events);
 

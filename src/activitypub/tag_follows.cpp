@@ -3,38 +3,39 @@
 #include <set>
 
 #include "activitypub/answers.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "delivery/results.hpp"
+#include "delivery/wire.hpp"
 #include "hashtag/tag.hpp"
-#include "relay/results.hpp"
-#include "relay/wire.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::activitypub {
 
-Task<HttpResponse> TagFollows::follow(std::vector<relay::Follower> followers, std::string actor,
+Task<HttpResponse> TagFollows::follow(std::vector<delivery::Follower> followers, std::string actor,
                                       fediverse::RemoteActor sender, std::string body) {
   const std::string id = activities_.fresh_id("accepts", actor + " " + followers.front().follow_id);
   const Result<void> followed = co_await followers_.follow(std::move(followers));
   if (!followed) co_return error_response(followed.error());
   const Result<void> answered =
-      co_await activities_.send(actor, sender.inbox, relay::accept_activity(id, actor, body));
+      co_await activities_.send(actor, sender.inbox, delivery::accept_activity(id, actor, body));
   co_return answered ? accepted() : error_response(answered.error());
 }
 
-Task<HttpResponse> TagFollows::follow_as_node(std::vector<relay::Follower> followers) {
+Task<HttpResponse> TagFollows::follow_as_node(std::vector<delivery::Follower> followers) {
   const std::size_t asked = followers.size();
   std::set<std::string> tags;
-  for (const relay::Follower& follower : followers) tags.insert(follower.tag);
-  const Result<std::vector<relay::Refusal>> refusals = co_await take_served(std::move(followers));
-  co_return refusals ? relay::results_response(asked, *refusals, redundancy_.news(tags, {}))
+  for (const delivery::Follower& follower : followers) tags.insert(follower.tag);
+  const Result<std::vector<delivery::Refusal>> refusals = co_await take_served(std::move(followers));
+  co_return refusals ? delivery::results_response(asked, *refusals, redundancy_.news(tags, {}))
                      : error_response(refusals.error());
 }
 
 // A node follows owners only.
-Task<Result<std::vector<relay::Refusal>>> TagFollows::take_served(std::vector<relay::Follower> followers) {
-  std::vector<relay::Refusal> refusals;
-  std::vector<relay::Follower> taken;
-  for (relay::Follower& follower : followers) {
+Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
+    std::vector<delivery::Follower> followers) {
+  std::vector<delivery::Refusal> refusals;
+  std::vector<delivery::Follower> taken;
+  for (delivery::Follower& follower : followers) {
     const Result<Tag> tag = Tag::parse(follower.tag);
     Result<void> serving = owner_.check_serving(*tag);
     if (serving) serving = blocks_.check_tag(follower.tag);

@@ -6,20 +6,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/http.hpp"
+#include "delivery/results.hpp"
+#include "delivery/store.hpp"
 #include "federation/activity_queue.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/actor.hpp"
-#include "relay/hashtag_followers.hpp"
+#include "http/message.hpp"
 #include "relay/relay_owner.hpp"
 #include "relay/relay_redundancy.hpp"
+#include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::activitypub {
 
 class TagFollows {
  public:
-  TagFollows(relay::HashtagFollowers& followers, relay::RelayOwner& owner, relay::RelayRedundancy& redundancy,
-             const federation::Blocks& blocks, federation::ActivityQueue& activities)
+  TagFollows(subscriber::HashtagFollowers& followers, relay::RelayOwner& owner,
+             relay::RelayRedundancy& redundancy, const federation::Blocks& blocks,
+             federation::ActivityQueue& activities)
       : followers_(followers),
         owner_(owner),
         redundancy_(redundancy),
@@ -27,10 +30,10 @@ class TagFollows {
         activities_(activities) {}
 
   // Of a person or a server, who is accepted by the hashtag's `actor`. `body`: the Follow as it came.
-  [[nodiscard]] Task<HttpResponse> follow(std::vector<relay::Follower> followers, std::string actor,
+  [[nodiscard]] Task<HttpResponse> follow(std::vector<delivery::Follower> followers, std::string actor,
                                           fediverse::RemoteActor sender, std::string body);
   // Of a node. The answer says at once which hashtags are not this node's.
-  [[nodiscard]] Task<HttpResponse> follow_as_node(std::vector<relay::Follower> followers);
+  [[nodiscard]] Task<HttpResponse> follow_as_node(std::vector<delivery::Follower> followers);
   // The hashtag that the actor follows by the Follow of that id; kNotFound if there is none.
   [[nodiscard]] Task<Result<std::string>> followed(std::string actor, std::string follow_id) {
     std::vector<std::string> tags = followers_.all().tags_of(actor);
@@ -41,9 +44,9 @@ class TagFollows {
                                             bool moves);
 
  private:
-  Task<Result<std::vector<relay::Refusal>>> take_served(std::vector<relay::Follower> followers);
+  Task<Result<std::vector<delivery::Refusal>>> take_served(std::vector<delivery::Follower> followers);
 
-  relay::HashtagFollowers& followers_;
+  subscriber::HashtagFollowers& followers_;
   relay::RelayOwner& owner_;
   relay::RelayRedundancy& redundancy_;
   const federation::Blocks& blocks_;

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::admin {
 namespace {

@@ -22,7 +22,7 @@
 
 #include "admin/routes.hpp"
 #include "administrators/changes.hpp"
-#include "base/http.hpp"
+#include "http/message.hpp"
 
 namespace tagring::admin {
 

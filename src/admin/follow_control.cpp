@@ -46,12 +46,12 @@ Task<Reply> FollowControl::subscriptions() {
   std::size_t counted = 0;
   bool complete = false;
   while (!complete && counted < kCountedMax) {
-    CO_TRY(const std::vector<relay::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    CO_TRY(const std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
     complete = page.size() < kFeedPage;
     counted += page.size();
-    for (const relay::FeedEntry& entry : page) {
+    for (const delivery::FeedEntry& entry : page) {
       after = entry.seq;
-      if (entry.event.op != relay::Op::kAdd || !subscriptions_.wants(entry.event.tag)) continue;
+      if (entry.event.op != delivery::Op::kAdd || !subscriptions_.wants(entry.event.tag)) continue;
       Count& count = counts[entry.event.tag];
       ++count.posts;
       count.latest = std::max(count.latest, entry.event.published);
@@ -75,12 +75,12 @@ Task<Reply> FollowControl::subscriptions() {
 json::object FollowControl::followers() const {
   json::array tags;
   followers_.visit_tags([&](const std::string& tag, const std::array<std::size_t, 5>& counts) {
-    const auto of = [&counts](relay::Via via) { return counts.at(static_cast<std::size_t>(via)); };
+    const auto of = [&counts](delivery::Via via) { return counts.at(static_cast<std::size_t>(via)); };
     tags.push_back(json::object{{"tag", tag},
-                                {"boosts", of(relay::Via::kBoost)},
-                                {"nodes", of(relay::Via::kNode)},
-                                {"relays", of(relay::Via::kRelay) + of(relay::Via::kTagRelay)},
-                                {"fasps", of(relay::Via::kFasp)}});
+                                {"boosts", of(delivery::Via::kBoost)},
+                                {"nodes", of(delivery::Via::kNode)},
+                                {"relays", of(delivery::Via::kRelay) + of(delivery::Via::kTagRelay)},
+                                {"fasps", of(delivery::Via::kFasp)}});
   });
   const auto all = [](const json::value& i) {
     return number_at(i, "boosts") + number_at(i, "nodes") + number_at(i, "relays") + number_at(i, "fasps");
@@ -103,9 +103,9 @@ Task<Reply> FollowControl::check(json::object body) {
 }
 
 Task<Reply> FollowControl::verify() {
-  CO_TRY(const relay::Store::PartialsCheck check, co_await store_.check_partials());
+  CO_TRY(const delivery::Store::PartialsCheck check, co_await store_.check_partials());
   json::array repaired;
-  for (const relay::PartialKey& key : check.repaired)
+  for (const delivery::PartialKey& key : check.repaired)
     repaired.push_back(json::object{{"tag", key.collection}, {"server", key.authority}});
   co_return json::object{{"followers", check.followers}, {"repaired", std::move(repaired)}};
 }

@@ -6,7 +6,7 @@
 //   GET  /followers       {"followers", "hashtags": [{"tag", "boosts", "nodes", "relays", "fasps"}]}
 //   POST /followers/check {"actor", "apply"}  compares with an actor who is followed (FEP-8fcf)
 //   POST /followers/check {"tag", "server"}   who of that server follows the hashtag here, and whether the
-//                                       server agrees (relay::PartialCollections::report)
+//                                       server agrees (delivery::PartialCollections::report)
 //   POST /followers/verify              computes the digests of all followers anew
 #pragma once
 
@@ -14,19 +14,19 @@
 
 #include "admin/routes.hpp"
 #include "base/time.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/partial_collections.hpp"
+#include "delivery/store.hpp"
 #include "instances/follower_sync.hpp"
-#include "relay/followers.hpp"
-#include "relay/partial_collections.hpp"
-#include "relay/store.hpp"
-#include "relay/subscriptions.hpp"
+#include "subscriber/subscriptions.hpp"
 
 namespace tagring::admin {
 
 class FollowControl final : public Subject {
  public:
-  FollowControl(relay::Subscriptions& subscriptions, const relay::Followers& followers,
-                const relay::PartialCollections& partials, instances::FollowerSync& sync, relay::Store& store,
-                const Clock& clock)
+  FollowControl(subscriber::Subscriptions& subscriptions, const delivery::Followers& followers,
+                const delivery::PartialCollections& partials, instances::FollowerSync& sync,
+                delivery::Store& store, const Clock& clock)
       : subscriptions_(subscriptions),
         followers_(followers),
         partials_(partials),
@@ -48,11 +48,11 @@ class FollowControl final : public Subject {
   [[nodiscard]] Reply check_server(const json::object& body) const;
   Task<Reply> verify();
 
-  relay::Subscriptions& subscriptions_;
-  const relay::Followers& followers_;
-  const relay::PartialCollections& partials_;
+  subscriber::Subscriptions& subscriptions_;
+  const delivery::Followers& followers_;
+  const delivery::PartialCollections& partials_;
   instances::FollowerSync& sync_;
-  relay::Store& store_;
+  delivery::Store& store_;
   const Clock& clock_;
 };
 

@@ -1,6 +1,6 @@
 #include "admin/gate.hpp"
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::admin {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::admin {
 

@@ -8,20 +8,20 @@
 #pragma once
 
 #include "admin/routes.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/followers.hpp"
 #include "federation/blocks.hpp"
 #include "instances/instances.hpp"
-#include "instances/publisher.hpp"
 #include "instances/tag_sources.hpp"
-#include "relay/announcer.hpp"
-#include "relay/followers.hpp"
+#include "publisher/publisher.hpp"
 
 namespace tagring::admin {
 
 class InstanceControl final : public Subject {
  public:
-  InstanceControl(instances::Instances& instances, instances::Publisher& publisher,
+  InstanceControl(instances::Instances& instances, publisher::Publisher& publisher,
                   instances::TagSources& tag_sources, const federation::Blocks& blocks,
-                  const relay::Announcer& announcer, const relay::Followers& followers)
+                  const delivery::Announcer& announcer, const delivery::Followers& followers)
       : instances_(instances),
         publisher_(publisher),
         tag_sources_(tag_sources),
@@ -38,11 +38,11 @@ class InstanceControl final : public Subject {
   Task<Reply> subscribe(json::object body, bool on);
 
   instances::Instances& instances_;
-  instances::Publisher& publisher_;
+  publisher::Publisher& publisher_;
   instances::TagSources& tag_sources_;
   const federation::Blocks& blocks_;
-  const relay::Announcer& announcer_;
-  const relay::Followers& followers_;
+  const delivery::Announcer& announcer_;
+  const delivery::Followers& followers_;
 };
 
 }  // namespace tagring::admin

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 
 namespace tagring::admin {
 namespace {

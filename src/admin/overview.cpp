@@ -1,7 +1,7 @@
 #include "admin/overview.hpp"
 
 #include "admin/settings.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::admin {

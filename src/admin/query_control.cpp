@@ -4,9 +4,9 @@
 #include <deque>
 #include <fmt/format.h>
 
-#include "base/url.hpp"
-#include "relay/results.hpp"
-#include "relay/wire.hpp"
+#include "delivery/results.hpp"
+#include "delivery/wire.hpp"
+#include "http/url.hpp"
 #include "ring/codec.hpp"
 
 namespace tagring::admin {
@@ -95,11 +95,11 @@ Task<Reply> QueryControl::feed(std::string query) {
   }
   const bool from_a_number = !query_value(query, "after").empty();
   std::uint64_t after = number_in(query, "after", 0);
-  std::deque<relay::FeedEntry> found;
+  std::deque<delivery::FeedEntry> found;
   for (bool is_end = false; !is_end;) {
-    CO_TRY(std::vector<relay::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
     is_end = page.size() < kFeedPage;
-    for (relay::FeedEntry& entry : page) {
+    for (delivery::FeedEntry& entry : page) {
       after = entry.seq;
       if (wanted && entry.event.tag != *wanted) continue;
       found.push_back(std::move(entry));
@@ -113,7 +113,7 @@ Task<Reply> QueryControl::feed(std::string query) {
     }
   }
   if (!from_a_number) std::ranges::reverse(found);
-  co_return json::object{{"entries", relay::to_json({found.begin(), found.end()})}};
+  co_return json::object{{"entries", delivery::to_json({found.begin(), found.end()})}};
 }
 
 }  // namespace tagring::admin

@@ -8,15 +8,15 @@
 #pragma once
 
 #include "admin/routes.hpp"
+#include "delivery/store.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/store.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::admin {
 
 class QueryControl final : public Subject {
  public:
-  QueryControl(overlay::RingService& rings, storage::HistoryService& history, relay::Store& store)
+  QueryControl(overlay::RingService& rings, storage::HistoryService& history, delivery::Store& store)
       : rings_(rings), history_(history), store_(store) {}
 
   void add_routes(Routes& routes) override;
@@ -29,7 +29,7 @@ class QueryControl final : public Subject {
 
   overlay::RingService& rings_;
   storage::HistoryService& history_;
-  relay::Store& store_;
+  delivery::Store& store_;
 };
 
 }  // namespace tagring::admin

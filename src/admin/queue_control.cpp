@@ -1,12 +1,12 @@
 #include "admin/queue_control.hpp"
 
-#include "federation/delivery_queues.hpp"
+#include "queues/delivery_queues.hpp"
 
 namespace tagring::admin {
 namespace {
 
 void add(json::array* queues, std::string_view kind,
-         const std::map<std::string, federation::QueueStatus>& lanes) {
+         const std::map<std::string, queues::QueueStatus>& lanes) {
   for (const auto& [destination, lane] : lanes) {
     json::object item = {
         {"kind", kind}, {"destination", destination}, {"waiting", lane.waiting}, {"failures", lane.failures}};

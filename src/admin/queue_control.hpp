@@ -6,16 +6,16 @@
 #pragma once
 
 #include "admin/routes.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/owner_queue.hpp"
 #include "fasp/fasp_sharing.hpp"
 #include "federation/activity_queue.hpp"
-#include "relay/announcer.hpp"
-#include "relay/owner_queue.hpp"
 
 namespace tagring::admin {
 
 class QueueControl final : public Subject {
  public:
-  QueueControl(const relay::OwnerQueue& owners, const relay::Announcer& announcer,
+  QueueControl(const delivery::OwnerQueue& owners, const delivery::Announcer& announcer,
                const federation::ActivityQueue& activities, const fasp::FaspSharing& fasp_sharing)
       : owners_(owners), announcer_(announcer), activities_(activities), fasp_sharing_(fasp_sharing) {}
 
@@ -24,8 +24,8 @@ class QueueControl final : public Subject {
  private:
   [[nodiscard]] json::object queues() const;
 
-  const relay::OwnerQueue& owners_;
-  const relay::Announcer& announcer_;
+  const delivery::OwnerQueue& owners_;
+  const delivery::Announcer& announcer_;
   const federation::ActivityQueue& activities_;
   const fasp::FaspSharing& fasp_sharing_;
 };

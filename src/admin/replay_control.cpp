@@ -17,7 +17,7 @@ std::optional<std::int64_t> bounded(const json::object& body, std::string_view k
 
 // Mastodon would take the hashtag for one that many write under today.
 bool is_trend(std::uint32_t authors_per_day) {
-  return authors_per_day == 0 || authors_per_day > instances::Replayer::kAuthorsPerDay;
+  return authors_per_day == 0 || authors_per_day > replay::Replayer::kAuthorsPerDay;
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ Task<Reply> ReplayControl::begin(json::object body) {
   const std::string order = json::get_string(body, "order").value_or("newest_first");
   if (order != "newest_first" && order != "oldest_first")
     co_return fail(ErrorCode::kInvalid, "'order' is newest_first or oldest_first");
-  instances::Replayer::Request wish;
+  replay::Replayer::Request wish;
   wish.host = ascii_lower(text_in(body, "host"));
   wish.tag = tag.canonical();
   wish.newest_first = order == "newest_first";
@@ -53,7 +53,7 @@ Task<Reply> ReplayControl::begin(json::object body) {
         "day as the hashtag's busiest, may take it for trending, and writes to its moderators. If that is "
         "wanted, say so: --may-trend, \"may_trend\": true");
   }
-  CO_TRY(const instances::Replay begun, co_await replayer_.begin(std::move(wish)));
+  CO_TRY(const replay::Replay begun, co_await replayer_.begin(std::move(wish)));
   co_return json::object{{"host", begun.host},
                          {"tag", begun.tag},
                          {"not_before", to_rfc3339(begun.not_before)},

@@ -7,13 +7,13 @@
 #pragma once
 
 #include "admin/routes.hpp"
-#include "instances/replay.hpp"
+#include "replay/replay.hpp"
 
 namespace tagring::admin {
 
 class ReplayControl final : public Subject {
  public:
-  explicit ReplayControl(instances::Replayer& replayer) : replayer_(replayer) {}
+  explicit ReplayControl(replay::Replayer& replayer) : replayer_(replayer) {}
 
   void add_routes(Routes& routes) override;
 
@@ -21,7 +21,7 @@ class ReplayControl final : public Subject {
   Task<Reply> begin(json::object body);
   Task<Reply> cancel(json::object body);
 
-  instances::Replayer& replayer_;
+  replay::Replayer& replayer_;
 };
 
 }  // namespace tagring::admin

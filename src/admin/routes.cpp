@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::admin {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "administrators/administrator.hpp"
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "instances/tag_tokens.hpp"
 #include "machine/checks.hpp"
 #include "machine/systemd.hpp"
@@ -226,8 +226,8 @@ void Daemon::tell_of_upgrade(const db::MigrationStep& step) {
             {{"step", step.number}, {"of", step.of}, {"does", step.does}, {"rows_written", step.rows}});
 }
 
-Result<void> Daemon::listen_at(net::HttpServerOptions options, Answer answer) {
-  TRY(auto server, net::HttpServer::open(
+Result<void> Daemon::listen_at(server::HttpServerOptions options, Answer answer) {
+  TRY(auto server, server::HttpServer::open(
                        std::move(options), pool_.get_executor(), loop_.get_executor(),
                        [this, answer](HttpRequest request) { return (*node_.*answer)(std::move(request)); }));
   servers_.push_back(std::move(server));
@@ -257,11 +257,11 @@ Result<void> Daemon::check_inherited() const {
 // Who comes from outside waits until the node has taken up what it was doing.
 Result<void> Daemon::listen() {
   TRY_VOID(check_inherited());
-  net::HttpServerOptions outside;
+  server::HttpServerOptions outside;
   outside.trusted_proxies = config_.trusted_proxies;
   outside.budget = &budget_;
   if (!config_.listen_socket.empty()) {
-    net::HttpServerOptions socket = outside;
+    server::HttpServerOptions socket = outside;
     socket.socket_path = config_.listen_socket;
     socket.socket_mode = kForProxies;
     for (const int inherited : inherited_of(true)) {
@@ -282,12 +282,12 @@ Result<void> Daemon::listen() {
   }
   outside_ = servers_.size();
   if (config_.metrics_port != 0) {
-    net::HttpServerOptions metrics;
+    server::HttpServerOptions metrics;
     metrics.bind_address = config_.metrics_address;
     metrics.port = config_.metrics_port;
     TRY_VOID(listen_at(std::move(metrics), &node::Node::probe));
   }
-  net::HttpServerOptions inside;
+  server::HttpServerOptions inside;
   inside.socket_path = config_.data / "control.sock";
   TRY_VOID(listen_at(std::move(inside), &node::Node::control));
   for (std::size_t i = outside_; i < servers_.size(); ++i) servers_[i]->accept();

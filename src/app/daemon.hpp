@@ -16,10 +16,10 @@
 #include "db/stores.hpp"
 #include "health/machine.hpp"
 #include "net/http_client.hpp"
-#include "net/http_server.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "node/node.hpp"
+#include "server/http_server.hpp"
 
 namespace tagring::app {
 
@@ -54,7 +54,7 @@ class Daemon final : public health::Machine {
   Result<void> check_inherited() const;
   Result<void> listen();
   using Answer = Task<HttpResponse> (node::Node::*)(HttpRequest);
-  Result<void> listen_at(net::HttpServerOptions options, Answer answer);
+  Result<void> listen_at(server::HttpServerOptions options, Answer answer);
   // Until when it is good; nothing if a proxy has it.
   [[nodiscard]] Result<std::optional<WallTime>> check_certificate(const config::Config& config) const;
   // If it is one that others take.
@@ -84,7 +84,7 @@ class Daemon final : public health::Machine {
   std::unique_ptr<db::Stores> stores_;
   std::unique_ptr<net::BeastHttpClient> http_;
   std::unique_ptr<node::Node> node_;
-  std::vector<std::unique_ptr<net::HttpServer>> servers_;
+  std::vector<std::unique_ptr<server::HttpServer>> servers_;
   std::size_t outside_ = 0;  // the first so many of them are for everybody
   TaskGroup tasks_{loop_.get_executor()};
 };

@@ -6,8 +6,8 @@
 #include "audit/evidence.hpp"
 #include "audit/signed_tree_heads.hpp"
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "crypto/key.hpp"
+#include "http/url.hpp"
 
 namespace tagring::audit {
 namespace {
@@ -19,7 +19,7 @@ constexpr Duration kYear = std::chrono::days(365);
 
 // This node's own word on whether a post of its instances stands.
 Task<bool> Judge::publishes(std::string uri, std::string tag) {
-  const Result<relay::PublishedPost> post = co_await store_.find_post(std::move(uri));
+  const Result<delivery::PublishedPost> post = co_await store_.find_post(std::move(uri));
   co_return post&& std::ranges::find(post->tags, tag) != post->tags.end();
 }
 

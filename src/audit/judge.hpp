@@ -7,11 +7,11 @@
 #include <string>
 
 #include "audit/case.hpp"
-#include "base/http.hpp"
 #include "base/time.hpp"
+#include "delivery/store.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "redundancy/storage_hints.hpp"
-#include "relay/store.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::audit {
@@ -21,7 +21,7 @@ class Judge {
   // What a relay took shorter ago may still be on its way to the storage owners.
   static constexpr Duration kGrace = std::chrono::minutes(10);
 
-  Judge(const redundancy::StorageHints& hints, relay::Store& store, HttpClient& http, const Clock& clock)
+  Judge(const redundancy::StorageHints& hints, delivery::Store& store, HttpClient& http, const Clock& clock)
       : hints_(hints), store_(store), http_(http), clock_(clock) {}
 
   // What one owner says of one post, at `index` of its answer. Owner and answer outlive the task.
@@ -47,7 +47,7 @@ class Judge {
   void judge_relays(const std::string& uri, const AuditedPost& post, Report* report) const;
 
   const redundancy::StorageHints& hints_;
-  relay::Store& store_;
+  delivery::Store& store_;
   HttpClient& http_;
   const Clock& clock_;
 };

@@ -4,8 +4,8 @@
 
 #include "audit/signed_tree_heads.hpp"
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "fediverse/documents.hpp"
+#include "http/url.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::audit {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "audit/signed_tree_heads.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "redundancy/partition.hpp"
 #include "ring/contact.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::audit {

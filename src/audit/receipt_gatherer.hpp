@@ -6,9 +6,9 @@
 #include "audit/case.hpp"
 #include "audit/notary.hpp"
 #include "audit/receipts.hpp"
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::audit {

@@ -16,19 +16,19 @@ namespace {
 using Items = std::vector<storage::TakenItem>;
 using Place = std::pair<std::string, std::string>;  // tag, URI
 
-storage::TakenItem item_of(const relay::TagEvent& event) {
-  const bool removal = event.op == relay::Op::kRemove;
+storage::TakenItem item_of(const delivery::TagEvent& event) {
+  const bool removal = event.op == delivery::Op::kRemove;
   return {event.tag, event.uri, removal, event.published, event.indexable && !removal};
 }
 
 }  // namespace
 
-std::vector<storage::TakenItem> taken_items(const std::vector<relay::TagEvent>& events,
-                                            const std::vector<relay::Refusal>& refusals) {
+std::vector<storage::TakenItem> taken_items(const std::vector<delivery::TagEvent>& events,
+                                            const std::vector<delivery::Refusal>& refusals) {
   std::set<std::pair<std::string_view, std::string_view>> refused;
-  for (const relay::Refusal& refusal : refusals) refused.emplace(refusal.tag, refusal.uri);
+  for (const delivery::Refusal& refusal : refusals) refused.emplace(refusal.tag, refusal.uri);
   std::map<Place, storage::TakenItem> items;
-  for (const relay::TagEvent& event : events) {
+  for (const delivery::TagEvent& event : events) {
     if (!refused.contains({event.tag, event.uri})) items.try_emplace({event.tag, event.uri}, item_of(event));
   }
   std::vector<storage::TakenItem> sorted;
@@ -84,8 +84,8 @@ Task<Result<Items>> ReceiptIssuer::as_kept(Items items, json::array* differs) {
   co_return kept;
 }
 
-Task<json::object> ReceiptIssuer::issue(Ring ring, std::vector<relay::TagEvent> events,
-                                        std::vector<relay::Refusal> refusals) {
+Task<json::object> ReceiptIssuer::issue(Ring ring, std::vector<delivery::TagEvent> events,
+                                        std::vector<delivery::Refusal> refusals) {
   Items items = taken_items(events, refusals);
   json::array differs;
   if (ring == Ring::kStorage && !items.empty()) {

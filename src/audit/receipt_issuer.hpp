@@ -8,16 +8,16 @@
 #include "audit/receipt_store.hpp"
 #include "base/json.hpp"
 #include "base/ring_id.hpp"
-#include "relay/results.hpp"
-#include "relay/store.hpp"
+#include "delivery/results.hpp"
+#include "delivery/store.hpp"
 #include "storage/history.hpp"
 #include "storage/kept_partitions.hpp"
 
 namespace tagring::audit {
 
 // What of a batch was taken, in the order of the tree.
-std::vector<storage::TakenItem> taken_items(const std::vector<relay::TagEvent>& events,
-                                            const std::vector<relay::Refusal>& refusals);
+std::vector<storage::TakenItem> taken_items(const std::vector<delivery::TagEvent>& events,
+                                            const std::vector<delivery::Refusal>& refusals);
 
 class ReceiptIssuer {
  public:
@@ -26,8 +26,8 @@ class ReceiptIssuer {
 
   // For the answer to a batch, of which `refusals` were not taken: the receipt for the others, which are on
   // disk. Empty if there are none.
-  [[nodiscard]] Task<json::object> issue(Ring ring, std::vector<relay::TagEvent> events,
-                                         std::vector<relay::Refusal> refusals);
+  [[nodiscard]] Task<json::object> issue(Ring ring, std::vector<delivery::TagEvent> events,
+                                         std::vector<delivery::Refusal> refusals);
   [[nodiscard]] std::uint64_t issued() const { return issued_; }
 
  private:

@@ -4,13 +4,13 @@
 #include <charconv>
 
 #include "audit/receipt_issuer.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
 #include "crypto/merkle.hpp"
+#include "delivery/results.hpp"
 #include "fediverse/documents.hpp"
 #include "hashtag/tag.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "redundancy/partition.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::audit {
 namespace {
@@ -65,8 +65,8 @@ void Receipts::correct(Items* items, const json::object& answer) const {
   });
 }
 
-void Receipts::note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
-                    const std::vector<relay::Refusal>& refusals, const std::string& answer) {
+void Receipts::note(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
+                    const std::vector<delivery::Refusal>& refusals, const std::string& answer) {
   Items items = taken_items(events, refusals);
   if (items.empty()) return;
   const Result<json::object> body = json::parse_object(answer);

@@ -10,8 +10,8 @@
 #include "audit/receipt_store.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
+#include "delivery/owner_queue.hpp"
 #include "federation/remote_keys.hpp"
-#include "relay/owner_queue.hpp"
 #include "storage/history.hpp"
 #include "storage/kept_partitions.hpp"
 
@@ -30,8 +30,8 @@ class Receipts {
   static constexpr std::string_view kPath = "/tagring/v1/receipts";
 
   // The answer of an owner to a batch. Keeps its receipt in the background.
-  void note(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
-            const std::vector<relay::Refusal>& refusals, const std::string& answer);
+  void note(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
+            const std::vector<delivery::Refusal>& refusals, const std::string& answer);
   // Answers GET kPath?tag=…[&after=…]: what storage owners have signed to this node.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 

@@ -5,9 +5,9 @@
 #include <ranges>
 
 #include "base/counted.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
-#include "relay/results.hpp"
+#include "delivery/results.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::audit {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "audit/notary.hpp"
-#include "base/http.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/merkle.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "redundancy/partition.hpp"
 #include "storage/history.hpp"
 #include "storage/kept_partitions.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::belief {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
 #include "fediverse/actor.hpp"
+#include "http/url.hpp"
 
 namespace tagring::belief {
 

@@ -20,7 +20,7 @@ struct TagEvent {
   std::string author;  // actor id
   WallTime published;
   bool indexable = false;  // the author may be found in the archive; a removal reaches the archive anyway
-  // What the author's server signed about it, "SHA-256 origin" (instances/signed_copies.hpp): of a removal
+  // What the author's server signed about it, "SHA-256 origin" (publisher/signed_copies.hpp): of a removal
   // its Delete or Update, of an Add the Update of a post that is there already. Or empty.
   std::string signed_copy = {};
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "base/url.hpp"
 #include "crypto/hash.hpp"
+#include "http/url.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::belief {

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ip.hpp"
 #include "base/json.hpp"
 #include "base/time.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::budget {
 

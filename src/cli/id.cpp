@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 #include <memory>
 
-#include "base/ip.hpp"
 #include "base/json.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
 #include "cli/suggest.hpp"
+#include "http/ip.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::cli {

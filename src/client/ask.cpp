@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "administrators/administrator.hpp"
-#include "base/http_error.hpp"
 #include "config/config.hpp"
+#include "http/http_error.hpp"
 #include "net/control_socket.hpp"
 
 namespace tagring::client {

@@ -8,9 +8,9 @@
 #include "audit/evidence.hpp"
 #include "base/bytes.hpp"
 #include "base/time.hpp"
-#include "base/url.hpp"
 #include "cli/exit.hpp"
 #include "client/ask.hpp"
+#include "http/url.hpp"
 
 namespace tagring::client {
 namespace {

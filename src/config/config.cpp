@@ -21,8 +21,8 @@
 #pragma pop_macro("TOML_UNREACHABLE")
 #include <toml++/toml.h>
 
-#include "base/url.hpp"
 #include "config/budget_keys.hpp"
+#include "http/url.hpp"
 #include "ring/contact.hpp"
 #include "ring/public_suffix.hpp"
 

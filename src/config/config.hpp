@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "administrators/administrator.hpp"
-#include "base/ip.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "budget/manager.hpp"
+#include "http/ip.hpp"
 #include "proxies/networks.hpp"
 #include "ring/contact.hpp"
 

@@ -1,4 +1,4 @@
-// relay::FaspStore on SQLite.
+// fasp::FaspStore on SQLite.
 #pragma once
 
 #include "fasp/fasp_store.hpp"

@@ -1,4 +1,4 @@
-// relay::InstanceStore on SQLite.
+// instances::InstanceStore on SQLite.
 #pragma once
 
 #include "instances/instance_store.hpp"

@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "delivery/partial.hpp"
 #include "followers/digest.hpp"
-#include "relay/partial.hpp"
 
 namespace tagring::db {
 
@@ -13,10 +13,10 @@ using namespace sql;
 
 namespace {
 
+using delivery::Follower;
+using delivery::Partial;
+using delivery::PartialKey;
 using followers::Digest;
-using relay::Follower;
-using relay::Partial;
-using relay::PartialKey;
 using Partials = std::map<std::string, Partial>;  // of one collection, by authority
 
 // What stands at `column` and the two after it.
@@ -81,7 +81,7 @@ Result<void> note_former(Connection& db, const PartialKey& key, const std::strin
   TRY_VOID(db.run("INSERT OR REPLACE INTO former_servers(collection, authority, inbox) VALUES(?, ?, ?)",
                   key.collection, key.authority, inbox));
   TRY_VOID(db.run("DELETE FROM former_servers WHERE seq <= (SELECT max(seq) FROM former_servers) - ?",
-                  relay::Store::kFormerServersMax));
+                  delivery::Store::kFormerServersMax));
   return {};
 }
 
@@ -96,7 +96,7 @@ Result<Partial> load_partial(Connection& db, const PartialKey& key) {
 }
 
 Result<void> count_follower(Connection& db, const Follower& follower, bool enters) {
-  const auto member = relay::membership_of(follower);
+  const auto member = delivery::membership_of(follower);
   if (!member) return {};
   TRY(Partial partial, load_partial(db, member->key));
   if (enters) {
@@ -114,8 +114,8 @@ Result<void> count_follower(Connection& db, const Follower& follower, bool enter
   return save_partial(db, member->key, partial);
 }
 
-Result<relay::Store::PartialsCheck> check_all_partials(Connection& db) {
-  relay::Store::PartialsCheck check;
+Result<delivery::Store::PartialsCheck> check_all_partials(Connection& db) {
+  delivery::Store::PartialsCheck check;
   Partials of_tag;
   Partials of_node;  // of the node's actor, which nodes with any tag follow
   std::string tag;
@@ -130,7 +130,7 @@ Result<relay::Store::PartialsCheck> check_all_partials(Connection& db) {
     ++check.followers;
     tag = row.text(0);
     const auto member =
-        relay::membership_of({tag, row.text(1), {}, {}, static_cast<relay::Via>(row.integer(2)), 0});
+        delivery::membership_of({tag, row.text(1), {}, {}, static_cast<delivery::Via>(row.integer(2)), 0});
     if (!member) continue;
     Partials& partials = member->key.collection.empty() ? of_node : of_tag;
     partials[member->key.authority].add(member->id);

@@ -1,16 +1,16 @@
-// The digests that are kept beside the followers (relay/partial.hpp). Inside jobs.
+// The digests that are kept beside the followers (delivery/partial.hpp). Inside jobs.
 #pragma once
 
-#include "relay/store.hpp"
+#include "delivery/store.hpp"
 #include "sql/sqlite.hpp"
 
 namespace tagring::db {
 
 // All zero if there is none.
-Result<relay::Partial> load_partial(sql::Connection& db, const relay::PartialKey& key);
+Result<delivery::Partial> load_partial(sql::Connection& db, const delivery::PartialKey& key);
 // The follower was not there before, or is not any more.
-Result<void> count_follower(sql::Connection& db, const relay::Follower& follower, bool enters);
-// See relay::Store::check_partials.
-Result<relay::Store::PartialsCheck> check_all_partials(sql::Connection& db);
+Result<void> count_follower(sql::Connection& db, const delivery::Follower& follower, bool enters);
+// See delivery::Store::check_partials.
+Result<delivery::Store::PartialsCheck> check_all_partials(sql::Connection& db);
 
 }  // namespace tagring::db

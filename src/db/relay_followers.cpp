@@ -3,7 +3,7 @@
 
 #include "db/partials.hpp"
 #include "db/relay_store.hpp"
-#include "relay/store.hpp"
+#include "delivery/store.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
 
@@ -29,9 +29,9 @@ std::vector<std::string> split_tags(std::string_view text) {
 
 namespace {
 
-using relay::Follower;
-using relay::Subscription;
-using relay::Via;
+using delivery::Follower;
+using delivery::Subscription;
+using delivery::Via;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // Appends the rows of a statement that selects tag, actor, inbox, follow_id, via, since.
@@ -134,16 +134,16 @@ Result<std::uint64_t> count(Statement rows) {
   return found ? rows.number(0) : 0;
 }
 
-Result<bool> insert_put_off(Connection& db, const relay::PublishedPost& post, WallTime due) {
+Result<bool> insert_put_off(Connection& db, const delivery::PublishedPost& post, WallTime due) {
   TRY(const std::int64_t changed,
       db.run("UPDATE put_off SET published = ?2, tags = ?3, due = ?4 WHERE uri = ?1", post.uri,
              post.published, join_tags(post.tags), due));
   if (changed > 0) return true;
   TRY(const std::uint64_t all, count(db.query("SELECT count(*) FROM put_off")));
-  if (all >= relay::Store::kPutOffMax) return false;
+  if (all >= delivery::Store::kPutOffMax) return false;
   TRY(const std::uint64_t of_author,
       count(db.query("SELECT count(*) FROM put_off WHERE author = ?", post.author)));
-  if (of_author >= relay::Store::kPutOffOfAuthorMax) return false;
+  if (of_author >= delivery::Store::kPutOffOfAuthorMax) return false;
   TRY_VOID(db.run("INSERT INTO put_off(uri, author, published, tags, due) VALUES(?, ?, ?, ?, ?)", post.uri,
                   post.author, post.published, join_tags(post.tags), due));
   return true;
@@ -203,15 +203,15 @@ Task<Result<std::vector<Follower>>> SqliteRelayStore::nodes_of_segment(Segment s
       [=](Connection& db) { return segment_nodes(db, segment, after_tag, after_actor, limit); });
 }
 
-Task<Result<relay::Partial>> SqliteRelayStore::partial(relay::PartialKey key) {
+Task<Result<delivery::Partial>> SqliteRelayStore::partial(delivery::PartialKey key) {
   return database_.read([key = std::move(key)](Connection& db) { return load_partial(db, key); });
 }
 
-Task<Result<relay::Store::PartialsCheck>> SqliteRelayStore::check_partials() {
+Task<Result<delivery::Store::PartialsCheck>> SqliteRelayStore::check_partials() {
   return database_.write([](Connection& db) { return check_all_partials(db); });
 }
 
-Task<Result<std::vector<relay::Store::FormerServer>>> SqliteRelayStore::former_servers() {
+Task<Result<std::vector<delivery::Store::FormerServer>>> SqliteRelayStore::former_servers() {
   return database_.read([](Connection& db) {
     return all_rows<FormerServer>(
         db.query("SELECT collection, authority, inbox FROM former_servers ORDER BY seq"),
@@ -219,7 +219,7 @@ Task<Result<std::vector<relay::Store::FormerServer>>> SqliteRelayStore::former_s
   });
 }
 
-Task<Result<void>> SqliteRelayStore::drop_former_server(relay::PartialKey key) {
+Task<Result<void>> SqliteRelayStore::drop_former_server(delivery::PartialKey key) {
   return database_.write([key = std::move(key)](Connection& db) -> Result<void> {
     TRY_VOID(db.run("DELETE FROM former_servers WHERE collection = ? AND authority = ?", key.collection,
                     key.authority));
@@ -337,7 +337,7 @@ Task<Result<std::vector<Subscription>>> SqliteRelayStore::subscriptions() {
 
 // --- posts put off -----------------------------------------------------------------------------------------
 
-Task<Result<bool>> SqliteRelayStore::put_off(relay::PublishedPost post, WallTime due) {
+Task<Result<bool>> SqliteRelayStore::put_off(delivery::PublishedPost post, WallTime due) {
   return database_.write(
       [post = std::move(post), due](Connection& db) { return insert_put_off(db, post, due); });
 }
@@ -349,29 +349,29 @@ Task<Result<void>> SqliteRelayStore::drop_put_off(std::string uri) {
   });
 }
 
-Task<Result<std::vector<relay::PublishedPost>>> SqliteRelayStore::put_off_until(WallTime now,
-                                                                                std::size_t limit) {
-  return database_.read([now, limit](Connection& db) -> Result<std::vector<relay::PublishedPost>> {
-    return all_rows<relay::PublishedPost>(
+Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_until(WallTime now,
+                                                                                   std::size_t limit) {
+  return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
+    return all_rows<delivery::PublishedPost>(
         db.query("SELECT uri, author, published, tags FROM put_off WHERE due <= ? ORDER BY seq LIMIT ?", now,
                  limit),
         [](const Statement& row) {
-          return relay::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
+          return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
         });
   });
 }
 
-Task<Result<std::vector<relay::PublishedPost>>> SqliteRelayStore::posts_after(std::string author,
-                                                                              std::string uri,
-                                                                              std::size_t limit) {
+Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_after(std::string author,
+                                                                                 std::string uri,
+                                                                                 std::size_t limit) {
   return database_.read([author = std::move(author), uri = std::move(uri),
-                         limit](Connection& db) -> Result<std::vector<relay::PublishedPost>> {
-    return all_rows<relay::PublishedPost>(
+                         limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
+    return all_rows<delivery::PublishedPost>(
         db.query("SELECT uri, author, published, tags FROM posts WHERE tags <> '' AND (author, uri) > (?, ?) "
                  "ORDER BY author, uri LIMIT ?",
                  author, uri, limit),
         [](const Statement& row) {
-          return relay::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
+          return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
         });
   });
 }

@@ -15,12 +15,12 @@ using namespace sql;
 
 namespace {
 
-using relay::FeedEntry;
-using relay::Op;
-using relay::OutboxEntry;
-using relay::PublishedPost;
-using relay::TagEvent;
-using Accepted = relay::Store::Accepted;
+using delivery::FeedEntry;
+using delivery::Op;
+using delivery::OutboxEntry;
+using delivery::PublishedPost;
+using delivery::TagEvent;
+using Accepted = delivery::Store::Accepted;
 
 constexpr const char* kOutboxSequence = "outbox";
 constexpr const char* kLetterSequence = "letters";
@@ -334,17 +334,17 @@ Task<Result<std::vector<PublishedPost>>> SqliteRelayStore::posts_of(std::string 
   });
 }
 
-Task<Result<std::optional<relay::Consent>>> SqliteRelayStore::consent(std::string author) {
+Task<Result<std::optional<delivery::Consent>>> SqliteRelayStore::consent(std::string author) {
   return database_.read(
-      [author = std::move(author)](Connection& db) -> Result<std::optional<relay::Consent>> {
+      [author = std::move(author)](Connection& db) -> Result<std::optional<delivery::Consent>> {
         Statement row = db.query("SELECT relay, archive FROM consents WHERE author = ?", author);
         TRY(const bool found, row.step());
         if (!found) return std::nullopt;
-        return relay::Consent{row.integer(0) != 0, row.integer(1) != 0};
+        return delivery::Consent{row.integer(0) != 0, row.integer(1) != 0};
       });
 }
 
-Task<Result<void>> SqliteRelayStore::save_consent(std::string author, relay::Consent consent) {
+Task<Result<void>> SqliteRelayStore::save_consent(std::string author, delivery::Consent consent) {
   return database_.write([author = std::move(author), consent](Connection& db) -> Result<void> {
     TRY_VOID(db.run("INSERT OR REPLACE INTO consents(author, relay, archive) VALUES(?, ?, ?)", author,
                     consent.relay, consent.archive));
@@ -352,7 +352,7 @@ Task<Result<void>> SqliteRelayStore::save_consent(std::string author, relay::Con
   });
 }
 
-Task<Result<void>> SqliteRelayStore::save_look(relay::ProfileLook look) {
+Task<Result<void>> SqliteRelayStore::save_look(delivery::ProfileLook look) {
   return database_.write([l = std::move(look)](Connection& db) -> Result<void> {
     TRY_VOID(db.run("INSERT OR REPLACE INTO profile_looks(author, due, missing) VALUES(?, ?, ?)", l.author,
                     l.due, l.missing));
@@ -367,13 +367,14 @@ Task<Result<void>> SqliteRelayStore::drop_look(std::string author) {
   });
 }
 
-Task<Result<std::vector<relay::ProfileLook>>> SqliteRelayStore::looks_due(WallTime now, std::size_t limit) {
-  return database_.read([now, limit](Connection& db) -> Result<std::vector<relay::ProfileLook>> {
-    return all_rows<relay::ProfileLook>(
+Task<Result<std::vector<delivery::ProfileLook>>> SqliteRelayStore::looks_due(WallTime now,
+                                                                             std::size_t limit) {
+  return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::ProfileLook>> {
+    return all_rows<delivery::ProfileLook>(
         db.query("SELECT author, due, missing FROM profile_looks WHERE due <= ? ORDER BY due LIMIT ?", now,
                  limit),
         [](const Statement& row) {
-          return relay::ProfileLook{row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))};
+          return delivery::ProfileLook{row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))};
         });
   });
 }

@@ -1,9 +1,9 @@
-// relay::Store on SQLite.
+// delivery::Store on SQLite.
 #pragma once
 
 #include "base/time.hpp"
+#include "delivery/store.hpp"
 #include "federation/letter_store.hpp"
-#include "relay/store.hpp"
 #include "sql/database.hpp"
 
 namespace tagring::db {
@@ -12,7 +12,7 @@ namespace tagring::db {
 std::string join_tags(const std::vector<std::string>& tags);
 std::vector<std::string> split_tags(std::string_view text);
 
-class SqliteRelayStore : public relay::Store, public federation::LetterStore {
+class SqliteRelayStore : public delivery::Store, public federation::LetterStore {
  public:
   // For how long after its last change a (tag, uri) is remembered, so that it is not announced twice and a
   // late Add does not undo a removal. In the feed it is remembered longer if need be.
@@ -23,52 +23,52 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
   // Both must outlive it. The clock dates the feed, for prune_feed.
   SqliteRelayStore(sql::Database& database, const Clock& clock) : database_(database), clock_(clock) {}
 
-  Task<Result<std::vector<relay::OutboxEntry>>> publish(relay::PublishedPost post,
-                                                        unsigned replicas) override;
+  Task<Result<std::vector<delivery::OutboxEntry>>> publish(delivery::PublishedPost post,
+                                                           unsigned replicas) override;
   Task<Result<void>> bury(std::string uri) override;
-  Task<Result<relay::PublishedPost>> find_post(std::string uri) override;
-  Task<Result<bool>> put_off(relay::PublishedPost post, WallTime due) override;
+  Task<Result<delivery::PublishedPost>> find_post(std::string uri) override;
+  Task<Result<bool>> put_off(delivery::PublishedPost post, WallTime due) override;
   Task<Result<void>> drop_put_off(std::string uri) override;
-  Task<Result<std::vector<relay::PublishedPost>>> put_off_until(WallTime now, std::size_t limit) override;
+  Task<Result<std::vector<delivery::PublishedPost>>> put_off_until(WallTime now, std::size_t limit) override;
   Task<Result<std::uint64_t>> count_put_off() override;
 
-  Task<Result<std::vector<relay::PublishedPost>>> posts_of(std::string author, std::string after_uri,
-                                                           std::size_t limit) override;
-  Task<Result<std::vector<relay::PublishedPost>>> posts_after(std::string author, std::string uri,
+  Task<Result<std::vector<delivery::PublishedPost>>> posts_of(std::string author, std::string after_uri,
                                                               std::size_t limit) override;
-  Task<Result<std::optional<relay::Consent>>> consent(std::string author) override;
-  Task<Result<void>> save_consent(std::string author, relay::Consent consent) override;
-  Task<Result<void>> save_look(relay::ProfileLook look) override;
+  Task<Result<std::vector<delivery::PublishedPost>>> posts_after(std::string author, std::string uri,
+                                                                 std::size_t limit) override;
+  Task<Result<std::optional<delivery::Consent>>> consent(std::string author) override;
+  Task<Result<void>> save_consent(std::string author, delivery::Consent consent) override;
+  Task<Result<void>> save_look(delivery::ProfileLook look) override;
   Task<Result<void>> drop_look(std::string author) override;
-  Task<Result<std::vector<relay::ProfileLook>>> looks_due(WallTime now, std::size_t limit) override;
+  Task<Result<std::vector<delivery::ProfileLook>>> looks_due(WallTime now, std::size_t limit) override;
 
-  Task<Result<std::vector<relay::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
-  Task<Result<std::vector<relay::OutboxEntry>>> owe(Ring ring, std::vector<relay::TagEvent> events,
-                                                    unsigned replicas) override;
+  Task<Result<std::vector<delivery::OutboxEntry>>> outbox(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::vector<delivery::OutboxEntry>>> owe(Ring ring, std::vector<delivery::TagEvent> events,
+                                                       unsigned replicas) override;
   Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> replicas_done) override;
 
-  Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,
+  Task<Result<std::vector<Accepted>>> accept(std::vector<delivery::TagEvent> events,
                                              unsigned storage_replicas) override;
-  Task<Result<std::vector<relay::TagEvent>>> news_of(std::vector<relay::TagEvent> events) override;
-  Task<Result<std::vector<relay::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
+  Task<Result<std::vector<delivery::TagEvent>>> news_of(std::vector<delivery::TagEvent> events) override;
+  Task<Result<std::vector<delivery::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
   Task<Result<std::uint64_t>> feed_start(WallTime since) override;
-  Task<Result<std::vector<relay::FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
-                                                              std::size_t limit) override;
+  Task<Result<std::vector<delivery::FeedEntry>>> feed_of_segment(Segment segment, std::uint64_t after,
+                                                                 std::size_t limit) override;
   Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) override;
 
-  Task<Result<std::vector<relay::Follower>>> follow(std::vector<relay::Follower> followers) override;
+  Task<Result<std::vector<delivery::Follower>>> follow(std::vector<delivery::Follower> followers) override;
   Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) override;
   Task<Result<std::string>> tag_followed(std::string actor, std::string follow_id,
                                          std::vector<std::string> tags) override;
-  Task<Result<std::vector<relay::Follower>>> followers(std::string after_tag, std::string after_actor,
-                                                       std::size_t limit) override;
-  Task<Result<std::vector<relay::Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
-                                                              std::string after_actor,
-                                                              std::size_t limit) override;
-  Task<Result<relay::Partial>> partial(relay::PartialKey key) override;
+  Task<Result<std::vector<delivery::Follower>>> followers(std::string after_tag, std::string after_actor,
+                                                          std::size_t limit) override;
+  Task<Result<std::vector<delivery::Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
+                                                                 std::string after_actor,
+                                                                 std::size_t limit) override;
+  Task<Result<delivery::Partial>> partial(delivery::PartialKey key) override;
   Task<Result<PartialsCheck>> check_partials() override;
   Task<Result<std::vector<FormerServer>>> former_servers() override;
-  Task<Result<void>> drop_former_server(relay::PartialKey key) override;
+  Task<Result<void>> drop_former_server(delivery::PartialKey key) override;
   Task<Result<std::optional<WallTime>>> actor_since(std::string tag) override;
   Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
   Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
@@ -80,10 +80,10 @@ class SqliteRelayStore : public relay::Store, public federation::LetterStore {
   Task<Result<void>> want(std::vector<std::string> tags, std::string reason) override;
   Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason) override;
   Task<Result<std::vector<std::string>>> wanted(std::string after, std::size_t limit) override;
-  Task<Result<void>> save_subscriptions(std::vector<relay::Subscription> subscriptions) override;
+  Task<Result<void>> save_subscriptions(std::vector<delivery::Subscription> subscriptions) override;
   Task<Result<void>> drop_subscriptions(
       std::vector<std::pair<std::string, std::string>> tags_and_owners) override;
-  Task<Result<std::vector<relay::Subscription>>> subscriptions() override;
+  Task<Result<std::vector<delivery::Subscription>>> subscriptions() override;
 
  private:
   sql::Database& database_;

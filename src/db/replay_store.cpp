@@ -13,9 +13,9 @@ using namespace sql;
 
 namespace {
 
-using instances::Replay;
-using instances::ReplayPage;
-using instances::ReplayState;
+using replay::Replay;
+using replay::ReplayPage;
+using replay::ReplayState;
 
 // Of a URI. Two posts of one instance with the same digest are not to be expected: one of them would be left
 // out of a replay.

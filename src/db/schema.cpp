@@ -48,7 +48,7 @@ CREATE TABLE followers(
   via INTEGER NOT NULL, since INTEGER NOT NULL, PRIMARY KEY(tag, actor)
 ) WITHOUT ROWID, STRICT;
 CREATE INDEX followers_by_inbox ON followers(inbox);
--- Digests of followers collections, by server (relay/partial.hpp). `collection`: a tag; empty: the node's actor.
+-- Digests of followers collections, by server (delivery/partial.hpp). `collection`: a tag; empty: the node's actor.
 CREATE TABLE partials(
   collection TEXT NOT NULL, authority TEXT NOT NULL, digest BLOB NOT NULL, count INTEGER NOT NULL,
   octets INTEGER NOT NULL, PRIMARY KEY(collection, authority)
@@ -204,7 +204,7 @@ CREATE INDEX recent_follows_by_actor ON recent_follows(actor, object, seq);
 CREATE INDEX recent_follows_by_time ON recent_follows(at);
 -- Authors who blocked a hashtag actor of this node; tag empty: the node's own (federation/blocks.hpp).
 CREATE TABLE refusals(author TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(author, tag)) WITHOUT ROWID, STRICT;
--- When authors are looked at again (instances/consents.hpp): those who are known, within three days.
+-- When authors are looked at again (publisher/consents.hpp): those who are known, within three days.
 CREATE TABLE profile_looks(
   author TEXT PRIMARY KEY, due INTEGER NOT NULL, missing INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
@@ -212,7 +212,7 @@ CREATE INDEX profile_looks_by_due ON profile_looks(due);
 -- Posts whose deletion came before they did.
 CREATE TABLE buried(uri TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
 CREATE INDEX buried_by_time ON buried(at);
--- What the author's server signed (relay/store.hpp).
+-- What the author's server signed (delivery/store.hpp).
 ALTER TABLE outbox ADD COLUMN signed_copy TEXT NOT NULL DEFAULT '';
 ALTER TABLE feed ADD COLUMN signed_copy TEXT NOT NULL DEFAULT '';
 INSERT INTO profile_looks SELECT author, unixepoch() * 1000 + abs(random() % 259200000), 0 FROM consents;

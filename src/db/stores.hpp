@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "db/fasp_store.hpp"
-#include "db/history_store.hpp"
 #include "db/instance_store.hpp"
 #include "db/moderation_store.hpp"
 #include "db/receipt_store.hpp"
 #include "db/relay_store.hpp"
 #include "db/replay_store.hpp"
 #include "db/schema.hpp"
+#include "db_history/history_store.hpp"
 #include "sql/database.hpp"
 #include "sql/meta.hpp"
 
@@ -36,7 +36,7 @@ struct Stores {
   SqliteBlockStore blocks;
   SqliteReplayStore replays;
   SqliteFaspStore fasp;
-  SqliteHistoryStore history;
+  db_history::SqliteHistoryStore history;
   SqliteReceiptStore receipts;
   SqliteReportStore reports;
   SqliteChangeStore changes;

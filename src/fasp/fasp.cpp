@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/http_error.hpp"
+#include "delivery/results.hpp"
 #include "federation/authenticator.hpp"
-#include "relay/results.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::fasp {
 namespace {

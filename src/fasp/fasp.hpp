@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/log.hpp"
 #include "fasp/fasp_hashtags.hpp"
 #include "fasp/fasp_sharing.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/fasp.hpp"
+#include "http/message.hpp"
 
 namespace tagring::fasp {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::fasp {
 namespace {
@@ -29,8 +29,8 @@ HttpResponse denied(std::string why) { return error_response({ErrorCode::kDenied
 
 }  // namespace
 
-void FaspHashtags::note(const relay::Follower& follower) {
-  if (follower.via == relay::Via::kFasp) tags_[follower.actor].insert(follower.tag);
+void FaspHashtags::note(const delivery::Follower& follower) {
+  if (follower.via == delivery::Via::kFasp) tags_[follower.actor].insert(follower.tag);
 }
 
 std::vector<std::string> FaspHashtags::hashtags(const std::string& host) const {
@@ -89,8 +89,8 @@ Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
   const std::string base = servers_.find(host)->base_url;
   tags_[base] = {before.begin(), before.end()};
   tags_[base].insert(tag.canonical());
-  std::vector<relay::Follower> followers = {
-      {tag.canonical(), base, base + std::string(kAnnouncements), "", relay::Via::kFasp, 0}};
+  std::vector<delivery::Follower> followers = {
+      {tag.canonical(), base, base + std::string(kAnnouncements), "", delivery::Via::kFasp, 0}};
   const Result<void> done = co_await followers_.follow(std::move(followers));
   co_return done ? no_content() : error_response(done.error());
 }

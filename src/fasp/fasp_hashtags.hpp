@@ -2,8 +2,8 @@
 // URIs of posts that come under them, and of those that leave. It can also ask what was there before.
 //
 // A server stands among the followers of a hashtag, so that what is owed to it survives restarts and waits
-// for it, as it does for everybody else (relay/announcer.hpp). Nothing is announced but posts of authors who
-// say `indexable`.
+// for it, as it does for everybody else (delivery/announcer.hpp). Nothing is announced but posts of authors
+// who say `indexable`.
 #pragma once
 
 #include <map>
@@ -11,13 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
+#include "delivery/store.hpp"
 #include "fasp/fasp_history.hpp"
 #include "fasp/fasp_servers.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "instances/instances.hpp"
-#include "relay/hashtag_followers.hpp"
+#include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::fasp {
 
@@ -25,7 +26,7 @@ class FaspHashtags {
  public:
   static constexpr std::string_view kPrefix = "/hashtag_subscription/v0/";
 
-  FaspHashtags(std::size_t tags_max, FaspServers& servers, relay::HashtagFollowers& followers,
+  FaspHashtags(std::size_t tags_max, FaspServers& servers, subscriber::HashtagFollowers& followers,
                FaspHistory& history, const instances::Instances& instances, const federation::Blocks& blocks)
       : tags_max_(tags_max),
         servers_(servers),
@@ -35,7 +36,7 @@ class FaspHashtags {
         blocks_(blocks) {}
 
   // Shown every follower at start.
-  void note(const relay::Follower& follower);
+  void note(const delivery::Follower& follower);
 
   // Answers a request of that server; `path` is what stands behind kPrefix, with its query.
   [[nodiscard]] Task<HttpResponse> answer(std::string host, std::string method, std::string path);
@@ -53,7 +54,7 @@ class FaspHashtags {
 
   std::size_t tags_max_;
   FaspServers& servers_;
-  relay::HashtagFollowers& followers_;
+  subscriber::HashtagFollowers& followers_;
   FaspHistory& history_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <optional>
 
-#include "base/http_error.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fasp {
 namespace {

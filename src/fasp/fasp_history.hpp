@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::fasp {

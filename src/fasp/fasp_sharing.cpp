@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/http_error.hpp"
+#include "delivery/results.hpp"
+#include "federation/blocks.hpp"
+#include "federation/signed_client.hpp"
 #include "fediverse/vocabulary.hpp"
-#include "relay/results.hpp"
+#include "http/http_error.hpp"
+#include "instances/instances.hpp"
 
 namespace tagring::fasp {
 namespace {
 
 using fediverse::FaspCategory;
-using Shared = instances::FetchedPosts::Shared;
+using Shared = publisher::FetchedPosts::Shared;
 
 constexpr std::size_t kLoadPage = 1'000;
 constexpr Duration kUpkeepEvery = std::chrono::minutes(1);
@@ -22,8 +25,8 @@ constexpr std::size_t kEndingMax = 100;  // subscriptions that are being deleted
 constexpr std::string_view kBackfills = "/data_sharing/v0/backfill_requests";
 
 // Few requests at a time: nobody waits for these posts.
-federation::QueueOptions sharing_queue_options() {
-  federation::QueueOptions options;
+queues::QueueOptions sharing_queue_options() {
+  queues::QueueOptions options;
   options.batch_max = 20;
   options.concurrent_max = 8;
   options.backoff = {std::chrono::seconds(30), std::chrono::hours(1)};
@@ -42,7 +45,7 @@ Error refused(std::string_view what, const Result<HttpResponse>& response) {
 
 }  // namespace
 
-FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
+FaspSharing::FaspSharing(FaspServers& servers, FaspStore& store, publisher::FetchedPosts& posts,
                          const instances::Instances& instances, const federation::Blocks& blocks,
                          const Runtime& runtime)
     : servers_(servers),

@@ -15,10 +15,12 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "fasp/fasp_servers.hpp"
-#include "federation/delivery_queues.hpp"
+#include "federation/blocks.hpp"
 #include "fediverse/fasp.hpp"
-#include "instances/consents.hpp"
-#include "instances/fetched_posts.hpp"
+#include "instances/instances.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/fetched_posts.hpp"
+#include "queues/delivery_queues.hpp"
 
 namespace tagring::fasp {
 
@@ -32,9 +34,9 @@ class FaspSharing {
   static constexpr Duration kCheckAgain = std::chrono::hours(12);  // if its server did not show it
   static constexpr Duration kPatience = std::chrono::days(14);     // then it is taken out
   static constexpr std::size_t kChecksAMinute = 120;
-  static constexpr Duration kLookAgain = instances::Consents::kLifetime;  // what a cache may have said
+  static constexpr Duration kLookAgain = publisher::Consents::kLifetime;  // what a cache may have said
 
-  FaspSharing(FaspServers& servers, FaspStore& store, instances::FetchedPosts& posts,
+  FaspSharing(FaspServers& servers, FaspStore& store, publisher::FetchedPosts& posts,
               const instances::Instances& instances, const federation::Blocks& blocks,
               const Runtime& runtime);
 
@@ -61,7 +63,7 @@ class FaspSharing {
   [[nodiscard]] std::size_t waiting() const { return lanes_.size(); }
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // Of what is to be fetched, by host.
-  [[nodiscard]] std::map<std::string, federation::QueueStatus> lanes() const { return lanes_.status(); }
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const { return lanes_.status(); }
 
  private:
   struct Item {
@@ -91,7 +93,7 @@ class FaspSharing {
 
   FaspServers& servers_;
   FaspStore& store_;
-  instances::FetchedPosts& posts_;
+  publisher::FetchedPosts& posts_;
   const instances::Instances& instances_;
   const federation::Blocks& blocks_;
   Clock& clock_;
@@ -102,7 +104,7 @@ class FaspSharing {
   std::set<std::string> checking_;                        // URIs
   std::set<std::string> subscribing_;                     // hosts
   std::set<std::pair<std::string, std::string>> ending_;  // hosts and subscriptions
-  federation::DeliveryQueues<Item> lanes_;                // by host of the object
+  queues::DeliveryQueues<Item> lanes_;                    // by host of the object
   TaskGroup tasks_;
 };
 

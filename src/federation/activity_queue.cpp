@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::federation {
 namespace {
@@ -29,7 +29,7 @@ ActivityQueue::ActivityQueue(budget::Manager& budget, LetterStore& store, Signed
       client_(client),
       clock_(runtime.clock),
       lanes_(
-          QueueOptions{}, client.hosts(), runtime, runtime.rng.fork("activities"),
+          queues::QueueOptions{}, client.hosts(), runtime, runtime.rng.fork("activities"),
           [this](std::string inbox, Letter letter) { return deliver(std::move(inbox), std::move(letter)); }) {
 }
 

@@ -8,9 +8,9 @@
 
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
-#include "federation/inbox_lanes.hpp"
 #include "federation/letter_store.hpp"
 #include "federation/signed_client.hpp"
+#include "queues/inbox_lanes.hpp"
 
 namespace tagring::federation {
 
@@ -36,10 +36,10 @@ class ActivityQueue {
 
   [[nodiscard]] bool idle() const { return lanes_.idle(); }
   // By inbox.
-  [[nodiscard]] std::map<std::string, QueueStatus> lanes() const { return lanes_.status(); }
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const { return lanes_.status(); }
 
  private:
-  using Lanes = InboxLanes<Letter>;
+  using Lanes = queues::InboxLanes<Letter>;
   void queue(Letter letter, bool tried);
   Task<Lanes::Outcome> deliver(std::string inbox, Letter letter);
 

@@ -1,8 +1,8 @@
 #include "federation/authenticator.hpp"
 
-#include "base/http_error.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::federation {
 namespace {

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "crypto/key.hpp"
 #include "federation/remote_keys.hpp"
 #include "fediverse/actor.hpp"
+#include "http/message.hpp"
 #include "signatures/replay_cache.hpp"
 #include "signatures/signature.hpp"
 

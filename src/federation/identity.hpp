@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/key.hpp"
 #include "fediverse/documents.hpp"
+#include "http/url.hpp"
 
 namespace tagring::federation {
 

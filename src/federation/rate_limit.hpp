@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/counted.hpp"
-#include "base/ip.hpp"
 #include "base/time.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::federation {
 

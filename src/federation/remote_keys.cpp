@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::federation {
 namespace {

@@ -6,14 +6,14 @@
 #include <optional>
 #include <string>
 
-#include "base/ip.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "budget/manager.hpp"
 #include "crypto/key.hpp"
-#include "federation/alarm.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
+#include "http/ip.hpp"
+#include "queues/alarm.hpp"
 
 namespace tagring::federation {
 
@@ -62,7 +62,7 @@ class RemoteKeys {
   // Ends for all who wait, however it ends for who fetches.
   struct Flight {
     Flight(Clock& clock, Executor executor) : landed(clock, std::move(executor)) {}
-    Alarm landed;
+    queues::Alarm landed;
     std::optional<Result<KeyOwner>> owner;
     bool over = false;
   };

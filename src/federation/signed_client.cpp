@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/bytes.hpp"
-#include "base/http_error.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "followers/header.hpp"
+#include "http/http_error.hpp"
 #include "ring/codec.hpp"
 #include "signatures/signature.hpp"
 

@@ -6,14 +6,14 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
-#include "federation/host_pauses.hpp"
 #include "federation/identity.hpp"
 #include "federation/signature_form_cache.hpp"
+#include "http/message.hpp"
+#include "queues/host_pauses.hpp"
 #include "signatures/signature.hpp"
 
 namespace tagring::federation {
@@ -31,7 +31,7 @@ class SignedClient {
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
   // The pace that other servers ask for.
-  [[nodiscard]] HostPauses& hosts() { return hosts_; }
+  [[nodiscard]] queues::HostPauses& hosts() { return hosts_; }
 
   // Fetches an ActivityPub document: 200, with a media type of ActivityPub. Follows up to 3 redirects within
   // the server, each signed anew. kNotFound for 404 and 410; kDenied for other 4xx, but for those about time
@@ -71,7 +71,7 @@ class SignedClient {
   Workers& workers_;
   Log& log_;
   SignatureFormCache forms_;
-  HostPauses hosts_;
+  queues::HostPauses hosts_;
   std::uint64_t nonce_ = 0;
 };
 

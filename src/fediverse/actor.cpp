@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
-#include "base/url.hpp"
 #include "fediverse/documents.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

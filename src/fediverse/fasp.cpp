@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

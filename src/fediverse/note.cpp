@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

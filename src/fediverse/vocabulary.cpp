@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

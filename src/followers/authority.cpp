@@ -1,6 +1,6 @@
 #include "followers/authority.hpp"
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::followers {
 

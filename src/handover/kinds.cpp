@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/url.hpp"
+#include "delivery/wire.hpp"
 #include "handover/comparison.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 #include "redundancy/storage_hints.hpp"
-#include "relay/wire.hpp"
 #include "storage/entries_json.hpp"
 
 namespace tagring::handover {
@@ -29,10 +29,10 @@ Result<std::optional<storage::HistoryCursor>> cursor_of(const std::string& text)
 // --- followers ---------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> FollowersKind::page(Request request) {
-  CO_TRY(const std::vector<relay::Follower> followers,
+  CO_TRY(const std::vector<delivery::Follower> followers,
          co_await store_.nodes_of_segment(request.segment, request.after_tag, request.after, kPage));
   json::array items;
-  for (const relay::Follower& follower : followers) {
+  for (const delivery::Follower& follower : followers) {
     items.push_back(json::object{{"tag", follower.tag},
                                  {"actor", follower.actor},
                                  {"inbox", follower.inbox},
@@ -42,12 +42,12 @@ Task<Result<json::object>> FollowersKind::page(Request request) {
 }
 
 Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*/, json::array items) {
-  std::vector<relay::Follower> followers;
+  std::vector<delivery::Follower> followers;
   for (const json::value& element : items) {
     if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
     const json::object& item = element.get_object();
-    relay::Follower next{text_of(item, "tag"),       text_of(item, "actor"), text_of(item, "inbox"),
-                         text_of(item, "follow_id"), relay::Via::kNode,      0};
+    delivery::Follower next{text_of(item, "tag"),       text_of(item, "actor"), text_of(item, "inbox"),
+                            text_of(item, "follow_id"), delivery::Via::kNode,   0};
     request->after_tag = next.tag;
     request->after = next.actor;
     CO_TRY_VOID(check_item(request->segment, next.tag, next.actor, next.inbox));
@@ -62,18 +62,18 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
 
 Task<Result<json::object>> FeedKind::page(Request request) {
   const std::uint64_t after = request.after.empty() ? 0 : std::strtoull(request.after.c_str(), nullptr, 10);
-  CO_TRY(const std::vector<relay::FeedEntry> entries,
+  CO_TRY(const std::vector<delivery::FeedEntry> entries,
          co_await store_.feed_of_segment(request.segment, after, kPage));
-  co_return json::object{{"items", relay::to_json(entries)}};
+  co_return json::object{{"items", delivery::to_json(entries)}};
 }
 
 Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::array items) {
   const json::value list = std::move(items);
-  CO_TRY(const std::vector<relay::FeedEntry> entries, relay::feed_from_json(&list));
+  CO_TRY(const std::vector<delivery::FeedEntry> entries, delivery::feed_from_json(&list));
   request->after = std::to_string(entries.back().seq);
-  std::vector<relay::TagEvent> events;
+  std::vector<delivery::TagEvent> events;
   belief::PostChecker::Relayed relayed;  // of which half, it is not asked: it may be one no more
-  for (const relay::FeedEntry& entry : entries) {
+  for (const delivery::FeedEntry& entry : entries) {
     CO_TRY_VOID(check_item(request->segment, entry.event.tag, entry.event.uri, entry.event.author));
     relayed[entry.event.tag] = redundancy::kBothHalves;
     events.push_back(entry.event);
@@ -83,9 +83,9 @@ Task<Result<void>> FeedKind::absorb(Request* request, std::string origin, json::
   co_return co_await take_believed(std::move(events));
 }
 
-Task<Result<void>> FeedKind::take_believed(std::vector<relay::TagEvent> events) {
+Task<Result<void>> FeedKind::take_believed(std::vector<delivery::TagEvent> events) {
   if (events.empty()) co_return Result<void>();
-  const auto taken = co_await feed_.take(std::move(events), 0, relay::Announcer::To::kEverybody);
+  const auto taken = co_await feed_.take(std::move(events), 0, delivery::Announcer::To::kEverybody);
   co_return taken ? Result<void>() : std::unexpected(taken.error());
 }
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "belief/doubts.hpp"
+#include "delivery/feed.hpp"
 #include "handover/read_segments.hpp"
 #include "handover/request.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/feed.hpp"
 #include "relay/follower_lists.hpp"
 #include "storage/disputes.hpp"
 #include "storage/kept_partitions.hpp"
@@ -63,14 +63,14 @@ class FetchedKind : public Kind {
 // Who follows hashtags here: nodes only.
 class FollowersKind final : public FetchedKind {
  public:
-  FollowersKind(relay::Store& store, relay::FollowerLists& lists, overlay::RingService& rings,
+  FollowersKind(delivery::Store& store, relay::FollowerLists& lists, overlay::RingService& rings,
                 unsigned replicas)
       : FetchedKind("followers", Ring::kRelay, replicas), store_(store), lists_(lists), rings_(rings) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
-  relay::Store& store_;
+  delivery::Store& store_;
   relay::FollowerLists& lists_;
   overlay::RingService& rings_;
 };
@@ -78,17 +78,17 @@ class FollowersKind final : public FetchedKind {
 // What was taken lately as a relay, and may have to be delivered still.
 class FeedKind final : public FetchedKind, private belief::Doubts::Taker {
  public:
-  FeedKind(relay::Store& store, relay::Feed& feed, belief::Doubts& doubts, unsigned replicas)
+  FeedKind(delivery::Store& store, delivery::Feed& feed, belief::Doubts& doubts, unsigned replicas)
       : FetchedKind("feed", Ring::kRelay, replicas), store_(store), feed_(feed), doubts_(doubts) {}
   [[nodiscard]] Task<Result<json::object>> page(Request request) override;
   [[nodiscard]] Task<Result<void>> absorb(Request* request, std::string origin, json::array items) override;
 
  private:
   // Nothing of it is owed to the storage owners again.
-  [[nodiscard]] Task<Result<void>> take_believed(std::vector<relay::TagEvent> events) override;
+  [[nodiscard]] Task<Result<void>> take_believed(std::vector<delivery::TagEvent> events) override;
 
-  relay::Store& store_;
-  relay::Feed& feed_;
+  delivery::Store& store_;
+  delivery::Feed& feed_;
   belief::Doubts& doubts_;
 };
 

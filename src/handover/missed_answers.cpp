@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
-#include "base/http_error.hpp"
-#include "relay/catch_up.hpp"
-#include "relay/wire.hpp"
+#include "delivery/wire.hpp"
+#include "http/http_error.hpp"
+#include "subscriber/catch_up.hpp"
 
 namespace tagring::handover {
 namespace {
@@ -44,24 +44,25 @@ Task<Result<json::object>> MissedAnswers::page_of(json::object request, std::str
   if (const auto place = json::get_int(request, "after")) {
     after = static_cast<std::uint64_t>(*place);
   } else {
-    const WallTime start = std::max(WallTime(Duration(*since)), clock_.wall_now() - relay::CatchUp::kWindow);
+    const WallTime start =
+        std::max(WallTime(Duration(*since)), clock_.wall_now() - subscriber::CatchUp::kWindow);
     CO_TRY(after, co_await store_.feed_start(start));
   }
-  std::vector<relay::FeedEntry> found;
+  std::vector<delivery::FeedEntry> found;
   std::size_t scanned = 0;
   bool more = false;
-  while (found.size() < relay::CatchUp::kPage && scanned < kScanMax) {
-    CO_TRY(const std::vector<relay::FeedEntry> entries,
-           co_await store_.feed(after, relay::CatchUp::kPage - found.size()));
+  while (found.size() < subscriber::CatchUp::kPage && scanned < kScanMax) {
+    CO_TRY(const std::vector<delivery::FeedEntry> entries,
+           co_await store_.feed(after, subscriber::CatchUp::kPage - found.size()));
     more = !entries.empty();
     if (!more) break;
     scanned += entries.size();
     after = entries.back().seq;
-    for (const relay::FeedEntry& entry : entries) {
+    for (const delivery::FeedEntry& entry : entries) {
       if (tags.contains(entry.event.tag)) found.push_back(entry);
     }
   }
-  json::object page = {{"items", relay::to_json(found)}};
+  json::object page = {{"items", delivery::to_json(found)}};
   if (more) page["after"] = after;
   co_return page;
 }

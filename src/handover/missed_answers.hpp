@@ -1,31 +1,31 @@
-// Gives subscribers what this node took, as an owner, before it knew them (relay/catch_up.hpp asks).
+// Gives subscribers what this node took, as an owner, before it knew them (subscriber/catch_up.hpp asks).
 #pragma once
 
 #include <string>
 
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "base/time.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/store.hpp"
 #include "federation/authenticator.hpp"
-#include "relay/followers.hpp"
-#include "relay/store.hpp"
+#include "http/message.hpp"
 
 namespace tagring::handover {
 
 class MissedAnswers {
  public:
-  MissedAnswers(relay::Store& store, relay::Followers& followers, federation::Authenticator& authenticator,
-                Clock& clock)
+  MissedAnswers(delivery::Store& store, delivery::Followers& followers,
+                federation::Authenticator& authenticator, Clock& clock)
       : store_(store), followers_(followers), authenticator_(authenticator), clock_(clock) {}
 
-  // Answers POST relay::CatchUp::kPath, to followers of the tags.
+  // Answers POST subscriber::CatchUp::kPath, to followers of the tags.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
  private:
   Task<Result<json::object>> page_of(json::object request, std::string follower);
 
-  relay::Store& store_;
-  relay::Followers& followers_;
+  delivery::Store& store_;
+  delivery::Followers& followers_;
   federation::Authenticator& authenticator_;
   Clock& clock_;
 };

@@ -12,8 +12,9 @@ constexpr std::size_t kOwedMax = 10 * kPage;  // a year of history is not owed a
 constexpr Duration kRetry = std::chrono::seconds(1);
 }  // namespace
 
-ReassignQueue::ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
-                             Options options, ReadSegments& reads, const Runtime& runtime)
+ReassignQueue::ReassignQueue(delivery::Store& store, storage::HistoryStore& history,
+                             delivery::OwnerQueue& outbox, Options options, ReadSegments& reads,
+                             const Runtime& runtime)
     : store_(store),
       history_(history),
       outbox_(outbox),
@@ -131,8 +132,8 @@ Task<bool> ReassignQueue::feed(Segment keys) {
     const auto page = co_await store_.feed_of_segment(keys, after, kPage);
     if (!page || page->empty()) co_return page.has_value();
     after = page->back().seq;
-    std::vector<relay::TagEvent> events;
-    for (const relay::FeedEntry& entry : *page) events.push_back(entry.event);
+    std::vector<delivery::TagEvent> events;
+    for (const delivery::FeedEntry& entry : *page) events.push_back(entry.event);
     const Result<void> owed = co_await outbox_.reassign(Ring::kRelay, std::move(events));
     if (!owed) co_return false;
     co_await wait_for_outbox();
@@ -148,11 +149,11 @@ Task<bool> ReassignQueue::history(Segment keys) {
     if (!page || page->empty()) co_return page.has_value();
     after_tag = page->back().tag;
     after = storage::HistoryCursor::of(page->back());
-    std::vector<relay::TagEvent> events;
+    std::vector<delivery::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
       const Result<redundancy::Partition> shelf = redundancy::Partition::parse(entry.tag);
       if (!shelf) continue;
-      events.push_back({shelf->tag, entry.removed ? relay::Op::kRemove : relay::Op::kAdd, entry.uri,
+      events.push_back({shelf->tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd, entry.uri,
                         entry.author, entry.published, true});
     }
     const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));

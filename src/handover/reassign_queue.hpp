@@ -11,9 +11,9 @@
 #include "base/ring_id.hpp"
 #include "base/runtime.hpp"
 #include "base/task.hpp"
+#include "delivery/owner_queue.hpp"
 #include "handover/read_segments.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/owner_queue.hpp"
 #include "ring/vserver.hpp"
 #include "storage/history.hpp"
 
@@ -27,7 +27,7 @@ class ReassignQueue {
     std::function<Task<Result<void>>(std::string)> save;  // none: nothing outlives the process
   };
 
-  ReassignQueue(relay::Store& store, storage::HistoryStore& history, relay::OwnerQueue& outbox,
+  ReassignQueue(delivery::Store& store, storage::HistoryStore& history, delivery::OwnerQueue& outbox,
                 Options options, ReadSegments& reads, const Runtime& runtime);
 
   // Goes on with what was owed, and owes what the node owned at places that it has given up. Before the rings
@@ -53,9 +53,9 @@ class ReassignQueue {
   Task<void> write(std::uint64_t version);
   Task<void> wait_for_outbox();
 
-  relay::Store& store_;
+  delivery::Store& store_;
   storage::HistoryStore& history_;
-  relay::OwnerQueue& outbox_;
+  delivery::OwnerQueue& outbox_;
   Options options_;
   ReadSegments& reads_;
   Clock& clock_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/http_error.hpp"
-#include "base/url.hpp"
 #include "handover/read_segments.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::handover {
 namespace {

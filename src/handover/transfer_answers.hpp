@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "federation/authenticator.hpp"
 #include "handover/kinds.hpp"
 #include "handover/transfer.hpp"
+#include "http/message.hpp"
 #include "overlay/ring_service.hpp"
 #include "ring/messages.hpp"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "proxies/networks.hpp"
 #include "ring/codec.hpp"
 
@@ -199,8 +199,8 @@ Checks Doctor::look_at_instances() const {
   return checks;
 }
 
-void Doctor::note_taken(const std::vector<relay::TagEvent>& events) {
-  for (const relay::TagEvent& event : events) {
+void Doctor::note_taken(const std::vector<delivery::TagEvent>& events) {
+  for (const delivery::TagEvent& event : events) {
     const std::string host = host_of(event.author);
     if (!taken_.contains(host)) make_room(taken_, kHostsMax);
     taken_[host] = clock_.wall_now();

@@ -10,14 +10,14 @@
 
 #include "base/runtime.hpp"
 #include "config/config.hpp"
+#include "delivery/owner_queue.hpp"
+#include "delivery/results.hpp"
 #include "health/check.hpp"
 #include "health/growth.hpp"
 #include "health/machine.hpp"
 #include "health/reach.hpp"
 #include "instances/instances.hpp"
 #include "overlay/ring_service.hpp"
-#include "relay/owner_queue.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::health {
 
@@ -28,7 +28,7 @@ class Doctor {
     const config::Config& config;
     overlay::RingService& rings;
     const instances::Instances& instances;
-    const relay::OwnerQueue& owners;
+    const delivery::OwnerQueue& owners;
     const Growth& growth;
   };
   // `machine` null: only the network is looked at.
@@ -50,7 +50,7 @@ class Doctor {
   // What was not well when it was looked last.
   [[nodiscard]] const Checks& problems() const { return problems_; }
   // Owners took these posts.
-  void note_taken(const std::vector<relay::TagEvent>& events);
+  void note_taken(const std::vector<delivery::TagEvent>& events);
   // A request came over a proxy that is not trusted, as the header says that only proxies write.
   void note_request(const HttpRequest& request);
   // Member of both rings, others reach it, and it can write. {"ready", and what is not: "because"}

@@ -1,8 +1,8 @@
 #include "health/probes.hpp"
 
 #include "administrators/administrator.hpp"
-#include "base/http_error.hpp"
 #include "health/metrics.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::health {
 namespace {

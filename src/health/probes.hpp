@@ -8,9 +8,9 @@
 #include <functional>
 #include <string>
 
-#include "base/http.hpp"
 #include "config/config.hpp"
 #include "health/doctor.hpp"
+#include "http/message.hpp"
 
 namespace tagring::health {
 

@@ -1,7 +1,7 @@
 #include "health/reach.hpp"
 
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::health {
 namespace {

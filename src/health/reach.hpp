@@ -8,11 +8,11 @@
 
 #include <string>
 
-#include "base/http.hpp"
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/rate_limit.hpp"
 #include "federation/signed_client.hpp"
+#include "http/message.hpp"
 
 namespace tagring::health {
 

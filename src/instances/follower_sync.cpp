@@ -46,8 +46,8 @@ json::object FollowerSync::Counters::to_json() const {
           {"accepted", accepted},       {"undone", undone}};
 }
 
-FollowerSync::FollowerSync(Options options, relay::Subscriptions& subscriber, Instances& instances,
-                           federation::SignedClient& client, const relay::Observer& observer,
+FollowerSync::FollowerSync(Options options, subscriber::Subscriptions& subscriber, Instances& instances,
+                           federation::SignedClient& client, const delivery::Observer& observer,
                            const Runtime& runtime)
     : options_(options),
       subscriber_(subscriber),

@@ -2,8 +2,8 @@
 // with what this node knows, and repairs what differs.
 //
 // Two kinds of senders. A node's actor: its followers here are this node's hashtag actors, by the hashtags
-// that this node follows there (relay/partial.hpp). Any other actor: those of this node's actors that follow
-// it back, because somebody uses this node as a relay.
+// that this node follows there (delivery/partial.hpp). Any other actor: those of this node's actors that
+// follow it back, because somebody uses this node as a relay.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
+#include "delivery/observer.hpp"
 #include "federation/authenticator.hpp"
 #include "fediverse/actor.hpp"
 #include "followers/header.hpp"
@@ -21,8 +22,7 @@
 #include "followers/plan.hpp"
 #include "followers/throttle.hpp"
 #include "instances/instances.hpp"
-#include "relay/observer.hpp"
-#include "relay/subscriptions.hpp"
+#include "subscriber/subscriptions.hpp"
 
 namespace tagring::instances {
 
@@ -48,8 +48,8 @@ class FollowerSync {
     [[nodiscard]] json::object to_json() const;
   };
 
-  FollowerSync(Options options, relay::Subscriptions& subscriber, Instances& instances,
-               federation::SignedClient& client, const relay::Observer& observer, const Runtime& runtime);
+  FollowerSync(Options options, subscriber::Subscriptions& subscriber, Instances& instances,
+               federation::SignedClient& client, const delivery::Observer& observer, const Runtime& runtime);
   [[nodiscard]] Task<void> stop();
 
   // A delivery by `sender` had this header. What there is to do follows in the background.
@@ -96,9 +96,9 @@ class FollowerSync {
   [[nodiscard]] std::vector<std::string> tags_of(const std::vector<std::string>& ids) const;
 
   Options options_;
-  relay::Subscriptions& subscriber_;
+  subscriber::Subscriptions& subscriber_;
   Instances& instances_;
-  const relay::Observer& observer_;
+  const delivery::Observer& observer_;
   federation::SignedClient& client_;
   const federation::Identity& identity_;
   Clock& clock_;

@@ -15,12 +15,13 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "budget/manager.hpp"
+#include "delivery/store.hpp"
 #include "federation/activity_queue.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
 #include "followers/plan.hpp"
 #include "instances/instance_store.hpp"
-#include "relay/hashtag_followers.hpp"
+#include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::instances {
 
@@ -38,7 +39,7 @@ class Instances {
   static constexpr std::size_t kFollowMax = 8'192;  // bytes of a Follow
   static constexpr std::size_t kFollowedAgainMax = 10'000;
 
-  Instances(Options options, InstanceStore& store, relay::HashtagFollowers& followers,
+  Instances(Options options, InstanceStore& store, subscriber::HashtagFollowers& followers,
             federation::ActivityQueue& activities, const federation::Identity& identity,
             const Runtime& runtime)
       : options_(std::move(options)),
@@ -53,7 +54,7 @@ class Instances {
   // From now on these count; who has been accepted before stays.
   void use(Options options) { options_ = std::move(options); }
   // Shown every follower at start.
-  void note(const relay::Follower& follower);
+  void note(const delivery::Follower& follower);
 
   // The posts of that author are taken.
   [[nodiscard]] bool may_publish(const std::string& author) const;
@@ -164,7 +165,7 @@ class Instances {
 
   Options options_;
   InstanceStore& store_;
-  relay::HashtagFollowers& followers_;
+  subscriber::HashtagFollowers& followers_;
   federation::ActivityQueue& activities_;
   const federation::Identity& identity_;
   Clock& clock_;

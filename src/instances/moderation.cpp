@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::instances {
 namespace {

@@ -1,5 +1,5 @@
 // What the administrator decides about blocks, on disk and in memory, and the limits against floods of
-// hashtags. The roles ask relay::Blocks before they take or send anything.
+// hashtags. The roles ask federation::Blocks before they take or send anything.
 //
 // Every decision has a reason and a source, and each change leaves a line in the log (admin/control.hpp).
 #pragma once
@@ -13,7 +13,7 @@
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
 #include "instances/instances.hpp"
-#include "relay/hashtag_followers.hpp"
+#include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::instances {
 
@@ -28,7 +28,7 @@ class Moderation {
   };
 
   Moderation(Options options, federation::BlockStore& store, federation::Blocks& blocks,
-             relay::HashtagFollowers& followers, Instances& instances, Clock& clock)
+             subscriber::HashtagFollowers& followers, Instances& instances, Clock& clock)
       : options_(std::move(options)),
         store_(store),
         blocks_(blocks),
@@ -87,7 +87,7 @@ class Moderation {
   Options options_;
   federation::BlockStore& store_;
   federation::Blocks& blocks_;
-  relay::HashtagFollowers& followers_;
+  subscriber::HashtagFollowers& followers_;
   Instances& instances_;
   Clock& clock_;
   struct Counted {

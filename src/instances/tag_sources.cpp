@@ -7,8 +7,8 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "crypto/hash.hpp"
-#include "federation/host_pauses.hpp"
 #include "fediverse/tag_wishes.hpp"
+#include "queues/host_pauses.hpp"
 
 namespace tagring::instances {
 namespace {
@@ -232,7 +232,7 @@ Task<Result<HttpResponse>> TagSources::get(std::string url, std::string token) {
   if (!token.empty()) call.headers.add("Authorization", "Bearer " + token);
   CO_TRY(HttpResponse response, co_await http_.send(std::move(call)));
   if (response.status == 200) co_return response;
-  if (const Duration pause = federation::asked_pause(response, clock_.wall_now()); pause > Duration::zero()) {
+  if (const Duration pause = queues::asked_pause(response, clock_.wall_now()); pause > Duration::zero()) {
     if (!patience_.contains(host_of(url))) make_room(patience_, kHostsMax);
     patience_[host_of(url)] = clock_.now() + pause;
   }

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "base/workers.hpp"
 #include "federation/blocks.hpp"
+#include "http/message.hpp"
 #include "instances/instance_store.hpp"
 #include "instances/instances.hpp"
 #include "instances/tag_tokens.hpp"

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::instances {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <system_error>
 
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
-#include "base/http.hpp"
-#include "base/ip.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "federation/blocks.hpp"
 #include "hashtag/tag.hpp"
+#include "http/ip.hpp"
+#include "http/message.hpp"
 
 namespace tagring::mastodon_api {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "mastodon_api/account.hpp"
-#include "mastodon_api/ids.hpp"
 #include "mastodon_api/timeline_api.hpp"
+#include "posts/account.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -19,7 +19,9 @@ constexpr std::string_view kPixel =
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c636060606000000005"
     "000109a2d5b60000000049454e44ae426082";
 
-bool is_missing_picture(std::string_view path) { return path == kMissingImage || path == kMissingHeader; }
+bool is_missing_picture(std::string_view path) {
+  return path == posts::kMissingImage || path == posts::kMissingHeader;
+}
 
 // What clients ask for at their start, or show beside what they are about, and a node for hashtags has not.
 constexpr std::string_view kNoList = "[]";
@@ -93,7 +95,7 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
   allow_any_origin(response);
   response.headers.set("X-RateLimit-Limit", std::to_string(verdict.limit));
   response.headers.set("X-RateLimit-Remaining", std::to_string(verdict.remaining));
-  response.headers.set("X-RateLimit-Reset", datetime(verdict.reset));
+  response.headers.set("X-RateLimit-Reset", posts::datetime(verdict.reset));
   co_return response;
 }
 

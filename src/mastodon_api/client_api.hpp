@@ -9,18 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/http.hpp"
 #include "federation/rate_limit.hpp"
-#include "mastodon_api/account.hpp"
+#include "http/message.hpp"
 #include "mastodon_api/api.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/account.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 
 class ClientApi {
  public:
   struct Options {
-    Site site;
+    posts::Site site;
     std::vector<ApiPart*> parts;  // asked in order
     federation::RateLimit::Options rate = {};
   };
@@ -35,7 +35,7 @@ class ClientApi {
   using Request = ApiRequest;
   Task<HttpResponse> route(Request request);
 
-  Site site_;
+  posts::Site site_;
   std::vector<ApiPart*> parts_;
   federation::RateLimit rate_;
 };

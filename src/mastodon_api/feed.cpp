@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "mastodon_api/html.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/html.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -14,7 +14,7 @@ std::string text_of(const json::object& o, std::string_view key) {
 }
 
 std::string element(std::string_view name, std::string_view text) {
-  return fmt::format("<{0}>{1}</{0}>\n", name, escape_html(text));
+  return fmt::format("<{0}>{1}</{0}>\n", name, posts::escape_html(text));
 }
 
 // What is behind a content warning comes after it, as in the feeds of Mastodon.
@@ -22,7 +22,7 @@ std::string html_of(const json::object& status) {
   const std::string warning = text_of(status, "spoiler_text");
   std::string html = text_of(status, "content");
   if (!warning.empty())
-    html = "<p><strong>Content warning:</strong> " + escape_html(warning) + "</p><hr>" + html;
+    html = "<p><strong>Content warning:</strong> " + posts::escape_html(warning) + "</p><hr>" + html;
   return html;
 }
 
@@ -42,14 +42,14 @@ std::string media_of(FeedFormat format, const json::object& status) {
   std::string elements;
   json::for_each(json::find(status, "media_attachments"), [&](const json::value& v) {
     const json::object& o = v.as_object();
-    const std::string url = escape_html(text_of(o, "url"));
+    const std::string url = posts::escape_html(text_of(o, "url"));
     const std::string kind = text_of(o, "type");
     const std::string medium = kind == "unknown" ? "document" : kind;
     if (format == FeedFormat::kRss) {
       elements += fmt::format(
           "<media:content url=\"{}\" medium=\"{}\"><media:description type=\"plain\">{}"
           "</media:description></media:content>\n",
-          url, medium, escape_html(text_of(o, "description")));
+          url, medium, posts::escape_html(text_of(o, "description")));
     } else {
       elements += fmt::format("<link rel=\"enclosure\" href=\"{}\"/>\n", url);
     }
@@ -76,7 +76,7 @@ Item item_of(FeedFormat format, const json::object& status) {
 }
 
 std::string rss_item(const Item& item) {
-  std::string text = "<item>\n<guid isPermaLink=\"false\">" + escape_html(item.uri) + "</guid>\n";
+  std::string text = "<item>\n<guid isPermaLink=\"false\">" + posts::escape_html(item.uri) + "</guid>\n";
   text += element("link", item.url) + element("pubDate", to_http_date(item.published));
   text += element("dc:creator", "@" + item.acct) + element("description", item.html) + item.media;
   for (const std::string& tag : item.tags) text += element("category", tag);
@@ -85,19 +85,21 @@ std::string rss_item(const Item& item) {
 
 std::string atom_entry(const Item& item) {
   std::string text = "<entry>\n" + element("id", item.uri);
-  const std::string title(cut_utf8(text_of_html(item.html, 120), 120));
+  const std::string title(cut_utf8(posts::text_of_html(item.html, 120), 120));
   text += element("title", title.empty() ? "@" + item.acct : title);
-  text += element("published", datetime(item.published)) + element("updated", item.updated);
+  text += element("published", posts::datetime(item.published)) + element("updated", item.updated);
   text += "<author>\n" + element("name", "@" + item.acct) + element("uri", item.author_url) + "</author>\n";
-  text += fmt::format("<link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>\n", escape_html(item.url));
-  text += "<content type=\"html\">" + escape_html(item.html) + "</content>\n" + item.media;
-  for (const std::string& tag : item.tags) text += fmt::format("<category term=\"{}\"/>\n", escape_html(tag));
+  text +=
+      fmt::format("<link rel=\"alternate\" type=\"text/html\" href=\"{}\"/>\n", posts::escape_html(item.url));
+  text += "<content type=\"html\">" + posts::escape_html(item.html) + "</content>\n" + item.media;
+  for (const std::string& tag : item.tags)
+    text += fmt::format("<category term=\"{}\"/>\n", posts::escape_html(tag));
   return text + "</entry>\n";
 }
 
 }  // namespace
 
-std::string make_feed(FeedFormat format, const Tag& tag, const json::array& statuses, const Site& site,
+std::string make_feed(FeedFormat format, const Tag& tag, const json::array& statuses, const posts::Site& site,
                       WallTime now) {
   const std::string page = site.tag_url(tag.canonical());
   const std::string title = "#" + tag.canonical();
@@ -119,16 +121,16 @@ std::string make_feed(FeedFormat format, const Tag& tag, const json::array& stat
         "<channel>\n";
     text += element("title", title) + element("link", page) + element("description", about);
     text += fmt::format("<atom:link rel=\"self\" type=\"application/rss+xml\" href=\"{}.rss\"/>\n",
-                        escape_html(page));
+                        posts::escape_html(page));
     text += element("lastBuildDate", to_http_date(latest)) + element("ttl", "15");
     return text + items + "</channel>\n</rss>\n";
   }
   text += "<feed xmlns=\"http://www.w3.org/2005/Atom\">\n" + element("id", page) + element("title", title);
-  text += element("subtitle", about) + element("updated", datetime(latest));
+  text += element("subtitle", about) + element("updated", posts::datetime(latest));
   text += fmt::format(
       "<link rel=\"self\" type=\"application/atom+xml\" href=\"{0}.atom\"/>\n"
       "<link rel=\"alternate\" type=\"text/html\" href=\"{0}\"/>\n",
-      escape_html(page));
+      posts::escape_html(page));
   return text + items + "</feed>\n";
 }
 

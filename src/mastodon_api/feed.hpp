@@ -7,7 +7,7 @@
 #include "base/json.hpp"
 #include "base/time.hpp"
 #include "hashtag/tag.hpp"
-#include "mastodon_api/account.hpp"
+#include "posts/account.hpp"
 
 namespace tagring::mastodon_api {
 
@@ -19,7 +19,7 @@ inline constexpr const char* media_type(FeedFormat format) {
 }
 
 // `statuses` newest first. `now` is when it was asked for, for a feed that is empty.
-std::string make_feed(FeedFormat format, const Tag& tag, const json::array& statuses, const Site& site,
+std::string make_feed(FeedFormat format, const Tag& tag, const json::array& statuses, const posts::Site& site,
                       WallTime now);
 
 }  // namespace tagring::mastodon_api

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "federation/version.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -11,12 +11,12 @@ namespace {
 constexpr std::string_view kDescription =
     "A node of a tagring network: every public post under a hashtag, from all servers that take part.";
 
-std::string streaming_url(const Site& site) {
+std::string streaming_url(const posts::Site& site) {
   const std::size_t rest = site.origin.find("://");
   return (site.origin.starts_with("https") ? "wss" : "ws") + site.origin.substr(rest);
 }
 
-std::string authority(const Site& site) { return site.origin.substr(site.origin.find("//") + 2); }
+std::string authority(const posts::Site& site) { return site.origin.substr(site.origin.find("//") + 2); }
 
 std::string compatible_version(const InstanceFacts& facts) {
   return fmt::format("{} (compatible; tagring {})", kMastodonVersion, facts.version);
@@ -56,7 +56,7 @@ json::object account_limits() {
 }  // namespace
 
 json::object make_instance(const InstanceFacts& facts) {
-  const Site& site = facts.site;
+  const posts::Site& site = facts.site;
   const json::object feed = {{"local", "public"}, {"remote", "public"}};
   const json::object configuration = {
       {"urls", json::object{{"streaming", streaming_url(site)},
@@ -98,7 +98,7 @@ json::object make_instance(const InstanceFacts& facts) {
 }
 
 json::object make_instance_v1(const InstanceFacts& facts) {
-  const Site& site = facts.site;
+  const posts::Site& site = facts.site;
   return {{"uri", authority(site)},
           {"title", "tagring on " + authority(site)},
           {"short_description", kDescription},
@@ -121,7 +121,7 @@ json::object make_instance_v1(const InstanceFacts& facts) {
           {"rules", json::array()}};
 }
 
-json::object make_tag(const Tag& tag, const Site& site, const std::vector<TagDay>& days,
+json::object make_tag(const Tag& tag, const posts::Site& site, const std::vector<TagDay>& days,
                       std::chrono::sys_days today) {
   json::array history;
   for (int back = 0; back < kTagDays; ++back) {
@@ -136,7 +136,7 @@ json::object make_tag(const Tag& tag, const Site& site, const std::vector<TagDay
                                    {"accounts", std::to_string(found.authors)}});
   }
   const std::string url = site.tag_url(tag.canonical());
-  return {{"id", stable_id(url)},          {"name", tag.canonical()}, {"url", url},
+  return {{"id", posts::stable_id(url)},   {"name", tag.canonical()}, {"url", url},
           {"history", std::move(history)}, {"trendable", true},       {"usable", true},
           {"requires_review", false}};
 }

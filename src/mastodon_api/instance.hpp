@@ -12,8 +12,8 @@
 
 #include "base/json.hpp"
 #include "hashtag/tag.hpp"
-#include "mastodon_api/account.hpp"
 #include "mastodon_api/api.hpp"
+#include "posts/account.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::mastodon_api {
@@ -22,7 +22,7 @@ namespace tagring::mastodon_api {
 inline constexpr std::string_view kMastodonVersion = "4.3.0";
 
 struct InstanceFacts {
-  Site site;
+  posts::Site site;
   std::string version;  // of tagring
   std::uint64_t posts = 0;
   std::uint64_t domains = 0;
@@ -39,14 +39,14 @@ class InstanceApi final : public ApiPart {
     // How many domains posts come from.
     std::function<std::uint64_t()> domains = [] { return std::uint64_t{0}; };
   };
-  InstanceApi(Options options, Site site, storage::HistoryStore& history)
+  InstanceApi(Options options, posts::Site site, storage::HistoryStore& history)
       : options_(std::move(options)), site_(std::move(site)), history_(history) {}
 
   [[nodiscard]] Task<std::optional<HttpResponse>> answer(ApiRequest request) override;
 
  private:
   Options options_;
-  Site site_;
+  posts::Site site_;
   storage::HistoryStore& history_;
 };
 
@@ -58,7 +58,7 @@ struct TagDay {
 inline constexpr int kTagDays = 7;
 // `days` in any order; of these the kTagDays up to `today` are shown, the latest first, and 0 for those that
 // are missing.
-json::object make_tag(const Tag& tag, const Site& site, const std::vector<TagDay>& days,
+json::object make_tag(const Tag& tag, const posts::Site& site, const std::vector<TagDay>& days,
                       std::chrono::sys_days today);
 
 }  // namespace tagring::mastodon_api

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "base/url.hpp"
 #include "fediverse/documents.hpp"
-#include "mastodon_api/ids.hpp"
-#include "mastodon_api/status.hpp"
+#include "http/url.hpp"
 #include "mastodon_api/timeline_query.hpp"
+#include "posts/ids.hpp"
+#include "posts/status.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::size_t kQueryMax = 2048;       // bytes of a search
 constexpr std::uint64_t kRequestsOfPost = 2;  // and of its author
 
 // The hashtag that is meant by its address, by the URL of its page or by that of its actor.
-Result<fediverse::WebfingerTarget> named(std::string_view text, const Site& site) {
+Result<fediverse::WebfingerTarget> named(std::string_view text, const posts::Site& site) {
   if (text.starts_with('@')) text.remove_prefix(1);
   const std::string resource = (Url::parse(text) ? "" : "acct:") + std::string(text);
   return fediverse::parse_webfinger_resource(resource, fediverse::NodeUrls(site.origin));
@@ -37,7 +37,7 @@ Task<std::optional<HttpResponse>> SearchApi::answer(ApiRequest request) {
   std::string id = request.path.substr(kStatuses.size());
   const bool asks_context = id.ends_with(kContext);
   if (asks_context) id.resize(id.size() - kContext.size());
-  const std::optional<StatusId> known = parse_status_id(id);
+  const std::optional<posts::StatusId> known = posts::parse_status_id(id);
   const std::string uri = known ? posts_.shown_as(*known) : std::string();
   if (uri.empty()) co_return std::nullopt;
   const std::optional<Found> found = co_await find_post(uri, /*named=*/false);
@@ -116,22 +116,22 @@ Task<std::optional<SearchApi::Found>> SearchApi::find_post(std::string uri, bool
   const budget::Spender host = budget_.who(host_of(uri));
   if (counts && budget_.take(budget::Resource::kReaderHosts, host, kRequestsOfPost) > Duration::zero())
     co_return std::nullopt;
-  std::vector<PostCache::Wanted> wanted = {{.uri = uri, .author = {}, .named = named}};
+  std::vector<posts::PostCache::Wanted> wanted = {{.uri = uri, .author = {}, .named = named}};
   const auto contents = co_await posts_.read(std::move(wanted), posts_.deadline());
   if (!contents.front()) co_return std::nullopt;
-  const std::shared_ptr<const Post> post = contents.front()->post;
+  const std::shared_ptr<const posts::Post> post = contents.front()->post;
   for (const Tag& tag : post->tags) {
     if (!history_.is_shown({tag.canonical(), post->uri, post->author, post->published})) continue;
     const bool found = co_await is_in_history(tag, post->uri, post->published);
     if (!found) continue;
     if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);
-    co_return Found{*contents.front(), status_id(post->published, post->uri)};
+    co_return Found{*contents.front(), posts::status_id(post->published, post->uri)};
   }
   co_return std::nullopt;
 }
 
 // What it answers, and what answers it, as far as that is under hashtags too and this node knows of it.
-Task<json::object> SearchApi::context(std::shared_ptr<const Post> post) {
+Task<json::object> SearchApi::context(std::shared_ptr<const posts::Post> post) {
   json::array above;
   std::string parent = post->in_reply_to;
   for (std::size_t i = 0; i < kAncestorsMax && !parent.empty(); ++i) {

@@ -12,12 +12,12 @@
 #include <string>
 #include <utility>
 
-#include "base/ip.hpp"
 #include "budget/manager.hpp"
 #include "federation/blocks.hpp"
+#include "http/ip.hpp"
 #include "mastodon_api/api.hpp"
-#include "mastodon_api/post_cache.hpp"
 #include "mastodon_api/tag_api.hpp"
+#include "posts/post_cache.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::mastodon_api {
@@ -25,7 +25,7 @@ namespace tagring::mastodon_api {
 class SearchApi final : public ApiPart {
  public:
   // `budget` is of fetching what somebody names by its URI.
-  SearchApi(Site site, budget::Manager& budget, TagApi& tags, PostCache& posts,
+  SearchApi(posts::Site site, budget::Manager& budget, TagApi& tags, posts::PostCache& posts,
             storage::HistoryService& history, const federation::Blocks& blocks)
       : site_(std::move(site)),
         budget_(budget),
@@ -41,18 +41,18 @@ class SearchApi final : public ApiPart {
   Task<std::optional<HttpResponse>> account(ApiRequest request);
   Task<bool> is_in_history(Tag tag, std::string uri, WallTime published);
   struct Found {
-    PostCache::Content content;
-    StatusId id = 0;
+    posts::PostCache::Content content;
+    posts::StatusId id = 0;
   };
   // `named`: not one that was shown here before.
   Task<std::optional<Found>> find_post(std::string uri, bool named);
   Task<std::expected<json::array, Duration>> find_by_address(std::string url, IpAddress peer);
-  Task<json::object> context(std::shared_ptr<const Post> post);
+  Task<json::object> context(std::shared_ptr<const posts::Post> post);
 
-  Site site_;
+  posts::Site site_;
   budget::Manager& budget_;
   TagApi& tags_;
-  PostCache& posts_;
+  posts::PostCache& posts_;
   storage::HistoryService& history_;
   const federation::Blocks& blocks_;
 };

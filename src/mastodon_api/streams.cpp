@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -82,7 +82,7 @@ class Streams::Reader final : public HttpStream {
   Duration heartbeat_;
   Clock& clock_;
   std::deque<std::string> waiting_;
-  federation::Alarm alarm_;
+  queues::Alarm alarm_;
   Instant minute_ends_;
   std::uint32_t messages_ = 0;  // in that minute
 };
@@ -107,7 +107,7 @@ void Streams::Reader::receive(std::string message) {
   owner_->listen(this, *tag, json::get_string(wish, "tag").value_or(""));
 }
 
-Streams::Streams(Options options, PostCache& posts, relay::Subscriptions& subscriber,
+Streams::Streams(Options options, posts::PostCache& posts, subscriber::Subscriptions& subscriber,
                  const federation::Blocks& blocks, const Runtime& runtime)
     : options_(options),
       posts_(posts),
@@ -219,10 +219,10 @@ Task<void> Streams::let_go(std::string tag) {
 
 // --- events ------------------------------------------------------------------------------------------------
 
-void Streams::note(const relay::TagEvent& event) {
+void Streams::note(const delivery::TagEvent& event) {
   if (!by_tag_.contains(event.tag)) return;
-  if (event.op == relay::Op::kRemove) {
-    const std::string id = std::to_string(status_id(event.published, event.uri));
+  if (event.op == delivery::Op::kRemove) {
+    const std::string id = std::to_string(posts::status_id(event.published, event.uri));
     deliver(std::make_shared<const Event>(Event{*Tag::parse(event.tag), "delete", id}));
   } else if (event.indexable &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
@@ -230,14 +230,14 @@ void Streams::note(const relay::TagEvent& event) {
   }
 }
 
-Task<void> Streams::tell(relay::TagEvent event) {
+Task<void> Streams::tell(delivery::TagEvent event) {
   const Tag tag = *Tag::parse(event.tag);
   const Instant deadline = clock_.now() + kFetchTime;
   const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);
   if (!contents.front()) co_return;
-  const Post& post = *contents.front()->post;
+  const posts::Post& post = *contents.front()->post;
   if (post.author != event.author || !post.has(tag)) co_return;
-  const json::object status = posts_.show(*contents.front(), status_id(event.published, event.uri));
+  const json::object status = posts_.show(*contents.front(), posts::status_id(event.published, event.uri));
   const char* name = event.is_edit() ? "status.update" : "update";
   deliver(std::make_shared<const Event>(Event{tag, name, json::serialize(status)}));
 }

@@ -14,13 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/runtime.hpp"
-#include "federation/alarm.hpp"
+#include "delivery/store.hpp"
 #include "federation/blocks.hpp"
+#include "http/message.hpp"
 #include "mastodon_api/api.hpp"
-#include "mastodon_api/post_cache.hpp"
-#include "relay/subscriptions.hpp"
+#include "posts/post_cache.hpp"
+#include "queues/alarm.hpp"
+#include "subscriber/subscriptions.hpp"
 
 namespace tagring::mastodon_api {
 
@@ -40,7 +41,7 @@ class Streams final : public ApiPart {
     Duration news_age_max = std::chrono::hours(1);  // what is older is no news: a subscription brings it too
   };
 
-  Streams(Options options, PostCache& posts, relay::Subscriptions& subscriber,
+  Streams(Options options, posts::PostCache& posts, subscriber::Subscriptions& subscriber,
           const federation::Blocks& blocks, const Runtime& runtime);
   ~Streams() override;
   Streams(const Streams&) = delete;
@@ -59,7 +60,7 @@ class Streams final : public ApiPart {
   [[nodiscard]] std::shared_ptr<HttpStream> open_socket(std::optional<Tag> tag, const std::string& spelling,
                                                         IpAddress peer);
   // Something has entered the feed of this node.
-  void note(const relay::TagEvent& event);
+  void note(const delivery::TagEvent& event);
 
   [[nodiscard]] std::size_t size() const { return readers_.size(); }
 
@@ -78,14 +79,14 @@ class Streams final : public ApiPart {
   void listen(Reader* reader, const Tag& tag, const std::string& spelling);
   void leave(Reader* reader, const std::string& tag);
   void deliver(const SharedEvent& event);
-  Task<void> tell(relay::TagEvent event);
+  Task<void> tell(delivery::TagEvent event);
   Task<void> subscribe(std::string tag);
   Task<void> let_go(std::string tag);
   Task<void> forget_former();
 
   Options options_;
-  PostCache& posts_;
-  relay::Subscriptions& subscriber_;
+  posts::PostCache& posts_;
+  subscriber::Subscriptions& subscriber_;
   const federation::Blocks& blocks_;
   Clock& clock_;
   Executor executor_;

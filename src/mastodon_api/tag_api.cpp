@@ -5,8 +5,8 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "base/url.hpp"
-#include "mastodon_api/ids.hpp"
+#include "http/url.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

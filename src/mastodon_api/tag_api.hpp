@@ -16,6 +16,7 @@
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/instance.hpp"
 #include "mastodon_api/trends.hpp"
+#include "posts/account.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::mastodon_api {
@@ -25,7 +26,7 @@ class TagApi final : public ApiPart {
   static constexpr Duration kDaysFresh = std::chrono::seconds(60);  // how long posts per day are remembered
   static constexpr std::size_t kDaysMax = 500;                      // of so many hashtags
 
-  TagApi(Site site, storage::HistoryService& history, Trends& trends, const federation::Blocks& blocks,
+  TagApi(posts::Site site, storage::HistoryService& history, Trends& trends, const federation::Blocks& blocks,
          const Clock& clock)
       : site_(std::move(site)), history_(history), trends_(trends), blocks_(blocks), clock_(clock) {}
 
@@ -43,7 +44,7 @@ class TagApi final : public ApiPart {
   Task<std::vector<storage::HistoryDay>> days_of(Tag tag, std::chrono::sys_days from,
                                                  std::chrono::sys_days to);
 
-  Site site_;
+  posts::Site site_;
   storage::HistoryService& history_;
   Trends& trends_;
   const federation::Blocks& blocks_;

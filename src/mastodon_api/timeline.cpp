@@ -59,7 +59,7 @@ Task<Result<void>> Timeline::refill(Source* source, bool forwards) {
     if (forwards) std::ranges::reverse(page->entries);
     std::vector<Entry> entries;
     for (storage::HistoryEntry& entry : page->entries) {
-      const StatusId id = status_id(entry.published, entry.uri);
+      const posts::StatusId id = posts::status_id(entry.published, entry.uri);
       entries.push_back({id, std::move(entry)});
     }
     source->take(std::move(entries), forwards);
@@ -81,9 +81,9 @@ class Timeline::Scan {
     for (Tag& tag : tags) {
       Source source{.tag = std::move(tag), .cursor = {}, .held = {}, .ready = {}};
       if (forwards_) {
-        source.cursor = {time_of(*query.min_id) - Duration(1), kAfterAllUris};
+        source.cursor = {posts::time_of(*query.min_id) - Duration(1), kAfterAllUris};
       } else if (query.max_id) {
-        source.cursor = {time_of(*query.max_id) + Duration(1), ""};
+        source.cursor = {posts::time_of(*query.max_id) + Duration(1), ""};
       }
       sources_.push_back(std::move(source));
     }
@@ -125,13 +125,14 @@ class Timeline::Scan {
   [[nodiscard]] bool is_done() const { return done_; }
   // When next() came to nothing and is not done: how far there is nothing to show, as after a wave of posts
   // that are deleted or blocked.
-  [[nodiscard]] std::optional<StatusId> reached() const {
-    std::optional<StatusId> reached;
+  [[nodiscard]] std::optional<posts::StatusId> reached() const {
+    std::optional<posts::StatusId> reached;
     for (const Source& source : sources_) {
       if (!source.more || !source.cursor) continue;
       const WallTime last =
           source.held.empty() ? source.cursor->published : source.held.front().entry.published;
-      const StatusId id = forwards_ ? first_id_at(last) - 1 : first_id_at(last + Duration(1));
+      const posts::StatusId id =
+          forwards_ ? posts::first_id_at(last) - 1 : posts::first_id_at(last + Duration(1));
       if (!reached || (forwards_ ? id < *reached : id > *reached)) reached = id;
     }
     const bool is_further = reached && (forwards_ ? *reached > above_ : *reached < below_);
@@ -140,21 +141,21 @@ class Timeline::Scan {
 
  private:
   [[nodiscard]] bool comes_before(const Source& a, const Source& b) const {
-    const StatusId x = a.ready.back().id;
-    const StatusId y = b.ready.back().id;
+    const posts::StatusId x = a.ready.back().id;
+    const posts::StatusId y = b.ready.back().id;
     return forwards_ ? x < y : x > y;
   }
 
   Timeline& timeline_;
   bool forwards_;
-  StatusId below_ = UINT64_MAX;
-  StatusId above_ = 0;
+  posts::StatusId below_ = UINT64_MAX;
+  posts::StatusId above_ = 0;
   std::vector<Source> sources_;
   std::set<std::string> seen_;
   bool done_ = false;
 };
 
-bool Timeline::passes(const Post& post, const TimelineQuery& query) const {
+bool Timeline::passes(const posts::Post& post, const TimelineQuery& query) const {
   const auto has = [&](const Tag& tag) { return post.has(tag); };
   if (!has(query.tag) && std::ranges::none_of(query.any, has)) return false;
   if (!std::ranges::all_of(query.all, has) || std::ranges::any_of(query.none, has)) return false;
@@ -166,7 +167,7 @@ bool Timeline::passes(const Post& post, const TimelineQuery& query) const {
 // For each entry its Status; empty if it is not to be shown.
 Task<std::vector<json::object>> Timeline::show(std::vector<Entry> entries, TimelineQuery query,
                                                Instant deadline) {
-  std::vector<PostCache::Wanted> wanted;
+  std::vector<posts::PostCache::Wanted> wanted;
   for (const Entry& entry : entries) wanted.push_back({entry.entry.uri, entry.entry.author});
   const auto contents = co_await posts_.read(std::move(wanted), std::min(deadline, posts_.deadline()));
   std::vector<json::object> statuses(entries.size());
@@ -191,14 +192,14 @@ Task<Result<Timeline::Page>> Timeline::read(TimelineQuery query) {
     CO_TRY(std::vector<Entry> entries,
            co_await scan.next(is_filtered ? std::max(missing, kFilteredBatch) : missing));
     if (entries.empty()) {
-      const std::optional<StatusId> reached = scan.is_done() ? std::nullopt : scan.reached();
+      const std::optional<posts::StatusId> reached = scan.is_done() ? std::nullopt : scan.reached();
       if (reached && forwards) page.newest = std::max(page.newest.value_or(0), *reached);
       if (reached && !forwards) page.oldest = std::min(page.oldest.value_or(UINT64_MAX), *reached);
       break;
     }
     const std::vector<json::object> statuses = co_await show(entries, query, deadline);
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const StatusId id = entries[i].id;
+      const posts::StatusId id = entries[i].id;
       if (page.statuses.size() >= query.limit && id != entries[i - 1].id) break;
       page.oldest = std::min(page.oldest.value_or(id), id);
       page.newest = std::max(page.newest.value_or(id), id);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "mastodon_api/post_cache.hpp"
 #include "mastodon_api/timeline_query.hpp"
+#include "posts/post_cache.hpp"
 #include "storage/history_service.hpp"
 
 namespace tagring::mastodon_api {
@@ -24,14 +24,14 @@ class Timeline {
     Duration wait = std::chrono::seconds(8);  // for one page, all rounds together
   };
 
-  Timeline(Options options, storage::HistoryService& history, PostCache& posts, Clock& clock)
+  Timeline(Options options, storage::HistoryService& history, posts::PostCache& posts, Clock& clock)
       : options_(std::move(options)), history_(history), posts_(posts), clock_(clock) {}
 
   struct Page {
     json::array statuses;  // newest first
     // The ids between which everything was looked at, shown or not: where to go on. Absent if nothing was.
-    std::optional<StatusId> oldest;
-    std::optional<StatusId> newest;
+    std::optional<posts::StatusId> oldest;
+    std::optional<posts::StatusId> newest;
     bool more = false;  // in the direction of reading
   };
   // kUnavailable if no replica of any of the hashtags answers.
@@ -39,7 +39,7 @@ class Timeline {
 
  private:
   struct Entry {
-    StatusId id = 0;
+    posts::StatusId id = 0;
     storage::HistoryEntry entry;
   };
   struct Source;
@@ -47,11 +47,11 @@ class Timeline {
 
   Task<Result<void>> refill(Source* source, bool forwards);
   Task<std::vector<json::object>> show(std::vector<Entry> entries, TimelineQuery query, Instant deadline);
-  [[nodiscard]] bool passes(const Post& post, const TimelineQuery& query) const;
+  [[nodiscard]] bool passes(const posts::Post& post, const TimelineQuery& query) const;
 
   Options options_;
   storage::HistoryService& history_;
-  PostCache& posts_;
+  posts::PostCache& posts_;
   Clock& clock_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/url.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

@@ -11,12 +11,13 @@
 #include "mastodon_api/api.hpp"
 #include "mastodon_api/feed.hpp"
 #include "mastodon_api/timeline.hpp"
+#include "posts/account.hpp"
 
 namespace tagring::mastodon_api {
 
 class TimelineApi final : public ApiPart {
  public:
-  TimelineApi(Site site, Timeline& timeline, const federation::Blocks& blocks, const Clock& clock)
+  TimelineApi(posts::Site site, Timeline& timeline, const federation::Blocks& blocks, const Clock& clock)
       : site_(std::move(site)), timeline_(timeline), blocks_(blocks), clock_(clock) {}
 
   [[nodiscard]] static bool is_feed(std::string_view path);
@@ -26,7 +27,7 @@ class TimelineApi final : public ApiPart {
   Task<HttpResponse> timeline(std::string name, std::string query);
   Task<HttpResponse> feed(std::string name, FeedFormat format);
 
-  Site site_;
+  posts::Site site_;
   Timeline& timeline_;
   const federation::Blocks& blocks_;
   const Clock& clock_;

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {
@@ -26,9 +26,9 @@ std::uint64_t number_of(std::string_view text) {
   return error == std::errc::result_out_of_range ? UINT64_MAX : value;
 }
 
-std::optional<StatusId> id_in(std::string_view query, std::string_view name) {
+std::optional<posts::StatusId> id_in(std::string_view query, std::string_view name) {
   const std::string text = query_value(query, name);
-  return text.empty() ? std::nullopt : std::optional<StatusId>(number_of(text));
+  return text.empty() ? std::nullopt : std::optional<posts::StatusId>(number_of(text));
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<TimelineQuery> TimelineQuery::parse(std::string_view name, std::string_vi
     if (text.empty()) continue;
     const std::optional<WallTime> time = from_rfc3339(text);
     if (!time) return fail(ErrorCode::kInvalid, std::string(key) + " is no date of RFC 3339");
-    const StatusId after = first_id_at(*time + Duration(1));
+    const posts::StatusId after = posts::first_id_at(*time + Duration(1));
     wish.max_id = std::min(wish.max_id.value_or(after), after);
   }
   if (const std::string text = query_value(query, "limit"); !text.empty())

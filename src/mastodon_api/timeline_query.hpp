@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "hashtag/tag.hpp"
-#include "mastodon_api/ids.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::mastodon_api {
 
@@ -18,12 +18,12 @@ struct TimelineQuery {
   static constexpr std::size_t kTagsMax = 4;  // of each of any[], all[] and none[]; Mastodon's own limit
 
   Tag tag;
-  std::vector<Tag> any;              // posts of these too
-  std::vector<Tag> all;              // only posts that have all of these
-  std::vector<Tag> none;             // no posts of these
-  std::optional<StatusId> max_id;    // older than that
-  std::optional<StatusId> since_id;  // newer than that
-  std::optional<StatusId> min_id;    // newer than that, and the nearest to it
+  std::vector<Tag> any;                     // posts of these too
+  std::vector<Tag> all;                     // only posts that have all of these
+  std::vector<Tag> none;                    // no posts of these
+  std::optional<posts::StatusId> max_id;    // older than that
+  std::optional<posts::StatusId> since_id;  // newer than that
+  std::optional<posts::StatusId> min_id;    // newer than that, and the nearest to it
   std::size_t limit = kLimitDefault;
   bool local = false;
   bool remote = false;

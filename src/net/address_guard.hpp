@@ -1,7 +1,7 @@
 // Which addresses a stranger's URL may make this node connect to (server-side request forgery).
 #pragma once
 
-#include "base/ip.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::net {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 
 namespace tagring::net {
 

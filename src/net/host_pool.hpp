@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 #include "net/exchange.hpp"
-#include "net/http_client.hpp"
+#include "net/http_client_options.hpp"
+#include "net/resolver.hpp"
 #include "net/tls.hpp"
 
 namespace tagring::net {

@@ -1,25 +1,13 @@
 // HttpClient on real sockets.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
+#include "net/http_client_options.hpp"
 #include "net/resolver.hpp"
 
 namespace tagring::net {
-
-struct HttpClientOptions {
-  std::string ca_file;                   // PEM, trusted besides the system's CAs; may be empty
-  bool allow_private_addresses = false;  // for networks of one's own: any address, and http as well as https
-  std::vector<std::uint16_t> ports;  // that may be connected to. Empty: 443, or any with private addresses
-  std::size_t connections_per_host_max = 16;  // at once; further calls wait their turn
-  Duration idle_timeout{50'000};              // how long an unused connection is kept
-  Duration connect_timeout{8'000};            // per address, so that the next one gets its chance
-  std::string user_agent = "tagring";
-};
 
 // Name look-up, TLS and I/O run on `io`, which may have many threads; send() resumes on its caller's
 // executor.

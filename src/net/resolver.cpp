@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <utility>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "net/system_clock.hpp"
 
 namespace tagring::net {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.hpp"
 #include "base/result.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "budget/manager.hpp"
+#include "http/ip.hpp"
 #include "net/srv.hpp"
 
 namespace tagring::net {

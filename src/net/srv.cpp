@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::net {
 namespace {

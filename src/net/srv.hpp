@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ip.hpp"
-#include "base/services.hpp"
+#include "http/ip.hpp"
+#include "http/services.hpp"
 
 namespace tagring::net {
 

@@ -9,7 +9,7 @@
 #include <openssl/x509v3.h>
 #include <string_view>
 
-#include "base/ip.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::net {
 namespace ssl = boost::asio::ssl;

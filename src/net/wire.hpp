@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/http.hpp"
 #include "base/result.hpp"
+#include "http/message.hpp"
 
 namespace tagring::net {
 

@@ -9,24 +9,24 @@
 
 #include "administrators/changes.hpp"
 #include "audit/receipt_store.hpp"
-#include "base/http.hpp"
 #include "base/log.hpp"
-#include "base/services.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "base/workers.hpp"
 #include "budget/manager.hpp"
+#include "delivery/store.hpp"
 #include "fasp/fasp_store.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/blocks.hpp"
 #include "federation/letter_store.hpp"
 #include "health/growth.hpp"
 #include "health/machine.hpp"
+#include "http/message.hpp"
+#include "http/services.hpp"
 #include "instances/instance_store.hpp"
-#include "instances/replay_store.hpp"
 #include "instances/tag_sources.hpp"
 #include "instances/tag_tokens.hpp"
-#include "relay/store.hpp"
+#include "replay/replay_store.hpp"
 #include "reports/report_store.hpp"
 #include "storage/history.hpp"
 
@@ -34,11 +34,11 @@ namespace tagring::node {
 
 // What of a node is on disk.
 struct Stores {
-  relay::Store& relay;
+  delivery::Store& relay;
   federation::LetterStore& letters;
   instances::InstanceStore& instances;
   federation::BlockStore& blocks;
-  instances::ReplayStore& replays;
+  replay::ReplayStore& replays;
   fasp::FaspStore& fasp;
   storage::HistoryStore& history;
   audit::ReceiptStore& receipts;

@@ -8,32 +8,33 @@
 #include "admin/settings.hpp"
 #include "administrators/administrator.hpp"
 #include "audit/signed_tree_heads.hpp"
-#include "base/http_error.hpp"
+#include "delivery/partial_collections.hpp"
 #include "fasp/fasp.hpp"
 #include "federation/version.hpp"
 #include "handover/transfer.hpp"
 #include "health/check.hpp"
 #include "health/probes.hpp"
 #include "health/reach.hpp"
-#include "instances/signed_copies.hpp"
+#include "http/http_error.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "node/node_wiring.hpp"
 #include "node/part_options.hpp"
 #include "node/parts.hpp"
 #include "node/revalidation.hpp"
 #include "overlay/ring_status.hpp"
-#include "relay/catch_up.hpp"
-#include "relay/partial_collections.hpp"
+#include "publisher/signed_copies.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "storage/storage_redundancy.hpp"
+#include "subscriber/catch_up.hpp"
 #include "web/site.hpp"
 
 namespace tagring::node {
 
 // A digest that does not fit its followers would have every server ask for the list, again and again.
 Task<Result<void>> Node::check_partials() {
-  CO_TRY(const relay::Store::PartialsCheck check, co_await parts_->environment.stores.relay.check_partials());
-  for (const relay::PartialKey& key : check.repaired) {
+  CO_TRY(const delivery::Store::PartialsCheck check,
+         co_await parts_->environment.stores.relay.check_partials());
+  for (const delivery::PartialKey& key : check.repaired) {
     parts_->environment.log.warn("followers_digest_repaired",
                                  {{"tag", key.collection}, {"server", key.authority}});
   }
@@ -54,7 +55,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.reports.load());
   CO_TRY_VOID(co_await parts_->audit.heads.load());
   CO_TRY_VOID(co_await parts_->audit.audit.load());
-  std::function<void(const relay::Follower&)> note = [this](const relay::Follower& f) {
+  std::function<void(const delivery::Follower&)> note = [this](const delivery::Follower& f) {
     parts_->instances.instances.note(f);
     parts_->fasp.hashtags.note(f);
   };
@@ -189,14 +190,14 @@ Routes Node::make_routes() {
   routes.add(kPost, handover::Transfer::kPath, by(p.handover.answers));
   routes.add(kGetAndPost, relay::RelayRedundancy::kPath, by(p.relay.redundancy));
   routes.add(kGetAndPost, storage::StorageRedundancy::kPath, by(p.storage.redundancy));
-  routes.add(kPost, relay::CatchUp::kPath, by(p.handover.missed));
+  routes.add(kPost, subscriber::CatchUp::kPath, by(p.handover.missed));
   routes.add_if(kAll, mastodon_api::ClientApi::is_path, revalidated(by(p.reading.client_api)));
   routes.add_if(kPost, activitypub::Inbox::is_path, by(p.actors.inbox));
-  routes.add_if(kReading, relay::PartialCollections::is_path, by(p.relay.partials));
+  routes.add_if(kReading, delivery::PartialCollections::is_path, by(p.relay.partials));
   routes.add(kReading, storage::HistoryService::kDaysPath,
              [&p](HttpRequest request) { return p.storage.history.answer_days(std::move(request)); });
   routes.add(kReading, audit::SignedTreeHeads::kPath, by(p.audit.heads));
-  routes.add(kReading, instances::SignedCopies::kPath, by(p.instances.copies));
+  routes.add(kReading, publisher::SignedCopies::kPath, by(p.instances.copies));
   routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
   routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
   routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver), kAnyPage);
@@ -261,7 +262,7 @@ Task<HttpResponse> Node::administer(administrators::Administrator who, HttpReque
 
 overlay::RingService& Node::rings() { return parts_->rings.service; }
 storage::HistoryService& Node::history() { return parts_->storage.history; }
-relay::Subscriptions& Node::subscriber() { return parts_->relay.subscriptions; }
+subscriber::Subscriptions& Node::subscriber() { return parts_->relay.subscriptions; }
 relay::RelayOwner& Node::relay_owner() { return parts_->relay.owner; }
 storage::StorageOwner& Node::storage_owner() { return parts_->storage.owner; }
 audit::Receipts& Node::receipts() { return parts_->audit.receipts; }

@@ -7,17 +7,17 @@
 
 #include "administrators/administrator.hpp"
 #include "audit/receipts.hpp"
-#include "base/http.hpp"
 #include "base/json.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
+#include "http/message.hpp"
 #include "node/environment.hpp"
 #include "node/routes.hpp"
 #include "overlay/ring_service.hpp"
 #include "relay/relay_owner.hpp"
-#include "relay/subscriptions.hpp"
 #include "storage/history_service.hpp"
 #include "storage/storage_owner.hpp"
+#include "subscriber/subscriptions.hpp"
 
 namespace tagring::node {
 
@@ -51,7 +51,7 @@ class Node {
 
   [[nodiscard]] overlay::RingService& rings();
   [[nodiscard]] storage::HistoryService& history();
-  [[nodiscard]] relay::Subscriptions& subscriber();
+  [[nodiscard]] subscriber::Subscriptions& subscriber();
   [[nodiscard]] relay::RelayOwner& relay_owner();
   [[nodiscard]] storage::StorageOwner& storage_owner();
   [[nodiscard]] audit::Receipts& receipts();

@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "base/url.hpp"
 #include "budget/manager.hpp"
 #include "federation/blocks.hpp"
+#include "http/url.hpp"
 
 namespace tagring::node {
 namespace {
@@ -51,19 +51,20 @@ bool NodeWiring::is_blocked(std::string_view host) const {
   return parts_.speech.blocks.of_host(host) != nullptr;
 }
 
-// --- relay::Observer ---------------------------------------------------------------------------------------
+// --- delivery::Observer
+// ---------------------------------------------------------------------------------------
 
-Task<Result<std::vector<relay::Refusal>>> NodeWiring::take_as_owner(Ring ring,
-                                                                    std::vector<relay::TagEvent> events) {
+Task<Result<std::vector<delivery::Refusal>>> NodeWiring::take_as_owner(
+    Ring ring, std::vector<delivery::TagEvent> events) {
   return ring == Ring::kRelay
              ? relay_own(std::move(events))
              : parts_.storage.owner.take(std::move(events), parts_.speech.identity.origin(), {});
 }
 
 // What Inbox does for other publishers, and OwnerQueue with the answer.
-Task<Result<std::vector<relay::Refusal>>> NodeWiring::relay_own(std::vector<relay::TagEvent> events) {
+Task<Result<std::vector<delivery::Refusal>>> NodeWiring::relay_own(std::vector<delivery::TagEvent> events) {
   std::set<std::string> tags;
-  for (const relay::TagEvent& event : events) tags.insert(event.tag);
+  for (const delivery::TagEvent& event : events) tags.insert(event.tag);
   parts_.health.doctor.note_taken(events);
   redundancy::RelayHints& relays = parts_.rings.relays;
   auto refusals = co_await parts_.relay.owner.take(std::move(events), parts_.speech.identity.origin(),
@@ -72,8 +73,8 @@ Task<Result<std::vector<relay::Refusal>>> NodeWiring::relay_own(std::vector<rela
   co_return refusals;
 }
 
-void NodeWiring::answered(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
-                          const std::vector<relay::Refusal>& refusals, const std::string& answer) {
+void NodeWiring::answered(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
+                          const std::vector<delivery::Refusal>& refusals, const std::string& answer) {
   parts_.audit.receipts.note(origin, ring, events, refusals, answer);
   parts_.health.doctor.note_taken(events);
 }
@@ -82,14 +83,14 @@ std::optional<redundancy::RelayClaim> NodeWiring::claim(const std::string& tag) 
   return parts_.relay.redundancy.claim(tag);
 }
 
-void NodeWiring::entered(const relay::FeedEntry& entry) {
-  const relay::TagEvent& event = entry.event;
+void NodeWiring::entered(const delivery::FeedEntry& entry) {
+  const delivery::TagEvent& event = entry.event;
   // Lists of successors change without the segment; before who brings many posts has used up a stranger's
   // share.
   if (parts_.environment.clock.now() >= neighbours_noted_ + kNeighboursEvery) note_neighbours();
   const bool is_edit = event.is_edit();
-  if (event.op == relay::Op::kRemove || is_edit) parts_.reading.posts.forget(event.uri);
-  if (event.op == relay::Op::kAdd && !is_edit) {
+  if (event.op == delivery::Op::kRemove || is_edit) parts_.reading.posts.forget(event.uri);
+  if (event.op == delivery::Op::kAdd && !is_edit) {
     parts_.reading.trends.note(event.tag, event.author, parts_.environment.clock.wall_now());
     parts_.instances.day_authors.came(event.tag, event.author);
   }
@@ -110,7 +111,7 @@ Task<Result<HttpResponse>> NodeWiring::deliver_to_fasp_server(std::string inbox,
   return parts_.fasp.hashtags.deliver(std::move(inbox), std::move(body));
 }
 
-Task<Result<void>> NodeWiring::receive_missed(std::vector<relay::TagEvent> events, std::string owner) {
+Task<Result<void>> NodeWiring::receive_missed(std::vector<delivery::TagEvent> events, std::string owner) {
   return parts_.relay.subscriber.receive_missed(std::move(events), std::move(owner));
 }
 
@@ -150,7 +151,7 @@ void NodeWiring::more_relays(const std::string& tag) {
 
 void NodeWiring::taken_down(const storage::HistoryEntry& entry) {
   parts_.reading.streams.note(
-      {entry.tag, relay::Op::kRemove, entry.uri, entry.author, entry.published, false});
+      {entry.tag, delivery::Op::kRemove, entry.uri, entry.author, entry.published, false});
 }
 
 }  // namespace tagring::node

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "delivery/results.hpp"
+#include "delivery/store.hpp"
 #include "node/parts.hpp"
 #include "node/wiring.hpp"
 #include "redundancy/partition.hpp"
 #include "redundancy/relay_hints.hpp"
-#include "relay/results.hpp"
-#include "relay/store.hpp"
 #include "ring/messages.hpp"
 #include "storage/history.hpp"
 
@@ -29,17 +29,17 @@ class NodeWiring final : public Wiring {
   Task<Result<ring::Load>> load_of(Ring ring, Segment segment) override;
   [[nodiscard]] bool is_blocked(std::string_view host) const override;
 
-  // --- relay::Observer ---
-  Task<Result<std::vector<relay::Refusal>>> take_as_owner(Ring ring,
-                                                          std::vector<relay::TagEvent> events) override;
-  void answered(const std::string& origin, Ring ring, const std::vector<relay::TagEvent>& events,
-                const std::vector<relay::Refusal>& refusals, const std::string& answer) override;
+  // --- delivery::Observer ---
+  Task<Result<std::vector<delivery::Refusal>>> take_as_owner(Ring ring,
+                                                             std::vector<delivery::TagEvent> events) override;
+  void answered(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
+                const std::vector<delivery::Refusal>& refusals, const std::string& answer) override;
   [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& tag) const override;
-  void entered(const relay::FeedEntry& entry) override;
+  void entered(const delivery::FeedEntry& entry) override;
   void relayed(const std::string& tag, std::size_t bytes) override;
   void lost_follower(const std::string& tag, const std::string& inbox) override;
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
-  Task<Result<void>> receive_missed(std::vector<relay::TagEvent> events, std::string owner) override;
+  Task<Result<void>> receive_missed(std::vector<delivery::TagEvent> events, std::string owner) override;
   [[nodiscard]] bool is_in_doubt(const std::string& owner, const std::string& tag) const override;
   [[nodiscard]] bool is_denied(const std::string& actor) const override;
   [[nodiscard]] bool is_offered(const std::string& tag) const override;
@@ -55,7 +55,7 @@ class NodeWiring final : public Wiring {
 
  private:
   void note_neighbours();
-  Task<Result<std::vector<relay::Refusal>>> relay_own(std::vector<relay::TagEvent> events);
+  Task<Result<std::vector<delivery::Refusal>>> relay_own(std::vector<delivery::TagEvent> events);
 
   Parts& parts_;
   Instant neighbours_noted_;

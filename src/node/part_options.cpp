@@ -103,8 +103,8 @@ signatures::SignaturePolicy signature_policy(const federation::Identity& identit
   return policy;
 }
 
-federation::QueueOptions queue_options() {
-  federation::QueueOptions options;
+queues::QueueOptions queue_options() {
+  queues::QueueOptions options;
   options.gather = Duration(20);
   return options;
 }

@@ -5,7 +5,6 @@
 
 #include "budget/manager.hpp"
 #include "config/config.hpp"
-#include "federation/delivery_queues.hpp"
 #include "federation/identity.hpp"
 #include "fediverse/fasp.hpp"
 #include "instances/instances.hpp"
@@ -14,6 +13,7 @@
 #include "node/environment.hpp"
 #include "overlay/balancer.hpp"
 #include "overlay/ring_service.hpp"
+#include "queues/delivery_queues.hpp"
 #include "signatures/signature.hpp"
 #include "storage/retention.hpp"
 #include "storage/storage_redundancy.hpp"
@@ -27,7 +27,7 @@ storage::StorageRedundancy::Options storage_options(const config::Config& config
 overlay::RingService::Options ring_options(const config::Config& config, std::uint64_t incarnation,
                                            const Environment& world);
 signatures::SignaturePolicy signature_policy(const federation::Identity& identity);
-federation::QueueOptions queue_options();
+queues::QueueOptions queue_options();
 instances::Instances::Options instance_options(const config::Config& config, budget::Manager& budget);
 instances::Moderation::Options moderation_options(const config::Config& config, budget::Manager& budget);
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world);

@@ -5,7 +5,7 @@
 namespace tagring::node {
 namespace {
 
-mastodon_api::Site api_site(const federation::Identity& identity) { return {identity.origin()}; }
+posts::Site api_site(const federation::Identity& identity) { return {identity.origin()}; }
 
 }  // namespace
 

@@ -30,6 +30,9 @@
 #include "budget/manager.hpp"
 #include "config/config.hpp"
 #include "crypto/key.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/owner_queue.hpp"
 #include "fasp/fasp.hpp"
 #include "fasp/fasp_history.hpp"
 #include "federation/activity_queue.hpp"
@@ -48,19 +51,12 @@
 #include "health/health_control.hpp"
 #include "health/probes.hpp"
 #include "health/reach.hpp"
-#include "instances/consents.hpp"
-#include "instances/fetched_posts.hpp"
 #include "instances/follower_sync.hpp"
 #include "instances/instances.hpp"
 #include "instances/moderation.hpp"
-#include "instances/outboxes.hpp"
-#include "instances/publisher.hpp"
-#include "instances/replay.hpp"
-#include "instances/signed_copies.hpp"
 #include "instances/tag_sources.hpp"
 #include "mastodon_api/client_api.hpp"
 #include "mastodon_api/instance.hpp"
-#include "mastodon_api/post_cache.hpp"
 #include "mastodon_api/search_api.hpp"
 #include "mastodon_api/streams.hpp"
 #include "mastodon_api/tag_api.hpp"
@@ -72,20 +68,24 @@
 #include "overlay/balancer.hpp"
 #include "overlay/loads.hpp"
 #include "overlay/ring_service.hpp"
+#include "posts/post_cache.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/fetched_posts.hpp"
+#include "publisher/outboxes.hpp"
+#include "publisher/publisher.hpp"
+#include "publisher/signed_copies.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
-#include "relay/announcer.hpp"
-#include "relay/catch_up.hpp"
-#include "relay/followers.hpp"
-#include "relay/owner_queue.hpp"
 #include "relay/relay_redundancy.hpp"
-#include "relay/subscriber.hpp"
+#include "replay/replay.hpp"
 #include "reports/reports.hpp"
 #include "storage/disputes.hpp"
 #include "storage/history_service.hpp"
 #include "storage/retention.hpp"
 #include "storage/storage_owner.hpp"
 #include "storage/storage_redundancy.hpp"
+#include "subscriber/catch_up.hpp"
+#include "subscriber/subscriber.hpp"
 #include "web/site.hpp"
 
 namespace tagring::node {
@@ -98,7 +98,7 @@ struct Speech {
   budget::Manager own_budget;  // if it is not the world's
   budget::Manager& budget;
   federation::Identity identity;
-  relay::Followers followers;
+  delivery::Followers followers;
   federation::Blocks blocks;
   federation::SignedClient client;
   federation::RemoteKeys keys;
@@ -122,23 +122,23 @@ struct RelayRole {
             Rings& rings);
 
   relay::RelayPlaces places;
-  relay::OwnerQueue owners;
-  relay::PartialCollections partials;
-  relay::AnnouncementSender sender;
-  relay::Announcer announcer;
+  delivery::OwnerQueue owners;
+  delivery::PartialCollections partials;
+  delivery::AnnouncementSender sender;
+  delivery::Announcer announcer;
   relay::RelayCalls calls;
   belief::NodeActors node_actors;
   relay::FollowerLists lists;
   relay::RelayRedundancy redundancy;
-  relay::CatchUp catch_up;
-  relay::Subscriptions subscriptions;
-  relay::HashtagFollowers followers;
+  subscriber::CatchUp catch_up;
+  subscriber::Subscriptions subscriptions;
+  subscriber::HashtagFollowers followers;
   belief::OriginChecker origins;
   belief::PostChecker checker;
   belief::Doubts doubts;
-  relay::Feed feed;
+  delivery::Feed feed;
   relay::RelayOwner owner;
-  relay::Subscriber subscriber;
+  subscriber::Subscriber subscriber;
 };
 
 struct StorageRole {
@@ -199,16 +199,16 @@ struct InstanceRole {
   federation::ActivityQueue activities;
   instances::Instances instances;
   instances::Moderation moderation;
-  instances::Consents consents;
-  instances::SignedCopies copies;
-  instances::Publisher publisher;
-  instances::FetchedPosts fetched;
-  instances::Outboxes outboxes;
+  publisher::Consents consents;
+  publisher::SignedCopies copies;
+  publisher::Publisher publisher;
+  publisher::FetchedPosts fetched;
+  publisher::Outboxes outboxes;
   instances::FollowerSync sync;
-  instances::ReplayPages replay_pages;
-  instances::ReplaySender replay_sender;
+  replay::ReplayPages replay_pages;
+  replay::ReplaySender replay_sender;
   budget::DayAuthors day_authors;
-  instances::Replayer replayer;
+  replay::Replayer replayer;
   instances::TagSources tag_sources;
   reports::Reports reports;
 };
@@ -245,7 +245,7 @@ struct Reading {
   Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
           InstanceRole& instances);
 
-  mastodon_api::PostCache posts;
+  posts::PostCache posts;
   mastodon_api::Timeline timeline;
   mastodon_api::Trends trends;
   mastodon_api::Streams streams;

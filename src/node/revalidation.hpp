@@ -2,7 +2,7 @@
 // over and over.
 #pragma once
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 
 namespace tagring::node {
 

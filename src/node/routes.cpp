@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::node {
 namespace {

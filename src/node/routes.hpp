@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 
 namespace tagring::node {
 

@@ -4,14 +4,14 @@
 
 #include <string>
 
+#include "delivery/observer.hpp"
 #include "overlay/observer.hpp"
-#include "relay/observer.hpp"
 #include "storage/history.hpp"
 #include "storage/observer.hpp"
 
 namespace tagring::node {
 
-class Wiring : public overlay::Observer, public relay::Observer, public storage::Observer {
+class Wiring : public overlay::Observer, public delivery::Observer, public storage::Observer {
  public:
   // A hashtag is known to have more relays than before.
   virtual void more_relays(const std::string& tag) = 0;

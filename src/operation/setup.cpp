@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "base/url.hpp"
 #include "cli/exit.hpp"
 #include "config/config.hpp"
+#include "http/url.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
 #include "operation/commands.hpp"

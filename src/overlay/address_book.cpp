@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::overlay {
 namespace {

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ip.hpp"
 #include "base/ring_id.hpp"
 #include "base/rng.hpp"
 #include "base/time.hpp"
+#include "http/ip.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::overlay {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 
 namespace tagring::overlay {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
-#include "base/services.hpp"
+#include "http/message.hpp"
+#include "http/services.hpp"
 #include "overlay/address_book.hpp"
 #include "overlay/observer.hpp"
 #include "ring/codec.hpp"

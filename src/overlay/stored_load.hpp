@@ -14,7 +14,7 @@ namespace tagring::overlay {
 class StoredLoad {
  public:
   virtual ~StoredLoad() = default;
-  static constexpr std::uint64_t kBytesOfEntry = 60;  // about, on the disk (db/history_store.hpp)
+  static constexpr std::uint64_t kBytesOfEntry = 60;  // about, on the disk (db_history/history_store.hpp)
 
   // How many entries each hashtag has, by key, from the first after that key on: what its keys weigh.
   struct Weight {

@@ -1,7 +1,7 @@
 // Whose request it is that a proxy brings: what X-Forwarded-For says, as far as it is to be believed.
 #pragma once
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 #include "proxies/networks.hpp"
 
 namespace tagring::proxies {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ip.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::proxies {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/ip.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::proxies {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 #include "redundancy/relay_place.hpp"
 
 namespace tagring::redundancy {

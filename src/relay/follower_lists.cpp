@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::relay {
 namespace {
@@ -63,23 +63,23 @@ FollowerLists::Changes FollowerLists::changes(const std::string& tag, const List
     const redundancy::FollowTimes::Request last = times_.last(tag, actor);
     const bool wanted = last.follows || listed.at > last.at || last.at == WallTime{};
     if (followers_.follows(tag, actor) || !wanted) continue;
-    changes.come.push_back(
-        {tag, actor, listed.inbox, identity_.activity_id("lists", tag + " " + actor), Via::kNode, 0});
+    changes.come.push_back({tag, actor, listed.inbox, identity_.activity_id("lists", tag + " " + actor),
+                            delivery::Via::kNode, 0});
     changes.inboxes.push_back(listed.inbox);
   }
   return changes;
 }
 
-Task<Result<void>> FollowerLists::add(std::vector<Follower> followers) {
+Task<Result<void>> FollowerLists::add(std::vector<delivery::Follower> followers) {
   std::vector<std::pair<std::string, std::string>> named;
-  for (const Follower& follower : followers) named.emplace_back(follower.actor, follower.inbox);
+  for (const delivery::Follower& follower : followers) named.emplace_back(follower.actor, follower.inbox);
   const std::vector<bool> nodes = co_await node_actors_.may_be_nodes(std::move(named));
-  std::vector<Follower> believed;
+  std::vector<delivery::Follower> believed;
   for (std::size_t i = 0; i < followers.size(); ++i) {
     if (nodes[i]) believed.push_back(std::move(followers[i]));
   }
-  CO_TRY(const std::vector<Follower> stored, co_await store_.follow(std::move(believed)));
-  for (const Follower& follower : stored) followers_.add(follower);
+  CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(believed)));
+  for (const delivery::Follower& follower : stored) followers_.add(follower);
   co_return Result<void>();
 }
 

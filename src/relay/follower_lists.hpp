@@ -10,11 +10,11 @@
 
 #include "base/json.hpp"
 #include "belief/node_actors.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/store.hpp"
 #include "federation/identity.hpp"
 #include "redundancy/follow_times.hpp"
-#include "relay/followers.hpp"
 #include "relay/relay_places.hpp"
-#include "relay/store.hpp"
 
 namespace tagring::relay {
 
@@ -27,7 +27,7 @@ class FollowerLists {
   using List = std::map<std::string, Listed>;                      // by actor
   using Pairs = std::vector<std::pair<std::string, std::string>>;  // (tag, actor)
 
-  FollowerLists(Store& store, Followers& followers, const RelayPlaces& places,
+  FollowerLists(delivery::Store& store, delivery::Followers& followers, const RelayPlaces& places,
                 const federation::Identity& identity, belief::NodeActors& nodes, Clock& clock)
       : store_(store),
         followers_(followers),
@@ -56,17 +56,17 @@ class FollowerLists {
   // Whom a list has that this node lacks, as long as it has not been asked later not to follow. (Who follows
   // no more is told by nobody else: a relay that lies would take the others' followers away.)
   struct Changes {
-    std::vector<Follower> come;
+    std::vector<delivery::Follower> come;
     std::vector<std::string> inboxes;  // theirs
   };
   [[nodiscard]] Changes changes(const std::string& tag, const List& list) const;
   // Those that may be nodes. Durable when it completes.
-  [[nodiscard]] Task<Result<void>> add(std::vector<Follower> followers);
+  [[nodiscard]] Task<Result<void>> add(std::vector<delivery::Follower> followers);
   [[nodiscard]] Task<Result<void>> remove(Pairs gone);
 
  private:
-  Store& store_;
-  Followers& followers_;
+  delivery::Store& store_;
+  delivery::Followers& followers_;
   const RelayPlaces& places_;
   const federation::Identity& identity_;
   belief::NodeActors& node_actors_;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/http_error.hpp"
-#include "base/url.hpp"
 #include "fediverse/documents.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::relay {
 namespace {

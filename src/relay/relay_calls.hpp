@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "federation/authenticator.hpp"
 #include "federation/signed_client.hpp"
+#include "http/message.hpp"
 #include "redundancy/overload_token.hpp"
 #include "relay/relay_places.hpp"
 #include "ring/contact.hpp"

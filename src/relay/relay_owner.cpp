@@ -2,33 +2,34 @@
 
 namespace tagring::relay {
 
-Task<Result<std::vector<Refusal>>> RelayOwner::take(std::vector<TagEvent> events, std::string sender,
-                                                    std::vector<redundancy::OverloadToken> tokens) {
+Task<Result<std::vector<delivery::Refusal>>> RelayOwner::take(std::vector<delivery::TagEvent> events,
+                                                              std::string sender,
+                                                              std::vector<redundancy::OverloadToken> tokens) {
   co_await redundancy_.present(std::move(tokens));
-  std::vector<Refusal> refusals;
+  std::vector<delivery::Refusal> refusals;
   CO_TRY(events, co_await news_of(std::move(events), &refusals));
   events = co_await checker_.believable(*this, std::move(events), std::move(sender), {}, &refusals);
-  std::erase_if(events, [&](const TagEvent& event) {
-    const bool admitted = event.op == Op::kRemove || redundancy_.admit(event.tag);
+  std::erase_if(events, [&](const delivery::TagEvent& event) {
+    const bool admitted = event.op == delivery::Op::kRemove || redundancy_.admit(event.tag);
     if (!admitted)
       refusals.push_back({event.uri, event.tag, {ErrorCode::kUnavailable, "this relay is overloaded"}});
     return !admitted;
   });
   if (!events.empty()) {
     CO_TRY(const std::size_t fresh,
-           co_await feed_.take(std::move(events), storage_.copies(), Announcer::To::kEverybody));
+           co_await feed_.take(std::move(events), storage_.copies(), delivery::Announcer::To::kEverybody));
     relayed_ += fresh;
   }
   co_return refusals;
 }
 
 // What is on the disk already, and belongs here, needs no second look: former relays owe all that they had.
-Task<Result<std::vector<TagEvent>>> RelayOwner::news_of(std::vector<TagEvent> events,
-                                                        std::vector<Refusal>* refusals) {
-  const std::vector<TagEvent> all = events;
-  CO_TRY(std::vector<TagEvent> news, co_await feed_.news_of(std::move(events)));
+Task<Result<std::vector<delivery::TagEvent>>> RelayOwner::news_of(std::vector<delivery::TagEvent> events,
+                                                                  std::vector<delivery::Refusal>* refusals) {
+  const std::vector<delivery::TagEvent> all = events;
+  CO_TRY(std::vector<delivery::TagEvent> news, co_await feed_.news_of(std::move(events)));
   auto next = news.begin();
-  for (const TagEvent& event : all) {
+  for (const delivery::TagEvent& event : all) {
     if (next != news.end() && *next == event) {
       ++next;
     } else if (const Result<void> here = check_place(event); !here) {
@@ -51,7 +52,7 @@ Result<void> RelayOwner::check_serving(const Tag& tag) const {
   return fail(ErrorCode::kNotOwner, "this node does not own the tag");
 }
 
-Result<void> RelayOwner::check_place(const TagEvent& event) const {
+Result<void> RelayOwner::check_place(const delivery::TagEvent& event) const {
   TRY(const Tag tag, Tag::parse(event.tag));
   return check_serving(tag);
 }

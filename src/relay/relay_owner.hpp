@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "belief/post_checker.hpp"
+#include "delivery/feed.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/overload_token.hpp"
 #include "redundancy/storage_hints.hpp"
-#include "relay/feed.hpp"
 #include "relay/relay_redundancy.hpp"
 
 namespace tagring::relay {
@@ -17,7 +17,7 @@ namespace tagring::relay {
 class RelayOwner final : public belief::PostChecker::Owner {
  public:
   RelayOwner(overlay::RingService& rings, RelayRedundancy& redundancy, const redundancy::RelayHints& relays,
-             const redundancy::StorageHints& storage, belief::PostChecker& checker, Feed& feed)
+             const redundancy::StorageHints& storage, belief::PostChecker& checker, delivery::Feed& feed)
       : rings_(rings),
         redundancy_(redundancy),
         relays_(relays),
@@ -28,8 +28,9 @@ class RelayOwner final : public belief::PostChecker::Owner {
   // Takes events of tags this node serves, from the node with that origin, who is believed about posts of its
   // own host; others are checked at their origin. `tokens` that the sender shows may make this node a relay
   // before. kUnavailable for what is too much. What was not refused is on disk.
-  [[nodiscard]] Task<Result<std::vector<Refusal>>> take(std::vector<TagEvent> events, std::string sender,
-                                                        std::vector<redundancy::OverloadToken> tokens);
+  [[nodiscard]] Task<Result<std::vector<delivery::Refusal>>> take(
+      std::vector<delivery::TagEvent> events, std::string sender,
+      std::vector<redundancy::OverloadToken> tokens);
   // kNotOwner or kBusy unless this node serves a replica of the tag.
   [[nodiscard]] Result<void> check_serving(const Tag& tag) const;
   // Copies that are owed to storage owners of what is relayed here.
@@ -37,22 +38,22 @@ class RelayOwner final : public belief::PostChecker::Owner {
   [[nodiscard]] std::uint64_t relayed() const { return relayed_; }  // events, first time
 
   // --- belief::PostChecker::Owner ---
-  [[nodiscard]] Result<void> check_place(const TagEvent& event) const override;
+  [[nodiscard]] Result<void> check_place(const delivery::TagEvent& event) const override;
   [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag tag, std::string sender,
                                                       std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& tag, const std::string& host) override { redundancy_.doubt(tag, host); }
   [[nodiscard]] bool samples() const override { return true; }
 
  private:
-  [[nodiscard]] Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events,
-                                                            std::vector<Refusal>* refusals);
+  [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> news_of(
+      std::vector<delivery::TagEvent> events, std::vector<delivery::Refusal>* refusals);
 
   overlay::RingService& rings_;
   RelayRedundancy& redundancy_;
   const redundancy::RelayHints& relays_;
   const redundancy::StorageHints& storage_;
   belief::PostChecker& checker_;
-  Feed& feed_;
+  delivery::Feed& feed_;
   std::uint64_t relayed_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/counted.hpp"
-#include "relay/results.hpp"
+#include "delivery/results.hpp"
 #include "ring/vserver.hpp"
 
 namespace tagring::relay {
@@ -20,7 +20,7 @@ constexpr std::size_t kRemembered = 10'000;
 }  // namespace
 
 RelayRedundancy::RelayRedundancy(Options options, RelayPlaces& places, RelayCalls& calls,
-                                 FollowerLists& lists, Announcer& announcer, const Runtime& runtime)
+                                 FollowerLists& lists, delivery::Announcer& announcer, const Runtime& runtime)
     : options_(options),
       places_(places),
       calls_(calls),
@@ -138,9 +138,10 @@ std::optional<redundancy::RelayClaim> RelayRedundancy::claim(const std::string& 
   return redundancy::RelayClaim{relays, own.front()};
 }
 
-json::object RelayRedundancy::news(const std::set<std::string>& tags, const std::vector<Refusal>& refusals) {
+json::object RelayRedundancy::news(const std::set<std::string>& tags,
+                                   const std::vector<delivery::Refusal>& refusals) {
   std::set<std::string> overloaded;
-  for (const Refusal& refusal : refusals) {
+  for (const delivery::Refusal& refusal : refusals) {
     if (refusal.error.code == ErrorCode::kUnavailable) overloaded.insert(refusal.tag);
   }
   json::object news;

@@ -17,12 +17,12 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "belief/doubt_queue.hpp"
+#include "delivery/announcer.hpp"
+#include "delivery/results.hpp"
 #include "redundancy/load_meter.hpp"
 #include "redundancy/relay_set.hpp"
-#include "relay/announcer.hpp"
 #include "relay/follower_lists.hpp"
 #include "relay/relay_calls.hpp"
-#include "relay/results.hpp"
 
 namespace tagring::relay {
 
@@ -37,7 +37,7 @@ class RelayRedundancy {
   static constexpr std::string_view kPath = RelayCalls::kPath;
 
   RelayRedundancy(Options options, RelayPlaces& places, RelayCalls& calls, FollowerLists& lists,
-                  Announcer& announcer, const Runtime& runtime);
+                  delivery::Announcer& announcer, const Runtime& runtime);
 
   [[nodiscard]] Task<void> stop();
 
@@ -52,7 +52,8 @@ class RelayRedundancy {
   bool admit(const std::string& tag);
   // What goes with the answer to a publisher or follower about these tags: "relays", and "overloaded" for
   // those that were refused as too much.
-  [[nodiscard]] json::object news(const std::set<std::string>& tags, const std::vector<Refusal>& refusals);
+  [[nodiscard]] json::object news(const std::set<std::string>& tags,
+                                  const std::vector<delivery::Refusal>& refusals);
   // Tokens that a publisher shows: this node becomes a relay if they prove that it is needed.
   [[nodiscard]] Task<void> present(std::vector<redundancy::OverloadToken> tokens);
   // The node of that host takes this one for a relay of the tag, and it is none: perhaps it should be.
@@ -133,7 +134,7 @@ class RelayRedundancy {
   RelayPlaces& places_;
   RelayCalls& calls_;
   FollowerLists& lists_;
-  Announcer& announcer_;
+  delivery::Announcer& announcer_;
   Clock& clock_;
   Log& log_;
   redundancy::LoadMeter meter_;

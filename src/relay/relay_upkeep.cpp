@@ -1,8 +1,8 @@
 // Of RelayRedundancy: lists of followers, upkeep, and the answers to other relays.
 #include <algorithm>
 
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 #include "redundancy/overload_token.hpp"
 #include "relay/relay_redundancy.hpp"
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/builders.hpp"
 #include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
 
 namespace tagring::reports {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/ip.hpp"
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/ring_id.hpp"
+#include "http/ip.hpp"
 
 namespace tagring::ring {
 

@@ -8,8 +8,8 @@
 
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
-#include "base/ip.hpp"
-#include "base/url.hpp"
+#include "http/ip.hpp"
+#include "http/url.hpp"
 
 namespace tagring::ring {
 namespace {

@@ -128,9 +128,8 @@ RingWorld::Member& RingWorld::add(std::size_t host) {
     if (const auto gap = vserver.missing()) vserver.fetched(*gap, vserver.rivals_met());
   };
   auto member = std::make_unique<Member>(
-      std::move(clock), std::move(peers), std::move(environment), options_, make_contacts(host),
-      [this] { return find_bootstrap(); }, rng_.fork("member", owner));
-  member->owner = owner;
+      Member::Ports{owner, std::move(clock), std::move(peers)}, std::move(environment), options_,
+      make_contacts(host), [this] { return find_bootstrap(); }, rng_.fork("member", owner));
   host_of_owner_[owner] = host;
   up_.insert(std::ranges::lower_bound(up_, host), host);
   return *members_.emplace(host, std::move(member)).first->second;

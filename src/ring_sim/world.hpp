@@ -43,16 +43,23 @@ RingId random_id(Rng& rng);
 class RingWorld {
  public:
   struct Member {
-    Member(std::unique_ptr<LoopClock> its_clock, std::unique_ptr<ring::Peers> its_peers,
-           ring::Vserver::Environment environment, const RingOptions& options,
+    // What a host has of its own, and its vservers use.
+    struct Ports {
+      OwnerId owner;
+      std::unique_ptr<LoopClock> clock;
+      std::unique_ptr<ring::Peers> peers;
+    };
+
+    Member(Ports ports, ring::Vserver::Environment environment, const RingOptions& options,
            std::vector<ring::Contact> contacts, ring::Membership::Bootstrap bootstrap, Rng rng)
-        : clock(std::move(its_clock)),
-          peers(std::move(its_peers)),
+        : owner(ports.owner),
+          clock(std::move(ports.clock)),
+          peers(std::move(ports.peers)),
           membership(std::move(environment), options.membership, Ring::kRelay, std::move(contacts),
                      std::move(bootstrap), rng),
           vserver(*membership.vservers().front()) {}
 
-    OwnerId owner = 0;
+    OwnerId owner;
     std::unique_ptr<LoopClock> clock;
     std::unique_ptr<ring::Peers> peers;
     ring::Membership membership;

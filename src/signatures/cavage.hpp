@@ -1,10 +1,10 @@
 // draft-cavage-http-signatures-12. For signature.cpp, which chooses between the schemes.
 #pragma once
 
-#include "base/http.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "crypto/key.hpp"
+#include "http/message.hpp"
 #include "signatures/claim.hpp"
 
 namespace tagring::signatures {

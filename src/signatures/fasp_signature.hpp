@@ -3,10 +3,10 @@
 // registered, and a keyid is the name that the other side gave to the signer then.
 #pragma once
 
-#include "base/http.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "crypto/key.hpp"
+#include "http/message.hpp"
 #include "signatures/claim.hpp"
 
 namespace tagring::signatures {

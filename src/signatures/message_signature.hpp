@@ -4,10 +4,10 @@
 // understood, and no signature with one of them is.
 #pragma once
 
-#include "base/http.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "crypto/key.hpp"
+#include "http/message.hpp"
 #include "signatures/claim.hpp"
 #include "signatures/structured_fields.hpp"
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "crypto/key.hpp"
+#include "http/message.hpp"
 #include "signatures/claim.hpp"
 
 namespace tagring::signatures {

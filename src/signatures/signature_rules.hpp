@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/http.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "http/message.hpp"
 #include "signatures/claim.hpp"
 
 namespace tagring::signatures {

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "db/history_store.hpp"
 #include "db/relay_store.hpp"
-#include "relay/store.hpp"
+#include "db_history/history_store.hpp"
+#include "delivery/store.hpp"
 #include "sql/database.hpp"
 #include "storage/history.hpp"
 
@@ -27,7 +27,7 @@ inline DropsHere drops_of(Drops drops, std::size_t node) {
 }
 
 // Does not write them, and answers as if it had where a receipt is made.
-class DroppingHistory final : public db::SqliteHistoryStore {
+class DroppingHistory final : public db_history::SqliteHistoryStore {
  public:
   DroppingHistory(sql::Database& database, DropsHere drops)
       : SqliteHistoryStore(database), drops_(std::move(drops)) {}
@@ -56,7 +56,7 @@ class DroppingHistory final : public db::SqliteHistoryStore {
 
 // Writes something else. So its pages, digests and whatever else is read of it say the same: what others find
 // when they compare theirs with it are its lies.
-class ForgingHistory final : public db::SqliteHistoryStore {
+class ForgingHistory final : public db_history::SqliteHistoryStore {
  public:
   ForgingHistory(sql::Database& database, ForgesHere forges)
       : SqliteHistoryStore(database), forges_(std::move(forges)) {}
@@ -75,15 +75,15 @@ class DroppingRelayStore final : public db::SqliteRelayStore {
   DroppingRelayStore(sql::Database& database, const Clock& clock, DropsHere drops)
       : SqliteRelayStore(database, clock), drops_(std::move(drops)) {}
 
-  Task<Result<std::vector<Accepted>>> accept(std::vector<relay::TagEvent> events,
+  Task<Result<std::vector<Accepted>>> accept(std::vector<delivery::TagEvent> events,
                                              unsigned storage_replicas) override {
-    std::vector<relay::TagEvent> others = events;
-    std::erase_if(others, [this](const relay::TagEvent& event) { return drops_(event.uri); });
+    std::vector<delivery::TagEvent> others = events;
+    std::erase_if(others, [this](const delivery::TagEvent& event) { return drops_(event.uri); });
     auto accepted = co_await SqliteRelayStore::accept(std::move(others), storage_replicas);
     if (!accepted) co_return accepted;
     std::vector<Accepted> all;
     std::size_t next = 0;
-    for (const relay::TagEvent& event : events)
+    for (const delivery::TagEvent& event : events)
       all.push_back(drops_(event.uri) ? Accepted() : (*accepted)[next++]);
     co_return all;
   }

@@ -7,10 +7,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/http.hpp"
 #include "base/time.hpp"
 #include "crypto/key.hpp"
 #include "fediverse/documents.hpp"
+#include "http/message.hpp"
 
 namespace tagring::sim {
 

@@ -1,15 +1,15 @@
 // What liars answer in place of the program.
 #include <fmt/format.h>
 
+#include "delivery/wire.hpp"
 #include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
 #include "redundancy/storage_hints.hpp"
-#include "relay/catch_up.hpp"
 #include "relay/relay_redundancy.hpp"
-#include "relay/wire.hpp"
 #include "sim/lies.hpp"
 #include "storage/history_service.hpp"
 #include "storage/storage_redundancy.hpp"
+#include "subscriber/catch_up.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -35,7 +35,7 @@ std::optional<HttpResponse> Lies::answer(std::size_t node, const HttpRequest& re
   std::optional<HttpResponse> lie;
   if (roles_.keeper) lie = answer_as_keeper(request);
   if (!lie && is_at(request, handover::Transfer::kPath)) lie = answer_transfer(request);
-  if (!lie && roles_.relay && is_at(request, relay::CatchUp::kPath)) {
+  if (!lie && roles_.relay && is_at(request, subscriber::CatchUp::kPath)) {
     const Result<json::object> body = json::parse_object(request.body);
     if (body) {
       std::vector<std::string> tags;
@@ -128,14 +128,14 @@ json::array Lies::false_followers(const std::string& tag, bool of_transfer) cons
 }
 
 json::array Lies::false_feed(const std::vector<std::string>& tags) {
-  std::vector<relay::FeedEntry> feed;
+  std::vector<delivery::FeedEntry> feed;
   for (const std::string& tag : tags) {
     for (Events events : {removals(some(tag, 1)), false_adds(tag)}) {
-      for (relay::TagEvent& event : events) feed.push_back({feed.size() + 1, std::move(event)});
+      for (delivery::TagEvent& event : events) feed.push_back({feed.size() + 1, std::move(event)});
     }
   }
   told_["relay"] += feed.size();
-  return relay::to_json(feed);
+  return delivery::to_json(feed);
 }
 
 }  // namespace tagring::sim

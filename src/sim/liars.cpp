@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
-#include "relay/store.hpp"
+#include "delivery/store.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -175,7 +175,7 @@ class LiarRun {
     for (const std::string& tag : counted_) {
       for (const std::size_t node : subscribers_.at(tag)) {
         Shown shown;
-        for (const relay::TagEvent& event : world_.feed_events(node, tag))
+        for (const delivery::TagEvent& event : world_.feed_events(node, tag))
           shown.emplace(event.uri, Known{event.author, event.published});
         compare(tag, shown);
       }

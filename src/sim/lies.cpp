@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "delivery/wire.hpp"
 #include "fediverse/documents.hpp"
 #include "hashtag/tag.hpp"
 #include "redundancy/overload_token.hpp"
 #include "relay/relay_redundancy.hpp"
-#include "relay/wire.hpp"
 #include "storage/storage_redundancy.hpp"
 
 namespace tagring::sim {
@@ -108,11 +108,11 @@ Lies::Entries Lies::forge_entries(Entries entries) {
 
 void Lies::tell_as_storage(std::size_t liar, const std::string& tag) {
   Entries entries;
-  for (const relay::TagEvent& event : some(tag, 2)) {
+  for (const delivery::TagEvent& event : some(tag, 2)) {
     entries.push_back({tag, event.uri, event.author, event.published, true});
   }
   for (const std::string& host : {honest_host(), bystander_}) {
-    const relay::TagEvent event = invent(tag, host);
+    const delivery::TagEvent event = invent(tag, host);
     entries.push_back({tag, event.uri, event.author, event.published});
   }
   told_[kStorage] += entries.size();
@@ -140,8 +140,8 @@ void Lies::tell(std::map<std::string, Owners> owners) {
 
 void Lies::outrun(const World::Post& post) {
   for (const std::string& tag : post.tags) {
-    relay::TagEvent event{tag, relay::Op::kAdd, post.uri, post.uri.substr(0, post.uri.rfind('/')), post.dated,
-                          true};
+    delivery::TagEvent event{
+        tag, delivery::Op::kAdd, post.uri, post.uri.substr(0, post.uri.rfind('/')), post.dated, true};
     const Events forged{altered(std::move(event), static_cast<Kind>(rng_.below(3)))};
     const Owners& owners = owners_[tag];
     for (const std::size_t liar : owners.relays) {
@@ -198,8 +198,8 @@ void Lies::tell_as_keeper(std::size_t liar, const std::string& tag) {
                                   {"of", kRelays},     {"relays", 4U}, {"nonce", ++made_}};
       world_->forge_later(liar, to, std::string(relay::RelayRedundancy::kPath), json::serialize(spare));
       world_->forge_later(liar, to, "/inbox",
-                          relay::add_activity(new_id(liar), actor_of_node(liar),
-                                              origin_of_node(to) + "/relay", some(tag, 1), {{}, {token}}));
+                          delivery::add_activity(new_id(liar), actor_of_node(liar),
+                                                 origin_of_node(to) + "/relay", some(tag, 1), {{}, {token}}));
       told_[kKeeper] += 2;
     }
   }
@@ -210,15 +210,15 @@ void Lies::send(std::size_t liar, std::size_t to, const char* role, const std::s
                 const Events& events) {
   if (events.empty()) return;
   const std::string actor = actor_of_node(liar);
-  const bool adds = events.front().op == relay::Op::kAdd;
+  const bool adds = events.front().op == delivery::Op::kAdd;
   const std::string whole = origin_of_node(to) + target;
   std::string body;
   if (target.empty()) {
-    body = adds ? relay::announce_activity(new_id(liar), actor, events, world_->loop.wall_now(), {})
-                : relay::undo_announce_activity(new_id(liar), actor, events, {});
+    body = adds ? delivery::announce_activity(new_id(liar), actor, events, world_->loop.wall_now(), {})
+                : delivery::undo_announce_activity(new_id(liar), actor, events, {});
   } else {
-    body = adds ? relay::add_activity(new_id(liar), actor, whole, events)
-                : relay::remove_activity(new_id(liar), actor, whole, events);
+    body = adds ? delivery::add_activity(new_id(liar), actor, whole, events)
+                : delivery::remove_activity(new_id(liar), actor, whole, events);
   }
   told_[role] += events.size();
   world_->forge_later(liar, to, "/inbox", std::move(body));
@@ -226,9 +226,9 @@ void Lies::send(std::size_t liar, std::size_t to, const char* role, const std::s
 
 // --- made up -----------------------------------------------------------------------------------------------
 
-relay::TagEvent Lies::invent(const std::string& tag, const std::string& host) {
+delivery::TagEvent Lies::invent(const std::string& tag, const std::string& host) {
   const std::string author = fmt::format("https://{}/users/alice", host);
-  return {tag,    relay::Op::kAdd,         fmt::format("{}/never{}", author, ++made_),
+  return {tag,    delivery::Op::kAdd,      fmt::format("{}/never{}", author, ++made_),
           author, world_->loop.wall_now(), true};
 }
 
@@ -244,7 +244,7 @@ Lies::Events Lies::some(const std::string& tag, std::size_t count) {
     if (!post.acknowledged || post.deletion_sent || std::ranges::find(post.tags, tag) == post.tags.end())
       continue;
     living.push_back(
-        {tag, relay::Op::kAdd, post.uri, post.uri.substr(0, post.uri.rfind('/')), post.dated, true});
+        {tag, delivery::Op::kAdd, post.uri, post.uri.substr(0, post.uri.rfind('/')), post.dated, true});
   }
   Events chosen;
   for (std::size_t n = 0; n < count && !living.empty(); ++n)
@@ -255,18 +255,18 @@ Lies::Events Lies::some(const std::string& tag, std::size_t count) {
 Lies::Events Lies::false_adds(const std::string& tag) {
   Events events = {invent(tag, honest_host()), invent(tag, bystander_)};
   for (const Kind kind : {Kind::kDate, Kind::kAuthor}) {
-    for (relay::TagEvent& event : some(tag, 1)) events.push_back(altered(std::move(event), kind));
+    for (delivery::TagEvent& event : some(tag, 1)) events.push_back(altered(std::move(event), kind));
   }
   return events;
 }
 
 Lies::Events Lies::removals(Events events) {
-  for (relay::TagEvent& event : events) event = altered(std::move(event), Kind::kRemoved);
+  for (delivery::TagEvent& event : events) event = altered(std::move(event), Kind::kRemoved);
   return events;
 }
 
-relay::TagEvent Lies::altered(relay::TagEvent event, Kind kind) {
-  if (kind == Kind::kRemoved) event.op = relay::Op::kRemove;
+delivery::TagEvent Lies::altered(delivery::TagEvent event, Kind kind) {
+  if (kind == Kind::kRemoved) event.op = delivery::Op::kRemove;
   if (kind == Kind::kDate) event.published -= kShift;
   if (kind == Kind::kAuthor) event.author += "0";
   return event;

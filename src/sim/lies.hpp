@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/rng.hpp"
-#include "relay/store.hpp"
+#include "delivery/store.hpp"
+#include "http/message.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -67,7 +67,7 @@ class Lies {
  private:
   enum class Kind : std::uint8_t { kRemoved, kDate, kAuthor };
   using Entries = std::vector<storage::HistoryEntry>;
-  using Events = std::vector<relay::TagEvent>;
+  using Events = std::vector<delivery::TagEvent>;
 
   Entries forge_entries(Entries entries);
   std::optional<HttpResponse> answer(std::size_t node, const HttpRequest& request);
@@ -84,13 +84,13 @@ class Lies {
   void send(std::size_t liar, std::size_t to, const char* role, const std::string& target,
             const Events& events);
 
-  relay::TagEvent invent(const std::string& tag, const std::string& host);
+  delivery::TagEvent invent(const std::string& tag, const std::string& host);
   std::string honest_host();
   // Some that live, as they are.
   Events some(const std::string& tag, std::size_t count);
   Events false_adds(const std::string& tag);
   static Events removals(Events events);
-  static relay::TagEvent altered(relay::TagEvent event, Kind kind);
+  static delivery::TagEvent altered(delivery::TagEvent event, Kind kind);
   [[nodiscard]] std::set<std::size_t> honest(const std::set<std::size_t>& nodes) const;
   std::vector<std::string> pick(std::size_t liar, std::set<std::size_t> Owners::* owners);
   std::string new_id(std::size_t liar);

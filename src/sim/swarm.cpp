@@ -225,7 +225,7 @@ class Swarm {
   }
 
   // One hashtag goes, or another comes. Never the last one: without hashtags a post is to its node as if it
-  // were deleted, for good (relay/store.hpp, publish).
+  // were deleted, for good (delivery/store.hpp, publish).
   void edit(std::size_t post) {
     std::vector<std::string> tags = world_.posts()[post].tags;
     if (tags.size() > 1 && later_.chance(0.5)) {

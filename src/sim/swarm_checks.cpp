@@ -24,13 +24,14 @@ auto seconds_between(Instant a, Instant b) {
 
 }  // namespace
 
-std::string wrong_order(const std::vector<relay::TagEvent>& told) {
-  std::map<std::string, relay::Op> last;
-  for (const relay::TagEvent& event : told) {
+std::string wrong_order(const std::vector<delivery::TagEvent>& told) {
+  std::map<std::string, delivery::Op> last;
+  for (const delivery::TagEvent& event : told) {
     const auto [known, fresh] = last.emplace(event.uri, event.op);
     if (fresh) continue;
-    if (known->second == relay::Op::kRemove) return fmt::format("tells of {} after its removal", event.uri);
-    if (event.op == relay::Op::kAdd) return fmt::format("tells of {} twice", event.uri);
+    if (known->second == delivery::Op::kRemove)
+      return fmt::format("tells of {} after its removal", event.uri);
+    if (event.op == delivery::Op::kAdd) return fmt::format("tells of {} twice", event.uri);
     known->second = event.op;
   }
   return {};
@@ -101,14 +102,14 @@ std::string SwarmChecks::wrong_told(std::size_t node, const std::string& tag) {
   if (!told) return {};
   std::string wrong = wrong_order(*told);
   const Posts posts = posts_under(tag);
-  for (const relay::TagEvent& event : *told) {
+  for (const delivery::TagEvent& event : *told) {
     const auto post = posts.find(event.uri);
     if (post == posts.end()) {
       wrong = fmt::format("tells of {}, which never was", event.uri);
     } else if (event.author != World::author_of(post->second->origin) ||
                event.published != post->second->dated) {
       wrong = fmt::format("tells of {} with another author or date", event.uri);
-    } else if (event.op == relay::Op::kRemove && !post->second->left.contains(tag)) {
+    } else if (event.op == delivery::Op::kRemove && !post->second->left.contains(tag)) {
       wrong = fmt::format("tells that {} is removed, and it is not", event.uri);
     }
   }
@@ -208,10 +209,11 @@ std::string SwarmChecks::traces(const std::string& uri, const std::string& tag) 
     if (found && *found && (*found)->front())
       text += fmt::format(", node {} has it on disk as {}", node,
                           (*found)->front()->removed ? "removed" : "living");
-    for (const relay::TagEvent& event : world_.told(node, tag).value_or(std::vector<relay::TagEvent>())) {
+    for (const delivery::TagEvent& event :
+         world_.told(node, tag).value_or(std::vector<delivery::TagEvent>())) {
       if (event.uri == uri)
         text += fmt::format(", node {} was told of its {}", node,
-                            event.op == relay::Op::kAdd ? "Add" : "removal");
+                            event.op == delivery::Op::kAdd ? "Add" : "removal");
     }
   }
   return text;
@@ -292,7 +294,7 @@ std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& t
     if (!page || !*page) return fmt::format("node {} cannot read its followers", relay);
     if ((*page)->empty()) break;
     last = {(*page)->back().tag, (*page)->back().actor};
-    for (const relay::Follower& follower : **page) {
+    for (const delivery::Follower& follower : **page) {
       if (follower.tag == tag) followers.insert(follower.actor);
     }
   }
@@ -318,7 +320,7 @@ std::string SwarmChecks::wrong_subscriptions() {
     const auto kept = world_.await_on(node, world_.relay_store(node).subscriptions(), kRead);
     if (!kept || !*kept) return fmt::format("node {} cannot read its subscriptions", node);
     std::map<std::string, std::set<std::string>> followed;
-    for (const relay::Subscription& one : **kept) followed[one.tag].insert(one.owner);
+    for (const delivery::Subscription& one : **kept) followed[one.tag].insert(one.owner);
     for (const std::string& tag : tags_) {
       if (unknown_.contains({node, tag})) continue;
       std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();

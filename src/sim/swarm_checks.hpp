@@ -12,7 +12,7 @@
 
 #include "base/rng.hpp"
 #include "base/time.hpp"
-#include "relay/store.hpp"
+#include "delivery/store.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
@@ -21,7 +21,7 @@ namespace tagring::sim {
 // What is wrong with what somebody was told of posts under one hashtag, in that order; empty if nothing. Of
 // each post at most one Add and then one removal, or a removal alone: a removal is final (docs/protocol.md,
 // 10).
-std::string wrong_order(const std::vector<relay::TagEvent>& told);
+std::string wrong_order(const std::vector<delivery::TagEvent>& told);
 
 class SwarmChecks {
  public:

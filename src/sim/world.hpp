@@ -16,8 +16,8 @@
 #include "base/log.hpp"
 #include "config/config.hpp"
 #include "db/stores.hpp"
+#include "delivery/store.hpp"
 #include "node/node.hpp"
-#include "relay/store.hpp"
 #include "ring/contact.hpp"
 #include "ring_sim/loop.hpp"
 #include "ring_sim/world.hpp"
@@ -195,15 +195,15 @@ class World {
   // The history on the disk of node i, to look at and to tamper with.
   [[nodiscard]] storage::HistoryStore& history_store(std::size_t i);
   // What it keeps as a publisher, relay and subscriber.
-  [[nodiscard]] relay::Store& relay_store(std::size_t i);
+  [[nodiscard]] delivery::Store& relay_store(std::size_t i);
   [[nodiscard]] static std::string node_origin(std::size_t i);
   [[nodiscard]] static std::string author_of(std::size_t i);
   // What node i has received or relayed under a tag, in order; nothing if its disk cannot be read now.
-  std::optional<std::vector<relay::TagEvent>> told(std::size_t i, const std::string& tag);
+  std::optional<std::vector<delivery::TagEvent>> told(std::size_t i, const std::string& tag);
   // What that comes to: every live post once, removed ones not.
   std::multiset<std::string> feed(std::size_t i, const std::string& tag);
   // The same with what it was told of each post.
-  std::vector<relay::TagEvent> feed_events(std::size_t i, const std::string& tag);
+  std::vector<delivery::TagEvent> feed_events(std::size_t i, const std::string& tag);
 
   ring_sim::Loop loop;
   ring_sim::NetworkFaults faults;
@@ -254,7 +254,7 @@ class World {
 };
 
 // What is left of what was told of posts: an Add too many is left when its removal has come.
-std::vector<relay::TagEvent> living_of(const std::vector<relay::TagEvent>& told);
+std::vector<delivery::TagEvent> living_of(const std::vector<delivery::TagEvent>& told);
 
 namespace detail {
 template <class T>

@@ -3,9 +3,9 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "delivery/store.hpp"
 #include "hashtag/tag.hpp"
 #include "node/node.hpp"
-#include "relay/store.hpp"
 #include "ring/codec.hpp"
 #include "ring/membership.hpp"
 #include "ring/vserver.hpp"
@@ -135,40 +135,40 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
 
 std::multiset<std::string> World::feed(std::size_t i, const std::string& tag) {
   std::multiset<std::string> live;
-  for (const relay::TagEvent& event : feed_events(i, tag)) live.insert(event.uri);
+  for (const delivery::TagEvent& event : feed_events(i, tag)) live.insert(event.uri);
   return live;
 }
 
-std::optional<std::vector<relay::TagEvent>> World::told(std::size_t i, const std::string& tag) {
-  std::vector<relay::TagEvent> events;
+std::optional<std::vector<delivery::TagEvent>> World::told(std::size_t i, const std::string& tag) {
+  std::vector<delivery::TagEvent> events;
   std::uint64_t after = 0;
   for (;;) {
     auto page = await_on(i, relay_store(i).feed(after, 1000), std::chrono::seconds(30));
     if (!page || !*page) return std::nullopt;
     if ((*page)->empty()) return events;
     after = (*page)->back().seq;
-    for (relay::FeedEntry& entry : **page) {
+    for (delivery::FeedEntry& entry : **page) {
       if (entry.event.tag == tag) events.push_back(std::move(entry.event));
     }
   }
 }
 
-std::vector<relay::TagEvent> World::feed_events(std::size_t i, const std::string& tag) {
+std::vector<delivery::TagEvent> World::feed_events(std::size_t i, const std::string& tag) {
   const auto events = told(i, tag);
   TR_ASSERT(events);
   return living_of(*events);
 }
 
-std::vector<relay::TagEvent> living_of(const std::vector<relay::TagEvent>& told) {
-  std::multimap<std::string, relay::TagEvent> live;
-  for (const relay::TagEvent& event : told) {
-    if (event.op == relay::Op::kAdd) {
+std::vector<delivery::TagEvent> living_of(const std::vector<delivery::TagEvent>& told) {
+  std::multimap<std::string, delivery::TagEvent> live;
+  for (const delivery::TagEvent& event : told) {
+    if (event.op == delivery::Op::kAdd) {
       live.emplace(event.uri, event);
     } else if (const auto known = live.find(event.uri); known != live.end()) {
       live.erase(known);
     }
   }
-  std::vector<relay::TagEvent> events;
+  std::vector<delivery::TagEvent> events;
   for (auto& [uri, event] : live) events.push_back(std::move(event));
   return events;
 }

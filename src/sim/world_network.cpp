@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "base/http.hpp"
-#include "base/ip.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/ip.hpp"
+#include "http/message.hpp"
+#include "http/url.hpp"
 #include "node/node.hpp"
 #include "ring_sim/loop.hpp"
 #include "signatures/signature.hpp"

@@ -5,8 +5,8 @@
 #include "base/assert.hpp"
 #include "config/config.hpp"
 #include "db/stores.hpp"
+#include "delivery/store.hpp"
 #include "node/node.hpp"
-#include "relay/store.hpp"
 #include "ring_sim/loop.hpp"
 #include "sim/world.hpp"
 #include "sim/world_parts.hpp"
@@ -211,6 +211,6 @@ void World::set_clock(std::size_t i, Duration skew) {
 
 storage::HistoryStore& World::history_store(std::size_t i) { return hosts_.at(i)->run->stores->history; }
 
-relay::Store& World::relay_store(std::size_t i) { return hosts_.at(i)->run->stores->relay; }
+delivery::Store& World::relay_store(std::size_t i) { return hosts_.at(i)->run->stores->relay; }
 
 }  // namespace tagring::sim

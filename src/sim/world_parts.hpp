@@ -7,9 +7,10 @@
 #include <set>
 #include <string>
 
-#include "base/http.hpp"
 #include "crypto/key.hpp"
 #include "db/stores.hpp"
+#include "db_history/history_store.hpp"
+#include "http/message.hpp"
 #include "node/node.hpp"
 #include "ring_sim/loop.hpp"
 #include "sim/disk.hpp"
@@ -31,7 +32,7 @@ struct World::Host {
     std::unique_ptr<ring_sim::LoopClock> clock;
     std::unique_ptr<HttpClient> http;
     std::unique_ptr<db::Stores> stores;
-    std::unique_ptr<db::SqliteHistoryStore> history;  // in place of that of `stores`
+    std::unique_ptr<db_history::SqliteHistoryStore> history;  // in place of that of `stores`
     std::unique_ptr<DroppingRelayStore> relay;
     std::unique_ptr<node::Node> node;
   };

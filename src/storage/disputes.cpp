@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/counted.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "redundancy/partition.hpp"
 
 namespace tagring::storage {

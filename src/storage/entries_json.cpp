@@ -1,6 +1,6 @@
 #include "storage/entries_json.hpp"
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::storage {
 

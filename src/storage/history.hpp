@@ -121,7 +121,7 @@ HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t li
 // at.
 HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::size_t limit);
 
-// Durable storage. Same promise as relay::Store: a write that completed survives.
+// Durable storage. Same promise as delivery::Store: a write that completed survives.
 class HistoryStore : public overlay::StoredLoad {
  public:
   // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "base/bytes.hpp"
-#include "base/http_error.hpp"
-#include "base/url.hpp"
-#include "relay/results.hpp"
+#include "delivery/results.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::storage {
 namespace {

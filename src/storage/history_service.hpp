@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "belief/origin_checker.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/partition.hpp"
 #include "ring/contact.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::storage {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/bytes.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "redundancy/partition.hpp"
 #include "storage/statements.hpp"
 

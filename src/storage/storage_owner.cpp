@@ -2,13 +2,13 @@
 
 namespace tagring::storage {
 
-Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::TagEvent> events,
-                                                             std::string sender,
-                                                             redundancy::RelayClaims claims) {
-  std::vector<relay::Refusal> refusals;
+Task<Result<std::vector<delivery::Refusal>>> StorageOwner::take(std::vector<delivery::TagEvent> events,
+                                                                std::string sender,
+                                                                redundancy::RelayClaims claims) {
+  std::vector<delivery::Refusal> refusals;
   const auto refuse_unwanted = [&] {
-    std::erase_if(events, [&](relay::TagEvent& event) {
-      const bool unwanted = event.op == relay::Op::kAdd && !event.indexable;
+    std::erase_if(events, [&](delivery::TagEvent& event) {
+      const bool unwanted = event.op == delivery::Op::kAdd && !event.indexable;
       const Error error{ErrorCode::kDenied, "the author does not wish to be found (indexable)"};
       if (unwanted) refusals.push_back({event.uri, event.tag, error});
       return unwanted;
@@ -19,8 +19,8 @@ Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::
       co_await checker_.believable(*this, std::move(events), std::move(sender), std::move(claims), &refusals);
   refuse_unwanted();  // the author may say otherwise than the sender
   std::vector<HistoryEntry> entries;
-  for (const relay::TagEvent& event : events) {
-    const bool removed = event.op == relay::Op::kRemove;
+  for (const delivery::TagEvent& event : events) {
+    const bool removed = event.op == delivery::Op::kRemove;
     const auto partitions = kept_.partitions_for(*Tag::parse(event.tag), event.uri, removed);
     for (const unsigned number : partitions.value_or(std::vector<unsigned>())) {
       const redundancy::Partition partition{event.tag, number};
@@ -36,9 +36,9 @@ Task<Result<std::vector<relay::Refusal>>> StorageOwner::take(std::vector<relay::
   co_return refusals;
 }
 
-Result<void> StorageOwner::check_place(const relay::TagEvent& event) const {
+Result<void> StorageOwner::check_place(const delivery::TagEvent& event) const {
   TRY(const Tag tag, Tag::parse(event.tag));
-  TRY_VOID(kept_.partitions_for(tag, event.uri, event.op == relay::Op::kRemove));
+  TRY_VOID(kept_.partitions_for(tag, event.uri, event.op == delivery::Op::kRemove));
   return {};
 }
 

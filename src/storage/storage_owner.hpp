@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "belief/post_checker.hpp"
+#include "delivery/results.hpp"
+#include "delivery/store.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "storage/history.hpp"
@@ -22,15 +24,15 @@ class StorageOwner final : public belief::PostChecker::Owner {
   // Takes events from two relay owners of their tags, from a node about posts of its own host, or after a
   // look at their origin. kDenied for posts whose authors do not wish to be found. What was not refused is on
   // disk.
-  [[nodiscard]] Task<Result<std::vector<relay::Refusal>>> take(std::vector<relay::TagEvent> events,
-                                                               std::string sender,
-                                                               redundancy::RelayClaims claims);
+  [[nodiscard]] Task<Result<std::vector<delivery::Refusal>>> take(std::vector<delivery::TagEvent> events,
+                                                                  std::string sender,
+                                                                  redundancy::RelayClaims claims);
   // kNotOwner or kBusy unless this node serves a part of the tag's history.
   [[nodiscard]] Result<void> check_serving(const Tag& tag) const { return kept_.check_serving(tag); }
   [[nodiscard]] std::uint64_t archived() const { return archived_; }  // entries, repetitions included
 
   // --- PostChecker::Owner ---
-  [[nodiscard]] Result<void> check_place(const relay::TagEvent& event) const override;
+  [[nodiscard]] Result<void> check_place(const delivery::TagEvent& event) const override;
   [[nodiscard]] Task<redundancy::RelayHalves> witness(Tag tag, std::string sender,
                                                       std::optional<redundancy::RelayClaim> claim) override;
   void mistaken_for_owner(const Tag& /*tag*/, const std::string& /*host*/) override {}

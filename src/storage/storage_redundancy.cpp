@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/http_error.hpp"
-#include "base/url.hpp"
+#include "http/http_error.hpp"
+#include "http/url.hpp"
 
 namespace tagring::storage {
 namespace {

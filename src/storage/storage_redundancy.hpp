@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "base/http.hpp"
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "federation/authenticator.hpp"
+#include "http/message.hpp"
 #include "redundancy/storage_policy.hpp"
 #include "ring/contact.hpp"
 #include "storage/kept_partitions.hpp"

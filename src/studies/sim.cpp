@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.hpp"
-#include "studies/scenario.hpp"
+#include "scenarios/scenario.hpp"
 
 namespace tagring::studies {
 namespace {
@@ -30,8 +30,8 @@ struct Options {
   std::string json = "-";
 };
 
-Result<ScenarioInput> input_of(const Options& options) {
-  ScenarioInput input;
+Result<scenarios::ScenarioInput> input_of(const Options& options) {
+  scenarios::ScenarioInput input;
   std::string nodes(evaluation::built_in_nodes());
   if (!options.nodes_file.empty()) {
     TRY(nodes, read_file(options.nodes_file));
@@ -66,8 +66,8 @@ Result<ScenarioInput> input_of(const Options& options) {
   return input;
 }
 
-int run_scenario(const Scenario& scenario, const Options& options) {
-  const Result<ScenarioInput> input = input_of(options);
+int run_scenario(const scenarios::Scenario& scenario, const Options& options) {
+  const Result<scenarios::ScenarioInput> input = input_of(options);
   if (!input) return report(input.error());
   return finish(options.json, scenario.run(*input));
 }
@@ -80,7 +80,8 @@ int list_scenarios(bool as_json) {
                                                                     {"flash-crowd", kFlashCrowdSummary},
                                                                     {"liars", kLiarsSummary},
                                                                     {"world", kWorldSummary}};
-  for (const Scenario& scenario : scenarios()) all.emplace_back(scenario.name, scenario.summary);
+  for (const scenarios::Scenario& scenario : scenarios::scenarios())
+    all.emplace_back(scenario.name, scenario.summary);
   json::array list;
   for (const auto& [name, summary] : all) {
     list.push_back(json::object{{"name", name}, {"summary", summary}});
@@ -164,7 +165,7 @@ void add_sim(CLI::App& app, int& status) {
   add_sim_flash_crowd(*sim, status);
   add_sim_liars(*sim, status);
   add_sim_world(*sim, status);
-  for (const Scenario& scenario : scenarios()) {
+  for (const scenarios::Scenario& scenario : scenarios::scenarios()) {
     auto options = std::make_shared<Options>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));
     command->add_option("--nodes", options->nodes, "Draw as many nodes from the table, or repeat it")

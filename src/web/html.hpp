@@ -1,15 +1,15 @@
-// What the pages need of HTML beside mastodon_api/html.hpp.
+// What the pages need of HTML beside posts/html.hpp.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "mastodon_api/html.hpp"
+#include "posts/html.hpp"
 
 namespace tagring::web {
 
 // For text, and for attributes in double quotes.
-inline std::string escape(std::string_view text) { return mastodon_api::escape_html(text); }
+inline std::string escape(std::string_view text) { return posts::escape_html(text); }
 
 // The URL if it may stand in an href: http and https only, else empty. Not escaped.
 inline std::string_view safe_link(std::string_view url) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/http.hpp"
+#include "http/message.hpp"
 
 namespace tagring::web {
 

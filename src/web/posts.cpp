@@ -4,7 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
-#include "mastodon_api/html.hpp"
+#include "posts/html.hpp"
 #include "web/html.hpp"
 
 namespace tagring::web {
@@ -78,13 +78,13 @@ std::string render_post(const json::object& status) {
   const std::string created = text_at(status, "created_at");
   const std::string author = fmt::format(R"(<bdi class="name">{}</bdi> <span class="acct">@{}</span>)",
                                          escape(name), escape(text_at(*account, "acct")));
-  std::string body = fmt::format(R"(<div class="content" dir="auto" lang="{}">{}</div>)",
-                                 escape(text_at(status, "language")),
-                                 mastodon_api::sanitize_html(text_at(status, "content")));
+  std::string body =
+      fmt::format(R"(<div class="content" dir="auto" lang="{}">{}</div>)",
+                  escape(text_at(status, "language")), posts::sanitize_html(text_at(status, "content")));
   body.append(render_media(status));
   if (const std::string warning = text_at(status, "spoiler_text"); !warning.empty()) {
     body = fmt::format(R"(<details class="warning"><summary dir="auto">{}</summary>{}</details>)",
-                       escape(mastodon_api::text_of_html(warning, kWarningMax)), body);
+                       escape(posts::text_of_html(warning, kWarningMax)), body);
   }
   return fmt::format(
       "<article class=\"post\"><header>{} {}</header>{}<footer>{}</footer></article>\n",

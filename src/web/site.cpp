@@ -9,7 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "base/json.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "web/assets.hpp"
 #include "web/html.hpp"
 #include "web/layout.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "base/http.hpp"
 #include "budget/manager.hpp"
 #include "hashtag/tag.hpp"
+#include "http/message.hpp"
 
 namespace tagring::web {
 

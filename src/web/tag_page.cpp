@@ -5,7 +5,7 @@
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 #include "web/html.hpp"
 #include "web/posts.hpp"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "base/http.hpp"
 #include "base/time.hpp"
+#include "http/message.hpp"
 
 namespace tagring {
 

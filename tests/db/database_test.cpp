@@ -367,7 +367,8 @@ TEST_F(Meta, CountersNeverGiveTheSameNumberTwice) {
   reopen();
   EXPECT_EQ(must(stores->meta.next_counter("feed")), 3U);
   // A sequence of the stores with the same name is another one.
-  EXPECT_EQ(must(stores->relay.accept({{"cats", relay::Op::kAdd, "u", "a", at(1)}}, 0)).at(0).feed_seq, 1U);
+  EXPECT_EQ(must(stores->relay.accept({{"cats", delivery::Op::kAdd, "u", "a", at(1)}}, 0)).at(0).feed_seq,
+            1U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "db/history_codec.hpp"
+#include "db_history/history_codec.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,25 +10,26 @@ namespace {
 const std::string kAuthor = "https://social.example/users/somebody";
 
 void expect_round_trip(const std::string& uri, const std::string& author) {
-  const SplitUri split = split_uri(uri, author);
-  EXPECT_EQ(join_uri(author, split.form, split.tail), uri) << author;
+  const db_history::SplitUri split = db_history::split_uri(uri, author);
+  EXPECT_EQ(db_history::join_uri(author, split.form, split.tail), uri) << author;
 }
 
 TEST(HistoryCodec, KeepsWhatServersHaveInCommonOnce) {
-  const SplitUri mastodon = split_uri(kAuthor + "/statuses/113512345678901234", kAuthor);
+  const db_history::SplitUri mastodon =
+      db_history::split_uri(kAuthor + "/statuses/113512345678901234", kAuthor);
   EXPECT_EQ(mastodon.form, "=/statuses/");
   EXPECT_EQ(std::get<std::int64_t>(mastodon.tail), 113512345678901234);
 
-  const SplitUri pleroma =
-      split_uri("https://social.example/objects/0a1b2c3d-4e5f-4000-8000-0123456789ab", kAuthor);
+  const db_history::SplitUri pleroma =
+      db_history::split_uri("https://social.example/objects/0a1b2c3d-4e5f-4000-8000-0123456789ab", kAuthor);
   EXPECT_EQ(pleroma.form, "@/objects/");
-  EXPECT_EQ(std::get<Uuid>(pleroma.tail).octets.size(), 16U);
+  EXPECT_EQ(std::get<db_history::Uuid>(pleroma.tail).octets.size(), 16U);
 
-  const SplitUri misskey = split_uri("https://social.example/notes/9x8y7z", kAuthor);
+  const db_history::SplitUri misskey = db_history::split_uri("https://social.example/notes/9x8y7z", kAuthor);
   EXPECT_EQ(misskey.form, "@/notes/");
   EXPECT_EQ(std::get<std::string>(misskey.tail), "9x8y7z");
 
-  EXPECT_EQ(split_uri("https://other.example/p/1", kAuthor).form, "!https://other.example/p/");
+  EXPECT_EQ(db_history::split_uri("https://other.example/p/1", kAuthor).form, "!https://other.example/p/");
 }
 
 TEST(HistoryCodec, NumbersAndUuidsInAnotherSpellingStayText) {
@@ -36,7 +37,7 @@ TEST(HistoryCodec, NumbersAndUuidsInAnotherSpellingStayText) {
        {"007", "-0", "+1", "9223372036854775808", "1e3", " 1", "", "0A1B2C3D-4e5f-4000-8000-0123456789ab",
         "0a1b2c3d+4e5f-4000-8000-0123456789ab"}) {
     const std::string uri = kAuthor + "/statuses/" + tail;
-    EXPECT_TRUE(std::holds_alternative<std::string>(split_uri(uri, kAuthor).tail)) << tail;
+    EXPECT_TRUE(std::holds_alternative<std::string>(db_history::split_uri(uri, kAuthor).tail)) << tail;
     expect_round_trip(uri, kAuthor);
   }
   for (const std::string tail : {"0", "9223372036854775807", "-5"})

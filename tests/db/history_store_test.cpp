@@ -1,4 +1,4 @@
-#include "db/history_store.hpp"
+#include "db_history/history_store.hpp"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/rng.hpp"
-#include "relay/followers.hpp"
+#include "delivery/followers.hpp"
 #include "tests/db/fixture.hpp"
 
 namespace tagring::db {
@@ -13,11 +13,11 @@ using namespace sql;
 
 namespace {
 
+using delivery::Follower;
+using delivery::Partial;
+using delivery::PartialKey;
+using delivery::Via;
 using followers::Digest;
-using relay::Follower;
-using relay::Partial;
-using relay::PartialKey;
-using relay::Via;
 
 constexpr const char* kFar = "https://far.example";
 
@@ -33,7 +33,7 @@ class Partials : public StoresTest {
   }
   void restart() {
     reopen();
-    memory = relay::Followers();
+    memory = delivery::Followers();
     for (const Follower& follower : rows()) memory.add(follower);
   }
   std::vector<Follower> rows() { return must(stores->relay.followers("", "", 100'000)); }
@@ -46,7 +46,7 @@ class Partials : public StoresTest {
   }
   std::vector<PartialKey> repaired() { return must(stores->relay.check_partials()).repaired; }
 
-  relay::Followers memory;
+  delivery::Followers memory;
 };
 
 Follower follower(const std::string& tag, const std::string& actor, Via via = Via::kBoost) {

@@ -14,13 +14,13 @@ using namespace sql;
 
 namespace {
 
-using relay::FeedEntry;
-using relay::Follower;
-using relay::Op;
-using relay::OutboxEntry;
-using relay::PublishedPost;
-using relay::Subscription;
-using relay::TagEvent;
+using delivery::FeedEntry;
+using delivery::Follower;
+using delivery::Op;
+using delivery::OutboxEntry;
+using delivery::PublishedPost;
+using delivery::Subscription;
+using delivery::TagEvent;
 using Tags = std::vector<std::string>;
 
 const std::string kUri = "https://a.example/users/u/1";
@@ -43,7 +43,7 @@ class RelayStore : public StoresTest {
     post.signed_copy = signed_copy;
     return must(store().publish(std::move(post), 2));
   }
-  std::vector<relay::Store::Accepted> accept(std::vector<TagEvent> events, unsigned storage_replicas = 0) {
+  std::vector<delivery::Store::Accepted> accept(std::vector<TagEvent> events, unsigned storage_replicas = 0) {
     return must(store().accept(std::move(events), storage_replicas));
   }
   std::vector<FeedEntry> feed(std::uint64_t after = 0, std::size_t limit = 100'000) {
@@ -62,9 +62,9 @@ TagEvent removal(std::string tag, std::string uri = kUri) {
   return event(std::move(tag), Op::kRemove, std::move(uri));
 }
 Follower follower(std::string tag, std::string actor, std::string inbox = "https://f.example/inbox") {
-  return {std::move(tag),     std::move(actor),
-          std::move(inbox),   "https://f.example/follow/1",
-          relay::Via::kBoost, 0};
+  return {std::move(tag),        std::move(actor),
+          std::move(inbox),      "https://f.example/follow/1",
+          delivery::Via::kBoost, 0};
 }
 
 // --- publisher -----------------------------------------------------------------------------------------
@@ -167,14 +167,14 @@ TEST_F(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   ASSERT_EQ(must(store().put_off_until(at(20), 9)).size(), 2U);
   EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].uri, "https://a.example/2");
   EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].tags, (Tags{"cats", "dogs"}));
-  for (std::uint64_t i = 3; i <= relay::Store::kPutOffOfAuthorMax; ++i)
+  for (std::uint64_t i = 3; i <= delivery::Store::kPutOffOfAuthorMax; ++i)
     EXPECT_TRUE(put_off("https://a.example/" + std::to_string(i), kAuthor, 30));
   EXPECT_FALSE(put_off("https://a.example/x", kAuthor, 30));
   EXPECT_TRUE(put_off("https://a.example/2", kAuthor, 30)) << "it waits already";
   EXPECT_TRUE(put_off("https://a.example/y", kAuthor + "2", 30));
-  EXPECT_EQ(must(store().count_put_off()), relay::Store::kPutOffOfAuthorMax + 1);
+  EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax + 1);
   must(store().drop_put_off("https://a.example/y"));
-  EXPECT_EQ(must(store().count_put_off()), relay::Store::kPutOffOfAuthorMax);
+  EXPECT_EQ(must(store().count_put_off()), delivery::Store::kPutOffOfAuthorMax);
 }
 
 TEST_F(RelayStore, ADeletionTakesBackWhatWasPutOff) {
@@ -394,7 +394,7 @@ TEST_F(RelayStore, AReplacedFollowerKeepsItsSince) {
   accept({add("cats")});
   Follower again = follower("cats", "https://f.example/a", "https://f.example/other");
   again.follow_id = "https://f.example/follow/2";
-  again.via = relay::Via::kNode;
+  again.via = delivery::Via::kNode;
   again.since = 99;
   auto expected = again;
   expected.since = 0;
@@ -431,7 +431,7 @@ TEST_F(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
   for (int i = 0; i < 200; ++i) {
     everybody.push_back(
         follower("tag" + std::to_string(rng.below(25)), "https://f.example/" + std::to_string(i)));
-    if (rng.chance(0.7)) everybody.back().via = relay::Via::kNode;
+    if (rng.chance(0.7)) everybody.back().via = delivery::Via::kNode;
   }
   must(store().follow(everybody));
   for (int round = 0; round < 100; ++round) {
@@ -439,7 +439,7 @@ TEST_F(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
                     tag_key("tag" + std::to_string(rng.below(25)))};
     std::vector<Follower> expected;
     std::ranges::copy_if(everybody, std::back_inserter(expected), [&](const Follower& f) {
-      return f.via == relay::Via::kNode && segment.contains(tag_key(f.tag));
+      return f.via == delivery::Via::kNode && segment.contains(tag_key(f.tag));
     });
     std::ranges::sort(expected, {}, [&](const Follower& f) {
       return std::pair(tag_key(f.tag) - segment.from - RingId::power_of_two(0), f.actor);
@@ -536,7 +536,7 @@ TEST_F(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollo
     return db.run(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
         " INSERT OR IGNORE INTO actors(tag, since) SELECT 'flood' || i, i FROM n",
-        relay::Store::kActorsMax);
+        delivery::Store::kActorsMax);
   }));
   clock.wall += std::chrono::hours(1);
   EXPECT_EQ(must(store().actor_since("dogs")), clock.wall);
@@ -547,7 +547,7 @@ TEST_F(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollo
     TRY_VOID(row.step());
     return row.integer(0);
   }));
-  EXPECT_LE(count, static_cast<std::int64_t>(relay::Store::kActorsMax));
+  EXPECT_LE(count, static_cast<std::int64_t>(delivery::Store::kActorsMax));
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ inline std::string author(Rng& rng) { return pick(rng, "https://a.example/users/
 inline std::string follower(Rng& rng) { return pick(rng, "https://f.example/", 3); }
 inline WallTime moment(Rng& rng) { return at(static_cast<std::int64_t>(rng.below(30))); }
 
-inline relay::TagEvent event(Rng& rng) {
+inline delivery::TagEvent event(Rng& rng) {
   const std::string by = author(rng);
-  return {tag(rng), rng.chance(0.3) ? relay::Op::kRemove : relay::Op::kAdd, by + pick(rng, "/statuses/", 50),
-          by, moment(rng)};
+  return {tag(rng), rng.chance(0.3) ? delivery::Op::kRemove : delivery::Op::kAdd,
+          by + pick(rng, "/statuses/", 50), by, moment(rng)};
 }
 template <class T>
 std::vector<T> several(Rng& rng, std::uint64_t below, T (*one)(Rng&)) {
@@ -56,14 +56,14 @@ std::vector<T> several(Rng& rng, std::uint64_t below, T (*one)(Rng&)) {
   return drawn;
 }
 inline storage::HistoryEntry entry(Rng& rng) {
-  const relay::TagEvent of = event(rng);
-  return {of.tag, of.uri, of.author, of.published, of.op == relay::Op::kRemove};
+  const delivery::TagEvent of = event(rng);
+  return {of.tag, of.uri, of.author, of.published, of.op == delivery::Op::kRemove};
 }
-inline instances::Replay replay(Rng& rng) {
-  instances::Replay drawn;
+inline replay::Replay replay(Rng& rng) {
+  replay::Replay drawn;
   drawn.host = host(rng);
   drawn.tag = tag(rng);
-  drawn.state = static_cast<instances::ReplayState>(rng.below(5));
+  drawn.state = static_cast<replay::ReplayState>(rng.below(5));
   drawn.sent = rng.below(9);
   return drawn;
 }
@@ -84,8 +84,8 @@ inline fasp::FaspBackfill fasp_backfill(Rng& rng) {
 }
 inline audit::KeptReceipt receipt(Rng& rng) {
   audit::KeptReceipt kept;
-  for (const relay::TagEvent& of : several(rng, 5, event))
-    kept.items.push_back({of.tag, of.uri, of.op == relay::Op::kRemove, of.published, true});
+  for (const delivery::TagEvent& of : several(rng, 5, event))
+    kept.items.push_back({of.tag, of.uri, of.op == delivery::Op::kRemove, of.published, true});
   std::ranges::sort(kept.items);
   kept.receipt = {"net", Ring::kStorage, "https://owner.example/actor", moment(rng), kept.items.size(), {},
                   "s"};
@@ -109,20 +109,20 @@ struct Write {
 inline constexpr std::array kRelay = {
     Write{"publish",
           [](Stores& s, Rng& rng) {
-            const relay::TagEvent of = event(rng);
+            const delivery::TagEvent of = event(rng);
             return done(s.relay.publish({of.uri, of.author, of.published, several(rng, 4, tag)}, 2));
           }},
     Write{"delete",
           [](Stores& s, Rng& rng) {
-            const relay::TagEvent of = event(rng);
-            relay::PublishedPost post{of.uri, of.author, of.published, {}};
+            const delivery::TagEvent of = event(rng);
+            delivery::PublishedPost post{of.uri, of.author, of.published, {}};
             post.deleted = true;
             return done(s.relay.publish(std::move(post), 2));
           }},
     Write{"put_off",
           [](Stores& s, Rng& rng) {
-            const relay::TagEvent of = event(rng);
-            relay::PublishedPost post{of.uri, of.author, of.published, {of.tag}};
+            const delivery::TagEvent of = event(rng);
+            delivery::PublishedPost post{of.uri, of.author, of.published, {of.tag}};
             return done(s.relay.put_off(std::move(post), moment(rng)));
           }},
     Write{"drop_put_off", [](Stores& s, Rng& rng) { return done(s.relay.drop_put_off(event(rng).uri)); }},
@@ -156,7 +156,7 @@ inline constexpr std::array kRelay = {
           [](Stores& s, Rng& rng) {
             const std::string of = tag(rng);
             const std::string by = follower(rng);
-            const auto via = rng.chance(0.5) ? relay::Via::kNode : relay::Via::kBoost;
+            const auto via = rng.chance(0.5) ? delivery::Via::kNode : delivery::Via::kBoost;
             return done(s.relay.follow(
                 {{of, by, pick(rng, "https://f.example/inbox", 3), pick(rng, "id", 9), via, 0}}));
           }},

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::fediverse {
 namespace {

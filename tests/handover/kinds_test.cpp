@@ -1,8 +1,8 @@
 // What moves when owners change: a kind at the old owner answers, and the same kind at the new one takes it.
 #include "handover/kinds.hpp"
 
+#include "delivery/role_fixture.hpp"
 #include "hashtag/tag.hpp"
-#include "relay/role_fixture.hpp"
 
 namespace tagring::handover {
 namespace {
@@ -40,7 +40,7 @@ class KindsTest : public RoleTest {
   budget::Manager budget{budget::default_budgets(), clock};
   belief::OriginChecker origins{budget, client, runtime};
   storage::Disputes disputes{stores->history, origins, runtime};
-  relay::Followers followers;
+  delivery::Followers followers;
   ReadSegments reads{clock};
 };
 

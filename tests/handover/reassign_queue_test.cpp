@@ -2,8 +2,8 @@
 // itself.
 #include "handover/reassign_queue.hpp"
 
+#include "delivery/role_fixture.hpp"
 #include "hashtag/tag.hpp"
-#include "relay/role_fixture.hpp"
 
 namespace tagring::handover {
 namespace {
@@ -17,13 +17,13 @@ const RingId kKey = Tag::parse("cats")->key();
 const RingId kOne = RingId::power_of_two(0);
 const Segment kCats{kKey - kOne, kKey};
 
-class Owner final : public relay::SilentObserver {
+class Owner final : public delivery::SilentObserver {
  public:
-  Task<Result<std::vector<relay::Refusal>>> take_as_owner(Ring ring,
-                                                          std::vector<relay::TagEvent> events) override {
-    for (const relay::TagEvent& event : events)
+  Task<Result<std::vector<delivery::Refusal>>> take_as_owner(
+      Ring ring, std::vector<delivery::TagEvent> events) override {
+    for (const delivery::TagEvent& event : events)
       taken.push_back((ring == Ring::kRelay ? "relay " : "storage ") + event.tag);
-    co_return std::vector<relay::Refusal>();
+    co_return std::vector<delivery::Refusal>();
   }
   std::vector<std::string> taken;
 };
@@ -52,8 +52,8 @@ class ReassignQueueTest : public RoleTest {
     co_return Result<void>();
   }
   void take_post() {
-    const relay::TagEvent event{
-        "cats", relay::Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now(), true};
+    const delivery::TagEvent event{
+        "cats", delivery::Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now(), true};
     ASSERT_TRUE(run(stores->relay.accept({event}, 0)));
     ASSERT_TRUE(run(stores->history.put({{"cats", event.uri, event.author, event.published}})));
   }
@@ -62,7 +62,7 @@ class ReassignQueueTest : public RoleTest {
   Owner owner;
   redundancy::RelayHints relays{1, clock, [](const std::string&) {}};
   redundancy::StorageHints storage{1, clock};
-  relay::OwnerQueue outbox{{}, stores->relay, {*rings, relays, storage}, client, owner, runtime};
+  delivery::OwnerQueue outbox{{}, stores->relay, {*rings, relays, storage}, client, owner, runtime};
   ReadSegments reads{clock};
   std::string saved;
   bool disk_full = false;

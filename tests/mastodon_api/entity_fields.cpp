@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/time.hpp"
-#include "base/url.hpp"
+#include "http/url.hpp"
 
 namespace tagring::mastodon_api {
 namespace {

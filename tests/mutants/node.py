@@ -5,7 +5,7 @@ description names. The last line is "N passed, N failed".
 
 A mutant has, before its text (mutate.py), the lines
 
-    file: relay/announcer.cpp
+    file: delivery/announcer.cpp
     killer: node RelayNode.AnnouncesToWhoWasAway        (binary of tests/, filter of GoogleTest)
 
 Of the program only the mutated file is compiled, with the command that the build has for it; its object stands before the

@@ -74,8 +74,8 @@ NetTest::~NetTest() {
   io.join();
 }
 
-HttpServerOptions NetTest::server_options(const std::string& certificate) {
-  HttpServerOptions options;
+server::HttpServerOptions NetTest::server_options(const std::string& certificate) {
+  server::HttpServerOptions options;
   options.bind_address = loopback(1);
   options.certificate_file = (certificates() / (certificate + ".pem")).string();
   options.key_file = (certificates() / (certificate + ".key")).string();
@@ -95,9 +95,9 @@ std::unique_ptr<BeastHttpClient> NetTest::make_client(HttpClientOptions options)
   return std::move(*made);
 }
 
-HttpServer& NetTest::serve(HttpServerOptions options, HttpHandler handler) {
-  auto started =
-      HttpServer::start(std::move(options), io.get_executor(), loop.get_executor(), std::move(handler));
+server::HttpServer& NetTest::serve(server::HttpServerOptions options, HttpHandler handler) {
+  auto started = server::HttpServer::start(std::move(options), io.get_executor(), loop.get_executor(),
+                                           std::move(handler));
   EXPECT_TRUE(started) << started.error().message;
   server = std::move(*started);
   return *server;
@@ -113,7 +113,7 @@ HttpCall NetTest::call(std::string method, const std::string& target, const std:
 Result<HttpResponse> NetTest::send(HttpCall call) { return run(loop, client->send(std::move(call))); }
 
 namespace {
-Task<bool> stop_server(HttpServer* server) {
+Task<bool> stop_server(server::HttpServer* server) {
   co_await server->stop(std::chrono::seconds(5));
   co_return true;
 }

@@ -12,9 +12,9 @@
 
 #include "net/hop.hpp"
 #include "net/http_client.hpp"
-#include "net/http_server.hpp"
 #include "net/resolver.hpp"
 #include "net/system_clock.hpp"
+#include "server/http_server.hpp"
 
 namespace tagring::net {
 
@@ -44,9 +44,9 @@ class NetTest : public testing::Test {
   ~NetTest() override;
 
   // On 127.0.0.1, with the certificate of a.test unless `options` say otherwise.
-  HttpServer& serve(HttpServerOptions options, HttpHandler handler);
-  HttpServer& serve(HttpHandler handler) { return serve(server_options(), std::move(handler)); }
-  static HttpServerOptions server_options(const std::string& certificate = "a.test");
+  server::HttpServer& serve(server::HttpServerOptions options, HttpHandler handler);
+  server::HttpServer& serve(HttpHandler handler) { return serve(server_options(), std::move(handler)); }
+  static server::HttpServerOptions server_options(const std::string& certificate = "a.test");
   static HttpClientOptions client_options();
   std::unique_ptr<BeastHttpClient> make_client(HttpClientOptions options);
 
@@ -60,7 +60,7 @@ class NetTest : public testing::Test {
   boost::asio::io_context loop{1};
   std::unique_ptr<Resolver> resolver;
   std::unique_ptr<BeastHttpClient> client;
-  std::unique_ptr<HttpServer> server;
+  std::unique_ptr<server::HttpServer> server;
 };
 
 // "METHOD target body-size", whoever asks.

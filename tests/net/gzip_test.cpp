@@ -1,4 +1,4 @@
-#include "net/gzip.hpp"
+#include "server/gzip.hpp"
 
 #define ZLIB_CONST
 #include <gtest/gtest.h>
@@ -26,34 +26,35 @@ TEST(Gzip, GivesBackWhatItWasGiven) {
   for (int i = 0; i < 20'000; ++i) text += std::to_string(i * 7919 % 10'007) + "猫";
   for (const std::string_view part :
        {std::string_view(text), std::string_view(text).substr(0, 1), std::string_view()}) {
-    const std::string packed = gzip(part);
+    const std::string packed = server::gzip(part);
     EXPECT_EQ(unpack(packed, part.size() + 1), part);
   }
-  EXPECT_LT(gzip(text).size(), text.size() / 2);
+  EXPECT_LT(server::gzip(text).size(), text.size() / 2);
 }
 
 // As `printf hello | gzip -n | xxd` has its end: CRC 0x3610a686, five bytes.
 TEST(Gzip, EndsWithChecksumAndSize) {
-  const std::string packed = gzip("hello");
+  const std::string packed = server::gzip("hello");
   EXPECT_EQ(packed.substr(packed.size() - 8), std::string("\x86\xa6\x10\x36\x05\0\0\0", 8));
 }
 
 TEST(Gzip, IsUsedForThoseWhoAskForIt) {
   for (const char* yes : {"gzip", "deflate, gzip, br", "GZIP;q=0.5", "br;q=1.0,gzip ; q=0.8"})
-    EXPECT_TRUE(accepts_gzip(yes)) << yes;
+    EXPECT_TRUE(server::accepts_gzip(yes)) << yes;
   for (const char* no : {"", "br", "gzip;q=0", "gzip;q=0.0", "xgzip", "identity"})
-    EXPECT_FALSE(accepts_gzip(no)) << no;
+    EXPECT_FALSE(server::accepts_gzip(no)) << no;
 }
 
 TEST(Gzip, IsWorthWhileForLongTextsOnly) {
   HttpResponse response{.status = 200,
                         .headers = {{"Content-Type", "text/html; charset=utf-8"}},
                         .body = std::string(5000, 'x')};
-  EXPECT_TRUE(is_compressible(response));
-  compress(response);
-  EXPECT_FALSE(is_compressible(response));
-  EXPECT_FALSE(is_compressible({.status = 200, .headers = {{"Content-Type", "text/html"}}, .body = "short"}));
-  EXPECT_FALSE(is_compressible(
+  EXPECT_TRUE(server::is_compressible(response));
+  server::compress(response);
+  EXPECT_FALSE(server::is_compressible(response));
+  EXPECT_FALSE(
+      server::is_compressible({.status = 200, .headers = {{"Content-Type", "text/html"}}, .body = "short"}));
+  EXPECT_FALSE(server::is_compressible(
       {.status = 200, .headers = {{"Content-Type", "image/png"}}, .body = std::string(5000, 'x')}));
 }
 

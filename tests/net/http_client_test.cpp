@@ -168,7 +168,7 @@ TEST_F(NetTest, GivesUpAtTheDeadline) {
   const Instant start = steady_now();
   EXPECT_EQ(code_of(send(slow)), ErrorCode::kTimedOut);
   EXPECT_LT(steady_now() - start, seconds(3));
-  run(loop, [](HttpServer* running) -> Task<bool> {
+  run(loop, [](server::HttpServer* running) -> Task<bool> {
     co_await running->stop(Duration(0));
     co_return true;
   }(server.get()));
@@ -187,7 +187,7 @@ TEST_F(NetTest, WaitsForAFreeConnectionNoLongerThanTheDeadline) {
   }
   for (const auto& result : run(loop, all_of(std::move(tasks))))
     EXPECT_EQ(code_of(result), ErrorCode::kTimedOut);
-  run(loop, [](HttpServer* running) -> Task<bool> {
+  run(loop, [](server::HttpServer* running) -> Task<bool> {
     co_await running->stop(Duration(0));
     co_return true;
   }(server.get()));

@@ -1,4 +1,4 @@
-#include "net/http_server.hpp"
+#include "server/http_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -23,7 +23,7 @@ using std::chrono::seconds;
 class PlainServerTest : public NetTest {
  protected:
   SystemClock clock{loop.get_executor()};
-  static HttpServerOptions plain() {
+  static server::HttpServerOptions plain() {
     auto options = server_options();
     options.certificate_file = options.key_file = "";
     return options;
@@ -367,8 +367,8 @@ Task<void> ask(BeastHttpClient* client, HttpCall call, std::optional<Result<Http
 }
 
 // Stops the server while the handler holds one request; opens the gate meanwhile if `open`.
-Task<Result<HttpResponse>> stop_while_running(HttpServer* server, BeastHttpClient* client, HttpCall call,
-                                              Gate* gate, bool open) {
+Task<Result<HttpResponse>> stop_while_running(server::HttpServer* server, BeastHttpClient* client,
+                                              HttpCall call, Gate* gate, bool open) {
   const auto executor = co_await boost::asio::this_coro::executor;
   std::optional<Result<HttpResponse>> response;
   TaskGroup group(executor);
@@ -439,7 +439,7 @@ TEST_F(NetTest, ServesARenewedCertificateAfterReload) {
 TEST_F(NetTest, SaysWhatIsWrongWithCertificateAndKey) {
   auto options = server_options();
   const auto start = [&] {
-    auto started = HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
+    auto started = server::HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
     EXPECT_FALSE(started);
     return started ? Error(ErrorCode::kCorrupt, "") : started.error();
   };
@@ -455,15 +455,15 @@ TEST_F(NetTest, SaysThatThePortIsTaken) {
   serve(echo);
   auto options = server_options();
   options.port = server->port();
-  const auto second = HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
+  const auto second = server::HttpServer::start(options, io.get_executor(), loop.get_executor(), echo);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
 }
 
 class ControlSocketTest : public PlainServerTest {
  protected:
-  static HttpServerOptions local() {
-    HttpServerOptions options;
+  static server::HttpServerOptions local() {
+    server::HttpServerOptions options;
     options.socket_path = (certificates() / "control.sock").string();
     return options;
   }
@@ -510,13 +510,13 @@ TEST_F(ControlSocketTest, ReplacesAStaleSocketOnly) {
   ASSERT_TRUE(std::filesystem::is_socket(path));
   serve(local(), echo);
   EXPECT_TRUE(ask_control({}));
-  const auto second = HttpServer::start(local(), io.get_executor(), loop.get_executor(), echo);
+  const auto second = server::HttpServer::start(local(), io.get_executor(), loop.get_executor(), echo);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kConflict);
   EXPECT_TRUE(ask_control({}));
   stop();
   std::ofstream(path) << "precious";
-  const auto third = HttpServer::start(local(), io.get_executor(), loop.get_executor(), echo);
+  const auto third = server::HttpServer::start(local(), io.get_executor(), loop.get_executor(), echo);
   ASSERT_FALSE(third);
   EXPECT_EQ(third.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(std::filesystem::file_size(path), 8U);

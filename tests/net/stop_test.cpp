@@ -15,7 +15,7 @@ constexpr const char* kRequest = "GET /late HTTP/1.1\r\nHost: x\r\n\r\n";
 
 class StopTest : public NetTest {
  protected:
-  static HttpServerOptions plain() {
+  static server::HttpServerOptions plain() {
     auto options = server_options();
     options.certificate_file = options.key_file = "";
     return options;
@@ -95,7 +95,7 @@ TEST_F(StopTest, WhoSaysNothingIsClosedAfterTheGrace) {
 }
 
 TEST_F(StopTest, NobodyIsAnsweredBeforeItAccepts) {
-  auto opened = HttpServer::open(plain(), io.get_executor(), loop.get_executor(), echo);
+  auto opened = server::HttpServer::open(plain(), io.get_executor(), loop.get_executor(), echo);
   ASSERT_TRUE(opened);
   server = std::move(*opened);
   std::atomic<bool> accepts = false;

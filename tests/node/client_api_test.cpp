@@ -3,8 +3,8 @@
 
 #include "fediverse/vocabulary.hpp"
 #include "mastodon_api/entity_fields.hpp"
-#include "mastodon_api/ids.hpp"
 #include "node/fixture.hpp"
+#include "posts/ids.hpp"
 
 namespace tagring::node {
 namespace {
@@ -131,8 +131,8 @@ TEST_F(Reading, PagesLeadThroughTheWholeHistoryAndBack) {
 TEST_F(Reading, NoPageEndsBetweenPostsThatShareAnId) {
   // The first 20 bits of the hashes of these two URIs are the same.
   const std::string time = "2025-12-30T10:00:00Z";
-  ASSERT_EQ(mastodon_api::status_id(*from_rfc3339(time), publish("778", {"cats"}, time)),
-            mastodon_api::status_id(*from_rfc3339(time), publish("1171", {"cats"}, time)));
+  ASSERT_EQ(posts::status_id(*from_rfc3339(time), publish("778", {"cats"}, time)),
+            posts::status_id(*from_rfc3339(time), publish("1171", {"cats"}, time)));
   publish("older", {"cats"}, "2025-12-30T09:00:00Z");
   publish("newer", {"cats"}, "2025-12-30T11:00:00Z");
   for (const char* direction : {"next", "prev"}) {
@@ -355,8 +355,8 @@ TEST_F(Reading, WhatWasShownCanBeOpenedByItsId) {
   publish("1", {"cats"}, "2025-12-30T10:00:00Z");
   publish("2", {"cats"}, "2025-12-30T11:00:00Z",
           [](json::object& note) { note["inReplyTo"] = "https://home.example/notes/1"; });
-  const std::string early = std::to_string(
-      mastodon_api::status_id(*from_rfc3339("2025-12-30T10:00:00Z"), "https://home.example/notes/1"));
+  const std::string early =
+      std::to_string(posts::status_id(*from_rfc3339("2025-12-30T10:00:00Z"), "https://home.example/notes/1"));
   EXPECT_EQ(get("/api/v1/statuses/" + early).status, 404) << "it was not shown yet";
   const json::array page = list(get("/api/v1/timelines/tag/cats"));
   ASSERT_THAT(page, SizeIs(2));

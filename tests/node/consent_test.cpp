@@ -1,6 +1,6 @@
 // What authors of this node's instances wish, and that it takes effect.
-#include "instances/consents.hpp"
 #include "node/fixture.hpp"
+#include "publisher/consents.hpp"
 
 namespace tagring::node {
 namespace {
@@ -244,7 +244,7 @@ TEST_F(Consenting, ADeletionThatOvertakesItsPostWins) {
 TEST_F(Consenting, AProfileThatNobodyToldOfIsLookedAtMinutesAfterTheLastTime) {
   publish(create_text(post));
   profile(false);
-  settle(instances::Consents::kLifetime);
+  settle(publisher::Consents::kLifetime);
   post.uri = "https://home.example/notes/2";
   publish(create_text(post));
   settle(std::chrono::seconds(10));

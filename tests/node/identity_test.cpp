@@ -62,7 +62,7 @@ class WatchedClient final : public HttpClient {
 class Identity : public testing::Test {
  protected:
   struct Member {
-    std::unique_ptr<net::HttpServer> server;
+    std::unique_ptr<server::HttpServer> server;
     std::unique_ptr<overlay::RingService> rings;
     ring::Contact contact;
     ring::Vserver& vserver() const { return *rings->of(Ring::kRelay).vservers().front(); }
@@ -71,8 +71,8 @@ class Identity : public testing::Test {
   Identity();
   ~Identity() override;
 
-  std::unique_ptr<net::HttpServer> serve(const IpAddress& address, const std::string& certificate,
-                                         HttpHandler handler);
+  std::unique_ptr<server::HttpServer> serve(const IpAddress& address, const std::string& certificate,
+                                            HttpHandler handler);
   void open(Member& member, const std::string& host, const IpAddress& address);
   // A liar's server; `answer` says what it replies to each call, if it comes to that.
   std::uint16_t serve_liar(const std::string& certificate);
@@ -102,7 +102,7 @@ class Identity : public testing::Test {
   std::unique_ptr<WatchedClient> watched;
   Member victim;
   Member honest;
-  std::unique_ptr<net::HttpServer> liar;
+  std::unique_ptr<server::HttpServer> liar;
   ring::Contact liar_contact;
   ring::Neighbours liar_neighbours;
   ring::FindReply liar_find;
@@ -138,14 +138,14 @@ Identity::~Identity() {
   io.join();
 }
 
-std::unique_ptr<net::HttpServer> Identity::serve(const IpAddress& address, const std::string& certificate,
-                                                 HttpHandler handler) {
-  net::HttpServerOptions options;
+std::unique_ptr<server::HttpServer> Identity::serve(const IpAddress& address, const std::string& certificate,
+                                                    HttpHandler handler) {
+  server::HttpServerOptions options;
   options.bind_address = address;
   options.certificate_file = net::certificates() / (certificate + ".pem");
   options.key_file = net::certificates() / (certificate + ".key");
-  auto started =
-      net::HttpServer::start(std::move(options), io.get_executor(), loop.get_executor(), std::move(handler));
+  auto started = server::HttpServer::start(std::move(options), io.get_executor(), loop.get_executor(),
+                                           std::move(handler));
   EXPECT_TRUE(started) << started.error().message;
   return std::move(*started);
 }

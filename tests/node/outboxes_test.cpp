@@ -1,5 +1,5 @@
 // What people wrote while the node was away for longer than their servers try.
-#include "instances/outboxes.hpp"
+#include "publisher/outboxes.hpp"
 
 #include "node/fixture.hpp"
 

@@ -2,12 +2,12 @@
 // brackets: whose tests or text a case comes from.
 #include <fmt/format.h>
 
+#include "delivery/silent_observer.hpp"
 #include "followers/authority.hpp"
 #include "followers/digest.hpp"
 #include "followers/header.hpp"
 #include "followers/listing.hpp"
 #include "node/fixture.hpp"
-#include "relay/silent_observer.hpp"
 #include "signatures/signature.hpp"
 
 namespace tagring::node {
@@ -188,7 +188,7 @@ TEST_F(PartialCollection, AfterARestartFormerServersAreToldThatNobodyFollowsTher
   follow(other, "cats");
   internet.calls.clear();
   start(config());
-  settle(relay::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+  settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
   EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
   EXPECT_THAT(digests_at("https://other.example/inbox"), IsEmpty());
   const json::object update = internet.posted_to(kFarInbox).at(0);
@@ -203,7 +203,7 @@ TEST_F(PartialCollection, AFormerServerThatIsGoneIsToldOnce) {
   internet.answers[kFarInbox] = [](const HttpCall&) { return with_status(410); };
   for (int i = 0; i < 2; ++i) {
     start(config());
-    settle(relay::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
+    settle(subscriber::HashtagFollowers::kRemindAfter + std::chrono::minutes(1));
   }
   EXPECT_THAT(digests_at(kFarInbox), ElementsAre(kZeros));
 }
@@ -565,7 +565,7 @@ class LongList : public PartialCollection {
   }
   void add(int i) {
     const std::string actor = fmt::format("https://far.example/users/{:04}{}", i, std::string(400, 'x'));
-    followers.add({"cats", actor, kFarInbox, "", relay::Via::kBoost, 0});
+    followers.add({"cats", actor, kFarInbox, "", delivery::Via::kBoost, 0});
     ids.insert(actor);
   }
   std::set<std::string> read(const std::string& root) {
@@ -586,7 +586,7 @@ class LongList : public PartialCollection {
 
   std::set<std::string> ids;
   std::function<void()> on_page;
-  relay::Followers followers;
+  delivery::Followers followers;
   federation::Identity identity{origin, crypto::PrivateKey::ed25519_from_seed(std::string(32, 'n'))};
   federation::SignedClient courier{identity, internet, runtime};
   budget::Manager budget{budget::default_budgets(), runtime.clock};
@@ -599,13 +599,14 @@ class LongList : public PartialCollection {
                                           {},
                                           actors,
                                           runtime};
-  relay::SilentObserver observer;
-  relay::PartialCollections partials{{.enabled = true, .documents = {.bytes_max = 14'000, .pages_max = 10}},
-                                     followers,
-                                     identity,
-                                     authenticator,
-                                     observer,
-                                     runtime};
+  delivery::SilentObserver observer;
+  delivery::PartialCollections partials{
+      {.enabled = true, .documents = {.bytes_max = 14'000, .pages_max = 10}},
+      followers,
+      identity,
+      authenticator,
+      observer,
+      runtime};
 };
 
 TEST_F(LongList, IsReadByPages) {
@@ -632,7 +633,7 @@ TEST_F(LongList, IsOfOneMomentWhileItIsRead) {
 TEST_F(LongList, APageThatIsAskedForLateIsOfItsOwnTime) {
   read(kCats);
   add(100);
-  settle(relay::PartialCollections::kSnapshotLifetime);
+  settle(delivery::PartialCollections::kSnapshotLifetime);
   const HttpResponse page = run(partials.answer(signed_get(fan, kCats + "/1")));
   EXPECT_EQ(page.status, 200);
 }
@@ -650,7 +651,7 @@ TEST_F(LongList, OnlyAFewAreKept) {
     const std::string base = fmt::format("https://far{}.example", server);
     for (int i = 0; i < 30; ++i) {
       followers.add({"cats", fmt::format("{}/users/{:04}{}", base, i, std::string(400, 'x')), base + "/inbox",
-                     "", relay::Via::kBoost, 0});
+                     "", delivery::Via::kBoost, 0});
     }
     const Author reader = make_author(base + "/users/reader");
     EXPECT_EQ(run(partials.answer(signed_get(reader, kCats))).status, 200);

@@ -276,10 +276,10 @@ TEST_F(ReceiptsTest, AProofIsAskedForInForm) {
 
 class KeptReceiptsTest : public ReceiptsTest {
  protected:
-  const std::vector<relay::TagEvent> events = {event(1), event(2), event(3)};
+  const std::vector<delivery::TagEvent> events = {event(1), event(2), event(3)};
 
-  static relay::TagEvent event(int number) {
-    return {"cats", relay::Op::kAdd, post(number).uri, post(number).author, date(), true};
+  static delivery::TagEvent event(int number) {
+    return {"cats", delivery::Op::kAdd, post(number).uri, post(number).author, date(), true};
   }
   // What the other node answers that took these.
   std::string answer(std::vector<storage::TakenItem> items,
@@ -291,7 +291,7 @@ class KeptReceiptsTest : public ReceiptsTest {
     if (spoil) spoil(receipt);
     return json::serialize(json::object{{"accepted", items.size()}, {"receipt", storage::to_json(receipt)}});
   }
-  void note(const std::string& text, const std::vector<relay::Refusal>& refusals = {}) {
+  void note(const std::string& text, const std::vector<delivery::Refusal>& refusals = {}) {
     node->receipts().note("https://tags.other.example", Ring::kStorage, events, refusals, text);
     settle();
   }
@@ -310,7 +310,7 @@ TEST_F(KeptReceiptsTest, AGoodReceiptIsKeptAndSurvivesARestart) {
 }
 
 TEST_F(KeptReceiptsTest, ARefusedPostIsNotExpectedInIt) {
-  const std::vector<relay::Refusal> refusals = {{post(2).uri, "cats", {ErrorCode::kDenied, "no"}}};
+  const std::vector<delivery::Refusal> refusals = {{post(2).uri, "cats", {ErrorCode::kDenied, "no"}}};
   note(answer({item(1), item(3)}), refusals);
   EXPECT_EQ(held(), 2U);
   note(answer({item(1), item(2), item(3)}), refusals);  // another batch than was sent

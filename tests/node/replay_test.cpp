@@ -1,6 +1,6 @@
 // The history of a hashtag on its way into an instance: order, pace, bounds, what is left out, failures and
 // restarts.
-#include "instances/replay.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -346,10 +346,10 @@ TEST_F(Replaying, DoesNotSendEverybodyToOneOriginAtOnce) {
   ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
   EXPECT_EQ(replay({{"per_minute", 600}}, "dogs").status, 200);
-  settle(instances::Replayer::kOriginEvery * 5);
+  settle(replay::Replayer::kOriginEvery * 5);
   EXPECT_GE(announced().size(), 4U);
   EXPECT_LE(announced().size(), 6U);
-  settle(instances::Replayer::kOriginEvery * 40);
+  settle(replay::Replayer::kOriginEvery * 40);
   EXPECT_THAT(announced(), SizeIs(20));
 }
 

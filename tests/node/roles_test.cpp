@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "base/http_error.hpp"
+#include "delivery/results.hpp"
+#include "http/http_error.hpp"
 #include "node/fixture.hpp"
-#include "relay/catch_up.hpp"
-#include "relay/results.hpp"
 #include "ring/codec.hpp"
+#include "subscriber/catch_up.hpp"
 
 namespace tagring::node {
 namespace {
@@ -81,7 +81,7 @@ TEST_F(Following, AnUndoEndsItAndTheNodeWantsTheTagNoMore) {
   EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"),
               ElementsAre("cats followers"));  // they may come back
-  settle(relay::HashtagFollowers::kUnsubscribeAfter);
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_THAT(rows("SELECT tag||' '||reason FROM wants"), IsEmpty());
   publish(create_text(post));
   EXPECT_THAT(types_at("https://far.example/inbox"), IsEmpty());
@@ -91,7 +91,7 @@ TEST_F(Following, WhoComesBackAtOnceKeepsTheSubscription) {
   follow(fan, "cats");
   EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor("cats")}), fan).status, 202);
   follow(fan, "cats");
-  settle(relay::HashtagFollowers::kUnsubscribeAfter);
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats"));
 }
 
@@ -105,13 +105,13 @@ TEST_F(Following, WhatIsStillSubscribedCountsForWhoLetItGo) {
   follow(fan, "dogs");
   EXPECT_EQ(answer_to(undo), 202);
   EXPECT_EQ(answer_to(follow_text(fan, {tag_actor("emus")})), 503) << "the node is subscribed to cats yet";
-  settle(relay::HashtagFollowers::kUnsubscribeAfter / 2);
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter / 2);
   EXPECT_EQ(answer_to(undo_follow_text(fan, {tag_actor("cats")})), 202) << "which counts once";
   follow(fan, "cats");
   EXPECT_EQ(answer_to(undo_follow_text(fan, {tag_actor("cats")})), 202);
-  settle(relay::HashtagFollowers::kUnsubscribeAfter / 2 + std::chrono::minutes(1));
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter / 2 + std::chrono::minutes(1));
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("cats", "dogs")) << "the last Undo counts";
-  settle(relay::HashtagFollowers::kUnsubscribeAfter);
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_THAT(rows("SELECT tag FROM wants"), ElementsAre("dogs"));
   follow(fan, "emus");
   EXPECT_EQ(answer_to(follow_text(fan, {tag_actor("bats")})), 503);
@@ -271,7 +271,7 @@ TEST_F(Following, AnInboxThatIsGoneForDaysLosesItsFollowers) {
     EXPECT_THAT(rows("SELECT actor FROM followers"), ElementsAre(fan.id)) << "proxies err for hours";
     settle(std::chrono::days(2));
     EXPECT_THAT(rows("SELECT actor FROM followers"), IsEmpty());
-    settle(relay::HashtagFollowers::kUnsubscribeAfter);
+    settle(subscriber::HashtagFollowers::kUnsubscribeAfter);
     EXPECT_THAT(rows("SELECT tag FROM wants"), IsEmpty());
     internet.answers.clear();
   }
@@ -625,7 +625,7 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   internet.answers[peer.inbox] = [](const HttpCall&) {
     return with_status(200, R"({"accepted":1,"refused":[]})");
   };
-  internet.answers[contact.origin() + std::string(relay::CatchUp::kPath)] = [](const HttpCall&) {
+  internet.answers[contact.origin() + std::string(subscriber::CatchUp::kPath)] = [](const HttpCall&) {
     return with_status(200, R"({"items":[]})");
   };
   const std::string theirs = tag_that_is(false);
@@ -648,7 +648,7 @@ TEST_F(TwoMembers, APersonsFollowMakesTheNodeFollowAtTheOwner) {
   EXPECT_THAT(refusals_of(post_signed(announce_text(peer, {own}), peer)), ElementsAre(HasSubstr("denied")));
 
   EXPECT_EQ(post_signed(undo_follow_text(fan, {tag_actor(theirs)}), fan).status, 202);
-  settle(relay::HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter + std::chrono::seconds(10));
   EXPECT_EQ(json::id_of(internet.posted_to(peer.inbox).back(), "type"), "Undo");
   EXPECT_THAT(rows("SELECT tag FROM subscriptions"), IsEmpty());
 }
@@ -657,10 +657,11 @@ TEST_F(TwoMembers, AnOwnerThatStartedAnewIsFollowedAgainAlsoIfItIsBusyAtFirst) {
   std::string answer = R"({"accepted":1,"refused":[]})";
   internet.answers[peer.inbox] = [&answer](const HttpCall&) { return with_status(200, answer); };
   std::vector<WallTime> since;
-  internet.answers[contact.origin() + std::string(relay::CatchUp::kPath)] = [&since](const HttpCall& call) {
-    since.emplace_back(Duration(*json::get_int(json::parse_object(call.body).value(), "since")));
-    return with_status(200, R"({"items":[]})");
-  };
+  internet.answers[contact.origin() + std::string(subscriber::CatchUp::kPath)] =
+      [&since](const HttpCall& call) {
+        since.emplace_back(Duration(*json::get_int(json::parse_object(call.body).value(), "since")));
+        return with_status(200, R"({"items":[]})");
+      };
   const std::string theirs = tag_that_is(false);
   follow(fan, theirs);
   settle(std::chrono::seconds(10));

@@ -1,5 +1,5 @@
 // Deletions and edits as their authors' servers signed them, on their way to everybody who got the post.
-#include "instances/signed_copies.hpp"
+#include "publisher/signed_copies.hpp"
 
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"

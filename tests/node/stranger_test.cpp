@@ -5,8 +5,8 @@
 #include "base/bytes.hpp"
 #include "budget/manager.hpp"
 #include "node/fixture.hpp"
-#include "relay/catch_up.hpp"
 #include "signatures/signature.hpp"
+#include "subscriber/catch_up.hpp"
 
 namespace tagring::node {
 namespace {
@@ -201,7 +201,7 @@ TEST_F(Stranger, ADomainWantsSoManyHashtags) {
   EXPECT_EQ(follow(20, 21), 503);
   EXPECT_EQ(post_signed(undo_follow_text(far, {origin + "/tag/t3"}), far).status, 202);
   EXPECT_EQ(follow(20, 21), 503) << "the node is subscribed to what was undone, yet";
-  settle(relay::HashtagFollowers::kUnsubscribeAfter);
+  settle(subscriber::HashtagFollowers::kUnsubscribeAfter);
   EXPECT_EQ(follow(20, 21), 202);
   EXPECT_EQ(rows("SELECT tag FROM followers").size(), 20U);
   start_with(Resource::kWanted, {1'000, 0, 20, {}});
@@ -343,8 +343,8 @@ TEST_F(Stranger, OfFollowsOfADomainOnlySoMuchIsNoted) {
 
 TEST_F(Stranger, WhoFollowsNothingHereGetsNothingOfWhatWasMissed) {
   const Author node_author = make_node_author("https://tags.far.example");
-  HttpRequest request =
-      signed_request(node_author, R"({"tags":[],"since":0,"nonce":1})", std::string(relay::CatchUp::kPath));
+  HttpRequest request = signed_request(node_author, R"({"tags":[],"since":0,"nonce":1})",
+                                       std::string(subscriber::CatchUp::kPath));
   EXPECT_EQ(ask(std::move(request)).status, 409);
 }
 

@@ -2,7 +2,7 @@
 // own.
 #include "overlay/balancer.hpp"
 
-#include "relay/role_fixture.hpp"
+#include "delivery/role_fixture.hpp"
 
 namespace tagring::overlay {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "relay/role_fixture.hpp"
+#include "delivery/role_fixture.hpp"
 
 namespace tagring::overlay {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/http_error.hpp"
+#include "http/http_error.hpp"
 #include "ring/fixture.hpp"
 
 namespace tagring::ring {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "delivery/wire.hpp"
 #include "redundancy/overload_token.hpp"
-#include "relay/wire.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -41,7 +41,7 @@ class Tokens : public testing::Test {
   }
   // An Add with the token, from the attacker to everybody. The number of relays after a while.
   unsigned relays_after(const redundancy::OverloadToken& shown) {
-    relay::TagEvent event;
+    delivery::TagEvent event;
     event.tag = kTag;
     event.author = origin_of_node(bad) + "/users/alice";
     event.uri = origin_of_node(bad) + "/posts/1";
@@ -50,8 +50,8 @@ class Tokens : public testing::Test {
       if (to == bad) continue;
       const std::string target = origin_of_node(to) + "/relay";
       world.forge(bad, to,
-                  relay::add_activity(origin_of_node(bad) + "/adds/1", origin_of_node(bad) + "/actor", target,
-                                      {event}, {{}, {shown}}));
+                  delivery::add_activity(origin_of_node(bad) + "/adds/1", origin_of_node(bad) + "/actor",
+                                         target, {event}, {{}, {shown}}));
     }
     world.loop.run_for(std::chrono::seconds(20));
     return world.relays();

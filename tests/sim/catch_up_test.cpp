@@ -1,10 +1,10 @@
 // What a subscriber missed, and cannot look at now: one relay alone says so, and the posts' server is silent.
 
-#include "relay/catch_up.hpp"
+#include "subscriber/catch_up.hpp"
 
 #include <fmt/format.h>
 
-#include "relay/wire.hpp"
+#include "delivery/wire.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -32,15 +32,15 @@ std::vector<std::size_t> others(World& world, const std::vector<std::size_t>& re
 
 // A full page of posts at a host.
 HttpResponse inventions_at(const std::string& host, WallTime now) {
-  std::vector<relay::FeedEntry> entries;
-  for (std::size_t n = 0; n < relay::CatchUp::kPage; ++n) {
+  std::vector<delivery::FeedEntry> entries;
+  for (std::size_t n = 0; n < subscriber::CatchUp::kPage; ++n) {
     const std::string author = fmt::format("https://{}/users/alice", host);
     entries.push_back(
-        {n + 1, {kTag, relay::Op::kAdd, fmt::format("{}/never{}", author, n), author, now, true}});
+        {n + 1, {kTag, delivery::Op::kAdd, fmt::format("{}/never{}", author, n), author, now, true}});
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  response.body = json::serialize(json::object{{"items", relay::to_json(entries)}});
+  response.body = json::serialize(json::object{{"items", delivery::to_json(entries)}});
   return response;
 }
 
@@ -50,7 +50,7 @@ TEST(CatchUp, WhoNamesPostsThatNobodyCanLookAtHoldsUpNobody) {
   World* at = nullptr;
   WorldOptions options;
   options.lie = [&](std::size_t node, const HttpRequest& request) -> std::optional<HttpResponse> {
-    if (node != liar || request.target != relay::CatchUp::kPath) return std::nullopt;
+    if (node != liar || request.target != subscriber::CatchUp::kPath) return std::nullopt;
     return inventions_at(silent, at->loop.wall_now());
   };
   World world(5, options);
@@ -65,7 +65,7 @@ TEST(CatchUp, WhoNamesPostsThatNobodyCanLookAtHoldsUpNobody) {
   world.set_instance_down(rest[1], true);
 
   subscribe(world, rest[0], {kTag});
-  const relay::Subscriptions& subscriber = world.node(rest[0]).subscriber();
+  const subscriber::Subscriptions& subscriber = world.node(rest[0]).subscriber();
   EXPECT_TRUE(world.run_until(std::chrono::seconds(10), [&] { return subscriber.is_settled(); }));
   EXPECT_TRUE(subscriber.follows(kTag, fmt::format("https://tags.n{}.example", *liar)));
   subscribe(world, rest[0], {"dogs", "moss"});

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "delivery/wire.hpp"
 #include "instances/follower_sync.hpp"
-#include "relay/wire.hpp"
 #include "sim/world.hpp"
 
 namespace tagring::sim {
@@ -62,8 +62,8 @@ struct Repair {
     const std::string id = fmt::format("{}/follows/forged{}", origin_of_node(subscriber), ++forged);
     const std::string actor = origin_of_node(subscriber) + "/actor";
     return world.forge(subscriber, owner,
-                       undo ? relay::undo_follow_activity(id, actor, origin_of_node(owner), which)
-                            : relay::follow_activity(id, actor, origin_of_node(owner), which));
+                       undo ? delivery::undo_follow_activity(id, actor, origin_of_node(owner), which)
+                            : delivery::follow_activity(id, actor, origin_of_node(owner), which));
   }
   std::int64_t total(const char* counter) {
     std::int64_t sum = 0;

@@ -11,10 +11,10 @@
 namespace tagring::sim {
 namespace {
 
-relay::TagEvent told(relay::Op op, const std::string& uri) { return {"dogs", op, uri, "", {}}; }
+delivery::TagEvent told(delivery::Op op, const std::string& uri) { return {"dogs", op, uri, "", {}}; }
 
-const auto kAdd = relay::Op::kAdd;
-const auto kRemove = relay::Op::kRemove;
+const auto kAdd = delivery::Op::kAdd;
+const auto kRemove = delivery::Op::kRemove;
 
 TEST(SwarmChecks, ARemovalComesOnceAndLast) {
   EXPECT_EQ(wrong_order({told(kAdd, "a"), told(kAdd, "b"), told(kRemove, "a"), told(kRemove, "c")}), "");
@@ -119,7 +119,7 @@ TEST_F(AtRest, AFeedHasWhatIsGoneAndLacksWhatIsThere) {
   const World::Post& post = world.posts()[2];
   const auto done =
       world.await(world.relay_store(3).accept(
-                      {{"dogs", relay::Op::kRemove, post.uri, World::author_of(1), post.dated}}, 0),
+                      {{"dogs", delivery::Op::kRemove, post.uri, World::author_of(1), post.dated}}, 0),
                   std::chrono::seconds(5));
   ASSERT_TRUE(done && *done);
   EXPECT_THAT(found(), testing::HasSubstr("lacks 1: " + post.uri));

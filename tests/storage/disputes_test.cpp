@@ -2,7 +2,7 @@
 #include "storage/disputes.hpp"
 
 #include "belief/servers.hpp"
-#include "relay/role_fixture.hpp"
+#include "delivery/role_fixture.hpp"
 
 namespace tagring::storage {
 namespace {

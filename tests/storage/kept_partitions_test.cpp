@@ -1,13 +1,13 @@
 #include "storage/kept_partitions.hpp"
 
-#include "db/history_store.hpp"
-#include "relay/role_fixture.hpp"
+#include "db_history/history_store.hpp"
+#include "delivery/role_fixture.hpp"
 
 namespace tagring::storage {
 namespace {
 
 // A disk that is full for a while.
-class FullHistory final : public db::SqliteHistoryStore {
+class FullHistory final : public db_history::SqliteHistoryStore {
  public:
   using SqliteHistoryStore::SqliteHistoryStore;
   Task<Result<void>> save_set(redundancy::StorageSet set) override {

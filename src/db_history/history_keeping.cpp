@@ -1,0 +1,315 @@
+// The part of SqliteHistoryStore that is about what the node answers for: what it has of a post or an hour,
+// what it took down, and what it let go to make room.
+#include <algorithm>
+#include <limits>
+
+#include "db_history/history_rows.hpp"
+#include "db_history/history_store.hpp"
+#include "redundancy/partition.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
+#include "storage/entries_json.hpp"
+#include "storage/history.hpp"
+#include "storage/statements.hpp"
+
+namespace tagring::db_history {
+
+using namespace sql;
+
+namespace {
+
+using namespace history_rows;
+using storage::HistoryCursor;
+using storage::HistoryEntry;
+using storage::TakeDown;
+using Bucket = storage::HistoryStore::Bucket;
+using Span = storage::HistoryStore::Span;
+
+Result<Bucket> read_bucket(Connection& db, const TagRow& tag, std::int64_t hour,
+                           const std::optional<HistoryCursor>& after, std::size_t limit) {
+  Bucket bucket{tag.kept_from, tag.begun, {}};
+  const WallTime begin{std::chrono::hours(hour)};
+  const WallTime end = begin + std::chrono::hours(1);
+  Statement row = db.query(TR_HISTORY_ROWS
+                           "WHERE h.tag = ? AND h.published >= ? AND h.published < ? AND h.published <= ?"
+                           " ORDER BY h.published DESC, h.tie DESC",
+                           tag.id, begin, end, after ? after->published : end);
+  while (bucket.entries.size() < limit) {
+    TRY(const bool found, row.step());
+    if (!found) break;
+    HistoryEntry entry = entry_at(row, tag.tag);
+    if (!after || after->before(entry)) bucket.entries.push_back(std::move(entry));
+  }
+  return bucket;
+}
+
+// On all shelves of the hashtag: nobody else knows on which the post is.
+Result<void> mark_taken_down(Connection& db, const TakeDown& notice) {
+  bool is_here = false;
+  TRY(const std::vector<TagRow> shelves, shelves_of(db, notice.tag));
+  for (const TagRow& shelf : shelves) {
+    TRY(const auto place, find_post(db, shelf.id, notice.uri, hash_post(shelf.tag, notice.uri).index));
+    if (!place || place->removed) continue;
+    is_here = true;
+    TRY_VOID(db.run("UPDATE history SET removed = ? WHERE tag = ? AND published = ? AND tie = ?", kTakenDown,
+                    shelf.id, place->published, place->tie));
+  }
+  if (!is_here)
+    return fail(ErrorCode::kNotFound, "the history of #" + notice.tag + " here does not have that post");
+  TRY_VOID(db.run("INSERT OR REPLACE INTO take_downs(tag, post, notice) VALUES(?, ?, ?)", notice.tag,
+                  Blob{octets_of(storage::post_id(notice.uri))}, json::serialize(storage::to_json(notice))));
+  return {};
+}
+
+Result<void> erase_notice(Connection& db, const std::string& tag, const std::string& uri) {
+  TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", tag,
+                  Blob{octets_of(storage::post_id(uri))}));
+  return {};
+}
+
+// A notice goes with the last copy of its post.
+Result<void> drop_notice(Connection& db, const std::string& name, const std::string& uri) {
+  TRY(const redundancy::Partition gone, redundancy::Partition::parse(name));
+  TRY(const std::vector<TagRow> shelves, shelves_of(db, gone.tag));
+  for (const TagRow& shelf : shelves) {
+    TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
+    if (place) return {};
+  }
+  return erase_notice(db, gone.tag, uri);
+}
+
+// Digests counted it as live all the time.
+Result<void> show_again(Connection& db, const std::string& tag, const std::string& uri) {
+  TRY(const std::set<std::string> hidden, history_rows::taken_down(db, tag));
+  if (!hidden.contains(octets_of(storage::post_id(uri))))
+    return fail(ErrorCode::kNotFound, uri + " was not taken down from #" + tag + " here");
+  TRY(const std::vector<TagRow> shelves, shelves_of(db, tag));
+  for (const TagRow& shelf : shelves) {
+    TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
+    if (!place || !place->taken_down) continue;
+    TRY_VOID(db.run("UPDATE history SET removed = 0 WHERE tag = ? AND published = ? AND tie = ?", shelf.id,
+                    place->published, place->tie));
+  }
+  return erase_notice(db, tag, uri);
+}
+
+// --- letting go ----------------------------------------------------------------------------------------
+
+Result<Span> span_of(Connection& db, const TagRow& tag) {
+  Statement row = db.query(
+      "SELECT posts, (SELECT min(published) FROM history WHERE tag = ?1) FROM history_tags WHERE id = ?1",
+      tag.id);
+  TRY(const bool found, row.step());
+  return Span{tag.tag, found ? row.number(0) : 0, found ? row.time(1) : WallTime(), tag.key};
+}
+
+// Hours that are over and gone become one, so that what is left of them does not grow.
+Result<void> fold_hours(Connection& db, std::int64_t tag, std::int64_t end) {
+  std::int64_t hours = 0;
+  std::int64_t posts = 0;
+  std::uint64_t digest = 0;
+  {
+    Statement row = db.query("SELECT posts, digest FROM history_hours WHERE tag = ? AND hour < ?", tag, end);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      ++hours;
+      posts += row.integer(0);
+      digest = (digest + row.number(1)) & kDigestMask;
+    }
+  }
+  if (hours < 2) return {};
+  TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND hour < ?", tag, end));
+  TRY_VOID(db.run("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?, ?, ?, ?)", tag, end - 1,
+                  posts, static_cast<std::int64_t>(digest)));
+  return {};
+}
+
+Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std::size_t most) {
+  struct Old {
+    WallTime published;
+    std::string tie;
+    std::string uri;
+    bool hidden = false;  // perhaps with a notice
+  };
+  std::vector<Old> old;
+  {
+    Statement row =
+        db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published < ? ORDER BY h.published, h.tie LIMIT ?",
+                 tag.id, than, most);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      HistoryEntry entry = entry_at(row, tag.tag);
+      old.push_back({row.time(0), row.text(2), std::move(entry.uri), entry.taken_down || entry.removed});
+    }
+  }
+  for (const Old& post : old) {
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag.id, post.published,
+                    post.tie));
+    TRY_VOID(db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?",
+                    hash_post(tag.tag, post.uri).index, post.published));
+    if (post.hidden) {
+      TRY_VOID(drop_notice(db, tag.tag, post.uri));
+    }
+  }
+  TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ? WHERE id = ?", old.size(), tag.id));
+  TRY_VOID(reserve_numbers(db, kLetGoTotal, old.size()));
+  return {};
+}
+
+Result<Span> let_go_of(Connection& db, const std::string& name, std::size_t count, WallTime before) {
+  TRY(auto tag, find_tag(db, name));
+  if (!tag) return Span{name, 0, {}, key_of(name)};
+  WallTime last = WallTime::min();  // of so many, the newest
+  {
+    Statement row = db.query(
+        "SELECT max(published) FROM (SELECT published FROM history WHERE tag = ? ORDER BY"
+        " published, tie LIMIT ?)",
+        tag->id, count);
+    TRY(const bool found, row.step());
+    if (found && row.type(0) != Type::kNull) last = row.time(0);
+  }
+  const WallTime floor = std::max(tag->kept_from, std::min(last + Duration(1), before));
+  // Posts of one millisecond may be more than `count`: these are gone from here on, and deleted by and by.
+  TRY_VOID(delete_older(db, *tag, floor, count));
+  TRY_VOID(db.run("UPDATE history_tags SET kept_from = ? WHERE id = ?", floor, tag->id));
+  TRY_VOID(fold_hours(db, tag->id, storage::hour_of(floor)));
+  return span_of(db, *tag);
+}
+
+// --- correcting ----------------------------------------------------------------------------------------
+
+Result<void> correct_post(Connection& db, const std::string& name, const std::string& uri,
+                          const std::optional<HistoryEntry>& truth) {
+  TRY(const auto tag, find_tag(db, name));
+  const PostHash hash = hash_post(name, uri);
+  std::optional<Place> known;
+  if (tag) {
+    TRY(known, find_post(db, tag->id, uri, hash.index));
+  }
+  if (known && known->taken_down) return {};
+  if (known) {
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag->id,
+                    known->published, known->tie));
+    TRY_VOID(
+        db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?", hash.index, known->published));
+    HourChanges changes;
+    HourChange& change = changes[{tag->id, storage::hour_of(known->published)}];
+    --change.posts;
+    change.take(known->removed ? hash.removed : hash.live);
+    TRY_VOID(write_changes(db, changes));
+    TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", tag->id));
+    TRY_VOID(db.run("UPDATE history_tags SET posts = posts - 1 WHERE id = ?", tag->id));
+    TRY_VOID(db.run("UPDATE counters SET value = value - 1 WHERE name = ?", kEntryTotal));
+  }
+  if (!truth) return {};
+  return put_entries(db, {*truth});
+}
+
+}  // namespace
+
+std::string history_rows::octets_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
+
+Result<std::set<std::string>> history_rows::taken_down(Connection& db, const std::string& tag) {
+  std::set<std::string> posts;
+  Statement row = db.query("SELECT post FROM take_downs WHERE tag = ?", tag.substr(0, tag.find('/')));
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return posts;
+    posts.insert(row.text(0));
+  }
+}
+
+Task<Result<std::vector<std::optional<HistoryEntry>>>> SqliteHistoryStore::find(
+    std::vector<std::pair<std::string, std::string>> posts) {
+  return database_.read(
+      [posts = std::move(posts)](Connection& db) -> Result<std::vector<std::optional<HistoryEntry>>> {
+        std::vector<std::optional<HistoryEntry>> found;
+        std::optional<TagRow> row;
+        for (const auto& [tag, uri] : posts) {
+          if (!row || row->tag != tag) {
+            TRY(row, find_tag(db, tag));
+          }
+          std::optional<Place> place;
+          if (row) {
+            TRY(place, find_post(db, row->id, uri, hash_post(tag, uri).index));
+          }
+          found.emplace_back();
+          if (place)
+            found.back() = {tag, uri, place->author, place->published, place->removed, place->taken_down};
+        }
+        return found;
+      });
+}
+
+Task<Result<void>> SqliteHistoryStore::correct(std::string tag, std::string uri,
+                                               std::optional<HistoryEntry> truth) {
+  return database_.write([tag = std::move(tag), uri = std::move(uri), truth = std::move(truth)](
+                             Connection& db) { return correct_post(db, tag, uri, truth); });
+}
+
+Task<Result<Bucket>> SqliteHistoryStore::bucket(std::string tag, std::int64_t hour,
+                                                std::optional<HistoryCursor> after, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<Bucket> {
+    TRY(const auto row, find_tag(db, tag));
+    if (!row) return Bucket();
+    return read_bucket(db, *row, hour, after, limit);
+  });
+}
+
+Task<Result<void>> SqliteHistoryStore::take_down(TakeDown notice) {
+  return database_.write(
+      [notice = std::move(notice)](Connection& db) { return mark_taken_down(db, notice); });
+}
+
+Task<Result<void>> SqliteHistoryStore::undo_take_down(std::string tag, std::string uri) {
+  return database_.write(
+      [tag = std::move(tag), uri = std::move(uri)](Connection& db) { return show_again(db, tag, uri); });
+}
+
+Task<Result<std::optional<TakeDown>>> SqliteHistoryStore::take_down_of(std::string tag, crypto::Hash256 id) {
+  return database_.read([tag = std::move(tag), id](Connection& db) -> Result<std::optional<TakeDown>> {
+    Statement row =
+        db.query("SELECT notice FROM take_downs WHERE tag = ? AND post = ?", tag, Blob{octets_of(id)});
+    TRY(const bool found, row.step());
+    if (!found) return std::nullopt;
+    TRY(const json::object object, json::parse_object(row.view(0)));
+    return storage::take_down_from_json(object);
+  });
+}
+
+Task<Result<std::vector<TakeDown>>> SqliteHistoryStore::take_downs() {
+  return database_.read([](Connection& db) -> Result<std::vector<TakeDown>> {
+    std::vector<TakeDown> notices;
+    Statement row = db.query("SELECT notice FROM take_downs");
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      TRY(const json::object object, json::parse_object(row.view(0)));
+      TRY(notices.emplace_back(), storage::take_down_from_json(object));
+    }
+    std::ranges::sort(notices, std::greater<>(), &TakeDown::at);
+    return notices;
+  });
+}
+
+Task<Result<std::vector<Span>>> SqliteHistoryStore::spans(std::optional<RingId> after, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<std::vector<Span>> {
+    return all_rows<Span>(
+        db.query(
+            "SELECT tag, posts, (SELECT min(published) FROM history h WHERE h.tag = t.id) FROM history_tags t"
+            " WHERE key > ? AND posts > 0 ORDER BY key LIMIT ?",
+            Blob{after ? key_octets(*after) : std::string()}, limit),
+        [](const Statement& row) {
+          return Span{row.text(0), row.number(1), row.time(2), key_of(row.text(0))};
+        });
+  });
+}
+
+Task<Result<Span>> SqliteHistoryStore::let_go(std::string tag, std::size_t count, WallTime before) {
+  return database_.write(
+      [tag = std::move(tag), count, before](Connection& db) { return let_go_of(db, tag, count, before); });
+}
+
+}  // namespace tagring::db_history

@@ -1,0 +1,80 @@
+// Rows of the history, as history_store.cpp and history_keeping.cpp share them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sql/sqlite.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::db_history::history_rows {
+
+inline constexpr const char* kEntryTotal = "history_entries";  // ever
+inline constexpr const char* kLetGoTotal = "history_let_go";
+inline constexpr int kTakenDown = 2;  // in the column `removed`
+
+// Of a shelf (redundancy/partition.hpp).
+struct TagRow {
+  std::int64_t id = 0;
+  std::string tag;  // its name
+  RingId key;
+  WallTime kept_from{};
+  WallTime begun{};
+};
+Result<std::optional<TagRow>> find_tag(sql::Connection& db, const std::string& tag);
+RingId key_of(const std::string& name);
+// Of the canonical hashtag: all that there ever were.
+Result<std::vector<TagRow>> shelves_of(sql::Connection& db, const std::string& tag);
+
+// Columns: published, removed, tie, author prefix, author name, form, tail.
+#define TR_HISTORY_ROWS                                                                            \
+  "SELECT h.published, h.removed, h.tie, p.text, a.name, f.text, h.tail FROM history h"            \
+  " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
+  " LEFT JOIN history_strings f ON f.id = h.form "
+
+storage::HistoryEntry entry_at(const sql::Statement& row, const std::string& tag);
+
+// The hash of a post, and what is taken of it.
+struct PostHash {
+  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six octets
+  std::uint64_t live = 0;     // what the post adds to the digest of its hour,
+  std::uint64_t removed = 0;  // and what its tombstone does
+};
+PostHash hash_post(const std::string& tag, const std::string& uri);
+inline constexpr std::uint64_t kDigestMask =
+    (std::uint64_t{1} << 62U) - 1;  // sums of two fit SQLite's integers
+
+// Where a post is.
+struct Place {
+  WallTime published;
+  std::string tie;
+  bool removed = false;
+  bool taken_down = false;
+  std::string author;
+};
+
+Result<std::optional<Place>> find_post(sql::Connection& db, std::int64_t tag, const std::string& uri,
+                                       std::int64_t digest);
+
+// What a job changes in the digests: by tag and hour.
+struct HourChange {
+  std::int64_t posts = 0;
+  std::uint64_t digest = 0;
+
+  void add(std::uint64_t value) { digest = (digest + value) & kDigestMask; }
+  void take(std::uint64_t value) { add(kDigestMask + 1 - value); }
+};
+using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
+Result<void> write_changes(sql::Connection& db, const HourChanges& changes);
+
+Result<void> put_entries(sql::Connection& db, const std::vector<storage::HistoryEntry>& entries);
+
+// The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in octets.
+Result<std::set<std::string>> taken_down(sql::Connection& db, const std::string& tag);
+std::string octets_of(const crypto::Hash256& hash);
+
+}  // namespace tagring::db_history::history_rows

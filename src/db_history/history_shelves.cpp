@@ -1,0 +1,230 @@
+// The part of SqliteHistoryStore that is about what owners divide and compare: what is on which shelf, the
+// sets of owners, and digests of hours (storage/reconcile.hpp).
+#include <algorithm>
+#include <span>
+
+#include "db_history/history_rows.hpp"
+#include "db_history/history_store.hpp"
+#include "redundancy/storage_hints.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::db_history {
+
+using namespace sql;
+
+using namespace history_rows;
+using storage::HistoryEntry;
+
+Result<std::vector<TagRow>> history_rows::shelves_of(Connection& db, const std::string& tag) {
+  std::vector<TagRow> shelves;
+  // "0" follows "/".
+  Statement row = db.query(
+      "SELECT id, tag, kept_from, begun FROM history_tags WHERE tag = ?1 OR (tag > ?1 || '/' AND tag < ?1 || "
+      "'0')",
+      tag);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return shelves;
+    shelves.push_back({row.integer(0), row.text(1), key_of(row.text(1)), row.time(2), row.time(3)});
+  }
+}
+
+namespace {
+
+// Drops the oldest entries. The last of the dictionaries' words stay: others may use them.
+Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::size_t limit, WallTime at) {
+  TRY(const auto known, find_tag(db, tag));
+  if (!known) return 0;
+  std::vector<HistoryEntry> oldest;
+  {
+    Statement row =
+        db.query(TR_HISTORY_ROWS "WHERE h.tag = ? ORDER BY h.published, h.tie LIMIT ?", known->id, limit);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      oldest.push_back(entry_at(row, tag));
+    }
+  }
+  HourChanges changes;
+  for (const HistoryEntry& entry : oldest) {
+    const PostHash hash = hash_post(tag, entry.uri);
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie IN ('', ?)", known->id,
+                    entry.published, entry.uri));
+    TRY_VOID(
+        db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?", hash.index, entry.published));
+    HourChange& change = changes[{known->id, storage::hour_of(entry.published)}];
+    --change.posts;
+    change.take(entry.removed ? hash.removed : hash.live);
+  }
+  TRY_VOID(write_changes(db, changes));
+  TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", known->id));
+  TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ?, begun = max(begun, ?) WHERE id = ?",
+                  oldest.size(), at, known->id));
+  // What was let go before goes with the last: the shelf is as if there had been none.
+  if (oldest.size() < limit) {
+    TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ?", known->id));
+    TRY_VOID(db.run("UPDATE history_tags SET kept_from = 0 WHERE id = ?", known->id));
+  }
+  TRY_VOID(db.run("UPDATE counters SET value = value - ? WHERE name = ?", oldest.size(), kEntryTotal));
+  return oldest.size();
+}
+
+}  // namespace
+
+Task<Result<std::size_t>> SqliteHistoryStore::forget(std::string tag, std::size_t limit, WallTime at) {
+  return database_.write(
+      [tag = std::move(tag), limit, at](Connection& db) { return forget_entries(db, tag, limit, at); });
+}
+
+Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
+  return database_.write([set = std::move(set)](Connection& db) -> Result<void> {
+    TRY_VOID(db.run(
+        "INSERT INTO history_sets(tag, version, replicas, reach, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO"
+        " UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
+        " at = excluded.at WHERE (excluded.version, excluded.reach, excluded.replicas) >"
+        " (version, reach, replicas)",
+        set.tag, set.version, set.replicas, set.read_factor, set.at));
+    return {};
+  });
+}
+
+Task<Result<std::vector<redundancy::StorageSet>>> SqliteHistoryStore::sets() {
+  return database_.read([](Connection& db) -> Result<std::vector<redundancy::StorageSet>> {
+    return all_rows<redundancy::StorageSet>(
+        db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag"),
+        [](const Statement& row) {
+          return redundancy::StorageSet{row.text(0), row.number(1), static_cast<unsigned>(row.integer(2)),
+                                        static_cast<unsigned>(row.integer(3)), row.time(4)};
+        });
+  });
+}
+
+namespace {
+
+using storage::HistoryCursor;
+using storage::HourDigest;
+using storage::HourRange;
+
+struct HourRow {
+  TagRow tag;
+  std::int64_t hour = 0;
+  std::uint64_t posts = 0;
+  std::uint64_t digest = 0;
+
+  [[nodiscard]] storage::HourPlace place() const { return {tag.key, hour}; }
+};
+
+// Calls `visit` with each hour of the range that has posts, in order, until it says false.
+template <class Visit>
+Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
+  Statement row = db.query(
+      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
+      " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
+      " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
+      Blob{key_octets(range.first.key)}, Blob{key_octets(range.last.key)}, since, range.first.hour,
+      range.last.hour);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return {};
+    const std::string_view octets = row.view(2);
+    if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
+    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
+    if (!visit(HourRow{{row.integer(0), row.text(1), key, {}, {}},
+                       row.integer(3),
+                       static_cast<std::uint64_t>(row.integer(4)),
+                       static_cast<std::uint64_t>(row.integer(5))}))
+      return {};
+  }
+}
+
+void add(HourDigest* sum, const HourRow& hour) {
+  sum->posts += hour.posts;
+  sum->digest = (sum->digest + hour.digest) & kDigestMask;
+}
+
+Result<HourDigest> digest_of(Connection& db, const HourRange& range, std::int64_t since) {
+  HourDigest sum{range, 0, 0};
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
+    add(&sum, hour);
+    return true;
+  }));
+  return sum;
+}
+
+Result<std::vector<HourDigest>> split_range(Connection& db, const HourRange& range, std::int64_t since,
+                                            std::size_t parts) {
+  std::size_t hours = 0;
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow&) { return ++hours > 0; }));
+  const std::size_t size = std::max<std::size_t>(1, (hours + parts - 1) / parts);
+  std::vector<HourDigest> result{{range, 0, 0}};
+  std::size_t count = 0;
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
+    if (count > 0 && count % size == 0) {
+      const HourRange rest{hour.place(), range.last};
+      result.back().range.last = {hour.tag.key, hour.hour - 1};
+      result.push_back({rest, 0, 0});
+    }
+    add(&result.back(), hour);
+    ++count;
+    return true;
+  }));
+  return result;
+}
+
+Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& range, std::int64_t since,
+                                             const std::optional<HistoryCursor>& after, std::size_t limit) {
+  std::vector<HourRow> hours;
+  TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
+    hours.push_back(hour);
+    return hours.size() < limit;
+  }));
+  std::vector<HistoryEntry> entries;
+  for (const HourRow& hour : hours) {
+    const WallTime begin{std::chrono::hours(hour.hour)};
+    const WallTime end = begin + std::chrono::hours(1);
+    Statement row = db.query(TR_HISTORY_ROWS
+                             "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
+                             " ORDER BY h.published DESC, h.tie DESC",
+                             hour.tag.id, begin, end);
+    for (;;) {
+      TRY(const bool found, row.step());
+      if (!found) break;
+      HistoryEntry entry = entry_at(row, hour.tag.tag);
+      if (entry.taken_down || (after && !after->before(entry))) continue;
+      entries.push_back(std::move(entry));
+      if (entries.size() == limit) return entries;
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::digests(std::vector<HourRange> ranges,
+                                                                  std::int64_t since) {
+  return database_.read(
+      [ranges = std::move(ranges), since](Connection& db) -> Result<std::vector<HourDigest>> {
+        std::vector<HourDigest> sums;
+        for (const HourRange& range : ranges) {
+          TRY(const HourDigest sum, digest_of(db, range, since));
+          sums.push_back(sum);
+        }
+        return sums;
+      });
+}
+
+Task<Result<std::vector<HourDigest>>> SqliteHistoryStore::split(HourRange range, std::int64_t since,
+                                                                std::size_t parts) {
+  return database_.read([=](Connection& db) { return split_range(db, range, since, parts); });
+}
+
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::entries(HourRange range, std::int64_t since,
+                                                                    std::optional<HistoryCursor> after,
+                                                                    std::size_t limit) {
+  return database_.read([=](Connection& db) { return entries_of(db, range, since, after, limit); });
+}
+
+}  // namespace tagring::db_history

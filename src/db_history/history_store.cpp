@@ -1,0 +1,441 @@
+// Two tables hold a post:
+//
+//   history(tag, published, tie, …)       in reading order. Posts of one tag in the same millisecond are
+//   ordered by their
+//                                         URIs; they have the whole URI in `tie`. The others, most, have it
+//                                         empty, and the URI in parts (history_codec.hpp).
+//   history_uris(digest, published)       finds a post by (tag, uri): 48 bits of a hash lead to the times
+//   where it
+//                                         may be, and the row there says whether it is. Few bits, for size;
+//                                         enough that nobody makes thousands of posts that share them.
+//
+// and one counts them: history_hours(tag, hour, posts, digest), what storage::HourDigest says of an hour,
+// kept up to date by every job that writes a post.
+#include "db_history/history_store.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "crypto/hash.hpp"
+#include "db_history/history_codec.hpp"
+#include "db_history/history_rows.hpp"
+#include "redundancy/partition.hpp"
+#include "sql/keys.hpp"
+#include "sql/meta.hpp"
+
+namespace tagring::db_history {
+
+using namespace sql;
+
+namespace {
+
+using namespace history_rows;
+using storage::HistoryCursor;
+using storage::HistoryEntry;
+using storage::HistoryPage;
+using storage::HourDigest;
+using storage::HourRange;
+
+constexpr const char* kTagTotal = "history_tags";
+
+}  // namespace
+
+RingId history_rows::key_of(const std::string& name) {
+  const auto shelf = redundancy::Partition::parse(name);
+  return shelf ? redundancy::partition_key(tag_key(shelf->tag), shelf->number) : tag_key(name);
+}
+
+// --- dictionaries --------------------------------------------------------------------------------------
+
+Result<std::optional<TagRow>> history_rows::find_tag(Connection& db, const std::string& tag) {
+  Statement row = db.query("SELECT id, kept_from, begun FROM history_tags WHERE tag = ?", tag);
+  TRY(const bool found, row.step());
+  if (!found) return std::nullopt;
+  return TagRow{row.integer(0), tag, key_of(tag), row.time(1), row.time(2)};
+}
+
+namespace {
+
+// The first integer column of a statement's only row.
+Result<std::int64_t> only_integer(Statement row) {
+  TRY(const bool found, row.step());
+  if (!found) return fail(ErrorCode::kCorrupt, "database: a row is missing");
+  const std::int64_t value = row.integer(0);
+  TRY_VOID(row.step());
+  return value;
+}
+
+Result<TagRow> make_tag(Connection& db, const std::string& tag) {
+  TRY(const auto known, find_tag(db, tag));
+  if (known) return *known;
+  TRY_VOID(reserve_numbers(db, kTagTotal, 1));
+  const RingId key = key_of(tag);
+  TRY(const std::int64_t id,
+      only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
+                            Blob{key_octets(key)})));
+  return TagRow{id, tag, key, {}, {}};
+}
+
+Result<std::int64_t> string_id(Connection& db, const std::string& text) {
+  {
+    Statement row = db.query("SELECT id FROM history_strings WHERE text = ?", text);
+    TRY(const bool found, row.step());
+    if (found) return row.integer(0);
+  }
+  return only_integer(db.query("INSERT INTO history_strings(text) VALUES(?) RETURNING id", text));
+}
+
+Result<std::int64_t> author_id(Connection& db, const std::string& author) {
+  const std::size_t split = author_prefix_size(author);
+  const std::string name = author.substr(split);
+  TRY(const std::int64_t prefix, string_id(db, author.substr(0, split)));
+  {
+    Statement row = db.query("SELECT id FROM history_authors WHERE prefix = ? AND name = ?", prefix, name);
+    TRY(const bool found, row.step());
+    if (found) return row.integer(0);
+  }
+  return only_integer(
+      db.query("INSERT INTO history_authors(prefix, name) VALUES(?, ?) RETURNING id", prefix, name));
+}
+
+// --- rows ----------------------------------------------------------------------------------------------
+
+}  // namespace
+
+HistoryEntry history_rows::entry_at(const Statement& row, const std::string& tag) {
+  HistoryEntry entry{tag,         row.text(2),         row.text(3) + row.text(4),
+                     row.time(0), row.integer(1) == 1, row.integer(1) == kTakenDown};
+  if (!entry.uri.empty()) return entry;
+  Tail tail = row.text(6);
+  if (row.type(6) == Type::kInteger) tail = row.integer(6);
+  if (row.type(6) == Type::kBlob) tail = Uuid{row.text(6)};
+  entry.uri = join_uri(entry.author, row.view(5), tail);
+  return entry;
+}
+
+PostHash history_rows::hash_post(const std::string& tag, const std::string& uri) {
+  const auto hash = crypto::sha3_256(tag + ' ' + uri);
+  const auto number = [&](std::size_t at) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) value = value << 8U | hash[at + i];
+    return value;
+  };
+  return {static_cast<std::int64_t>(number(0) & ~std::uint64_t{0xffff}) >> 16, number(8) & kDigestMask,
+          number(16) & kDigestMask};
+}
+
+Result<void> history_rows::write_changes(Connection& db, const HourChanges& changes) {
+  for (const auto& [place, change] : changes) {
+    TRY_VOID(
+        db.run("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO"
+               " UPDATE SET posts = posts + ?3, digest = (digest + ?4) & ?5",
+               place.first, place.second, change.posts, static_cast<std::int64_t>(change.digest),
+               static_cast<std::int64_t>(kDigestMask)));
+  }
+  return {};
+}
+
+namespace {
+
+Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime published,
+                                     const std::string& uri) {
+  Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? AND h.tie IN ('', ?)", tag,
+                           published, uri);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return std::nullopt;
+    const HistoryEntry entry = entry_at(row, {});
+    if (entry.uri == uri) return Place{published, row.text(2), entry.removed, entry.taken_down, entry.author};
+  }
+}
+
+}  // namespace
+
+Result<std::optional<Place>> history_rows::find_post(Connection& db, std::int64_t tag, const std::string& uri,
+                                                     std::int64_t digest) {
+  Statement row = db.query("SELECT published FROM history_uris WHERE digest = ?", digest);
+  for (;;) {
+    TRY(const bool candidate, row.step());
+    if (!candidate) return std::nullopt;
+    TRY(auto place, find_at(db, tag, row.time(0), uri));
+    if (place) return place;
+  }
+}
+
+namespace {
+
+// Makes room at a time that is taken: the post that was alone there gets its URI as tie. True if there are
+// posts.
+Result<bool> share_time(Connection& db, std::int64_t tag, WallTime published) {
+  std::string lone_uri;
+  {
+    Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published = ? ORDER BY h.tie LIMIT 1",
+                             tag, published);
+    TRY(const bool taken, row.step());
+    if (!taken) return false;
+    if (!row.view(2).empty()) return true;
+    lone_uri = entry_at(row, {}).uri;
+  }
+  TRY_VOID(
+      db.run("UPDATE history SET tie = ?, form = 0, tail = NULL WHERE tag = ? AND published = ? AND tie = ''",
+             lone_uri, tag, published));
+  return true;
+}
+
+// `removed`: of that column.
+Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& entry, std::int64_t digest,
+                         int removed) {
+  TRY(const std::int64_t author, author_id(db, entry.author));
+  TRY(const bool shared, share_time(db, tag, entry.published));
+  TRY_VOID(
+      db.run("INSERT OR IGNORE INTO history_uris(digest, published) VALUES(?, ?)", digest, entry.published));
+  if (shared) {
+    TRY_VOID(
+        db.run("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
+               "NULL, ?)",
+               tag, entry.published, entry.uri, author, removed));
+    return {};
+  }
+  const SplitUri split = split_uri(entry.uri, entry.author);
+  TRY(const std::int64_t form, string_id(db, split.form));
+  const auto insert = [&](const auto& tail) {
+    return db.run(
+        "INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, '', ?, ?, ?, ?)",
+        tag, entry.published, author, form, tail, removed);
+  };
+  if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
+    TRY_VOID(insert(*number));
+  } else if (const auto* uuid = std::get_if<Uuid>(&split.tail)) {
+    TRY_VOID(insert(Blob{uuid->octets}));
+  } else {
+    TRY_VOID(insert(std::get<std::string>(split.tail)));
+  }
+  return {};
+}
+
+// True if the post is new. `hidden`: those taken down under the hashtag.
+Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry,
+                       const std::set<std::string>& hidden, HourChanges* changes) {
+  const PostHash hash = hash_post(entry.tag, entry.uri);
+  TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
+  if (!known) {
+    const bool is_hidden =
+        !entry.removed && !hidden.empty() && hidden.contains(octets_of(storage::post_id(entry.uri)));
+    TRY_VOID(
+        insert_post(db, tag, entry, hash.index, is_hidden ? kTakenDown : static_cast<int>(entry.removed)));
+    HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
+    ++change.posts;
+    change.add(entry.removed ? hash.removed : hash.live);
+    return true;
+  }
+  if (entry.removed && !known->removed) {
+    TRY_VOID(db.run("UPDATE history SET removed = 1 WHERE tag = ? AND published = ? AND tie = ?", tag,
+                    known->published, known->tie));
+    HourChange& change = (*changes)[{tag, storage::hour_of(known->published)}];
+    change.take(hash.live);
+    change.add(hash.removed);
+  }
+  return false;
+}
+
+Result<void> count_posts(Connection& db, std::int64_t tag, std::uint64_t fresh) {
+  if (fresh == 0) return {};
+  TRY_VOID(db.run("UPDATE history_tags SET posts = posts + ? WHERE id = ?", fresh, tag));
+  TRY_VOID(reserve_numbers(db, kEntryTotal, fresh));
+  return {};
+}
+
+}  // namespace
+
+Result<void> history_rows::put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
+  std::uint64_t fresh = 0;
+  HourChanges changes;
+  TagRow tag;
+  std::set<std::string> hidden;
+  for (const HistoryEntry& entry : entries) {
+    if (entry.tag.empty() || entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without tag or uri");
+    if (entry.tag != tag.tag) {
+      TRY_VOID(count_posts(db, tag.id, std::exchange(fresh, 0)));
+      TRY(tag, make_tag(db, entry.tag));
+      TRY(hidden, taken_down(db, entry.tag));
+    }
+    if (entry.published < tag.kept_from) continue;  // was let go, or would be at once
+    TRY(const bool added, put_entry(db, tag.id, entry, hidden, &changes));
+    fresh += added ? 1 : 0;
+  }
+  TRY_VOID(count_posts(db, tag.id, fresh));
+  return write_changes(db, changes);
+}
+
+namespace {
+
+// --- reading -------------------------------------------------------------------------------------------
+
+Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::optional<HistoryCursor>& cursor,
+                              std::size_t limit) {
+  HistoryPage page;
+  page.kept_from = tag.kept_from;
+  const WallTime newest = cursor ? cursor->published : WallTime::max();
+  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this octet
+  // A post alone at the cursor's time has an empty tie and so comes along, wherever it belongs.
+  Statement row =
+      db.query(TR_HISTORY_ROWS
+               "WHERE h.tag = ? AND (h.published, h.tie) <= (?, ?) ORDER BY h.published DESC, h.tie DESC",
+               tag.id, newest, tie);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return page;
+    HistoryEntry entry = entry_at(row, tag.tag);
+    if (entry.taken_down || (cursor && !cursor->before(entry))) continue;
+    if (page.entries.size() == limit) {
+      page.more = true;
+      if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
+      return page;
+    }
+    page.entries.push_back(std::move(entry));
+  }
+}
+
+Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const HistoryCursor& cursor,
+                                    std::size_t limit) {
+  HistoryPage page;
+  page.kept_from = tag.kept_from;
+  const HistoryEntry place{tag.tag, cursor.uri, {}, cursor.published};
+  Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published >= ? ORDER BY h.published, h.tie",
+                           tag.id, cursor.published);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) break;
+    HistoryEntry entry = entry_at(row, tag.tag);
+    if (entry.taken_down || !storage::newer(entry, place)) continue;
+    if (page.entries.size() == limit) {
+      page.more = true;
+      if (limit > 0) page.next = HistoryCursor::of(page.entries.back());
+      break;
+    }
+    page.entries.push_back(std::move(entry));
+  }
+  std::ranges::reverse(page.entries);
+  return page;
+}
+
+Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const std::string& tag, WallTime from,
+                                                   WallTime to) {
+  std::vector<storage::HistoryDay> days;
+  TRY(const auto known, find_tag(db, tag));
+  if (!known) return days;
+  Statement row = db.query(
+      "SELECT published / 86400000, count(*), count(DISTINCT author) FROM history"
+      " WHERE tag = ? AND published >= ? AND published < ? AND removed = 0 GROUP BY 1 ORDER BY 1",
+      known->id, from, to);
+  for (;;) {
+    TRY(const bool found, row.step());
+    if (!found) return days;
+    days.push_back({std::chrono::sys_days(std::chrono::days(row.integer(0))),
+                    static_cast<std::uint64_t>(row.integer(1)), static_cast<std::uint64_t>(row.integer(2))});
+  }
+}
+
+Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std::size_t limit) {
+  return all_rows<TagRow>(
+      db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
+               Blob{range.after}, Blob{range.through}, limit),
+      [](const Statement& row) { return TagRow{row.integer(0), row.text(1), {}, {}, {}}; });
+}
+
+Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& segment,
+                                               const std::string& after_tag,
+                                               const std::optional<HistoryCursor>& after, std::size_t limit) {
+  std::vector<HistoryEntry> entries;
+  const auto append = [&](const TagRow& tag, const std::optional<HistoryCursor>& cursor) -> Result<void> {
+    TRY(HistoryPage page, read_page(db, tag, cursor, limit - entries.size()));
+    for (HistoryEntry& entry : page.entries) entries.push_back(std::move(entry));
+    return {};
+  };
+  std::optional<RingId> place;
+  if (!after_tag.empty()) {
+    place = key_of(after_tag);
+    if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
+    TRY(const auto started, find_tag(db, after_tag));
+    if (started && after) {
+      TRY_VOID(append(*started, after));
+    }
+  }
+  for (const KeyRange& range : key_ranges(segment, place)) {
+    TRY(const std::vector<TagRow> tags, next_tags(db, range, limit - entries.size()));
+    for (const TagRow& tag : tags) {
+      if (entries.size() == limit) return entries;
+      TRY_VOID(append(tag, std::nullopt));
+    }
+  }
+  return entries;
+}
+
+}  // namespace
+
+Task<Result<void>> SqliteHistoryStore::put(std::vector<HistoryEntry> entries) {
+  return database_.write([entries = std::move(entries)](Connection& db) { return put_entries(db, entries); });
+}
+
+Task<Result<HistoryPage>> SqliteHistoryStore::page(std::string tag, std::optional<HistoryCursor> cursor,
+                                                   std::size_t limit) {
+  return database_.read(
+      [tag = std::move(tag), cursor = std::move(cursor), limit](Connection& db) -> Result<HistoryPage> {
+        TRY(const auto known, find_tag(db, tag));
+        if (!known) return HistoryPage();
+        return read_page(db, *known, cursor, limit);
+      });
+}
+
+Task<Result<HistoryPage>> SqliteHistoryStore::page_after(std::string tag, HistoryCursor cursor,
+                                                         std::size_t limit) {
+  return database_.read(
+      [tag = std::move(tag), cursor = std::move(cursor), limit](Connection& db) -> Result<HistoryPage> {
+        TRY(const auto known, find_tag(db, tag));
+        if (!known) return HistoryPage();
+        return read_page_after(db, *known, cursor, limit);
+      });
+}
+
+Task<Result<std::vector<storage::HistoryDay>>> SqliteHistoryStore::days(std::string tag,
+                                                                        std::chrono::sys_days from,
+                                                                        std::chrono::sys_days to) {
+  return database_.read([tag = std::move(tag), from, to](Connection& db) {
+    return read_days(db, tag, WallTime(from), WallTime(to));
+  });
+}
+
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segment, std::string after_tag,
+                                                                    std::optional<HistoryCursor> after,
+                                                                    std::size_t limit) {
+  return database_.read([=](Connection& db) { return read_segment(db, segment, after_tag, after, limit); });
+}
+
+Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
+    std::optional<RingId> after, std::size_t limit) {
+  return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
+    return all_rows<Weight>(db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
+                                     Blob{after ? key_octets(*after) : std::string()}, limit),
+                            [](const Statement& row) { return Weight{key_of(row.text(0)), row.number(1)}; });
+  });
+}
+
+Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
+  return database_.read([](Connection& db) -> Result<Totals> {
+    TRY(const std::uint64_t tags, last_number(db, kTagTotal));
+    TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
+    TRY(const std::int64_t octets,
+        only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
+    TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
+    TRY(const std::int64_t unused,
+        only_integer(
+            db.query("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")));
+    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go,
+                  static_cast<std::uint64_t>(unused)};
+  });
+}
+
+}  // namespace tagring::db_history

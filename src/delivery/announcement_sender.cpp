@@ -1,0 +1,195 @@
+#include "delivery/announcement_sender.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "delivery/results.hpp"
+#include "delivery/wire.hpp"
+#include "fediverse/builders.hpp"
+#include "fediverse/fasp.hpp"
+#include "redundancy/relay_hints.hpp"
+
+namespace tagring::delivery {
+namespace {
+
+constexpr std::size_t kLettersMax = 16;
+constexpr std::size_t kFaspObjectsMax = 100;  // of one announcement
+
+}  // namespace
+
+AnnouncementSender::AnnouncementSender(const Followers& followers, PartialCollections& partials,
+                                       federation::SignedClient& client, Observer& observer,
+                                       const Runtime& runtime)
+    : followers_(followers),
+      partials_(partials),
+      client_(client),
+      observer_(observer),
+      identity_(client.identity()),
+      clock_(runtime.clock),
+      rng_(runtime.rng.fork("announcer")) {}
+
+std::string AnnouncementSender::fresh_id() {
+  return fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+}
+
+Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string tag, std::string inbox, std::string body) {
+  const std::optional<std::string> header = partials_.header(tag, inbox);
+  const Result<HttpResponse> response =
+      co_await client_.deliver_as(partials_.actor_of(tag), inbox, std::move(body), header);
+  if (header) {
+    const std::string problem = federation::was_accepted(response) ? "" : federation::why_not(response);
+    partials_.note_sent(tag, inbox, *header, problem);
+  }
+  co_return response;
+}
+
+Task<bool> AnnouncementSender::remind(PartialKey key, std::string inbox) {
+  if (!observer_.is_offered(key.collection) || observer_.is_denied(inbox) ||
+      !partials_.header(key.collection, inbox))
+    co_return true;
+  std::string body = json::serialize(fediverse::make_update(fresh_id(), partials_.actor_of(key.collection)));
+  const Result<HttpResponse> response = co_await deliver(key.collection, std::move(inbox), std::move(body));
+  co_return !federation::is_gone(response);
+}
+
+Task<AnnouncementSender::Sent> AnnouncementSender::send(Via via, std::string inbox, Announcements items) {
+  if (via == Via::kFasp) return send_to_fasp_server(std::move(inbox), std::move(items));
+  return send_to_node(std::move(inbox), std::move(items));
+}
+
+// One activity for all who get the same posts.
+std::string AnnouncementSender::letter(Op op, const Announcements& items) {
+  const auto same = std::ranges::find_if(
+      letters_, [&](const Letter& letter) { return letter.op == op && letter.items == items; });
+  if (same != letters_.end()) return same->body;
+  std::vector<TagEvent> events;
+  redundancy::RelayClaims claims;
+  for (const auto& item : items) {
+    events.push_back(item->entry.event);
+    const std::string& tag = item->entry.event.tag;
+    if (claims.contains(tag)) continue;
+    if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag)) claims.emplace(tag, *claim);
+  }
+  const std::string id = fresh_id();
+  std::string body = op == Op::kAdd
+                         ? announce_activity(id, identity_.actor(), events, clock_.wall_now(), claims)
+                         : undo_announce_activity(id, identity_.actor(), events, claims);
+  if (letters_.size() == kLettersMax) letters_.pop_back();
+  letters_.push_front({op, items, body});
+  return body;
+}
+
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbox, Announcements items) {
+  Sent sent;
+  for (const Op op : {Op::kAdd, Op::kRemove}) {
+    Announcements batch;
+    std::ranges::copy_if(items, std::back_inserter(batch),
+                         [op](const auto& item) { return item->entry.event.op == op; });
+    if (batch.empty()) continue;
+    std::map<std::string, std::uint64_t> asked;  // by tag
+    for (const auto& item : batch)
+      asked[item->entry.event.tag] = followers_.asked(item->entry.event.tag, inbox);
+    // Whoever has followed again meanwhile answers what was said before that.
+    const auto lose = [&](const std::string& tag) {
+      const auto before = asked.find(tag);
+      if (before != asked.end() && followers_.asked(tag, inbox) == before->second)
+        observer_.lost_follower(tag, inbox);
+    };
+    std::string body = letter(op, batch);
+    const std::size_t bytes = body.size() / batch.size();
+    const Result<HttpResponse> response = co_await deliver("", inbox, std::move(body));
+    if (federation::is_gone(response)) {
+      for (const auto& item : batch) lose(item->entry.event.tag);
+      continue;
+    }
+    const Result<std::vector<Refusal>> refusals = read_results(response);
+    if (!refusals) {
+      // Both kinds again: what was taken is known there.
+      co_return Sent{std::move(items), federation::why_not(refusals.error()), false};
+    }
+    std::set<std::pair<std::string, std::string>> later;
+    for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
+    for (const Refusal& refusal : *refusals) {
+      if (refusal.error.code == ErrorCode::kDenied) lose(refusal.tag);
+      if (refusal.error.code != ErrorCode::kBusy) continue;
+      later.emplace(refusal.uri, refusal.tag);
+      sent.because = federation::why_not(refusal.error);
+    }
+    std::ranges::copy_if(batch, std::back_inserter(sent.again), [&](const auto& item) {
+      return later.contains({item->entry.event.uri, item->entry.event.tag});
+    });
+  }
+  std::ranges::sort(sent.again, {}, [](const auto& item) { return item->entry.seq; });
+  co_return sent;
+}
+
+// By hashtag, what came before what left. If one announcement fails, it and those after it are sent again.
+Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox,
+                                                                       Announcements items) {
+  std::map<std::pair<std::string, Op>, Announcements> groups;
+  for (const auto& item : items) {
+    const TagEvent& event = item->entry.event;
+    const bool agreed = event.op == Op::kRemove || event.indexable;
+    if (agreed && followers_.target(event.tag, inbox) != nullptr)
+      groups[{event.tag, event.op}].push_back(item);
+  }
+  std::set<Announcements::value_type> left;
+  for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
+  for (const auto& [about, group] : groups) {
+    for (std::size_t from = 0; from < group.size(); from += kFaspObjectsMax) {
+      std::vector<std::string> uris;
+      const std::size_t to = std::min(group.size(), from + kFaspObjectsMax);
+      for (std::size_t i = from; i < to; ++i) uris.push_back(group[i]->entry.event.uri);
+      std::string body =
+          fediverse::make_fasp_hashtag_announcement(about.first, about.second == Op::kRemove, uris);
+      const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
+      if (federation::is_gone(response)) {
+        observer_.lost_follower(about.first, inbox);
+      } else if (!federation::was_accepted(response) && !federation::was_refused(response)) {
+        std::erase_if(items, [&](const auto& item) { return !left.contains(item); });
+        co_return Sent{std::move(items), federation::why_not(response), false};
+      }
+      for (std::size_t i = from; i < to; ++i) left.erase(group[i]);
+    }
+  }
+  co_return Sent();
+}
+
+std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {
+  const std::string id = announce_id(identity_, actor, event.tag, event.uri);
+  const auto audience = via == Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;
+  const WallTime now = clock_.wall_now();
+  return json::serialize(
+      event.op == Op::kAdd
+          ? fediverse::make_announce(id, actor, event.uri, event.published, audience, now)
+          : fediverse::make_undo_announce(id + "#undo", actor, id, event.uri, audience, event.published));
+}
+
+std::string AnnouncementSender::announcer(const Followers::Target& target, const std::string& tag) {
+  return target.via() == Via::kRelay ? std::string() : tag;
+}
+
+std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
+  const Followers::Target* target = followers_.target(event.tag, inbox);
+  if (target == nullptr) return {};
+  return announce_id(identity_, partials_.actor_of(announcer(*target, event.tag)), event.tag, event.uri);
+}
+
+Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,
+                                                                        Announcements::value_type item) {
+  const TagEvent& event = item->entry.event;
+  const Followers::Target* target = followers_.target(event.tag, inbox);
+  if (target == nullptr) co_return ToldPeople{Told::kNobody, {}};
+  const Via via = target->via();
+  const std::string by = announcer(*target, event.tag);
+  const Result<HttpResponse> response =
+      co_await deliver(by, inbox, single(partials_.actor_of(by), via, event));
+  if (federation::was_accepted(response)) co_return ToldPeople{};
+  if (federation::is_gone(response)) co_return ToldPeople{Told::kGone, federation::why_not(response)};
+  const Told told = federation::was_refused(response) ? Told::kRefused : Told::kAgain;
+  co_return ToldPeople{told, federation::why_not(response)};
+}
+
+}  // namespace tagring::delivery

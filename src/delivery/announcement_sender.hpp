@@ -1,0 +1,95 @@
+// Tells one inbox of posts (paper §5.5): a subscriber's node of many in one activity, a server that uses this
+// node as a FASP of hundreds of URIs of one hashtag, and people of one post at a time.
+//
+// Which inbox is told of what, and when again: delivery/announcer.hpp.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/observer.hpp"
+#include "delivery/partial_collections.hpp"
+#include "delivery/store.hpp"
+#include "federation/signed_client.hpp"
+#include "queues/host_pauses.hpp"
+
+namespace tagring::delivery {
+
+struct Announcement {
+  FeedEntry entry;
+  Instant since;  // when it was queued
+};
+using Announcements = std::vector<std::shared_ptr<const Announcement>>;
+
+class AnnouncementSender {
+ public:
+  AnnouncementSender(const Followers& followers, PartialCollections& partials,
+                     federation::SignedClient& client, Observer& observer, const Runtime& runtime);
+
+  struct Sent {
+    Announcements again;   // what was not taken, and may be the next time: in order
+    std::string because;   // the last reason, if there is any
+    bool answered = true;  // it wants what is to be sent again later
+  };
+  // To a node, or to a server that uses this node as a FASP. Followers who are gone, or refuse this node, are
+  // reported to the observer. `via`: what the inbox is.
+  [[nodiscard]] Task<Sent> send(Via via, std::string inbox, Announcements items);
+
+  // What became of one post told to people.
+  enum class Told : std::uint8_t {
+    kTaken,
+    kNobody,   // nobody there follows the hashtag any more
+    kRefused,  // for good, this one
+    kGone,     // there is no such inbox: 404, 410
+    kAgain,
+  };
+  struct ToldPeople {
+    Told told = Told::kTaken;
+    std::string because;
+  };
+  [[nodiscard]] Task<ToldPeople> send_to_people(std::string inbox, Announcements::value_type item);
+
+  // Tells a server that gets no post which of its people follow a collection: by an Update of its actor, with
+  // the header. False if the server is gone for good.
+  [[nodiscard]] Task<bool> remind(PartialKey key, std::string inbox);
+
+  // What servers ask of the pace of deliveries.
+  [[nodiscard]] queues::HostPauses& hosts() { return client_.hosts(); }
+  // Whoever follows the hashtag there is gone.
+  void lost(const std::string& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
+  // The id of the Announce of that post there; empty if nobody there follows the hashtag.
+  [[nodiscard]] std::string announce_id_of(const std::string& inbox, const TagEvent& event) const;
+
+ private:
+  // What was sent to a node lately: its other followers get the same.
+  struct Letter {
+    Op op;
+    Announcements items;
+    std::string body;
+  };
+  // By the actor of that hashtag, or the node's if it is empty, with the header.
+  Task<Result<HttpResponse>> deliver(std::string tag, std::string inbox, std::string body);
+  [[nodiscard]] std::string fresh_id();
+  Task<Sent> send_to_node(std::string inbox, Announcements items);
+  Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
+  std::string letter(Op op, const Announcements& items);
+  [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
+  // The hashtag as whose actor a post is announced to who follows there; empty: as the node's.
+  [[nodiscard]] static std::string announcer(const Followers::Target& target, const std::string& tag);
+
+  const Followers& followers_;
+  PartialCollections& partials_;
+  federation::SignedClient& client_;
+  Observer& observer_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  Rng rng_;
+  std::deque<Letter> letters_;  // latest first
+  std::uint64_t activity_ = 0;
+};
+
+}  // namespace tagring::delivery

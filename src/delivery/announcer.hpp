@@ -1,0 +1,125 @@
+// Announces what enters this node's feed to the followers of its hashtag actors (paper §5.5): to subscriber
+// nodes under every tag, to everyone else each post by the fewest hashtag actors that all who follow one of
+// its tags there follow (followers/cover.hpp). It keeps how far each inbox has got, and tries again;
+// delivery/announcement_sender.hpp forms what is sent.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "delivery/announcement_sender.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/store.hpp"
+#include "federation/blocks.hpp"
+#include "queues/delivery_queues.hpp"
+#include "queues/inbox_lanes.hpp"
+
+namespace tagring::delivery {
+
+class Announcer {
+ public:
+  Announcer(queues::QueueOptions options, Store& store, const Followers& followers,
+            const federation::Blocks& blocks, AnnouncementSender& sender, const Runtime& runtime);
+
+  // Takes up what followers have not acknowledged. `followers` must be loaded.
+  [[nodiscard]] Task<Result<void>> load();
+  // Saves cursors and prunes the feed in the background.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Queues a new feed entry for everyone who follows its tag.
+  enum class To : std::uint8_t { kEverybody, kPeople };  // kPeople: to followers who are no nodes
+  void push(FeedEntry entry, To to = To::kEverybody);
+  // Queues what entered the feed under a tag after that place for followers who came only now.
+  [[nodiscard]] Task<void> push_missed(std::string tag, std::vector<std::string> inboxes,
+                                       std::uint64_t after);
+  // Nothing up to that place in the feed waits for the inbox.
+  [[nodiscard]] bool has_reached(const std::string& inbox, std::uint64_t seq) const;
+  // The latest place in the feed.
+  [[nodiscard]] std::uint64_t last_seq() const { return last_seq_; }
+  // What an inbox has not taken for that long is given up.
+  static constexpr Duration kLifetime = std::chrono::days(7);
+  // An inbox of people that is answered 404 or 410 for that long has lost its followers: proxies err for
+  // hours.
+  static constexpr Duration kGoneAfter = std::chrono::days(3);
+  // So many refusals (4xx) in a row mean this node; after a week of nothing else its followers are lost too.
+  static constexpr unsigned kRefusalsMax = 20;
+
+  [[nodiscard]] std::size_t waiting() const { return lanes_.size() + people_.size() + gathering_; }
+  [[nodiscard]] bool idle() const { return lanes_.idle() && people_.idle() && gathering_ == 0; }
+  // By inbox.
+  [[nodiscard]] std::map<std::string, queues::QueueStatus> lanes() const;
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+  // Inboxes of people that refuse whatever this node sends, with how many times in a row.
+  [[nodiscard]] std::map<std::string, unsigned> refusing() const;
+  // A server on that host rejects Announces by their ids: they are not sent there again.
+  void rejected(const std::string& host, const std::set<std::string>& announce_ids);
+
+ private:
+  using Items = Announcements;
+  using Item = Items::value_type;
+  // A post told of lately: the tags by which it concerns an inbox, and those under which it was announced
+  // there.
+  struct Told {
+    std::map<std::string, Item> under;
+    std::map<std::string, Instant> announced;
+    bool gathering = false;  // its other tags may be on their way
+    bool again = false;      // it has lost a tag, and is looked at again
+  };
+  struct Inbox {
+    Via via = Via::kBoost;
+    std::uint64_t acknowledged = 0;
+    // Of people:
+    std::map<std::string, Told> recent;
+    std::deque<std::string> order;    // of `recent`, oldest first
+    std::set<std::uint64_t> waiting;  // places in the feed that are not settled
+    std::optional<Instant> gone_since;
+    Instant refusing_since;
+    unsigned refusals = 0;  // in a row
+  };
+
+  void queue(const Item& item, const std::map<std::string, std::uint64_t>* cursors, To to);
+  void queue_for_people(const std::string& destination, const Item& item, Duration spread, bool done,
+                        bool loads);
+  void decide(const std::string& destination, Inbox& inbox, const std::string& uri, Duration spread,
+              bool done, bool loads);
+  // `destination` has refused it: whoever else is on that server, for all of whom it was to be.
+  void hand_over(const std::string& destination, const Item& item);
+  void take_back(const std::string& destination, Inbox& inbox, const Item& item);
+  void make_room(const std::string& destination, Inbox& inbox);
+  void settle(const std::string& destination, Inbox& inbox, std::uint64_t seq);
+  Task<void> decide_later(std::string destination, std::string uri, Duration spread);
+  Task<void> tell_again(std::string destination, std::string uri);
+  Task<Items> send(std::string inbox, Items items);
+  Task<queues::InboxLanes<Item>::Outcome> send_to_people(std::string destination, Item item);
+  bool is_given_up(const std::string& destination, const AnnouncementSender::ToldPeople& told,
+                   const TagEvent& event);
+  Task<void> upkeep();
+  Task<void> save_cursors();
+  Task<void> prune();
+
+  Store& store_;
+  const Followers& followers_;
+  const federation::Blocks& blocks_;
+  AnnouncementSender& sender_;
+  Clock& clock_;
+  Log& log_;
+  Rng rng_;
+  std::map<std::string, Inbox> inboxes_;
+  std::set<std::string> moved_;  // inboxes whose cursor moved since it was saved
+  std::uint64_t last_seq_ = 0;
+  std::uint64_t delivered_ = 0;
+  Instant next_prune_{};
+  std::size_t gathering_ = 0;
+  queues::DeliveryQueues<Item> lanes_;  // of nodes and FASP servers
+  queues::InboxLanes<Item> people_;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::delivery

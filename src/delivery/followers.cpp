@@ -1,0 +1,208 @@
+#include "delivery/followers.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "delivery/partial.hpp"
+#include "followers/authority.hpp"
+#include "http/url.hpp"
+
+namespace tagring::delivery {
+
+Via Followers::Target::via() const {
+  for (const Via via : {Via::kNode, Via::kBoost, Via::kTagRelay, Via::kFasp}) {
+    if (followers[static_cast<std::size_t>(via)] > 0) return via;
+  }
+  return Via::kRelay;
+}
+
+std::size_t Followers::Target::count() const {
+  return std::accumulate(followers.begin(), followers.end(), std::size_t{0});
+}
+
+std::optional<budget::Resource> resource_of(Via via) {
+  if (via == Via::kNode) return budget::Resource::kNodeFollows;
+  if (via == Via::kBoost || via == Via::kTagRelay) return budget::Resource::kWanted;
+  return std::nullopt;  // with the administrator's consent
+}
+
+void Followers::charge(const std::string& actor, Via via, bool enters) {
+  const auto resource = resource_of(via);
+  if (budget_ == nullptr || !resource) return;
+  const budget::Spender domain = budget_->who(host_of(actor));
+  enters ? budget_->count(*resource, domain) : budget_->give_back(*resource, domain);
+}
+
+void Followers::add(const Follower& follower) {
+  remove(follower.tag, follower.actor);
+  const auto place = tags_.try_emplace(follower.tag).first;
+  OfTag& of_tag = place->second;
+  tags_of_[follower.actor].insert(place->first);
+  const auto actor =
+      of_tag.actors.insert_or_assign(follower.actor, Entry{follower.inbox, follower.via}).first;
+  count(follower.tag, follower.actor, follower.via, /*enters=*/true);
+  charge(follower.actor, follower.via, /*enters=*/true);
+  const auto [it, fresh] = of_tag.targets.try_emplace(follower.inbox);
+  Target& target = it->second;
+  if (fresh) {
+    target.host = host_of(follower.inbox);
+    ++tags_at_[follower.inbox];
+  }
+  target.asked = ++asked_;
+  if (follower.via == Via::kBoost) target.people.insert(actor->first);
+  target.since = fresh ? follower.since : std::min(target.since, follower.since);
+  ++target.followers[static_cast<std::size_t>(follower.via)];
+  ++size_;
+}
+
+std::optional<Via> Followers::remove(const std::string& tag, const std::string& actor) {
+  const auto it = tags_.find(tag);
+  if (it == tags_.end()) return std::nullopt;
+  const auto gone = it->second.actors.extract(actor);
+  if (gone.empty()) return std::nullopt;
+  --size_;
+  const auto of_actor = tags_of_.find(actor);
+  of_actor->second.erase(it->first);
+  if (of_actor->second.empty()) tags_of_.erase(of_actor);
+  count(tag, actor, gone.mapped().via, /*enters=*/false);
+  charge(actor, gone.mapped().via, /*enters=*/false);
+  const auto target = it->second.targets.find(gone.mapped().inbox);
+  --target->second.followers[static_cast<std::size_t>(gone.mapped().via)];
+  target->second.people.erase(actor);
+  if (target->second.count() == 0) {
+    it->second.targets.erase(target);
+    if (--tags_at_[gone.mapped().inbox] == 0) tags_at_.erase(gone.mapped().inbox);
+  }
+  if (it->second.actors.empty()) tags_.erase(it);
+  return gone.mapped().via;
+}
+
+void Followers::count_own(const PartialKey& key, const std::string& id, bool enters) {
+  OfNode& node = nodes_[key.authority];
+  const bool changes = enters ? node.ids.insert(id).second : node.ids.erase(id) > 0;
+  if (changes) enters ? node.partial.add(id) : node.partial.remove(id);
+  if (node.ids.empty()) nodes_.erase(key.authority);
+}
+
+void Followers::count_own(const std::string& actor, bool enters) {
+  const auto authority = followers::Authority::of(actor);
+  if (authority) count_own({std::string(), authority->text()}, actor, enters);
+}
+
+// Keeps the digests up to date with a follower who enters or leaves.
+void Followers::count(const std::string& tag, const std::string& actor, Via via, bool enters) {
+  const auto member = membership_of({tag, actor, {}, {}, via, 0});
+  if (!member) return;
+  const auto& [key, id] = *member;
+  if (via == Via::kNode) {
+    return count_own(key, id, enters);
+  }
+  auto& partials = tags_.at(tag).partials;
+  Partial& partial = partials[key.authority];
+  enters ? partial.add(id) : partial.remove(id);
+  if (partial.count == 0) partials.erase(key.authority);
+  if (id.starts_with(key.authority + '/')) return;
+  std::set<std::string>& odd = odd_[key];
+  enters ? static_cast<void>(odd.insert(id)) : static_cast<void>(odd.erase(id));
+  if (odd.empty()) odd_.erase(key);
+}
+
+Partial Followers::partial(const PartialKey& key) const {
+  if (key.collection.empty()) {
+    const auto node = nodes_.find(key.authority);
+    return node == nodes_.end() ? Partial() : node->second.partial;
+  }
+  const auto tag = tags_.find(key.collection);
+  if (tag == tags_.end()) return {};
+  const auto partial = tag->second.partials.find(key.authority);
+  return partial == tag->second.partials.end() ? Partial() : partial->second;
+}
+
+std::vector<std::string> Followers::members(const PartialKey& key) const {
+  std::vector<std::string> ids;
+  if (key.collection.empty()) {
+    const auto node = nodes_.find(key.authority);
+    if (node != nodes_.end()) ids.assign(node->second.ids.begin(), node->second.ids.end());
+    return ids;
+  }
+  const auto tag = tags_.find(key.collection);
+  if (tag == tags_.end()) return ids;
+  const auto& actors = tag->second.actors;
+  // '0' is the character after '/'.
+  const auto end = actors.lower_bound(key.authority + '0');
+  for (auto it = actors.lower_bound(key.authority + '/'); it != end; ++it) {
+    if (it->second.via == Via::kBoost) ids.push_back(it->first);
+  }
+  if (const auto odd = odd_.find(key); odd != odd_.end())
+    ids.insert(ids.end(), odd->second.begin(), odd->second.end());
+  return ids;
+}
+
+const std::map<std::string, Followers::Target>* Followers::targets(const std::string& tag) const {
+  const auto it = tags_.find(tag);
+  return it == tags_.end() ? nullptr : &it->second.targets;
+}
+
+const Followers::Target* Followers::target(const std::string& tag, const std::string& inbox) const {
+  const auto* all = targets(tag);
+  if (all == nullptr) return nullptr;
+  const auto it = all->find(inbox);
+  return it == all->end() ? nullptr : &it->second;
+}
+
+std::uint64_t Followers::asked(const std::string& tag, const std::string& inbox) const {
+  const Target* known = target(tag, inbox);
+  return known == nullptr ? 0 : known->asked;
+}
+
+std::size_t Followers::tags_at(const std::string& inbox) const {
+  const auto known = tags_at_.find(inbox);
+  return known == tags_at_.end() ? 0 : known->second;
+}
+
+bool Followers::follows(const std::string& tag, const std::string& actor) const {
+  const auto it = tags_.find(tag);
+  return it != tags_.end() && it->second.actors.contains(actor);
+}
+
+std::vector<std::string> Followers::tags_of(const std::string& actor) const {
+  const auto known = tags_of_.find(actor);
+  if (known == tags_of_.end()) return {};
+  return {known->second.begin(), known->second.end()};
+}
+
+std::vector<std::string> Followers::actors(const std::string& tag, const std::string& inbox) const {
+  std::vector<std::string> found;
+  const auto it = tags_.find(tag);
+  if (it == tags_.end()) return found;
+  for (const auto& [actor, entry] : it->second.actors) {
+    if (entry.inbox == inbox) found.push_back(actor);
+  }
+  return found;
+}
+
+std::vector<std::pair<std::string, std::string>> Followers::nodes(const std::string& tag) const {
+  std::vector<std::pair<std::string, std::string>> nodes;
+  const auto it = tags_.find(tag);
+  if (it == tags_.end()) return nodes;
+  for (const auto& [actor, entry] : it->second.actors) {
+    if (entry.via == Via::kNode) nodes.emplace_back(actor, entry.inbox);
+  }
+  return nodes;
+}
+
+std::size_t Followers::people(const std::string& tag) const {
+  std::size_t people = 0;
+  if (const auto* all = targets(tag)) {
+    for (const auto& [inbox, target] : *all) people += target.people.size();
+  }
+  return people;
+}
+
+bool Followers::has_people(const std::string& tag) const {
+  const auto* all = targets(tag);
+  return all != nullptr &&
+         std::ranges::any_of(*all, [](const auto& target) { return target.second.via() != Via::kNode; });
+}
+
+}  // namespace tagring::delivery

@@ -1,0 +1,303 @@
+#include "delivery/owner_queue.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+#include <set>
+
+#include "base/assert.hpp"
+#include "delivery/results.hpp"
+#include "redundancy/relay_hints.hpp"
+#include "ring/vserver.hpp"
+
+namespace tagring::delivery {
+namespace {
+
+constexpr std::size_t kLoadPage = 10'000;
+constexpr unsigned kShards = 16;
+// An overloaded relay is asked again after [½, 1½] of this. Not later and later: what overloads it passes, or
+// other relays come to help.
+constexpr Duration kOverloadPause = std::chrono::seconds(2);
+
+struct Destination {
+  Ring ring;
+  std::string origin;
+};
+
+std::string to_text(Ring ring, const std::string& origin) {
+  return fmt::format("{} {}", ring::to_string(ring), origin);
+}
+
+Destination parse_destination(const std::string& text) {
+  const std::size_t space = text.find(' ');
+  TR_ASSERT(space != std::string::npos);
+  return {text.starts_with("relay") ? Ring::kRelay : Ring::kStorage, text.substr(space + 1)};
+}
+
+// Refusals that no repetition will change.
+bool is_final(ErrorCode code) {
+  return code == ErrorCode::kInvalid || code == ErrorCode::kDenied || code == ErrorCode::kNotFound ||
+         code == ErrorCode::kTooLarge || code == ErrorCode::kConflict;
+}
+
+queues::QueueOptions routing_options(queues::QueueOptions options) {
+  options.backoff.longest = std::chrono::seconds(10);
+  return options;
+}
+
+}  // namespace
+
+OwnerQueue::OwnerQueue(Options options, Store& store, OwnerPlaces places, federation::SignedClient& client,
+                       Observer& observer, const Runtime& runtime)
+    : options_(options),
+      store_(store),
+      places_(places),
+      client_(client),
+      identity_(client.identity()),
+      clock_(runtime.clock),
+      observer_(observer),
+      rng_(runtime.rng.fork("outbox")),
+      routing_(runtime.clock, runtime.executor, rng_.fork("routing"), routing_options(options.lanes),
+               [this](std::string shard, Items items) { return route(std::move(shard), std::move(items)); }),
+      sending_(
+          runtime.clock, runtime.executor, rng_.fork("sending"), options.lanes,
+          [this](std::string to, Items items) { return send(std::move(to), std::move(items)); },
+          [](const Item& item) { return weight(item.pending->entry.event); }),
+      tasks_(runtime.executor) {}
+
+Task<Result<void>> OwnerQueue::load() {
+  std::uint64_t after = 0;
+  for (;;) {
+    CO_TRY(std::vector<OutboxEntry> page, co_await store_.outbox(after, kLoadPage));
+    if (page.empty()) co_return Result<void>();
+    after = page.back().seq;
+    for (OutboxEntry& entry : page) add(std::move(entry));
+  }
+}
+
+Task<void> OwnerQueue::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+  co_await routing_.stop();
+  co_await sending_.stop();
+}
+
+RingId OwnerQueue::key(const Item& item) const {
+  const OutboxEntry& entry = item.pending->entry;
+  return places_.key(entry.ring, entry.event, item.pending->tag_key, item.replica, item.step);
+}
+
+Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
+  CO_TRY(std::vector<OutboxEntry> owed,
+         co_await store_.publish(std::move(post), places_.copies(Ring::kRelay)));
+  if (!owed.empty()) ++published_;
+  for (OutboxEntry& entry : owed) add(std::move(entry));
+  co_return Result<void>();
+}
+
+void OwnerQueue::add(OutboxEntry entry) {
+  if (pending_.contains(entry.seq)) return;
+  const Result<Tag> tag = Tag::parse(entry.event.tag);
+  TR_ASSERT(tag);  // only canonical tags are ever stored
+  auto pending = std::make_shared<Pending>();
+  pending->tag_key = tag->key();
+  pending->entry = std::move(entry);
+  const unsigned count = places_.copies(pending->entry.ring);
+  // Written when the network kept more replicas.
+  const std::uint32_t wanted = pending->entry.replicas_left & ((1U << count) - 1);
+  if (wanted == 0) return;
+  pending->entry.replicas_left = wanted;
+  pending_[pending->entry.seq] = pending;
+  for (unsigned replica = 0; replica < count; ++replica) {
+    if ((wanted >> replica & 1U) != 0) find_way(Item{pending, replica});
+  }
+}
+
+void OwnerQueue::find_way(Item item) {
+  const std::string shard = std::to_string(item.pending->tag_key.top() % kShards);
+  routing_.push(shard, std::move(item));
+}
+
+void OwnerQueue::find_way_later(Items items) {
+  if (!items.empty()) tasks_.spawn("find_way", wait_and_find_way(std::move(items)));
+}
+
+Task<void> OwnerQueue::wait_and_find_way(Items items) {
+  const auto pause = static_cast<std::uint64_t>(kOverloadPause.count());
+  const Instant later =
+      clock_.now() + Duration(static_cast<Duration::rep>(pause / 2 + rng_.below(pause + 1)));
+  co_await clock_.sleep_until(later);
+  for (Item& item : items) find_way(std::move(item));
+}
+
+// Finds the owner of each item and queues it there; returns those without one.
+Task<OwnerQueue::Items> OwnerQueue::route(std::string shard, Items items) {
+  Items lost;
+  for (Item& item : items) {
+    const Result<ring::Owner> owner = co_await places_.find_owner(item.pending->entry.ring, key(item));
+    if (owner) {
+      const std::string to = to_text(item.pending->entry.ring, owner->contact.origin());
+      sending_.push(to, std::move(item));
+    } else {
+      routing_.blame(shard, federation::why_not(owner.error()));
+      lost.push_back(std::move(item));
+    }
+  }
+  co_return lost;
+}
+
+Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
+  const Destination to = parse_destination(destination);
+  Items again;
+  for (const Op op : {Op::kAdd, Op::kRemove}) {
+    Items batch;
+    std::vector<TagEvent> events;
+    // A node that owns two replicas of a tag needs one copy, of what is owed twice as well.
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> taken;
+    for (const Item& item : items) {
+      const TagEvent& event = item.pending->entry.event;
+      if (event.op != op) continue;
+      batch.push_back(item);
+      if (taken.emplace(event.uri, event.tag, event.signed_copy).second) events.push_back(event);
+    }
+    if (batch.empty()) continue;
+    Result<std::vector<Refusal>> refusals = co_await send_events(to.origin, to.ring, op, std::move(events));
+    if (refusals) {
+      sending_.answered(destination);
+      co_await settle(to.origin, std::move(batch), std::move(*refusals), &again);
+      continue;
+    }
+    sending_.blame(destination, federation::why_not(refusals.error()));
+    co_await move_if_owner_changed(destination, std::move(batch), &again);
+  }
+  co_return again;
+}
+
+// The owner was not reached. Perhaps it is gone: the keys are looked up anew, and come back to it only if it
+// still owns them.
+Task<void> OwnerQueue::move_if_owner_changed(std::string destination, Items items, Items* again) {
+  const Destination to = parse_destination(destination);
+  for (Item& item : items) {
+    const Result<ring::Owner> owner = co_await places_.find_owner_anew(to.ring, key(item));
+    if (owner && owner->contact.origin() != to.origin) {
+      sending_.push(to_text(to.ring, owner->contact.origin()), std::move(item));
+    } else {
+      again->push_back(std::move(item));
+    }
+  }
+}
+
+Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, Ring ring, Op op,
+                                                           std::vector<TagEvent> events) {
+  if (origin == identity_.origin()) co_return co_await observer_.take_as_owner(ring, std::move(events));
+  if (op == Op::kAdd && places_.is_blocked_at(origin)) {
+    // As if it had refused them for good. Removals it still gets: it may have the posts from before, or from
+    // others.
+    std::vector<Refusal> withheld;
+    for (TagEvent& event : events)
+      withheld.push_back({std::move(event.uri), std::move(event.tag), {ErrorCode::kDenied, "blocked here"}});
+    co_return withheld;
+  }
+  const std::string target = origin + (ring == Ring::kRelay ? "/relay" : "/storage");
+  const std::string id = fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
+  const RelayNews news = news_about(ring, events);
+  const std::string body = op == Op::kAdd ? add_activity(id, identity_.actor(), target, events, news)
+                                          : remove_activity(id, identity_.actor(), target, events, news);
+  std::set<std::string> tags;
+  for (const TagEvent& event : events) tags.insert(event.tag);
+  const Result<HttpResponse> response = co_await client_.deliver(origin + "/inbox", body);
+  Result<std::vector<Refusal>> refusals = read_results(response);
+  const auto answer = refusals ? json::parse_object(response->body) : Result<json::object>();
+  if (refusals && answer) places_.read_answer(ring, *answer, tags);
+  if (refusals) observer_.answered(origin, ring, events, *refusals, response->body);
+  co_return refusals;
+}
+
+// To a relay, who was overloaded before; to a storage owner, which relay of the tags this node is.
+RelayNews OwnerQueue::news_about(Ring ring, const std::vector<TagEvent>& events) const {
+  std::set<std::string> tags;
+  for (const TagEvent& event : events) tags.insert(event.tag);
+  if (ring == Ring::kRelay) return {{}, places_.tokens(tags)};
+  RelayNews news;
+  for (const std::string& tag : tags) {
+    if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag))
+      news.claims.emplace(tag, *claim);
+  }
+  return news;
+}
+
+Task<Result<void>> OwnerQueue::reassign(Ring ring, std::vector<TagEvent> events) {
+  CO_TRY(std::vector<OutboxEntry> owed, co_await store_.owe(ring, std::move(events), places_.copies(ring)));
+  for (OutboxEntry& entry : owed) add(std::move(entry));
+  co_return Result<void>();
+}
+
+// Acknowledges what was taken; queues the rest again where it belongs.
+Task<void> OwnerQueue::settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again) {
+  std::map<std::pair<std::string, std::string>, Error> refused;
+  for (Refusal& refusal : refusals)
+    refused.insert_or_assign({std::move(refusal.uri), std::move(refusal.tag)}, std::move(refusal.error));
+  const auto send_again = [&](Item item, const Error& why) {
+    sending_.blame(to_text(item.pending->entry.ring, origin), federation::why_not(why));
+    again->push_back(std::move(item));
+  };
+  Items later;
+  Items taken;
+  for (Item& item : items) {
+    const Ring ring = item.pending->entry.ring;
+    const TagEvent& event = item.pending->entry.event;
+    const auto refusal = refused.find({event.uri, event.tag});
+    if (refusal != refused.end() && refusal->second.code == ErrorCode::kNotOwner) {
+      places_.doubt(ring, event.tag);
+      const Result<ring::Owner> owner = co_await places_.find_owner_anew(ring, key(item));
+      const bool moved = owner && owner->contact.origin() != origin;
+      if (moved && item.moved) {
+        later.push_back(std::move(item));  // nodes that do not agree send it to and fro
+      } else if (moved) {
+        item.moved = true;
+        sending_.push(to_text(ring, owner->contact.origin()), std::move(item));
+      } else {
+        send_again(std::move(item), refusal->second);
+      }
+    } else if (refusal != refused.end() && refusal->second.code == ErrorCode::kUnavailable &&
+               ring == Ring::kRelay) {
+      later.push_back(std::move(item));  // overloaded
+    } else if (refusal != refused.end() && !is_final(refusal->second.code)) {
+      send_again(std::move(item), refusal->second);
+    } else if (item.step + 1 < places_.steps(ring, event)) {
+      ++item.step;
+      item.moved = false;
+      find_way(std::move(item));
+    } else {
+      taken.push_back(std::move(item));  // or refused for good: that owner will never want it
+    }
+  }
+  find_way_later(std::move(later));
+  if (!taken.empty()) co_await acknowledge(std::move(origin), std::move(taken), again);
+}
+
+Task<void> OwnerQueue::acknowledge(std::string origin, Items taken, Items* again) {
+  std::map<std::uint64_t, std::uint32_t> done;
+  for (const Item& item : taken) done[item.pending->entry.seq] |= 1U << item.replica;
+  // Bits beyond those of the ring are of a time when the network kept more replicas.
+  for (auto& [seq, bits] : done) {
+    const auto it = pending_.find(seq);
+    if (it != pending_.end()) bits |= ~((1U << places_.copies(it->second->entry.ring)) - 1);
+  }
+  const Result<void> saved = co_await store_.acknowledge(done);
+  if (!saved) {
+    // Is sent again, and known there. Otherwise it would be owed until a restart.
+    sending_.blame(to_text(taken.front().pending->entry.ring, origin), federation::why_not(saved.error()));
+    std::ranges::move(taken, std::back_inserter(*again));
+    co_return;
+  }
+  for (const auto& [seq, bits] : done) {
+    const auto it = pending_.find(seq);
+    if (it == pending_.end()) continue;
+    delivered_ += static_cast<std::uint64_t>(std::popcount(bits & it->second->entry.replicas_left));
+    it->second->entry.replicas_left &= ~bits;
+    if (it->second->entry.replicas_left == 0) pending_.erase(it);
+  }
+}
+
+}  // namespace tagring::delivery

@@ -1,0 +1,192 @@
+#include "delivery/partial_collections.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/assert.hpp"
+#include "base/bytes.hpp"
+#include "base/counted.hpp"
+#include "delivery/results.hpp"
+#include "fediverse/documents.hpp"
+#include "followers/authority.hpp"
+#include "followers/header.hpp"
+#include "http/http_error.hpp"
+
+namespace tagring::delivery {
+namespace {
+
+constexpr std::string_view kName = "/followers_synchronization";
+
+// What stands before kName, and what after it.
+struct Place {
+  std::string_view actor;
+  std::string_view page;  // "" or "/1"
+};
+std::optional<Place> place_of(std::string_view path) {
+  const std::size_t at = path.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  const Place place{path.substr(0, at), path.substr(at + kName.size())};
+  if (!place.page.empty() && place.page.front() != '/') return std::nullopt;
+  return place;
+}
+
+HttpResponse not_found(const std::string& what) { return error_response({ErrorCode::kNotFound, what}); }
+
+}  // namespace
+
+bool PartialCollections::is_path(std::string_view path) { return place_of(path).has_value(); }
+
+std::string PartialCollections::actor_of(const std::string& tag) const {
+  const Result<Tag> parsed = Tag::parse(tag);
+  return parsed ? identity_.tag_actor(*parsed) : identity_.actor();
+}
+
+std::optional<std::string> PartialCollections::header(const std::string& tag,
+                                                      const std::string& inbox) const {
+  const auto authority = followers::Authority::of(inbox);
+  if (!options_.enabled || !authority) return std::nullopt;
+  const Partial partial = followers_.partial({tag, authority->text()});
+  if (!fits(partial)) return std::nullopt;
+  const std::string actor = actor_of(tag);
+  return followers::format_header(
+      {fediverse::followers_of(actor), actor + std::string(kName), partial.digest});
+}
+
+bool PartialCollections::fits(const Partial& partial) const {
+  return followers::documents_fit(partial.count, partial.octets, options_.documents);
+}
+
+void PartialCollections::note_sent(const std::string& tag, const std::string& inbox,
+                                   const std::string& header, std::string problem) {
+  const auto authority = followers::Authority::of(inbox);
+  const auto read = followers::parse_header(header);
+  TR_ASSERT(authority && read);
+  make_room(sent_, kNotedMax);
+  sent_[{tag, authority->text()}] = {clock_.wall_now(), read->digest.hex(), std::move(problem)};
+}
+
+std::size_t PartialCollections::too_long() const {
+  // No shorter one can be: an id has so many octets at most.
+  constexpr std::size_t kIdOctetsMax = 2'048;
+  const std::size_t least = options_.documents.bytes_max * options_.documents.pages_max / kIdOctetsMax / 2;
+  std::size_t count = 0;
+  followers_.visit_partials(least, [&](const Partial& partial) { count += fits(partial) ? 0 : 1; });
+  return count;
+}
+
+json::object PartialCollections::report(const std::string& tag, const std::string& server) const {
+  const PartialKey key{tag, server};
+  const Partial partial = followers_.partial(key);
+  json::array problems;
+  json::object report = {{"actor", actor_of(tag)},
+                         {"server", server},
+                         {"count", partial.count},
+                         {"digest", partial.digest.hex()}};
+  json::array ids;
+  if (fits(partial)) {
+    std::vector<std::string> members = followers_.members(key);
+    if (followers::Digest::of(members) != partial.digest)
+      problems.emplace_back("the digest is not that of the list: tagring followers-verify");
+    std::ranges::sort(members);
+    for (std::size_t i = 0; i < std::min(members.size(), kReportedMax); ++i) ids.emplace_back(members[i]);
+  } else {
+    problems.emplace_back("too many followers for a list: no header is sent");
+  }
+  report["followers"] = std::move(ids);
+  const auto sent = sent_.find(key);
+  if (sent != sent_.end()) {
+    report["header"] = json::object{{"at", to_rfc3339(sent->second.at)},
+                                    {"digest", sent->second.digest},
+                                    {"problem", sent->second.problem}};
+    if (!sent->second.problem.empty())
+      problems.emplace_back("the last delivery with a header was not taken: " + sent->second.problem);
+  }
+  const auto fetch = fetches_.find(key);
+  if (fetch != fetches_.end()) {
+    report["fetch"] = json::object{{"at", to_rfc3339(fetch->second.at)}, {"status", fetch->second.status}};
+    if (fetch->second.status != 200) {
+      problems.emplace_back(
+          fmt::format("its last fetch of the list was answered with {}", fetch->second.status));
+    } else if (sent != sent_.end() && fetch->second.at >= sent->second.at) {
+      problems.emplace_back("it fetched the list after the last header: it knew of other followers");
+    }
+  }
+  report["problems"] = std::move(problems);
+  return report;
+}
+
+Task<HttpResponse> PartialCollections::answer(HttpRequest request) {
+  const std::string path = request.target.substr(0, request.target.find('?'));
+  const std::optional<Place> place = place_of(path);
+  if (!options_.enabled || !place) co_return not_found("no such page");
+  std::string collection;
+  if (place->actor != "/actor") {
+    const auto tag = identity_.tag_of_actor(identity_.origin() + std::string(place->actor));
+    if (!tag) co_return not_found("no such hashtag");
+    collection = tag->canonical();
+  }
+  const Result<federation::Authentic> sender = co_await authenticator_.authenticate(std::move(request));
+  if (!sender) co_return federation::not_authentic(sender.error());
+  const auto authority = followers::Authority::of(sender->actor.id);
+  const PartialKey key{collection, authority ? authority->text() : std::string()};
+  HttpResponse response = co_await answer_to(*sender, key, std::string(place->page));
+  if (authority) {
+    make_room(fetches_, kNotedMax);
+    fetches_[key] = {clock_.wall_now(), static_cast<unsigned>(response.status)};
+  }
+  co_return response;
+}
+
+Task<HttpResponse> PartialCollections::answer_to(federation::Authentic sender, PartialKey key,
+                                                 std::string page) {
+  if (!observer_.is_offered(key.collection)) {
+    HttpResponse response = not_found("this hashtag is not offered here");
+    response.status = 410;
+    co_return response;
+  }
+  if (key.authority.empty() || observer_.is_denied(sender.actor.id))
+    co_return error_response({ErrorCode::kDenied, "this node has no dealings with that server"});
+
+  const std::string url = actor_of(key.collection) + std::string(kName) + page;
+  const std::optional<Documents> documents = co_await documents_of(key, /*fresh=*/page.empty());
+  if (!documents) co_return not_found("too many followers for a list");
+  const auto found = std::ranges::find(*documents, url, &followers::Document::url);
+  if (found == documents->end()) co_return not_found("no such page of the list");
+  HttpResponse response;
+  response.headers.add("Content-Type", std::string(followers::kDocumentType));
+  response.headers.add("Cache-Control", "private, max-age=0");
+  response.headers.add("Vary", "Signature");
+  response.body = found->body;
+  co_return response;
+}
+
+// Nothing if the list is too long.
+Task<std::optional<PartialCollections::Documents>> PartialCollections::documents_of(PartialKey key,
+                                                                                    bool fresh) {
+  std::erase_if(snapshots_, [this](const auto& snapshot) {
+    return clock_.now() - snapshot.second.made >= kSnapshotLifetime;
+  });
+  if (const auto known = snapshots_.find(key); known != snapshots_.end() && !fresh)
+    co_return known->second.documents;
+  // Before the ids are copied: who may ask at any time shall not make us copy hundreds of thousands.
+  if (!fits(followers_.partial(key))) co_return std::nullopt;
+  auto make = [url = actor_of(key.collection) + std::string(kName), ids = followers_.members(key),
+               limits = options_.documents]() mutable {
+    return followers::make_documents(url, std::move(ids), limits);
+  };
+  std::optional<Documents> documents = co_await workers_.run(std::move(make));
+  if (documents) keep(key, *documents);
+  co_return documents;
+}
+
+void PartialCollections::keep(const PartialKey& key, const Documents& documents) {
+  snapshots_.erase(key);
+  if (documents.size() == 1) return;
+  if (snapshots_.size() == kSnapshotsMax) {
+    snapshots_.erase(
+        std::ranges::min_element(snapshots_, {}, [](const auto& snapshot) { return snapshot.second.made; }));
+  }
+  snapshots_.emplace(key, Snapshot{clock_.now(), documents});
+}
+
+}  // namespace tagring::delivery

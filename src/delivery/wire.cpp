@@ -1,0 +1,166 @@
+#include "delivery/wire.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace tagring::delivery {
+namespace {
+
+constexpr std::size_t kTagsOfItem = fediverse::ParseLimits{}.tags_max;
+constexpr std::string_view kMoves = "followsElsewhere";
+
+// Events of one post in several tags become one item; of more tags than an item may have, which come together
+// when a post is edited faster than it is sent, several.
+std::vector<fediverse::PostRef> posts_of(const std::vector<TagEvent>& events) {
+  std::vector<fediverse::PostRef> posts;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by URI and copy
+  for (const TagEvent& event : events) {
+    const auto [place, fresh] = places.try_emplace(std::pair(event.uri, event.signed_copy), posts.size());
+    const bool full = !fresh && posts[place->second].tags.size() == kTagsOfItem;
+    if (full) place->second = posts.size();
+    if (fresh || full)
+      posts.push_back({event.uri, event.author, event.published, {}, event.indexable, event.signed_copy});
+    Result<Tag> tag = Tag::parse(event.tag);
+    if (tag) posts[place->second].tags.push_back(std::move(*tag));
+  }
+  return posts;
+}
+
+std::vector<std::string> tag_actors(const std::string& origin, const std::vector<std::string>& tags) {
+  const fediverse::NodeUrls urls(origin);
+  std::vector<std::string> actors;
+  for (const std::string& text : tags) {
+    const Result<Tag> tag = Tag::parse(text);
+    if (tag) actors.push_back(urls.tag_actor(*tag));
+  }
+  return actors;
+}
+
+std::string with_news(json::object activity, const RelayNews& news) {
+  if (!news.claims.empty()) activity["relays"] = to_json(news.claims);
+  if (!news.tokens.empty()) activity["overloaded"] = to_json(news.tokens);
+  return json::serialize(activity);
+}
+
+}  // namespace
+
+std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& posts, WallTime now) {
+  std::vector<TagEvent> events;
+  for (const fediverse::PostRef& post : posts) {
+    // Who speaks for the author's server has its signature: only there is the copy to be had.
+    const std::string& copy = post.signed_copy;
+    const std::string origin = copy.substr(copy.find(' ') + 1);
+    const bool vouches = !copy.empty() && is_same_or_below(host_of(origin), host_of(post.uri));
+    for (const Tag& tag : post.tags) {
+      events.push_back({tag.canonical(), op, post.uri, post.author, post.published.value_or(now),
+                        post.indexable, vouches ? copy : std::string()});
+    }
+  }
+  return events;
+}
+
+json::array to_json(const std::vector<FeedEntry>& entries) {
+  json::array items;
+  for (const FeedEntry& entry : entries) {
+    items.push_back(json::object{{"seq", entry.seq},
+                                 {"tag", entry.event.tag},
+                                 {"op", entry.event.op == Op::kAdd ? "add" : "remove"},
+                                 {"uri", entry.event.uri},
+                                 {"author", entry.event.author},
+                                 {"published", entry.event.published.time_since_epoch().count()},
+                                 {"indexable", entry.event.indexable},
+                                 {"signed", entry.event.signed_copy}});
+  }
+  return items;
+}
+
+Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
+  if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'items' is no list");
+  std::vector<FeedEntry> entries;
+  for (const json::value& element : list->get_array()) {
+    if (!element.is_object()) return fail(ErrorCode::kInvalid, "an item is no object");
+    const json::object& item = element.get_object();
+    const auto text = [&](std::string_view key) { return json::get_string(item, key).value_or(""); };
+    TRY(const Tag tag, Tag::parse(text("tag")));
+    const auto seq = json::get_int(item, "seq");
+    const auto published = json::get_int(item, "published");
+    if (!seq || !published || *seq < 0 || !Url::parse(text("uri"))) {
+      return fail(ErrorCode::kInvalid, "an item lacks 'seq', 'published' or 'uri'");
+    }
+    const json::value* indexable = json::find(item, "indexable");
+    const Op op = text("op") == "remove" ? Op::kRemove : Op::kAdd;
+    entries.push_back(
+        {static_cast<std::uint64_t>(*seq),
+         {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
+          indexable != nullptr && indexable->is_bool() && indexable->get_bool(), text("signed")}});
+  }
+  return entries;
+}
+
+std::string add_activity(const std::string& id, const std::string& actor, const std::string& target,
+                         const std::vector<TagEvent>& events, const RelayNews& news) {
+  return with_news(fediverse::make_add(id, actor, target, posts_of(events)), news);
+}
+
+std::string remove_activity(const std::string& id, const std::string& actor, const std::string& target,
+                            const std::vector<TagEvent>& events, const RelayNews& news) {
+  return with_news(fediverse::make_remove(id, actor, target, posts_of(events)), news);
+}
+
+RelayNews news_of(const std::string& activity) {
+  // Seldom there, and not worth another look at every batch.
+  if (!activity.contains("\"relays\"") && !activity.contains("\"overloaded\"")) return {};
+  const Result<json::object> object = json::parse_object(activity);
+  if (!object) return {};
+  return {redundancy::claims_from_json(json::find(*object, "relays")),
+          redundancy::tokens_from_json(json::find(*object, "overloaded"))};
+}
+
+std::string announce_activity(const std::string& id, const std::string& actor,
+                              const std::vector<TagEvent>& events, WallTime now,
+                              const redundancy::RelayClaims& claims) {
+  return with_news(fediverse::make_batched_announce(id, actor, posts_of(events), now), {claims, {}});
+}
+
+std::string undo_announce_activity(const std::string& id, const std::string& actor,
+                                   const std::vector<TagEvent>& events,
+                                   const redundancy::RelayClaims& claims) {
+  return with_news(fediverse::make_batched_undo(id, actor, posts_of(events)), {claims, {}});
+}
+
+std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
+                            const std::vector<std::string>& tags) {
+  return json::serialize(fediverse::make_follow(id, actor, tag_actors(owner_origin, tags)));
+}
+
+std::string undo_follow_activity(const std::string& id, const std::string& actor,
+                                 const std::string& owner_origin, const std::vector<std::string>& tags,
+                                 bool moves) {
+  json::object undo = fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags));
+  if (moves) undo[kMoves] = true;
+  return json::serialize(undo);
+}
+
+bool is_move(const std::string& activity) {
+  if (!activity.contains(kMoves)) return false;
+  const Result<json::object> object = json::parse_object(activity);
+  const json::value* moves = object ? json::find(*object, kMoves) : nullptr;
+  return moves != nullptr && moves->is_bool() && moves->get_bool();
+}
+
+std::string announce_id(const federation::Identity& identity, const std::string& actor,
+                        const std::string& tag, const std::string& uri) {
+  return identity.activity_id("announces", actor + " " + tag + " " + uri);
+}
+
+std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow) {
+  const Result<json::object> echoed = json::parse_object(follow);
+  return echoed ? json::serialize(fediverse::make_accept(id, actor, *echoed)) : std::string();
+}
+
+std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow) {
+  const Result<json::object> echoed = json::parse_object(follow);
+  return echoed ? json::serialize(fediverse::make_reject(id, actor, *echoed)) : std::string();
+}
+
+}  // namespace tagring::delivery

@@ -1,0 +1,67 @@
+#include "http/http_error.hpp"
+
+#include <array>
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+
+namespace tagring {
+namespace {
+
+constexpr std::array kErrorCodes = {ErrorCode::kInvalid, ErrorCode::kNotFound, ErrorCode::kConflict,
+                                    ErrorCode::kDenied,  ErrorCode::kTooLarge, ErrorCode::kNotOwner,
+                                    ErrorCode::kBusy,    ErrorCode::kTimedOut, ErrorCode::kUnavailable,
+                                    ErrorCode::kCorrupt};
+
+}  // namespace
+
+std::string encode_error(const Error& error) {
+  return json::serialize(json::object{{"error", to_string(error.code)}, {"message", error.message}});
+}
+
+Error decode_error(int status, std::string_view body) {
+  const Result<json::object> object = json::parse_object(body);
+  const std::string name = object ? json::get_string(*object, "error").value_or("") : "";
+  const std::string message = object ? json::get_string(*object, "message").value_or("") : "";
+  for (const ErrorCode code : kErrorCodes) {
+    if (name == to_string(code)) return {code, message};
+  }
+  const ErrorCode code = status >= 500 || status == 429 ? ErrorCode::kUnavailable : ErrorCode::kInvalid;
+  return {code, fmt::format("HTTP status {}", status)};
+}
+
+int http_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return 400;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kConflict:
+      return 409;
+    case ErrorCode::kDenied:
+      return 403;
+    case ErrorCode::kTooLarge:
+      return 413;
+    case ErrorCode::kNotOwner:
+      return 421;
+    case ErrorCode::kBusy:
+    case ErrorCode::kUnavailable:
+      return 503;
+    case ErrorCode::kTimedOut:
+      return 504;
+    case ErrorCode::kCorrupt:
+      return 500;
+  }
+  return 500;
+}
+
+HttpResponse error_response(const Error& error) {
+  HttpResponse response;
+  response.status = http_status(error.code);
+  response.headers.add("Content-Type", "application/json");
+  if (response.status == 503) response.headers.set("Retry-After", "10");
+  response.body = encode_error(error);
+  return response;
+}
+
+}  // namespace tagring

@@ -1,0 +1,18 @@
+// Errors as answers over HTTP: status and {"error": code, "message": text}.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "http/message.hpp"
+
+namespace tagring {
+
+std::string encode_error(const Error& error);
+// The error that an answer with a status other than 200 holds; by the status if the body does not say.
+Error decode_error(int status, std::string_view body);
+int http_status(ErrorCode code);
+HttpResponse error_response(const Error& error);
+
+}  // namespace tagring

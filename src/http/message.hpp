@@ -1,0 +1,102 @@
+// HTTP messages as values, and the two ports through which they travel. net/ and server/ implement them on
+// TLS sockets, sim/ on a virtual network.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "http/ip.hpp"
+#include "http/url.hpp"
+
+namespace tagring {
+
+// Header fields in order. Names compare without regard to case.
+class Headers {
+ public:
+  Headers() = default;
+  Headers(std::initializer_list<std::pair<std::string, std::string>> fields) : fields_(fields) {}
+
+  // The first field of that name.
+  [[nodiscard]] std::optional<std::string> find(std::string_view name) const;
+  // All fields of that name joined by ", " (RFC 9110 §5.3).
+  [[nodiscard]] std::optional<std::string> joined(std::string_view name) const;
+  [[nodiscard]] std::size_t count(std::string_view name) const;
+  void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+  // Replaces all fields of that name by one.
+  void set(std::string_view name, std::string value);
+
+  [[nodiscard]] auto begin() const { return fields_.begin(); }
+  [[nodiscard]] auto end() const { return fields_.end(); }
+  [[nodiscard]] std::size_t size() const { return fields_.size(); }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string target = "/";  // path and query as on the wire
+  Headers headers;           // received: as on the wire, with Host. To send: without Host and Content-Length
+  std::string body;
+  IpAddress peer;  // received only: who sent it
+};
+
+// A body that is written as it comes to be, or the node's side of a WebSocket. Used on the node's executor.
+class HttpStream {
+ public:
+  virtual ~HttpStream() = default;
+  // The next piece of the body, or message of the WebSocket; nothing at the end. Throws operation_aborted if
+  // the reader's connection is cut off by the server.
+  [[nodiscard]] virtual Task<std::optional<std::string>> next() = 0;
+  // A text message of the WebSocket came.
+  virtual void receive(std::string message) { (void)message; }
+  // The reader has gone, was too slow, or must go: next() ends soon.
+  virtual void close() = 0;
+};
+
+struct HttpResponse {
+  int status = 200;
+  Headers headers;
+  std::string body;
+  // Instead of `body`. With status 101, in answer to a request for a WebSocket, its pieces are messages.
+  std::shared_ptr<HttpStream> stream = nullptr;
+};
+
+// A request to make.
+struct HttpCall {
+  HttpCall(std::string call_method, Url call_url, Instant call_deadline)
+      : method(std::move(call_method)), url(std::move(call_url)), deadline(call_deadline) {}
+
+  std::string method;
+  Url url;
+  Headers headers;  // Host, Content-Length and Connection are added
+  std::string body;
+  Instant deadline;                           // for everything, from name look-up to the last byte
+  std::size_t response_size_max = 1U << 20U;  // bytes of the body
+  // Only connect to an address with this /64; kDenied if the name has none (paper §5.2, verify_node_id).
+  std::optional<Prefix64> required_prefix;
+};
+
+// Makes requests. TLS certificates are always checked against the host name of the URL. Redirects are
+// answers like others: who follows them must sign and check again.
+//
+// Errors: kUnavailable (no address, refused, reset), kTimedOut, kDenied (certificate, forbidden address,
+// required_prefix), kTooLarge (body), kInvalid (not HTTP). Any HTTP status is a value.
+class HttpClient {
+ public:
+  virtual ~HttpClient() = default;
+  [[nodiscard]] virtual Task<Result<HttpResponse>> send(HttpCall call) = 0;
+};
+
+// Answers one request, on the node's own executor.
+using HttpHandler = std::function<Task<HttpResponse>(HttpRequest)>;
+
+}  // namespace tagring

@@ -1,0 +1,142 @@
+// Whom the node's actors follow: the instances and people that use it as a relay and want to be followed
+// back.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "base/counted.hpp"
+#include "fediverse/activity.hpp"
+#include "fediverse/builders.hpp"
+#include "followers/plan.hpp"
+#include "instances/instances.hpp"
+
+namespace tagring::instances {
+
+std::vector<OwnFollow> Instances::people() const {
+  std::vector<OwnFollow> found;
+  for (const auto& [key, own] : own_follows_) {
+    const auto link = links_.find({own.object, own.actor});
+    if (own.accepted && link != links_.end() && link->second.style == Style::kPerson) found.push_back(own);
+  }
+  return found;
+}
+
+Task<Result<void>> Instances::follow_back(Link link) {
+  OwnFollow follow{link.relay, link.actor,
+                   link.inbox, activities_.fresh_id("follows", link.relay + " " + link.actor),
+                   false,      clock_.wall_now()};
+  const auto known = own_follows_.find({follow.actor, follow.object});
+  if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
+  CO_TRY_VOID(co_await store_.save_own_follow(follow));
+  own_follows_[{follow.actor, follow.object}] = follow;
+  const std::vector<std::string> objects = {follow.object};
+  std::string body = json::serialize(fediverse::make_follow(follow.follow_id, follow.actor, objects));
+  co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+// Which Follows of that actor are meant: by their id, or, for each that names none of these, another by the
+// actor. Whoever is not followed costs no comparisons, however many they name.
+std::vector<OwnFollow> Instances::named_by(const std::string& actor,
+                                           const std::vector<fediverse::FollowRef>& follows,
+                                           bool waiting_only) const {
+  std::vector<OwnFollow> found;
+  std::map<std::string_view, std::string_view> own_ids;  // id → whose Follow it is
+  for (const auto& [key, own] : own_follows_) {
+    if (own.object != actor || (waiting_only && own.accepted)) continue;
+    found.push_back(own);
+    own_ids.emplace(own.follow_id, own.actor);
+  }
+  if (found.empty()) return found;
+  std::set<std::string_view> named;      // by id
+  std::set<std::string_view> followers;  // whose Follow is meant
+  std::size_t by_actor = 0;
+  for (const fediverse::FollowRef& follow : follows) {
+    const auto own_id = own_ids.find(follow.id);
+    if (own_id != own_ids.end()) {
+      if (follow.follower.empty() || follow.follower == own_id->second) named.insert(follow.id);
+    } else if (std::ranges::find(follow.objects, actor) != follow.objects.end()) {
+      if (!follow.follower.empty()) {
+        followers.insert(follow.follower);
+      } else {
+        ++by_actor;
+      }
+    }
+  }
+  std::erase_if(found, [&](const OwnFollow& own) {
+    if (named.contains(own.follow_id) || followers.contains(own.actor)) return false;
+    if (by_actor == 0) return true;
+    --by_actor;
+    return false;
+  });
+  return found;
+}
+
+Task<Result<void>> Instances::take_accept(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  const std::vector<OwnFollow> accepted = named_by(actor, follows, /*waiting_only=*/true);
+  for (const OwnFollow& own : accepted) {
+    CO_TRY_VOID(co_await accept_follow(own.actor, own.object));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::take_reject(std::string actor, std::vector<fediverse::FollowRef> follows) {
+  const std::vector<OwnFollow> rejected = named_by(actor, follows, /*waiting_only=*/false);
+  for (const OwnFollow& own : rejected) {
+    log_.info("follow_rejected", {{"by", own.object}});
+    own_follows_.erase({own.actor, own.object});
+    CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
+  }
+  co_return Result<void>();
+}
+
+followers::Knowledge Instances::follows_of(const std::string& object) const {
+  followers::Knowledge known;
+  for (const auto& [key, own] : own_follows_) {
+    if (own.object != object) continue;
+    if (own.accepted) {
+      known.accepted.push_back({own.actor, own.since});
+    } else {
+      known.pending.push_back(own.actor);
+    }
+  }
+  return known;
+}
+
+Task<Result<void>> Instances::forget_follow(std::string actor, std::string object, WallTime before) {
+  const auto own = own_follows_.find({actor, object});
+  if (own == own_follows_.end() || !own->second.accepted || own->second.since > before)
+    co_return Result<void>();
+  own_follows_.erase(own);
+  CO_TRY_VOID(co_await store_.drop_own_follow(actor, object));
+  const auto link = links_.find({object, actor});
+  const bool uses_us =
+      link != links_.end() && link->second.accepted && link->second.style != Style::kMastodon;
+  if (!uses_us || followed_again_.contains({actor, object})) co_return Result<void>();
+  make_room(followed_again_, kFollowedAgainMax);
+  followed_again_.emplace(std::move(actor), object);
+  log_.info("followed_back_again", {{"actor", object}});
+  Link again = link->second;
+  co_return co_await follow_back(std::move(again));
+}
+
+Task<Result<void>> Instances::accept_follow(std::string actor, std::string object) {
+  const auto own = own_follows_.find({actor, object});
+  if (own == own_follows_.end() || own->second.accepted) co_return Result<void>();
+  own->second.accepted = true;
+  own->second.since = clock_.wall_now();
+  OwnFollow accepted = own->second;
+  co_return co_await store_.save_own_follow(std::move(accepted));
+}
+
+Task<Result<void>> Instances::disown_follow(std::string actor, std::string object, std::string inbox) {
+  if (own_follows_.contains({actor, object})) co_return Result<void>();
+  const std::string about = actor + " " + object;
+  const std::string id = activities_.fresh_id("undos", about);
+  const std::vector<std::string> objects = {object};
+  std::string body = json::serialize(
+      fediverse::make_undo_follow(id, actor, identity_.activity_id("follows", about), objects));
+  co_return co_await activities_.send(std::move(actor), std::move(inbox), std::move(body));
+}
+
+}  // namespace tagring::instances

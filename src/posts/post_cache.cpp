@@ -1,0 +1,293 @@
+#include "posts/post_cache.hpp"
+
+#include <utility>
+
+#include "base/counted.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::posts {
+namespace {
+
+// What a worker makes of a document.
+struct Read {
+  Result<Post> post = fail(ErrorCode::kInvalid, "");
+  Result<json::object> account = fail(ErrorCode::kInvalid, "");
+  std::string other;  // the id of another post
+};
+
+// What a document at `url` has for its id, if that is on the same server.
+std::string other_id(std::string_view body, const std::string& url) {
+  const Result<json::object> document = json::parse_object(body);
+  const std::string id = document ? json::get_string(*document, "id").value_or("") : "";
+  return id != url && fediverse::is_same_origin(id, url) ? id : std::string();
+}
+
+}  // namespace
+
+PostCache::PostCache(Options options, federation::SignedClient& client, const Site& site,
+                     const Runtime& runtime)
+    : options_(options),
+      client_(client),
+      site_(site),
+      clock_(runtime.clock),
+      workers_(runtime.workers),
+      alarm_(runtime.clock, runtime.executor),
+      tasks_(runtime.executor) {}
+
+Task<void> PostCache::stop() {
+  tasks_.cancel();
+  alarm_.ring();
+  co_await tasks_.join();
+}
+
+bool PostCache::is_fresh(const Entry& entry, bool is_author) const {
+  const Duration age = clock_.now() - entry.since;
+  if (entry.state == State::kThere) return age < (is_author ? options_.author_fresh : options_.fresh);
+  if (entry.state == State::kGone) return age < options_.gone;
+  return entry.state != State::kFailed || age < options_.failed;
+}
+
+bool PostCache::has(const std::string& uri) const {
+  const auto known = entries_.find(uri);
+  return known != entries_.end() && is_fresh(known->second, /*is_author=*/false);
+}
+
+// Sees to it that it is there, or on its way, if there is room.
+void PostCache::want(const std::string& uri, bool is_author, bool named) {
+  const auto known = entries_.find(uri);
+  if (known != entries_.end() && is_fresh(known->second, is_author)) {
+    if (known->second.state >= State::kThere) ++counters_.remembered;
+    // What a timeline shows does not wait behind what readers name.
+    if (!named && known->second.named && known->second.state == State::kWaiting) {
+      known->second.named = false;
+      --named_waiting_;
+    }
+    return;
+  }
+  if (queue_.size() >= options_.waiting_max) return;
+  if (named && named_waiting_ >= options_.named_waiting_max) return;
+  if (known != entries_.end()) leave_out(uri, known->second);
+  entries_[uri] =
+      Entry{.state = State::kWaiting, .since = clock_.now(), .post = {}, .account = {}, .named = named};
+  if (named) ++named_waiting_;
+  queue_.push_back({uri, host_of(uri), is_author});
+}
+
+void PostCache::forget(const std::string& uri) {
+  const auto known = entries_.find(uri);
+  if (known == entries_.end()) return;
+  known->second.stale = known->second.state == State::kFetching;
+  if (known->second.state < State::kThere) return;
+  leave_out(uri, known->second);
+  entries_.erase(known);
+}
+
+bool PostCache::is_pending(const std::string& uri) const {
+  const auto known = entries_.find(uri);
+  return known != entries_.end() && known->second.state < State::kThere;
+}
+
+std::optional<PostCache::Content> PostCache::content(const Wanted& wanted) {
+  const auto post = entries_.find(wanted.uri);
+  if (post == entries_.end() || post->second.state != State::kThere || !post->second.post)
+    return std::nullopt;
+  // Whose it is says the post's server, not who told of it.
+  const std::string& author = post->second.post->author;
+  const auto account = entries_.find(author);
+  // What an author wishes stands in the profile: without it nothing is shown.
+  if (account == entries_.end() || !account->second.account) return std::nullopt;
+  return Content{post->second.post, account->second.account};
+}
+
+Task<std::vector<std::optional<PostCache::Content>>> PostCache::read(std::vector<Wanted> wanted,
+                                                                     Instant deadline) {
+  for (const Wanted& each : wanted) {
+    want(each.uri, false, each.named);
+    if (!each.author.empty()) want(each.author, true, each.named);
+  }
+  for (;;) {
+    // Authors that were not named are known when their posts are there.
+    for (const Wanted& each : wanted) {
+      const auto post = entries_.find(each.uri);
+      if (post != entries_.end() && post->second.post && post->second.post->author != each.author)
+        want(post->second.post->author, true, each.named);
+    }
+    begin_fetches();
+    bool pending = false;
+    for (const Wanted& each : wanted) {
+      const auto post = entries_.find(each.uri);
+      const bool there = post != entries_.end() && post->second.post;
+      const std::string& author = there ? post->second.post->author : each.author;
+      pending = pending || is_pending(each.uri) || (there && is_pending(author));
+    }
+    if (!pending || clock_.now() >= deadline) break;
+    co_await alarm_.wait_until(deadline);
+  }
+  std::vector<std::optional<Content>> contents;
+  contents.reserve(wanted.size());
+  for (const Wanted& each : wanted) contents.push_back(content(each));
+  co_return contents;
+}
+
+bool PostCache::is_failing(const std::string& host) const {
+  const auto known = failing_.find(host);
+  return known != failing_.end() && clock_.now() - known->second < options_.failed;
+}
+
+void PostCache::note_failing(const std::string& host, bool failed) {
+  if (!failed) {
+    failing_.erase(host);
+    return;
+  }
+  tagring::make_room(failing_, options_.remembered_max);
+  failing_[host] = clock_.now();
+}
+
+void PostCache::begin_fetches() {
+  for (auto next = queue_.begin(); next != queue_.end() && fetching_ < options_.concurrent_max;) {
+    Entry& entry = entries_[next->uri];
+    // Or a dead server with many posts would hold all places until each has timed out.
+    if (is_failing(next->host)) {
+      entry.state = State::kFailed;
+      if (std::exchange(entry.named, false)) --named_waiting_;
+      next = queue_.erase(next);
+      continue;
+    }
+    const auto busy = under_way_.find(next->host);
+    const bool is_busy = busy != under_way_.end() && busy->second >= options_.per_host_max;
+    if (is_busy || (entry.named && named_fetching_ >= options_.named_concurrent_max)) {
+      ++next;
+      continue;
+    }
+    ++under_way_[next->host];
+    ++fetching_;
+    if (entry.named) {
+      --named_waiting_;
+      ++named_fetching_;
+    }
+    entry.state = State::kFetching;
+    tasks_.spawn("fetch", fetch(next->uri, next->is_author));
+    next = queue_.erase(next);
+  }
+}
+
+Task<void> PostCache::fetch(std::string uri, bool is_author) {
+  Result<std::string> body = co_await client_.fetch_body(uri);
+  Entry entry;
+  if (body) {
+    note_failing(host_of(uri), false);
+    entry.octets = body->size();
+    auto job = [body = *std::move(body), uri, is_author, now = clock_.wall_now(), site = site_] {
+      Read read;
+      if (is_author) {
+        read.account = read_account(body, uri, site);
+      } else {
+        read.post = read_post(body, uri, now, site);
+        if (!read.post) read.other = other_id(body, uri);
+      }
+      return read;
+    };
+    Read read = co_await workers_.run(std::move(job));
+    if (read.post) entry.post = std::make_shared<const Post>(*std::move(read.post));
+    if (read.account) entry.account = std::make_shared<const json::object>(*std::move(read.account));
+    entry.other = std::move(read.other);
+    // What its own server does not vouch for is as good as gone.
+    entry.state = entry.post || entry.account ? State::kThere : State::kGone;
+  } else {
+    const bool gone = body.error().code == ErrorCode::kNotFound;
+    entry.state = gone ? State::kGone : State::kFailed;
+    const bool no_answer =
+        body.error().code == ErrorCode::kUnavailable || body.error().code == ErrorCode::kTimedOut;
+    note_failing(host_of(uri), no_answer);
+  }
+  ++(entry.state == State::kFailed ? counters_.failed : counters_.fetched);
+  finish(uri, std::move(entry));
+}
+
+void PostCache::finish(const std::string& uri, Entry result) {
+  const std::string host = host_of(uri);
+  if (const auto known = under_way_.find(host); --known->second == 0) under_way_.erase(known);
+  --fetching_;
+  result.since = clock_.now();
+  Entry& entry = entries_[uri];
+  if (entry.named) --named_fetching_;
+  if (entry.stale) result = Entry{.state = State::kFailed, .since = {}, .post = {}, .account = {}};
+  entry = std::move(result);
+  take_in(uri, entry);
+  make_room();
+  begin_fetches();
+  alarm_.ring();
+}
+
+json::object PostCache::show(const Content& content, StatusId id) {
+  // Not the oldest posts go, or whoever reads back to them could open none.
+  if (shown_.insert_or_assign(id, content.post->uri).second) shown_first_.push_back(id);
+  if (shown_.size() > options_.remembered_max) {
+    shown_.erase(shown_first_.front());
+    shown_first_.pop_front();
+  }
+  tagring::make_room(accounts_, 2 * options_.remembered_max);
+  for (const std::string_view key : {"id", "acct"})
+    accounts_[json::get_string(*content.account, key).value_or("")] = content.post->author;
+  const auto parent = entries_.find(content.post->in_reply_to);
+  const bool has_parent = parent != entries_.end() && parent->second.post;
+  return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);
+}
+
+std::string PostCache::shown_as(StatusId id) const {
+  const auto found = shown_.find(id);
+  return found == shown_.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> PostCache::replies_to(const std::string& uri) const {
+  std::vector<std::string> replies;
+  for (auto at = replies_.lower_bound({uri, ""}); at != replies_.end() && at->first == uri; ++at)
+    replies.push_back(at->second);
+  return replies;
+}
+
+std::string PostCache::author_named(const std::string& id_or_acct) const {
+  const auto named = accounts_.find(id_or_acct);
+  return named == accounts_.end() ? std::string() : named->second;
+}
+
+Task<std::shared_ptr<const json::object>> PostCache::account(std::string author, Instant deadline) {
+  want(author, true, /*named=*/true);
+  begin_fetches();
+  while (is_pending(author) && clock_.now() < deadline) co_await alarm_.wait_until(deadline);
+  const auto found = entries_.find(author);
+  co_return found == entries_.end() ? nullptr : found->second.account;
+}
+
+std::string PostCache::found_at(const std::string& url) const {
+  const auto found = entries_.find(url);
+  return found == entries_.end() ? std::string() : found->second.other;
+}
+
+// Forgets the oldest, a tenth at a time.
+void PostCache::make_room() {
+  if (entries_.size() <= options_.remembered_max && octets_ <= options_.octets_max) return;
+  std::multimap<Instant, std::string> by_age;
+  for (const auto& [uri, entry] : entries_) {
+    if (entry.state >= State::kThere) by_age.emplace(entry.since, uri);
+  }
+  for (const auto& [since, uri] : by_age) {
+    if (entries_.size() <= options_.remembered_max / 10 * 9 && octets_ <= options_.octets_max / 10 * 9)
+      return;
+    const auto oldest = entries_.find(uri);
+    leave_out(uri, oldest->second);
+    entries_.erase(oldest);
+  }
+}
+
+void PostCache::take_in(const std::string& uri, const Entry& entry) {
+  octets_ += entry.octets;
+  if (entry.post && !entry.post->in_reply_to.empty()) replies_.emplace(entry.post->in_reply_to, uri);
+}
+
+void PostCache::leave_out(const std::string& uri, const Entry& entry) {
+  octets_ -= entry.octets;
+  if (entry.post) replies_.erase({entry.post->in_reply_to, uri});
+}
+
+}  // namespace tagring::posts

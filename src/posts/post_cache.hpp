@@ -1,0 +1,141 @@
+// The content of posts, fetched from their authors' servers when somebody wants to read it: URIs are all that
+// a node stores. What was fetched is remembered for minutes, so that a reader who scrolls, or many who read
+// the same hashtag, ask each server once.
+//
+// A server that does not answer in time has its posts left out; the request goes on in the background, and
+// the next reader finds the answer.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "federation/signed_client.hpp"
+#include "posts/status.hpp"
+#include "queues/alarm.hpp"
+
+namespace tagring::posts {
+
+class PostCache {
+ public:
+  struct Options {
+    Duration wait = std::chrono::seconds(4);           // for one page of posts, all together
+    Duration fresh = std::chrono::minutes(5);          // a post is not fetched again before
+    Duration gone = std::chrono::minutes(10);          // nor one that its server says does not exist
+    Duration failed = std::chrono::seconds(30);        // nor one whose server did not answer
+    Duration author_fresh = std::chrono::minutes(10);  // who hides meanwhile is hidden after that
+    std::size_t remembered_max = 10'000;               // posts and authors
+    std::size_t octets_max = 64U << 20U;               // of their documents, as they came
+    std::size_t concurrent_max = 64;                   // fetches under way
+    std::size_t per_host_max = 8;                      // of these, from one host
+    std::size_t waiting_max = 2000;                    // fetches not begun; beyond that posts are left out
+    // Of both, of what readers name: servers that never answer hold no more places than these.
+    std::size_t named_concurrent_max = 16;
+    std::size_t named_waiting_max = 200;
+  };
+  struct Wanted {
+    std::string uri;
+    std::string author;  // may be empty: then the post tells
+    bool named = false;  // by a reader, and perhaps not a post at all
+  };
+  struct Content {
+    std::shared_ptr<const Post> post;
+    std::shared_ptr<const json::object> account;
+  };
+
+  PostCache(Options options, federation::SignedClient& client, const Site& site, const Runtime& runtime);
+  [[nodiscard]] Task<void> stop();
+
+  // For each that is wanted what it says, or nothing if it is gone, is not what it should be, or cannot be
+  // had by `deadline`.
+  [[nodiscard]] Task<std::vector<std::optional<Content>>> read(std::vector<Wanted> wanted, Instant deadline);
+  // That read() needs to ask nobody for it now.
+  [[nodiscard]] bool has(const std::string& uri) const;
+  // When a page that is asked for now should be there.
+  [[nodiscard]] Instant deadline() const { return clock_.now() + options_.wait; }
+  // The post has changed, or is gone: what is remembered of it does not count any more.
+  void forget(const std::string& uri);
+
+  // The Status of a post, under its id in the timeline that it is shown in. From now on readers may ask for
+  // it by that id.
+  [[nodiscard]] json::object show(const Content& content, StatusId id);
+  // The URI of what was shown so; empty if that is not remembered.
+  [[nodiscard]] std::string shown_as(StatusId id) const;
+  // URIs of posts here that answer that one.
+  [[nodiscard]] std::vector<std::string> replies_to(const std::string& uri) const;
+  // Whose Account has been shown under that id, or that name ("alice@social.example"): the author's URI;
+  // empty if that is not remembered.
+  [[nodiscard]] std::string author_named(const std::string& id_or_acct) const;
+  // The author's Account, as fresh as beside a post; null if it is gone, hides, or cannot be had by
+  // `deadline`.
+  [[nodiscard]] Task<std::shared_ptr<const json::object>> account(std::string author, Instant deadline);
+  // Where read() found another post of the same server than the URI named, as at the address that a browser
+  // shows: the URI of that post. Else empty.
+  [[nodiscard]] std::string found_at(const std::string& url) const;
+
+  struct Counters {
+    std::uint64_t fetched = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t remembered = 0;  // reads that needed no fetch
+  };
+  [[nodiscard]] const Counters& counters() const { return counters_; }
+
+ private:
+  enum class State : std::uint8_t { kWaiting, kFetching, kThere, kGone, kFailed };
+  struct Entry {
+    State state = State::kWaiting;
+    Instant since;
+    std::size_t octets = 0;
+    std::shared_ptr<const Post> post;             // of a post
+    std::shared_ptr<const json::object> account;  // of an author
+    std::string other = {};                       // see found_at()
+    bool stale = false;                           // forgotten while it was being fetched
+    bool named = false;                           // waits, or is fetched, for one who named it
+  };
+
+  void want(const std::string& uri, bool is_author, bool named);
+  [[nodiscard]] bool is_fresh(const Entry& entry, bool is_author) const;
+  [[nodiscard]] bool is_pending(const std::string& uri) const;
+  std::optional<Content> content(const Wanted& wanted);
+  void begin_fetches();
+  [[nodiscard]] bool is_failing(const std::string& host) const;
+  void note_failing(const std::string& host, bool failed);
+  Task<void> fetch(std::string uri, bool is_author);
+  void finish(const std::string& uri, Entry result);
+  void make_room();
+  void take_in(const std::string& uri, const Entry& entry);
+  void leave_out(const std::string& uri, const Entry& entry);
+
+  Options options_;
+  federation::SignedClient& client_;
+  Site site_;
+  Clock& clock_;
+  Workers& workers_;
+  std::map<std::string, Entry> entries_;
+  struct Job {
+    std::string uri;
+    std::string host;
+    bool is_author = false;
+  };
+  std::deque<Job> queue_;
+  std::set<std::pair<std::string, std::string>> replies_;  // URIs of a post and of one that answers it
+  std::map<StatusId, std::string> shown_;                  // URIs
+  std::deque<StatusId> shown_first_;                       // in the order in which they were shown first
+  std::map<std::string, std::string> accounts_;            // URIs, by id and by name
+  std::map<std::string, std::size_t> under_way_;           // by host
+  std::map<std::string, Instant> failing_;                 // hosts that did not answer, and when
+  std::size_t fetching_ = 0;
+  std::size_t named_fetching_ = 0;
+  std::size_t named_waiting_ = 0;
+  std::size_t octets_ = 0;
+  Counters counters_;
+  queues::Alarm alarm_;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::posts

@@ -1,0 +1,228 @@
+#include "publisher/consents.hpp"
+
+#include <algorithm>
+
+#include "base/counted.hpp"
+#include "fediverse/consent.hpp"
+#include "http/url.hpp"
+
+namespace tagring::publisher {
+namespace {
+
+constexpr std::size_t kAuthorsMax = 20'000;  // remembered
+constexpr std::size_t kPage = 500;
+
+}  // namespace
+
+Task<void> Consents::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+delivery::Consent Consents::read(const fediverse::RemoteActor& author) const {
+  const fediverse::Wishes wishes = fediverse::wishes_of(author);
+  const bool all = options_.archive_all && !author.hides_from_web;
+  return {wishes.relay, wishes.relay && (wishes.archive || all)};
+}
+
+Task<Result<delivery::Consent>> Consents::of(fediverse::RemoteActor author) {
+  const auto known = authors_.find(author.id);
+  if (known != authors_.end()) {
+    const delivery::Consent consent = known->second.consent;
+    if (clock_.now() - known->second.asked > kLifetime) {
+      known->second.asked = clock_.now();
+      tasks_.spawn("ask_again", ask_again(author.id));
+    }
+    co_return consent;
+  }
+  const std::string id = author.id;
+  CO_TRY(std::optional<delivery::Consent> consent, co_await store_.consent(id));
+  // Of a time when the archive got less.
+  if (consent && options_.archive_all && consent->relay && !consent->archive && read(author).archive) {
+    consent = read(author);
+    CO_TRY_VOID(co_await learn(id, *consent));
+  }
+  if (consent) {
+    remember(id, *consent);
+    tasks_.spawn("ask_again", ask_again(id));
+  } else {
+    consent = read(author);
+    CO_TRY_VOID(co_await learn(id, *consent));
+    CO_TRY_VOID(co_await look_later(id, kLifetime));
+  }
+  co_return *consent;
+}
+
+Task<Result<std::optional<delivery::Consent>>> Consents::known(std::string author) {
+  return store_.consent(std::move(author));
+}
+
+Task<Result<fediverse::RemoteActor>> Consents::fetch(std::string author) {
+  CO_TRY(const std::string body, co_await client_.fetch_body(author));
+  co_return fediverse::parse_actor(body, author);
+}
+
+Task<Result<void>> Consents::ask(std::string author) {
+  CO_TRY(const fediverse::RemoteActor actor, co_await fetch(author));
+  CO_TRY_VOID(co_await learn(author, read(actor)));
+  co_return co_await look_later(std::move(author), kLifetime);
+}
+
+Task<Result<void>> Consents::state(fediverse::RemoteActor author) {
+  const std::string id = author.id;
+  if (const auto known = authors_.find(id); known != authors_.end()) known->second.stated.reset();
+  CO_TRY_VOID(co_await learn(id, read(author)));
+  authors_[id].stated = clock_.now();
+  co_return co_await look_later(id, kLifetime);
+}
+
+// A profile that cannot be fetched now is asked for again at the next post.
+Task<void> Consents::ask_again(std::string author) { co_await ask(std::move(author)); }
+
+void Consents::remember(const std::string& author, delivery::Consent consent) {
+  make_room(authors_, kAuthorsMax);
+  authors_[author] = {consent, clock_.now(), std::nullopt};
+}
+
+// --- looking again -----------------------------------------------------------------------------------------
+
+Task<Result<void>> Consents::look_later(std::string author, Duration wait, unsigned missing) {
+  return store_.save_look({std::move(author), clock_.wall_now() + wait, missing});
+}
+
+Task<void> Consents::look_again() {
+  for (;;) {
+    const Instant next = clock_.now() + std::chrono::minutes(1);
+    co_await clock_.sleep_until(next);
+    auto due = co_await store_.looks_due(clock_.wall_now(), kLooksAMinute);
+    if (!due) continue;
+    std::map<std::string, std::vector<delivery::ProfileLook>> by_host;
+    for (delivery::ProfileLook& one : *due) by_host[host_of(one.author)].push_back(std::move(one));
+    for (auto& [host, looks] : by_host) {
+      if (looked_at_.insert(host).second) {
+        tasks_.spawn("profile_look", look_at(host, std::move(looks)));
+        continue;
+      }
+      // Or those of a slow server would always be the next.
+      for (delivery::ProfileLook& one : looks)
+        co_await look_later(std::move(one.author), kBusyFor, one.missing);
+    }
+  }
+}
+
+Task<void> Consents::look_at(std::string host, std::vector<delivery::ProfileLook> due) {
+  for (delivery::ProfileLook& one : due) {
+    const auto silent = silent_.find(host);
+    const bool is_silent = silent != silent_.end() && clock_.now() < silent->second.until;
+    if (is_silent) {
+      const Duration wait = silent->second.until - clock_.now();
+      co_await look_later(std::move(one.author), wait, one.missing);
+    } else {
+      co_await look(std::move(one));
+    }
+  }
+  looked_at_.erase(host);
+}
+
+Duration Consents::note_silent(const std::string& host) {
+  if (!silent_.contains(host)) make_room(silent_, kSilentMax);
+  Silent& silent = silent_[host];
+  const Duration wait =
+      std::min(Duration(kLookEvery), Duration(kMissingFor) * (1U << std::min(silent.times, 10U)));
+  ++silent.times;
+  silent.until = clock_.now() + wait;
+  return wait;
+}
+
+Task<void> Consents::look(delivery::ProfileLook due) {
+  const auto posts = co_await store_.posts_of(due.author, "", 1);
+  if (!posts) co_return;
+  if (posts->empty()) {
+    co_await store_.drop_look(due.author);
+    co_return;
+  }
+  const Result<fediverse::RemoteActor> actor = co_await fetch(due.author);
+  if (!actor && actor.error().code == ErrorCode::kNotFound) {
+    if (due.missing == 0) {
+      co_await look_later(std::move(due.author), kMissingFor, 1);
+    } else if (const Result<void> forgotten = co_await forget(due.author)) {
+      co_await store_.drop_look(due.author);
+    }
+    co_return;
+  }
+  const std::string host = host_of(due.author);
+  const bool unreached =
+      !actor && (actor.error().code == ErrorCode::kUnavailable || actor.error().code == ErrorCode::kTimedOut);
+  if (unreached) {
+    const Duration later = note_silent(host);
+    co_await look_later(std::move(due.author), later, due.missing);
+    co_return;
+  }
+  silent_.erase(host);
+  if (actor) co_await learn(due.author, read(*actor));
+  // Not all on the same day that were published on one.
+  const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
+  const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
+  co_await look_later(std::move(due.author), actor ? wait : Duration(kMissingFor));
+}
+
+// --- what follows from it ----------------------------------------------------------------------------------
+
+Task<Result<void>> Consents::learn(fediverse::RemoteActor author) {
+  const delivery::Consent consent = read(author);
+  return learn(std::move(author.id), consent);
+}
+
+Task<Result<void>> Consents::learn(std::string author, delivery::Consent consent) {
+  const auto known = authors_.find(author);
+  const auto stated = known == authors_.end() ? std::nullopt : known->second.stated;
+  if (stated && clock_.now() - *stated < kLifetime) co_return Result<void>();
+  CO_TRY(const std::optional<delivery::Consent> before, co_await store_.consent(author));
+  if (before == consent) {
+    remember(author, consent);
+    co_return Result<void>();
+  }
+  if (before && before->archive && !consent.archive) {
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/consent.relay));
+  } else if (before && before->relay && !consent.relay) {
+    CO_TRY_VOID(co_await withdraw(author, /*from_archive_only=*/false));
+  }
+  CO_TRY_VOID(co_await store_.save_consent(author, consent));
+  remember(author, consent);
+  co_return Result<void>();
+}
+
+Task<Result<bool>> Consents::is_gone(std::string author) {
+  const Result<std::string> document = co_await client_.fetch_body(std::move(author));
+  if (document) co_return false;
+  if (document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  co_return true;
+}
+
+Task<Result<void>> Consents::forget(std::string author) {
+  return withdraw(std::move(author), /*from_archive_only=*/false);
+}
+
+Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only) {
+  std::string after;
+  for (;;) {
+    CO_TRY(std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, after, kPage));
+    if (posts.empty()) co_return Result<void>();
+    after = posts.back().uri;
+    std::vector<delivery::TagEvent> removals;
+    for (delivery::PublishedPost& post : posts) {
+      if (from_archive_only) {
+        for (std::string& tag : post.tags)
+          removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
+      } else {
+        post.tags.clear();
+        CO_TRY_VOID(co_await owners_.publish(std::move(post)));
+      }
+    }
+    if (!removals.empty()) {
+      CO_TRY_VOID(co_await owners_.reassign(Ring::kStorage, std::move(removals)));
+    }
+  }
+}
+
+}  // namespace tagring::publisher

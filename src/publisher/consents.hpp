@@ -1,0 +1,105 @@
+// What authors wish, as their profiles say: whether their posts are relayed, and whether they are kept.
+//
+// What an author's server signs counts at once. What is fetched may be some minutes old (Mastodon answers
+// from a cache of three minutes, whatever changed), so every profile is looked at again after those; and then
+// every few days for as long as there are posts, since not all servers tell, of who is suspended or deleted,
+// say. These looks are on disk. Posts of authors who withdraw consent are taken out of the archive, or out of
+// everything.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "delivery/owner_queue.hpp"
+#include "delivery/store.hpp"
+#include "federation/signed_client.hpp"
+#include "fediverse/actor.hpp"
+
+namespace tagring::publisher {
+
+class Consents {
+ public:
+  struct Options {
+    bool archive_all = false;  // the archive gets all public posts, not only of authors who say `indexable`
+  };
+  // Longer than other servers answer from their caches.
+  static constexpr Duration kLifetime = std::chrono::minutes(4);
+  static constexpr Duration kLookEvery = std::chrono::days(3);
+  // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
+  static constexpr Duration kMissingFor = std::chrono::hours(1);
+  static constexpr std::size_t kLooksAMinute = 60;
+  // Where one is looked at, the next waits: all others go on.
+  static constexpr Duration kBusyFor = std::chrono::minutes(10);
+  static constexpr std::size_t kSilentMax = 10'000;  // hosts
+
+  Consents(Options options, delivery::OwnerQueue& owners, delivery::Store& store,
+           federation::SignedClient& client, const Runtime& runtime)
+      : options_(options),
+        owners_(owners),
+        store_(store),
+        client_(client),
+        clock_(runtime.clock),
+        rng_(runtime.rng.fork("consents")),
+        tasks_(runtime.executor) {}
+  // Looks at profiles again when their time comes.
+  void start() { tasks_.spawn("profile_looks", look_again()); }
+  [[nodiscard]] Task<void> stop();
+
+  // As far as it is known. `author` is from the key that signed the post and may be hours old; what was
+  // learned since counts more.
+  [[nodiscard]] Task<Result<delivery::Consent>> of(fediverse::RemoteActor author);
+  // What was learned of an author, if posts of that author are known here.
+  [[nodiscard]] Task<Result<std::optional<delivery::Consent>>> known(std::string author);
+  // Takes it from a profile that was just fetched. Durable when it completes: what the author has withdrawn
+  // is owed to the owners.
+  [[nodiscard]] Task<Result<void>> learn(fediverse::RemoteActor author);
+  // What the author's server has signed just now: no fetched copy counts more for a while.
+  [[nodiscard]] Task<Result<void>> state(fediverse::RemoteActor author);
+  // Fetches the profile, learns from it, and looks again when it cannot be an old copy any more.
+  [[nodiscard]] Task<Result<void>> ask(std::string author);
+  [[nodiscard]] Task<Result<fediverse::RemoteActor>> fetch(std::string author);
+  // Whether its server says so. kUnavailable or kTimedOut if it does not answer.
+  [[nodiscard]] Task<Result<bool>> is_gone(std::string author);
+  // Takes out everything of an author whose account is gone.
+  [[nodiscard]] Task<Result<void>> forget(std::string author);
+
+ private:
+  struct Known {
+    delivery::Consent consent;
+    Instant asked;
+    std::optional<Instant> stated;
+  };
+  [[nodiscard]] delivery::Consent read(const fediverse::RemoteActor& author) const;
+  Task<void> ask_again(std::string author);
+  // A host that did not answer is left alone for an hour, and then for ever longer.
+  struct Silent {
+    Instant until;
+    unsigned times = 0;
+  };
+  Task<void> look_again();
+  Task<void> look_at(std::string host, std::vector<delivery::ProfileLook> due);
+  Task<void> look(delivery::ProfileLook due);
+  [[nodiscard]] Duration note_silent(const std::string& host);
+  Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
+  Task<Result<void>> learn(std::string author, delivery::Consent consent);
+  Task<Result<void>> withdraw(std::string author, bool from_archive_only);
+  void remember(const std::string& author, delivery::Consent consent);
+
+  Options options_;
+  delivery::OwnerQueue& owners_;
+  delivery::Store& store_;
+  federation::SignedClient& client_;
+  Clock& clock_;
+  Rng rng_;
+  std::map<std::string, Known> authors_;
+  std::map<std::string, Silent> silent_;  // by host
+  std::set<std::string> looked_at_;       // hosts
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::publisher

@@ -1,0 +1,106 @@
+#include "publisher/fetched_posts.hpp"
+
+#include "fediverse/consent.hpp"
+#include "fediverse/note.hpp"
+#include "fediverse/vocabulary.hpp"
+
+namespace tagring::publisher {
+
+Task<Result<void>> FetchedPosts::take_out(std::string uri) { return publisher_.take_out(std::move(uri)); }
+
+Task<Result<FetchedPosts::Shared>> FetchedPosts::shared(std::string uri, bool by_sharing) {
+  const Result<json::object> document = co_await fetch(uri);
+  if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  if (!document || !fediverse::is_post(*document)) {  // or a Tombstone
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return Shared::kNothing;
+  }
+  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(*document, clock_.wall_now()));
+  if (note.visibility != fediverse::Visibility::kPublic || !note.may_be_announced) {
+    CO_TRY_VOID(co_await take_out(std::move(uri)));
+    co_return Shared::kNothing;
+  }
+  co_return co_await take_shared(std::move(note), by_sharing);
+}
+
+Task<Result<FetchedPosts::Shared>> FetchedPosts::take_shared(fediverse::Note note, bool by_sharing) {
+  const std::string uri = note.id;
+  const std::string author_id = note.author;
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  // Most posts have no hashtags, and nobody need be asked about them.
+  if (!known && note.tags.empty()) co_return Shared::kNothing;
+  CO_TRY_VOID(blocks_.check_actor(author_id));
+  Result<fediverse::RemoteActor> author = co_await consents_.fetch(author_id);
+  const bool is_gone = !author && author.error().code == ErrorCode::kNotFound;
+  if (!author && !is_gone) co_return std::unexpected(author.error());
+  const bool agrees = author && fediverse::wishes_of(*author).archive;
+  if (author) {
+    CO_TRY(const std::optional<delivery::Consent> before, co_await consents_.known(author_id));
+    if (agrees || before) {
+      CO_TRY_VOID(co_await consents_.learn(*author));
+    }
+  }
+  if (!agrees) {
+    if (is_gone || by_sharing) {
+      CO_TRY_VOID(co_await take_out(uri));
+    }
+    co_return is_gone ? Shared::kNothing : Shared::kUnwanted;
+  }
+  CO_TRY(const std::string passed_over,
+         co_await publisher_.take(std::move(note), std::move(*author), /*is_update=*/known.has_value()));
+  if (!passed_over.empty()) co_return Shared::kNothing;
+  const Result<delivery::PublishedPost> now = co_await store_.find_post(uri);
+  co_return now && !now->tags.empty() ? Shared::kPublished : Shared::kNothing;
+}
+
+Task<Publisher::Outcome> FetchedPosts::look_again(std::string author) {
+  CO_TRY(const std::optional<delivery::Consent> known, co_await consents_.known(author));
+  if (!known) co_return "nobody whose posts are known here";
+  CO_TRY_VOID(co_await consents_.ask(std::move(author)));
+  co_return "";
+}
+
+Task<Publisher::Outcome> FetchedPosts::gone(std::string author) {
+  return publisher_.gone(std::move(author), /*is_signed=*/false);
+}
+
+Task<Result<json::object>> FetchedPosts::fetch(std::string uri) {
+  CO_TRY(const std::string body, co_await client_.fetch_body(uri));
+  CO_TRY(json::object document, json::parse_object(body));
+  if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+  co_return document;
+}
+
+Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
+  if (!publisher_.takes(told.by.empty() ? uri : told.by))
+    co_return "this node takes no posts of that author's server";
+  CO_TRY(json::object document, co_await fetch(uri));
+  if (fediverse::has_type(document, "Create") || fediverse::has_type(document, "Update")) {
+    // What was announced is what happened to the post.
+    const std::string post = json::id_of(document, "object");
+    if (!fediverse::is_same_origin(post, uri)) co_return "what was announced is of another server";
+    CO_TRY(document, co_await fetch(post));
+  }
+  if (!fediverse::is_post(document)) co_return "what was announced is no post";
+  CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
+  if (note.published < told.not_before) co_return "the post is too old";
+  if (!told.by.empty() && note.author != told.by) co_return "the post is by somebody else";
+  // Boosts of what is not public happen; they are nobody's fault.
+  if (note.visibility != fediverse::Visibility::kPublic && !told.is_update)
+    co_return "the post is not public";
+  CO_TRY(fediverse::RemoteActor author, co_await consents_.fetch(note.author));
+  co_return co_await publisher_.post(std::move(note), std::move(author), told.is_update);
+}
+
+Task<Publisher::Outcome> FetchedPosts::deleted(std::string uri) {
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  if (!known && known.error().code == ErrorCode::kNotFound) co_return "the post is not known here";
+  if (!known) co_return std::unexpected(known.error());
+  const Result<json::object> document = co_await fetch(uri);
+  if (!document && document.error().code != ErrorCode::kNotFound) co_return std::unexpected(document.error());
+  if (document && fediverse::is_post(*document)) co_return "the post is still there";
+  CO_TRY_VOID(co_await take_out(std::move(uri)));
+  co_return "";
+}
+
+}  // namespace tagring::publisher

@@ -1,0 +1,244 @@
+#include "publisher/publisher.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "fediverse/vocabulary.hpp"
+#include "http/url.hpp"
+
+namespace tagring::publisher {
+// --- posts -------------------------------------------------------------------------------------------------
+
+Task<Publisher::Outcome> Publisher::post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                         std::string signed_body) {
+  if (!takes(note.author)) co_return "this node takes no posts of that author's server";
+  co_return co_await take(std::move(note), std::move(author), is_update, std::move(signed_body));
+}
+
+Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                         std::string signed_body) {
+  if (moderation_.blocks().of_actor(note.author) != nullptr) co_return "the author is blocked here";
+  if (!note.may_be_announced && !is_update) co_return "the author lets not everybody announce the post";
+  const bool is_public = note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
+  if (!is_public && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
+  delivery::PublishedPost post{note.id, note.author, note.published, {}};
+  // An edit that makes a post less than public takes it out of every tag.
+  for (const Tag& tag : note.tags) {
+    if (is_public) post.tags.push_back(tag.canonical());
+  }
+  std::erase_if(post.tags, [this](const std::string& tag) { return !moderation_.blocks().check_tag(tag); });
+  std::ranges::sort(post.tags);
+  const bool has_tags = !post.tags.empty();
+  CO_TRY(Admitted admitted, co_await admit(&post, is_update));
+  const std::optional<delivery::PublishedPost>& known = admitted.known;
+  if (!known && post.tags.empty() && admitted.later.empty())
+    co_return has_tags ? "too many hashtags: taken for advertising"
+                       : "the post has no hashtags that are relayed here";
+  if (known && is_update && is_public && !signed_body.empty()) {
+    post.signed_copy = copies_.keep(signed_body);
+    hand_on(*known, post.signed_copy, delivery::Op::kAdd);
+  }
+  const std::string uri = note.id;
+  Outcome outcome = co_await hand_in(std::move(post), std::move(author), std::move(admitted.later));
+  // Or one post that comes again and again while the disk is full uses up the limit, and is passed over then.
+  if (!outcome) moderation_.take_back(note.author, uri, admitted.counted);
+  co_return outcome;
+}
+
+// Leaves of the post's hashtags those that it has already, and those that the limits allow. Only new ones
+// count: a Create is new, unless it comes again.
+Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post, bool is_update) {
+  Admitted admitted;
+  std::vector<std::string> fresh;
+  if (moderation_.allows(post->tags.size())) fresh = post->tags;
+  if (!is_update) {
+    admitted.counted = moderation_.admit(post->author, post->uri, fresh);
+    if (!post->tags.empty() && admitted.counted.size() == post->tags.size()) co_return admitted;
+  }
+  Result<delivery::PublishedPost> known = co_await store_.find_post(post->uri);
+  if (!known && known.error().code != ErrorCode::kNotFound) co_return std::unexpected(known.error());
+  std::vector<std::string> kept;
+  if (known) {
+    std::ranges::set_intersection(post->tags, known->tags, std::back_inserter(kept));
+    admitted.known = std::move(*known);
+  }
+  if (is_update) {
+    std::erase_if(fresh, [&](const std::string& tag) { return std::ranges::binary_search(kept, tag); });
+    admitted.counted = moderation_.admit(post->author, post->uri, fresh);
+  }
+  post->tags.clear();
+  std::ranges::set_union(kept, admitted.counted, std::back_inserter(post->tags));
+  std::ranges::set_difference(fresh, post->tags, std::back_inserter(admitted.later));
+  co_return admitted;
+}
+
+// `later`: its hashtags that are over the limits now.
+Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
+                                            std::vector<std::string> later) {
+  if (!post.tags.empty() || !later.empty()) {
+    CO_TRY(const delivery::Consent consent, co_await consents_.of(std::move(author)));
+    const bool refused = moderation_.blocks().is_refused_by(post.author);
+    if (!consent.relay || refused) co_return "the author does not wish to be relayed";
+    post.indexable = consent.archive;
+  }
+  bool is_lost = false;
+  if (!later.empty()) {
+    delivery::PublishedPost rest{post.uri, post.author, post.published, std::move(later)};
+    CO_TRY(const bool kept, co_await store_.put_off(std::move(rest), clock_.wall_now() + kTryAgain));
+    is_lost = !kept;
+    put_off_ += kept ? 1 : 0;  // or some more, until they are counted
+  } else if (put_off_ > 0) {
+    CO_TRY_VOID(co_await store_.drop_put_off(post.uri));
+  }
+  CO_TRY_VOID(co_await owners_.publish(std::move(post)));
+  co_return is_lost ? "too many posts under these hashtags, and too many of them wait already" : "";
+}
+
+// --- what was over the limits ------------------------------------------------------------------------------
+
+Task<void> Publisher::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<void> Publisher::publish_put_off() {
+  for (;;) {
+    const auto count = co_await store_.count_put_off();
+    if (count) put_off_ = *count;
+    const Instant next = clock_.now() + std::chrono::minutes(1);
+    co_await clock_.sleep_until(next);
+    if (put_off_ == 0) continue;
+    auto due = co_await store_.put_off_until(clock_.wall_now(), kTriedAtOnce);
+    if (!due) continue;
+    // What fails now is due still.
+    for (delivery::PublishedPost& post : *due) co_await try_again(std::move(post));
+  }
+}
+
+Task<Result<void>> Publisher::try_again(delivery::PublishedPost post) {
+  CO_TRY(const std::optional<delivery::Consent> consent, co_await consents_.known(post.author));
+  const auto& blocks = moderation_.blocks();
+  std::erase_if(post.tags, [&](const std::string& tag) { return !blocks.check_tag(tag); });
+  const bool is_wanted = consent && consent->relay && !post.tags.empty() &&
+                         blocks.of_actor(post.author) == nullptr && !blocks.is_refused_by(post.author);
+  if (!is_wanted) co_return co_await store_.drop_put_off(post.uri);
+  const std::vector<std::string> counted = moderation_.admit(post.author, post.uri, post.tags);
+  delivery::PublishedPost rest = post;
+  rest.tags.clear();
+  std::ranges::set_difference(post.tags, counted, std::back_inserter(rest.tags));
+  if (!counted.empty()) {
+    const Result<delivery::PublishedPost> known = co_await store_.find_post(post.uri);
+    post.tags.clear();
+    std::ranges::set_union(counted, known ? known->tags : std::vector<std::string>(),
+                           std::back_inserter(post.tags));
+    post.indexable = consent->archive;
+    CO_TRY_VOID(co_await owners_.publish(std::move(post)));
+  }
+  if (rest.tags.empty()) co_return co_await store_.drop_put_off(rest.uri);
+  CO_TRY_VOID(co_await store_.put_off(std::move(rest), clock_.wall_now() + kTryAgain));
+  co_return Result<void>();
+}
+
+// --- who is denied -----------------------------------------------------------------------------------------
+
+void Publisher::start() {
+  tasks_.spawn("put_off", publish_put_off());
+  take_out_denied();
+}
+
+void Publisher::take_out_denied() {
+  sweeps_again_ = instances_.denies_any();
+  if (sweeps_again_ && !std::exchange(sweeping_, true)) tasks_.spawn("take_out_denied", sweep());
+}
+
+Task<void> Publisher::sweep() {
+  std::string author;
+  std::string uri;
+  while (std::exchange(sweeps_again_, false)) {
+    author.clear();
+    uri.clear();
+    for (;;) {
+      const auto page = co_await store_.posts_after(author, uri, kSweepPage);
+      if (!page || page->empty()) break;
+      author = page->back().author;
+      uri = page->back().uri;
+      for (const delivery::PublishedPost& post : *page) {
+        // If it fails, the next start takes it out.
+        if (instances_.is_denied(host_of(post.author))) co_await take_out(post.uri);
+      }
+      const Instant next = clock_.now() + kSweepPause;
+      co_await clock_.sleep_until(next);
+    }
+  }
+  sweeping_ = false;
+}
+
+// --- deletions ---------------------------------------------------------------------------------------------
+
+Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor, std::string signed_body) {
+  Result<delivery::PublishedPost> known = co_await store_.find_post(uri);
+  if (!known && known.error().code == ErrorCode::kNotFound && takes(actor)) {
+    // Servers try again at random times: what is deleted while a node is away may come after its deletion.
+    CO_TRY_VOID(co_await store_.bury(std::move(uri)));
+  }
+  if (!known) co_return "the post is not known here";
+  if (!fediverse::is_same_origin(known->author, actor))
+    co_return fail(ErrorCode::kDenied, "only the author's server may delete a post");
+  if (!signed_body.empty()) known->signed_copy = copies_.keep(signed_body);
+  hand_on(*known, known->signed_copy, delivery::Op::kRemove);
+  known->tags.clear();
+  known->deleted = true;
+  CO_TRY_VOID(co_await owners_.publish(std::move(*known)));
+  co_return "";
+}
+
+// To who follows here: through the rings it goes only from the nodes of its own server.
+void Publisher::hand_on(const delivery::PublishedPost& known, const std::string& signed_copy,
+                        delivery::Op op) {
+  for (const std::vector<std::string>* tags : {&known.tags, &known.former}) {
+    for (const std::string& tag : *tags)
+      copies_.hand_on({tag, op, known.uri, known.author, known.published, false, signed_copy});
+  }
+}
+
+Task<Result<void>> Publisher::take_out(std::string uri) {
+  Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
+  if (!known && known.error().code == ErrorCode::kNotFound) co_return Result<void>();
+  if (!known) co_return std::unexpected(known.error());
+  known->tags.clear();
+  known->deleted = true;
+  co_return co_await owners_.publish(std::move(*known));
+}
+
+// --- authors -----------------------------------------------------------------------------------------------
+
+Task<Publisher::Outcome> Publisher::changed(std::string author,
+                                            std::optional<fediverse::RemoteActor> profile) {
+  if (!instances_.may_publish(author)) co_return "nobody whose posts are relayed here";
+  if (profile) {
+    CO_TRY_VOID(co_await consents_.state(*std::move(profile)));
+    co_return "";
+  }
+  CO_TRY_VOID(co_await consents_.ask(std::move(author)));
+  co_return "";
+}
+
+Task<Result<void>> Publisher::refused_by(std::string author) {
+  if (!moderation_.blocks().is_refused_by(author)) co_return Result<void>();
+  co_return co_await consents_.forget(std::move(author));
+}
+
+Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
+  CO_TRY(const std::vector<delivery::PublishedPost> posts, co_await store_.posts_of(author, "", 1));
+  if (posts.empty()) co_return "an account that this node does not know is gone";
+  // Mastodon tells before it deletes, and answers from a cache for minutes after that.
+  bool is_gone = is_signed;
+  if (!is_gone) {
+    CO_TRY(is_gone, co_await consents_.is_gone(author));
+  }
+  if (!is_gone) co_return "the account is still there";
+  CO_TRY_VOID(co_await consents_.forget(std::move(author)));
+  co_return "";
+}
+
+}  // namespace tagring::publisher

@@ -1,0 +1,102 @@
+// The publisher role (paper §5.5): posts of instances that use this node, checked against what their authors
+// wish (consents.hpp), and handed to the relay owners of their hashtags.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/runtime.hpp"
+#include "base/task.hpp"
+#include "delivery/owner_queue.hpp"
+#include "delivery/store.hpp"
+#include "fediverse/actor.hpp"
+#include "fediverse/note.hpp"
+#include "instances/instances.hpp"
+#include "instances/moderation.hpp"
+#include "publisher/consents.hpp"
+#include "publisher/signed_copies.hpp"
+
+namespace tagring::publisher {
+
+class Publisher {
+ public:
+  Publisher(instances::Instances& instances, instances::Moderation& moderation, Consents& consents,
+            delivery::OwnerQueue& owners, SignedCopies& copies, const Runtime& runtime)
+      : instances_(instances),
+        moderation_(moderation),
+        consents_(consents),
+        owners_(owners),
+        store_(owners.store()),
+        copies_(copies),
+        clock_(runtime.clock),
+        tasks_(runtime.executor) {}
+  // Publishes what was over the limits when they allow it.
+  void start();
+  [[nodiscard]] Task<void> stop();
+  // The administrator has denied an instance: what it published is taken out, in the background, and after a
+  // restart too.
+  void take_out_denied();
+  // Posts that wait for that, or some of their hashtags do.
+  [[nodiscard]] std::uint64_t put_off() const { return put_off_; }
+
+  // What became of it: empty if it was taken, and is on disk; else why it is of no concern here.
+  using Outcome = Result<std::string>;
+
+  // A post from its author, whose signature was checked. Posts of authors who are not served, and what is not
+  // public, are passed over: servers send what their people write to whoever follows, and after some refusals
+  // send nothing any more.
+  // `signed_body`: the Update as it came, if others believe it whoever brings it; else empty.
+  [[nodiscard]] Task<Outcome> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                   std::string signed_body = {});
+  // The same, whether or not posts of its server are taken.
+  [[nodiscard]] Task<Outcome> take(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
+                                   std::string signed_body = {});
+  // Posts of that author, or with that URI, are taken.
+  [[nodiscard]] bool takes(const std::string& url) const { return instances_.may_publish(url); }
+  // The author, or somebody on the author's server, deleted it. `signed_body`: the Delete as it came, if
+  // others believe it whoever brings it; else empty.
+  [[nodiscard]] Task<Outcome> deletion(std::string uri, std::string actor, std::string signed_body);
+  // Takes a post out of every hashtag, if it is known here.
+  [[nodiscard]] Task<Result<void>> take_out(std::string uri);
+  // The author's profile has changed: to that, if the author's server said so.
+  [[nodiscard]] Task<Outcome> changed(std::string author, std::optional<fediverse::RemoteActor> profile);
+  // Takes everything of an author back who has blocked this node, if so.
+  [[nodiscard]] Task<Result<void>> refused_by(std::string author);
+  // The author's account is gone. Who said so without a signature that could be checked is believed if it is.
+  [[nodiscard]] Task<Outcome> gone(std::string author, bool is_signed);
+
+ private:
+  static constexpr Duration kTryAgain = std::chrono::minutes(10);
+  static constexpr std::size_t kTriedAtOnce = 500;  // a minute
+  static constexpr std::size_t kSweepPage = 500;
+  static constexpr Duration kSweepPause = std::chrono::milliseconds(20);
+  struct Admitted {
+    std::optional<delivery::PublishedPost> known;  // as it was, if that was looked for
+    std::vector<std::string> counted;              // hashtags that count against the limits
+    std::vector<std::string> later;                // those that are over them
+  };
+  Task<Result<Admitted>> admit(delivery::PublishedPost* post, bool is_update);
+  Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
+                        std::vector<std::string> later);
+  Task<void> publish_put_off();
+  Task<void> sweep();
+  Task<Result<void>> try_again(delivery::PublishedPost post);
+  void hand_on(const delivery::PublishedPost& known, const std::string& signed_copy, delivery::Op op);
+
+  instances::Instances& instances_;
+  instances::Moderation& moderation_;
+  Consents& consents_;
+  delivery::OwnerQueue& owners_;
+  delivery::Store& store_;
+  SignedCopies& copies_;
+  Clock& clock_;
+  std::uint64_t put_off_ = 0;
+  bool sweeping_ = false;
+  bool sweeps_again_ = false;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::publisher

@@ -1,0 +1,91 @@
+// Deletions and edits as their authors' servers signed them, handed on byte for byte (docs/protocol.md §7.8):
+// other servers believe those, whoever brings them, and take nobody else's word.
+//
+// Only the publisher's node keeps the bytes, for a while and in memory; events in the rings name them by
+// their SHA-256. A node that has followers of the hashtag fetches them from there, and queues them for its
+// followers as it does single activities, on disk until each has taken them. Never a new post, and nothing
+// that is not public.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/store.hpp"
+#include "federation/activity_queue.hpp"
+#include "federation/blocks.hpp"
+#include "federation/signed_client.hpp"
+#include "http/message.hpp"
+#include "instances/instances.hpp"
+
+namespace tagring::publisher {
+
+class SignedCopies {
+ public:
+  static constexpr std::string_view kPath = "/tagring/v1/signed";
+  static constexpr std::size_t kSizeMax = 65'536;      // of one; those of Mastodon have 1500 to 10,000 bytes
+  static constexpr std::size_t kOctetsMax = 16 << 20;  // of all that are kept
+  static constexpr Duration kKept = std::chrono::hours(24);
+  static constexpr std::size_t kSentMax = 100'000;  // (copy, inbox) remembered
+  static constexpr std::size_t kAnHour = 1000;      // handed on of one author's server
+  static constexpr std::size_t kPendingMax = 1000;  // copies that are being fetched
+  static constexpr std::size_t kEventsMax = 64;     // that name one of them
+
+  SignedCopies(federation::ActivityQueue& activities, federation::SignedClient& client,
+               const delivery::Followers& followers, const instances::Instances& instances,
+               const federation::Blocks& blocks, const Runtime& runtime)
+      : activities_(activities),
+        client_(client),
+        followers_(followers),
+        instances_(instances),
+        blocks_(blocks),
+        clock_(runtime.clock),
+        tasks_(runtime.executor) {}
+  [[nodiscard]] Task<void> stop();
+
+  // Keeps what an author's server signed of a public post, and returns its name for events
+  // (delivery::TagEvent::signed_copy). Empty if it is too large.
+  [[nodiscard]] std::string keep(const std::string& body);
+  // Answers GET kPath?sha256=….
+  [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
+  // An event names a copy: it goes to those who follow the hashtag here and are no nodes, once each.
+  void hand_on(const delivery::TagEvent& event);
+
+ private:
+  struct Copy {
+    std::string body;
+    Instant since;
+  };
+  struct Hour {
+    Instant end;
+    std::size_t count = 0;
+  };
+  Task<void> hand_on_all(std::string signed_copy);
+  Task<Result<std::string>> fetch_again_and_again(std::string hash, std::string origin);
+  [[nodiscard]] bool may_hand_on(const delivery::TagEvent& event) const;
+  Task<void> hand_on(delivery::TagEvent event, std::string hash, std::string body);
+  Task<Result<std::string>> fetch(std::string hash, std::string origin);
+  void remember(const std::string& hash, std::string body);
+  [[nodiscard]] bool admits(const std::string& host);
+
+  federation::ActivityQueue& activities_;
+  federation::SignedClient& client_;
+  const delivery::Followers& followers_;
+  const instances::Instances& instances_;
+  const federation::Blocks& blocks_;
+  Clock& clock_;
+  std::map<std::string, Copy> copies_;  // by SHA-256
+  std::deque<std::string> order_;       // oldest first
+  std::size_t octets_ = 0;
+  std::set<std::pair<std::string, std::string>> sent_;
+  std::map<std::string, Hour> hours_;  // by host
+  // What waits for a copy that is being fetched, by TagEvent::signed_copy.
+  std::map<std::string, std::vector<delivery::TagEvent>> pending_;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::publisher

@@ -1,0 +1,245 @@
+// Queues towards destinations, one request at a time each.
+//
+// Batching adapts by itself: towards an idle destination an item leaves at once; while a request is under
+// way, items gather, and the next request carries all of them. A destination that fails is tried again after
+// a randomised exponential backoff, with its items in order. One that takes a part of a batch does not fail:
+// it may have a limit, and the rest follows after the first wait. One that answers, but wants what it got
+// later, is asked again before long, and at once if there is something else for it.
+//
+// Lanes hold no truth: what is in them is on disk, and comes back from there after a restart.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/task.hpp"
+#include "base/time.hpp"
+#include "queues/alarm.hpp"
+#include "queues/backoff.hpp"
+
+namespace tagring::queues {
+
+struct QueueOptions {
+  std::size_t batch_max = 500;             // items of one request
+  std::size_t batch_octets_max = 700'000;  // what they weigh together, or one item
+  std::size_t concurrent_max = 128;        // requests under way, all lanes together
+  Duration gather =
+      Duration::zero();  // random wait up to this before a request that follows another: more per request
+  Backoff backoff;
+};
+
+struct QueueStatus {
+  std::size_t waiting = 0;
+  unsigned failures = 0;  // in a row
+  // If there are any: the last one, as blame() had it, and when the first was.
+  std::string reason;
+  WallTime failing_since;
+};
+
+template <class Item>
+class DeliveryQueues {
+ public:
+  // Sends a batch to a destination. Returns the items that must be tried again there, in order.
+  using Send = std::function<Task<std::vector<Item>>(std::string destination, std::vector<Item> batch)>;
+  // About how many octets an item takes in a request.
+  using Weigh = std::function<std::size_t(const Item& item)>;
+
+  DeliveryQueues(Clock& clock, Executor executor, Rng rng, QueueOptions options, Send send, Weigh weigh = {})
+      : clock_(clock),
+        executor_(executor),
+        rng_(rng),
+        options_(options),
+        send_(std::move(send)),
+        weigh_(std::move(weigh)),
+        tasks_(std::move(executor)) {}
+
+  // An idle lane waits a random time below `spread` before it sends: what goes to many destinations at once
+  // must not bring them all to fetch the same post in the same moment.
+  void push(const std::string& destination, Item item, Duration spread = Duration::zero()) {
+    Lane& lane = lanes_[destination];
+    lane.items.push_back(std::move(item));
+    ++size_;
+    if (!lane.running && spread > Duration::zero()) {
+      lane.running = true;
+      tasks_.spawn("lane", wait_and_start(destination, random_below(spread)));
+    } else {
+      wake(destination, lane);
+    }
+  }
+
+  // For Send: why it returns what must be tried again.
+  void blame(const std::string& destination, std::string reason) {
+    const auto lane = lanes_.find(destination);
+    if (lane != lanes_.end()) lane->second.reason = std::move(reason);
+  }
+
+  // For Send: the destination has answered; what is returned it wants later.
+  void answered(const std::string& destination) {
+    const auto lane = lanes_.find(destination);
+    if (lane != lanes_.end()) lane->second.answers = true;
+  }
+
+  [[nodiscard]] Task<void> stop() {
+    tasks_.cancel();
+    co_await tasks_.join();
+  }
+
+  // Items waiting, those under way not included.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool idle() const { return size_ == 0 && active_ == 0; }
+
+  // Something for that destination waits or is under way.
+  [[nodiscard]] bool contains(const std::string& destination) const { return lanes_.contains(destination); }
+
+  // By destination.
+  [[nodiscard]] std::map<std::string, QueueStatus> status() const {
+    std::map<std::string, QueueStatus> result;
+    for (const auto& [destination, lane] : lanes_) {
+      QueueStatus& status = result[destination];
+      status.waiting = lane.items.size();
+      if (lane.failures == 0) continue;
+      status.failures = lane.failures;
+      status.reason = lane.reason;
+      status.failing_since = lane.failing_since;
+    }
+    return result;
+  }
+
+ private:
+  static constexpr Duration kAnswersLater = std::chrono::seconds(45);
+  struct Lane {
+    std::deque<Item> items;
+    bool running = false;
+    bool answers = false;
+    std::shared_ptr<Alarm> alarm;  // while it waits for another try, and answers
+    unsigned failures = 0;
+    std::string reason;
+    WallTime failing_since;
+  };
+
+  Duration random_below(Duration limit) {
+    return Duration(static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(limit.count()))));
+  }
+
+  void wake(const std::string& destination, Lane& lane) {
+    if (lane.alarm) lane.alarm->ring();
+    if (lane.running || lane.items.empty()) return;
+    lane.running = true;
+    start(destination);
+  }
+
+  Task<void> wait_and_start(std::string destination, Duration wait) {
+    const Instant then = clock_.now() + wait;
+    co_await clock_.sleep_until(then);
+    start(destination);
+  }
+
+  void start(const std::string& destination) {
+    if (active_ >= options_.concurrent_max) {
+      waiting_.push_back(destination);
+      return;
+    }
+    ++active_;
+    tasks_.spawn("lane", run(destination));
+  }
+
+  std::vector<Item> take(Lane& lane) {
+    const std::size_t most = std::min(lane.items.size(), options_.batch_max);
+    std::size_t count = 0;
+    for (std::size_t octets = 0; count < most; ++count) {
+      octets += weigh_ ? weigh_(lane.items[count]) : 0;
+      if (count > 0 && octets > options_.batch_octets_max) break;
+    }
+    std::vector<Item> batch(std::make_move_iterator(lane.items.begin()),
+                            std::make_move_iterator(lane.items.begin() + static_cast<std::ptrdiff_t>(count)));
+    lane.items.erase(lane.items.begin(), lane.items.begin() + static_cast<std::ptrdiff_t>(count));
+    size_ -= count;
+    return batch;
+  }
+
+  Task<void> run(std::string destination) {
+    for (;;) {
+      lanes_[destination].answers = false;
+      std::vector<Item> batch = take(lanes_[destination]);
+      if (lanes_[destination].failures == 0) lanes_[destination].reason.clear();
+      const std::size_t sent = batch.size();
+      std::vector<Item> again = co_await send_(destination, std::move(batch));
+      Lane& lane = lanes_[destination];  // the map may have changed while we waited
+      if (again.size() < sent) lane.failures = 0;
+      if (again.empty()) {
+        if (lane.items.empty()) break;
+        if (options_.gather > Duration::zero()) {
+          const Instant next = clock_.now() + random_below(options_.gather + Duration(1));
+          co_await clock_.sleep_until(next);
+        }
+      } else {
+        size_ += again.size();
+        lane.items.insert(lane.items.begin(), std::make_move_iterator(again.begin()),
+                          std::make_move_iterator(again.end()));
+        if (lane.failures == 0) lane.failing_since = clock_.wall_now();
+        const Duration wait = options_.backoff.wait(++lane.failures, rng_);
+        release();
+        if (lane.answers) {
+          co_await wait_for_more(destination, std::min(wait, kAnswersLater));
+        } else {
+          const Instant next = clock_.now() + wait;
+          co_await clock_.sleep_until(next);
+        }
+        if (active_ >= options_.concurrent_max) {
+          waiting_.push_back(destination);
+          co_return;
+        }
+        ++active_;
+      }
+      if (lanes_[destination].items.empty()) break;
+    }
+    lanes_[destination].running = false;
+    if (lanes_[destination].failures == 0) lanes_.erase(destination);
+    release();
+  }
+
+  // Until it is time, or something else is there to be sent; but not again and again.
+  Task<void> wait_for_more(std::string destination, Duration wait) {
+    const std::size_t before = lanes_[destination].items.size();
+    const Instant next = clock_.now() + wait;
+    const Instant soonest = std::min(next, clock_.now() + options_.backoff.first);
+    co_await clock_.sleep_until(soonest);
+    if (lanes_[destination].items.size() > before) co_return;
+    const auto alarm = std::make_shared<Alarm>(clock_, executor_);
+    lanes_[destination].alarm = alarm;
+    co_await alarm->wait_until(next);
+    lanes_[destination].alarm = nullptr;
+  }
+
+  // A lane that waits out its backoff gives its turn to another.
+  void release() {
+    --active_;
+    while (active_ < options_.concurrent_max && !waiting_.empty()) {
+      std::string destination = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++active_;
+      tasks_.spawn("lane", run(std::move(destination)));
+    }
+  }
+
+  Clock& clock_;
+  Executor executor_;
+  Rng rng_;
+  QueueOptions options_;
+  Send send_;
+  Weigh weigh_;
+  std::map<std::string, Lane> lanes_;
+  std::deque<std::string> waiting_;  // lanes with items, but no turn yet
+  std::size_t active_ = 0;
+  std::size_t size_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::queues

@@ -1,0 +1,392 @@
+#include "replay/replay.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "delivery/store.hpp"
+#include "federation/signed_client.hpp"
+#include "http/url.hpp"
+#include "instances/instances.hpp"
+
+namespace tagring::replay {
+namespace {
+
+using storage::HistoryCursor;
+using storage::HistoryEntry;
+
+// A page that was read longer ago is read again: posts on it may have been removed.
+constexpr Duration kPageLifetime = std::chrono::minutes(1);
+constexpr Duration kLookEvery = std::chrono::seconds(10);
+constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
+constexpr queues::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
+
+constexpr std::string_view state_name(ReplayState state) {
+  switch (state) {
+    case ReplayState::kReading:
+      return "reading";
+    case ReplayState::kSending:
+      return "sending";
+    case ReplayState::kDone:
+      return "done";
+    case ReplayState::kCancelled:
+      return "cancelled";
+    case ReplayState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::int64_t day_of(WallTime time) {
+  return std::chrono::floor<std::chrono::days>(time).time_since_epoch().count();
+}
+
+bool is_set(WallTime time) { return time != WallTime(); }
+
+json::object to_json(const Replay& replay) {
+  json::object item = {{"host", replay.host},
+                       {"tag", replay.tag},
+                       {"order", replay.newest_first ? "newest_first" : "oldest_first"},
+                       {"state", state_name(replay.state)},
+                       {"sent", replay.sent},
+                       {"skipped", replay.skipped},
+                       {"estimated", replay.found},
+                       {"per_minute", replay.per_minute},
+                       {"authors_per_day", replay.authors_per_day},
+                       {"started", to_rfc3339(replay.started)}};
+  if (!replay.reason.empty()) item["reason"] = replay.reason;
+  if (is_set(replay.newest)) item["newest"] = to_rfc3339(replay.newest);
+  if (is_set(replay.oldest)) item["oldest"] = to_rfc3339(replay.oldest);
+  if (is_set(replay.failing_since)) item["failing_since"] = to_rfc3339(replay.failing_since);
+  return item;
+}
+
+}  // namespace
+
+// --- what there is -----------------------------------------------------------------------------------------
+
+Task<Result<void>> Replayer::load() {
+  CO_TRY(const std::vector<delivery::TagEvent> live,
+         co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
+  for (const delivery::TagEvent& event : live) authors_.came(event.tag, event.author);
+  CO_TRY(std::vector<Replay> replays, co_await store_.replays());
+  for (Replay& replay : replays) {
+    Key key{replay.host, replay.tag};
+    if (replay.day == day_of(clock_.wall_now())) {
+      for (const std::string& author : replay.authors_today)
+        authors_.replayed(replay.host, replay.tag, author);
+    }
+    replays_[std::move(key)] = std::move(replay);
+  }
+  co_return Result<void>();
+}
+
+void Replayer::start() {
+  for (const auto& [key, replay] : replays_) {
+    if (replay.is_active()) serve_soon(key.first);
+  }
+}
+
+Task<void> Replayer::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Replay* Replayer::active(const Key& key) {
+  const auto found = replays_.find(key);
+  return found != replays_.end() && found->second.is_active() ? &found->second : nullptr;
+}
+
+// Of those that could go on now, the one that was begun first.
+std::optional<Replayer::Next> Replayer::next_of(const std::string& host) const {
+  std::optional<Next> next;
+  for (auto it = replays_.lower_bound({host, ""}); it != replays_.end() && it->first.first == host; ++it) {
+    if (!it->second.is_active()) continue;
+    const auto rest = resting_.find(it->first);
+    const Instant at = rest == resting_.end() ? clock_.now() : std::max(rest->second, clock_.now());
+    const Next candidate{at, it->second.started, it->first};
+    if (!next || candidate < *next) next = candidate;
+  }
+  return next;
+}
+
+std::size_t Replayer::active() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(replays_, [](const auto& item) { return item.second.is_active(); }));
+}
+
+json::array Replayer::list() const {
+  json::array items;
+  for (const auto& [key, replay] : replays_) {
+    json::object item = to_json(replay);
+    const auto rest = resting_.find(key);
+    if (rest != resting_.end() && rest->second > clock_.now())
+      item["waits_until"] = to_rfc3339(clock_.wall_now() + (rest->second - clock_.now()));
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+// --- the administrator -------------------------------------------------------------------------------------
+
+Task<Result<Replay>> Replayer::begin(Request request) {
+  const Duration age = request.age_max.value_or(limits_.age_max);
+  const std::uint64_t posts = request.posts_max.value_or(limits_.posts_max);
+  if (age > limits_.age_max || posts > limits_.posts_max) {
+    co_return fail(
+        ErrorCode::kTooLarge,
+        fmt::format("a replay goes back {} days and {} posts at most: publish.replay_max_age_days, "
+                    "publish.replay_max_posts",
+                    limits_.age_max / std::chrono::days(1), limits_.posts_max));
+  }
+  if (request.per_minute == 0 || request.per_minute > kPerMinuteMax || age <= Duration::zero() ||
+      posts == 0) {
+    co_return fail(ErrorCode::kInvalid,
+                   fmt::format("a replay sends 1 to {} posts a minute, at least one, and not from the future",
+                               kPerMinuteMax));
+  }
+  if (request.authors_per_day > kAuthorsPerDayMax) {
+    co_return fail(ErrorCode::kInvalid,
+                   fmt::format("posts of at most {} authors a day, or 0 for any number", kAuthorsPerDayMax));
+  }
+  if (!sender_.is_subscribed(request.host, request.tag)) {
+    co_return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{} is not subscribed to #{}: tagring instance subscribe", request.host, request.tag));
+  }
+  const Key key{request.host, request.tag};
+  if (active(key) != nullptr) {
+    co_return fail(ErrorCode::kConflict,
+                   fmt::format("a replay of #{} to {} is under way already", request.tag, request.host));
+  }
+  Replay replay;
+  replay.host = request.host;
+  replay.tag = request.tag;
+  replay.newest_first = request.newest_first;
+  replay.started = clock_.wall_now();
+  replay.not_before = replay.started - age;
+  replay.posts_max = posts;
+  replay.per_minute = request.per_minute;
+  replay.authors_per_day = request.authors_per_day;
+  // Who begins anew does not begin a day anew.
+  if (const auto former = replays_.find(key); former != replays_.end()) {
+    replay.day = former->second.day;
+    replay.authors_today = former->second.authors_today;
+  }
+  resting_.erase(key);
+  replays_[key] = replay;
+  const Result<void> planned = co_await store_.plan(replay, {});
+  if (!planned) {
+    replays_.erase(key);
+    co_return std::unexpected(planned.error());
+  }
+  serve_soon(request.host);
+  co_return replay;
+}
+
+Task<Result<void>> Replayer::cancel(std::string host, std::string tag) {
+  const Key key{host, tag};
+  if (active(key) == nullptr) {
+    co_return fail(ErrorCode::kNotFound, fmt::format("no replay of #{} to {} is under way", tag, host));
+  }
+  co_return co_await end(key, ReplayState::kCancelled, "");
+}
+
+Task<Result<void>> Replayer::end(Key key, ReplayState state, std::string reason) {
+  Replay* replay = active(key);
+  if (replay == nullptr) co_return Result<void>();
+  resting_.erase(key);
+  replay->state = state;
+  replay->reason = std::move(reason);
+  replay->failing_since = WallTime();
+  log_.info("replay_ended", {{"host", replay->host},
+                             {"tag", replay->tag},
+                             {"state", state_name(state)},
+                             {"reason", replay->reason},
+                             {"sent", replay->sent}});
+  co_return co_await store_.save(*replay, {});
+}
+
+// --- one instance ------------------------------------------------------------------------------------------
+
+void Replayer::serve_soon(const std::string& host) {
+  if (served_.insert(host).second) tasks_.spawn("replay", serve(host));
+}
+
+Task<void> Replayer::serve(std::string host) {
+  Work work;
+  for (;;) {
+    const std::optional<Next> due = next_of(host);
+    if (!due) break;
+    if (due->at > clock_.now()) {
+      // Meanwhile another may be begun.
+      const Instant then = std::min(due->at, clock_.now() + kLookEvery);
+      co_await clock_.sleep_until(then);
+      continue;
+    }
+    const std::optional<Key> key = due->key;
+    const Result<Duration> wait = co_await step(*key, &work);
+    Instant next = clock_.now();
+    if (wait) {
+      next += *wait;
+      work.failures = 0;
+    } else {
+      next += kBackoff.wait(++work.failures, rng_);
+      work.key.reset();  // what was skipped since the last note is skipped again
+      co_await note_failure(*key, wait.error());
+    }
+    co_await clock_.sleep_until(next);
+  }
+  served_.erase(host);
+}
+
+Task<Result<Duration>> Replayer::step(Key key, Work* work) {
+  const Replay replay = *active(key);
+  if (replay.state == ReplayState::kReading) co_return co_await read_ahead(replay);
+  co_return co_await send_next(replay, work);
+}
+
+Task<void> Replayer::note_failure(Key key, Error error) {
+  Replay* replay = active(key);
+  if (replay == nullptr) co_return;
+  log_.debug("replay_fails", {{"host", replay->host}, {"tag", replay->tag}, {"why", error.message}});
+  const WallTime now = clock_.wall_now();
+  if (!is_set(replay->failing_since)) {
+    replay->failing_since = now;
+    // If it fails, patience begins anew after a restart.
+    co_await store_.save(*replay, {});
+  } else if (now - replay->failing_since > kPatience) {
+    // If it fails, the next failure ends it.
+    co_await end(key, ReplayState::kFailed, std::move(error.message));
+  }
+}
+
+// Unless the replay has ended meanwhile.
+Task<Result<void>> Replayer::save(Replay replay, std::vector<std::string> sent) {
+  Replay* known = active({replay.host, replay.tag});
+  if (known == nullptr || known->started != replay.started) co_return Result<void>();
+  *known = replay;
+  co_return co_await store_.save(std::move(replay), std::move(sent));
+}
+
+// --- reading the history -----------------------------------------------------------------------------------
+
+Task<Result<Duration>> Replayer::read_ahead(Replay replay) {
+  CO_TRY(ReplayPages::Found found, co_await pages_.find(replay));
+  Replay* known = active({replay.host, replay.tag});
+  if (known == nullptr || known->started != replay.started) co_return Duration::zero();
+  replay.found = found.posts;
+  replay.pages = found.pages.size();
+  replay.state = ReplayState::kSending;
+  replay.failing_since = WallTime();
+  CO_TRY_VOID(co_await store_.plan(replay, std::move(found.pages)));
+  known = active({replay.host, replay.tag});
+  if (known != nullptr && known->started == replay.started) *known = replay;
+  co_return Duration::zero();
+}
+
+// What is left of the current page.
+Task<Result<void>> Replayer::read_page(Replay replay, Work* work) {
+  CO_TRY(work->posts, co_await pages_.read(replay));
+  work->key = {replay.host, replay.tag};
+  work->read = clock_.now();
+  co_return Result<void>();
+}
+
+// --- sending -----------------------------------------------------------------------------------------------
+
+Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
+  const Key key{replay.host, replay.tag};
+  if (replay.pages_done == replay.pages || replay.sent + replay.skipped >= replay.posts_max) {
+    CO_TRY_VOID(co_await end(key, ReplayState::kDone, ""));
+    co_return Duration::zero();
+  }
+  if (work->key != key || work->posts.empty() || clock_.now() - work->read > kPageLifetime) {
+    CO_TRY_VOID(co_await read_page(replay, work));
+  }
+  // What has become too old meanwhile: an instance that keeps posts so long only would let it go at once.
+  const WallTime oldest = clock_.wall_now() - (replay.started - replay.not_before);
+  while (!work->posts.empty() && (work->posts.back().skip || work->posts.back().entry.published < oldest ||
+                                  sender_.is_kept_away(work->posts.back().entry, replay.host))) {
+    replay.at = HistoryCursor::of(work->posts.back().entry).text();
+    ++replay.skipped;
+    work->posts.pop_back();
+  }
+  if (work->posts.empty()) {
+    ++replay.pages_done;
+    replay.at.clear();
+    CO_TRY_VOID(co_await save(std::move(replay), {}));
+    co_return Duration::zero();
+  }
+  Outgoing post{work->posts.back().entry, {}};
+  post.tags = co_await sender_.tags_of(replay.tag, post.entry.uri);
+  if (const Duration wait = wait_for(replay, post); wait > Duration::zero()) {
+    resting_[key] = clock_.now() + wait;
+    co_return Duration::zero();
+  }
+  co_return co_await deliver(std::move(replay), std::move(post), work);
+}
+
+Duration Replayer::wait_for(const Replay& replay, const Outgoing& post) const {
+  const auto origin = origins_.find(host_of(post.entry.uri));
+  const Duration for_origin = origin == origins_.end() ? Duration::zero() : origin->second - clock_.now();
+  const WallTime now = clock_.wall_now();
+  const auto has_room = [&](const std::string& tag) {
+    return authors_.has_room(replay.host, tag, post.entry.author, replay.authors_per_day);
+  };
+  const bool is_full = replay.authors_per_day > 0 && !std::ranges::all_of(post.tags, has_room);
+  const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
+  return std::max(for_origin, is_full ? Duration(tomorrow - now) : Duration::zero());
+}
+
+void Replayer::note_sent(Replay& replay, const Outgoing& post) {
+  const HistoryEntry& entry = post.entry;
+  for (const std::string& tag : post.tags) authors_.replayed(replay.host, tag, entry.author);
+  std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
+  origins_[host_of(entry.uri)] = clock_.now() + kOriginEvery;
+  if (replay.authors_per_day == 0) return;
+  const std::int64_t today = day_of(clock_.wall_now());
+  if (std::exchange(replay.day, today) != today) replay.authors_today.clear();
+  if (std::ranges::find(replay.authors_today, entry.author) == replay.authors_today.end())
+    replay.authors_today.push_back(entry.author);
+}
+
+Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {
+  const Key key{replay.host, replay.tag};
+  const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
+  const std::optional<instances::Instances::Recipient> recipient = sender_.recipient(replay.host, replay.tag);
+  if (!recipient) {
+    CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
+    co_return Duration::zero();
+  }
+  note_sent(replay, post);
+  const HistoryEntry& entry = post.entry;
+  const Result<HttpResponse> response = co_await sender_.send(*recipient, replay.tag, entry);
+  const bool taken = federation::was_accepted(response);
+  work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);
+  if (federation::is_gone(response) || work->refusals >= kRefusalsMax) {
+    CO_TRY_VOID(co_await end(key, ReplayState::kFailed,
+                             fmt::format("{} answers {}", recipient->inbox, response->status)));
+    co_return pause;
+  }
+  if (!taken && !federation::was_refused(response)) {
+    if (!response) co_return std::unexpected(response.error());
+    co_return fail(ErrorCode::kUnavailable, fmt::format("{} answers {}", recipient->inbox, response->status));
+  }
+  work->posts.pop_back();
+  replay.at = HistoryCursor::of(entry).text();
+  replay.failing_since = WallTime();
+  std::vector<std::string> sent;
+  if (taken) {
+    ++replay.sent;
+    if (!is_set(replay.newest) || entry.published > replay.newest) replay.newest = entry.published;
+    if (!is_set(replay.oldest) || entry.published < replay.oldest) replay.oldest = entry.published;
+    sent.push_back(entry.uri);
+  } else {
+    ++replay.skipped;
+  }
+  CO_TRY_VOID(co_await save(std::move(replay), std::move(sent)));
+  co_return pause;
+}
+
+}  // namespace tagring::replay

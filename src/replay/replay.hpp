@@ -1,0 +1,144 @@
+// Sends the history of a hashtag to an instance that uses this node as a relay, as slowly as it can bear:
+// one Announce a post, the same that it would have got when the post was new (docs/protocol.md §9.3). A
+// stock Mastodon files such a post under its own date, and shows it to nobody who did not look for it.
+//
+// The replays of one instance run one after the other. First a replay reads the history, newest first, and
+// writes down the ends of every page of ReplayPages::kSize posts: about 150 bytes and, for 5000 posts, 25
+// queries to the storage owners. Each page is read once more when its turn comes, from whichever end was
+// asked for. So the order costs nothing but the reading ahead, and nothing that was removed meanwhile is
+// sent.
+//
+// Whoever gets a post fetches it from its origin; so that one server is not asked too often, posts of one
+// origin are apart, whoever they are for. And Mastodon counts a post under a hashtag on the day on which it
+// comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, with
+// those of that day's own posts, under each hashtag that the post is known to have, unless the administrator
+// wants it otherwise. A replay that has to wait for one or the other lets the next one go on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/runtime.hpp"
+#include "budget/day_authors.hpp"
+#include "queues/backoff.hpp"
+#include "replay/replay_pages.hpp"
+#include "replay/replay_sender.hpp"
+#include "replay/replay_store.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::replay {
+
+class Replayer {
+ public:
+  static constexpr std::uint32_t kPerMinuteMax = 600;
+  static constexpr std::uint32_t kPerMinute = 60;
+  static constexpr std::uint32_t kAuthorsPerDay = 4;  // Mastodon: Trends::Tags, threshold 5
+  static constexpr std::uint32_t kAuthorsPerDayMax = 1'000;
+  static constexpr Duration kOriginEvery = std::chrono::seconds(5);
+  // A replay that has sent nothing for that long, although it tried, is given up.
+  static constexpr Duration kPatience = std::chrono::days(7);
+
+  struct Limits {
+    Duration age_max;             // of posts
+    std::uint64_t posts_max = 0;  // of one replay
+  };
+  struct Request {
+    std::string host;
+    std::string tag;  // canonical
+    bool newest_first = true;
+    std::optional<Duration> age_max;         // none: as Limits
+    std::optional<std::uint64_t> posts_max;  // none: as Limits
+    std::uint32_t per_minute = kPerMinute;
+    std::uint32_t authors_per_day = kAuthorsPerDay;  // 0: any number
+  };
+
+  Replayer(Limits limits, ReplayStore& store, ReplayPages& pages, ReplaySender& sender,
+           budget::DayAuthors& authors, const Runtime& runtime)
+      : limits_(limits),
+        store_(store),
+        pages_(pages),
+        sender_(sender),
+        authors_(authors),
+        clock_(runtime.clock),
+        rng_(runtime.rng.fork("replay")),
+        log_(runtime.log),
+        tasks_(runtime.executor) {}
+
+  [[nodiscard]] Task<Result<void>> load();
+  // Goes on with the replays that were under way.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Durable when it completes. kNotFound if the instance is not subscribed to the hashtag, kConflict if a
+  // replay of it is under way, kTooLarge beyond the limits, kInvalid for a rate that is none.
+  [[nodiscard]] Task<Result<Replay>> begin(Request request);
+  // kNotFound if no replay of it is under way.
+  [[nodiscard]] Task<Result<void>> cancel(std::string host, std::string tag);
+
+  // [{"host", "tag", "order", "state", "reason"?, "sent", "skipped", "estimated", "newest"?, "oldest"?,
+  //   "per_minute", "authors_per_day", "started", "failing_since"?, "waits_until"?}], ended ones as well,
+  //   until they are replaced.
+  [[nodiscard]] json::array list() const;
+  [[nodiscard]] std::size_t active() const;
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // host, tag
+  // What one instance's task holds in memory.
+  struct Work {
+    std::optional<Key> key;                // of the replay that `posts` are of
+    std::vector<ReplayPages::Post> posts;  // the rest of the page, the next one last
+    Instant read;
+    unsigned failures = 0;  // in a row
+    unsigned refusals = 0;  // in a row
+  };
+
+  [[nodiscard]] Replay* active(const Key& key);
+  // Which replay to go on with, and when.
+  struct Next {
+    Instant at;
+    WallTime started;
+    Key key;
+    friend auto operator<=>(const Next&, const Next&) = default;
+  };
+  [[nodiscard]] std::optional<Next> next_of(const std::string& host) const;
+  void serve_soon(const std::string& host);
+  Task<void> serve(std::string host);
+  // Each returns how long to wait then.
+  Task<Result<Duration>> step(Key key, Work* work);
+  Task<Result<Duration>> read_ahead(Replay replay);
+  Task<Result<Duration>> send_next(Replay replay, Work* work);
+  // A post on its way, with all its hashtags that are known here.
+  struct Outgoing {
+    storage::HistoryEntry entry;
+    std::vector<std::string> tags;
+  };
+  // How long that post has to wait for the next day or for its origin.
+  [[nodiscard]] Duration wait_for(const Replay& replay, const Outgoing& post) const;
+  void note_sent(Replay& replay, const Outgoing& post);
+  Task<Result<Duration>> deliver(Replay replay, Outgoing post, Work* work);
+  Task<Result<void>> read_page(Replay replay, Work* work);
+  Task<void> note_failure(Key key, Error error);
+  Task<Result<void>> save(Replay replay, std::vector<std::string> sent);
+  Task<Result<void>> end(Key key, ReplayState state, std::string reason);
+
+  Limits limits_;
+  ReplayStore& store_;
+  ReplayPages& pages_;
+  ReplaySender& sender_;
+  budget::DayAuthors& authors_;
+  Clock& clock_;
+  Rng rng_;
+  Log& log_;
+  std::map<Key, Replay> replays_;
+  std::map<Key, Instant> resting_;          // until then
+  std::map<std::string, Instant> origins_;  // hosts that are to be asked again then
+  std::set<std::string> served_;            // hosts that have a task
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::replay

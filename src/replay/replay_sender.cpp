@@ -1,0 +1,57 @@
+#include "replay/replay_sender.hpp"
+
+#include "delivery/wire.hpp"
+#include "fediverse/builders.hpp"
+#include "http/url.hpp"
+
+namespace tagring::replay {
+namespace {
+constexpr std::size_t kFeedPage = 10'000;
+}
+
+std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std::string& host,
+                                                                       const std::string& tag) const {
+  if (blocks_.of_tag(tag) != nullptr) return std::nullopt;
+  return instances_.recipient(host, tag);
+}
+
+bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const {
+  const std::string origin = host_of(entry.uri);
+  return origin == host || !blocks_.may_go(origin, host);
+}
+
+Task<Result<std::vector<delivery::TagEvent>>> ReplaySender::came_since(WallTime since) {
+  std::vector<delivery::TagEvent> events;
+  CO_TRY(std::uint64_t after, co_await store_.feed_start(since));
+  for (;;) {
+    CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
+    if (page.empty()) co_return events;
+    after = page.back().seq;
+    for (delivery::FeedEntry& entry : page) {
+      if (entry.event.op == delivery::Op::kAdd && !entry.event.is_edit())
+        events.push_back(std::move(entry.event));
+    }
+  }
+}
+
+Task<std::vector<std::string>> ReplaySender::tags_of(std::string tag, std::string uri) {
+  std::vector<std::string> tags = {std::move(tag)};
+  const Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
+  if (!known) co_return tags;
+  for (const std::string& other : known->tags) {
+    if (other != tags.front()) tags.push_back(other);
+  }
+  co_return tags;
+}
+
+Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient recipient, std::string tag,
+                                              storage::HistoryEntry entry) {
+  const delivery::TagEvent event{std::move(tag), delivery::Op::kAdd, entry.uri, entry.author,
+                                 entry.published};
+  const std::string id = delivery::announce_id(client_.identity(), recipient.relay, event.tag, event.uri);
+  std::string announce = json::serialize(fediverse::make_announce(
+      id, recipient.relay, event.uri, event.published, fediverse::Audience::kFollowers, clock_.wall_now()));
+  co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));
+}
+
+}  // namespace tagring::replay

@@ -1,0 +1,48 @@
+// Sends one post of a replay to its instance: the same Announce that it would have got when the post was new.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "delivery/store.hpp"
+#include "federation/blocks.hpp"
+#include "federation/signed_client.hpp"
+#include "http/message.hpp"
+#include "instances/instances.hpp"
+#include "storage/history.hpp"
+
+namespace tagring::replay {
+
+class ReplaySender {
+ public:
+  ReplaySender(const instances::Instances& instances, const federation::Blocks& blocks,
+               delivery::Store& store, federation::SignedClient& client, const Clock& clock)
+      : instances_(instances), blocks_(blocks), store_(store), client_(client), clock_(clock) {}
+
+  [[nodiscard]] bool is_subscribed(const std::string& host, const std::string& tag) const {
+    return instances_.recipient(host, tag).has_value();
+  }
+  // Nothing if the instance is not subscribed to the hashtag any more, or that is blocked.
+  [[nodiscard]] std::optional<instances::Instances::Recipient> recipient(const std::string& host,
+                                                                         const std::string& tag) const;
+  // The instance's own posts, and what is kept apart from it. What is blocked is in no history that is read
+  // here.
+  [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
+  // The posts that came live from then on.
+  [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> came_since(WallTime since);
+  // The hashtags of a post, that one first: of posts that were published through this node all of them.
+  [[nodiscard]] Task<std::vector<std::string>> tags_of(std::string tag, std::string uri);
+  [[nodiscard]] Task<Result<HttpResponse>> send(instances::Instances::Recipient recipient, std::string tag,
+                                                storage::HistoryEntry entry);
+
+ private:
+  const instances::Instances& instances_;
+  const federation::Blocks& blocks_;
+  delivery::Store& store_;
+  federation::SignedClient& client_;
+  const Clock& clock_;
+};
+
+}  // namespace tagring::replay

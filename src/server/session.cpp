@@ -1,0 +1,284 @@
+#include "server/session.hpp"
+
+#include <algorithm>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <exception>
+#include <optional>
+#include <span>
+
+#include "base/bytes.hpp"
+#include "budget/manager.hpp"
+#include "net/exchange.hpp"
+#include "net/hop.hpp"
+#include "net/wire.hpp"
+#include "proxies/client_address.hpp"
+#include "server/gzip.hpp"
+#include "server/stream_writer.hpp"
+#include "server/transport.hpp"
+
+namespace tagring::server {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace {
+
+using boost::system::error_code;
+constexpr const char* kStrictTransport = "max-age=86400";  // of HSTS (RFC 6797): a day
+
+// Runs on the node's executor.
+Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request) {
+  if (service->is_abandoned) co_return HttpResponse{.status = 503, .headers = {}, .body = {}};
+  std::exception_ptr thrown;
+  try {
+    co_return co_await service->handler(std::move(request));
+  } catch (const boost::system::system_error& error) {
+    if (error.code() == asio::error::operation_aborted) throw;
+  } catch (const std::exception&) {  // the handler's fault must not end the daemon
+  }
+  co_return HttpResponse{.status = 500, .headers = {}, .body = {}};
+}
+
+// A request, or the status that refuses it; nothing if the connection just ends.
+struct Incoming {
+  std::optional<HttpRequest> request;
+  Upgrade upgrade;  // as it was read, if it asks for a WebSocket
+  int refusal = 0;
+  budget::Share share;  // of the bytes of bodies
+  net::Version version = net::Version::kHttp11;
+  bool keep_alive = false;
+};
+
+int refusal_for(const error_code& error) {
+  if (error == http::error::body_limit) return 413;
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
+  const bool is_cut = error == http::error::end_of_stream || error == http::error::partial_message;
+  const bool is_http = error.category() == http::make_error_code(http::error::bad_version).category();
+  return is_http && !is_cut ? 400 : 0;
+}
+
+class HttpSession final : public Session {
+ public:
+  HttpSession(Executor strand, std::shared_ptr<Service> service, IpAddress peer,
+              std::unique_ptr<Transport> transport, bool is_tls = false)
+      : Session(std::move(strand), std::move(service), peer),
+        transport_(std::move(transport)),
+        is_tls_(is_tls) {
+    buffer_.max_size(net::kHeaderSizeMax + net::kReadSize);
+  }
+
+  Task<void> run(std::shared_ptr<Session> self) override;
+  void close_if_idle() override {
+    if (is_idle_ && has_served_) transport_->close();
+    if (streaming_) close_stream(service_->node, streaming_);
+  }
+
+ private:
+  Task<bool> wait_for_request();
+  Task<int> read_request_line();
+  [[nodiscard]] budget::Share share_of(const IpAddress& peer,
+                                       const boost::optional<std::uint64_t>& length) const;
+  Task<Incoming> read_request();
+  // Whether another request may follow.
+  Task<bool> serve_one(std::shared_ptr<Session> self);
+  Task<void> serve_stream(std::shared_ptr<Session> self, HttpResponse response, Incoming incoming);
+
+  const std::unique_ptr<Transport> transport_;
+  const bool is_tls_;
+  beast::flat_buffer buffer_;
+  bool has_served_ = false;  // a request
+  bool has_unread_ = false;  // a refused request still arrives
+  std::shared_ptr<HttpStream> streaming_;
+};
+
+Task<void> HttpSession::run(std::shared_ptr<Session> self) {
+  const error_code error = co_await transport_->handshake();
+  if (error) co_return;
+  for (bool more = true; more;) {
+    const bool has_request = co_await wait_for_request();
+    if (!has_request) break;
+    more = co_await serve_one(self);
+    has_served_ = true;
+  }
+  co_await transport_->say_goodbye(has_unread_ ? 4 * service_->options.body_size_max : 0);
+}
+
+Task<bool> HttpSession::wait_for_request() {
+  if (buffer_.size() > 0) co_return true;
+  if (has_served_ && service_->is_stopping) co_return false;
+  is_idle_ = true;
+  transport_->expires_after(service_->options.idle_timeout);
+  const auto [error, size] =
+      co_await transport_->async_read_some(buffer_.prepare(net::kReadSize), net::kTuple);
+  is_idle_ = false;
+  if (error) co_return false;
+  buffer_.commit(size);
+  co_return true;
+}
+
+// Waits for it, and leaves out empty lines before it (RFC 9112, 2.2). 0, or the status that refuses the
+// request; -1 if the connection ends.
+Task<int> HttpSession::read_request_line() {
+  for (;;) {
+    const auto data = buffer_.data();
+    const std::string_view text(static_cast<const char*>(data.data()), data.size());
+    const std::size_t begin = std::min(text.find_first_not_of("\r\n"), text.size());
+    const std::size_t end = text.find('\n', begin);
+    if (end != std::string_view::npos) {
+      buffer_.consume(begin);
+      std::span<char> line(static_cast<char*>(buffer_.data().data()), end - begin);
+      if (!line.empty() && line.back() == '\r') line = line.first(line.size() - 1);
+      co_return net::check_request_line(line);
+    }
+    if (text.size() >= net::kHeaderSizeMax) co_return 431;
+    const auto [error, size] =
+        co_await transport_->async_read_some(buffer_.prepare(net::kReadSize), net::kTuple);
+    if (error) co_return -1;
+    buffer_.commit(size);
+  }
+}
+
+// What says how long the body is must not be open to two readings (RFC 9112, 6.1 and 6.3).
+int framing_refusal(const HttpRequest& request, net::Version version) {
+  if (const std::size_t hosts = request.headers.count("Host");
+      hosts > 1 || (hosts == 0 && version == net::Version::kHttp11))
+    return 400;
+  if (const auto host = request.headers.find("Host"); host && !net::is_host_field(*host)) return 400;
+  const auto coding = request.headers.joined("Transfer-Encoding");
+  if (!coding) return 0;
+  if (version == net::Version::kHttp10) return 400;
+  return ascii_iequals(*coding, "chunked") ? 0 : 501;
+}
+
+budget::Share HttpSession::share_of(const IpAddress& peer,
+                                    const boost::optional<std::uint64_t>& length) const {
+  // Who comes by a Unix socket, and a proxy does not say for whom, has no address.
+  budget::Manager* manager = peer == IpAddress() ? nullptr : service_->options.budget;
+  const std::uint64_t most = service_->options.body_size_max;
+  const budget::Spender spender = manager == nullptr ? budget::Spender() : manager->who(peer);
+  return {manager, budget::Resource::kBodies, spender, std::min<std::uint64_t>(length.value_or(most), most)};
+}
+
+Task<Incoming> HttpSession::read_request() {
+  http::request_parser<http::string_body> parser;
+  parser.header_limit(net::kHeaderSizeMax);
+  parser.body_limit(service_->options.body_size_max);
+  transport_->expires_after(service_->options.request_timeout);
+  Incoming incoming;
+  if (const int refusal = co_await read_request_line(); refusal != 0) {
+    incoming.refusal = std::max(0, refusal);
+    co_return incoming;
+  }
+  const auto [head_error, head_size] =
+      co_await http::async_read_header(*transport_, buffer_, parser, net::kTuple);
+  if (head_error) {
+    incoming.refusal = refusal_for(head_error);
+    co_return incoming;
+  }
+  incoming.version = parser.get().version() == 10 ? net::Version::kHttp10 : net::Version::kHttp11;
+  // Fields of a trailer are not looked at, so that they cannot pass for fields of the header.
+  HttpRequest request{.method = std::string(parser.get().method_string()),
+                      .target = std::string(parser.get().target()),
+                      .headers = net::to_headers(parser.get()),
+                      .body = {},
+                      .peer = peer_};
+  request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
+  incoming.refusal = net::to_origin_form(request) ? framing_refusal(request, incoming.version) : 400;
+  if (incoming.refusal != 0) co_return incoming;
+  if (!parser.is_done()) {
+    incoming.share = share_of(request.peer, parser.content_length());
+    if (!incoming.share.is_granted()) incoming.refusal = 503;
+    if (incoming.refusal != 0) co_return incoming;
+    const bool may_wait = incoming.version == net::Version::kHttp11;
+    if (may_wait && ascii_iequals(request.headers.find("Expect").value_or(""), "100-continue") &&
+        buffer_.size() == 0) {
+      auto go_on = std::make_shared<const net::OutgoingMessage>("HTTP/1.1 100 Continue\r\n\r\n", "");
+      const error_code error = co_await net::write_message(transport_.get(), std::move(go_on));
+      if (error) co_return incoming;
+    }
+    const auto [error, size] = co_await http::async_read(*transport_, buffer_, parser, net::kTuple);
+    if (error) {
+      incoming.refusal = refusal_for(error);
+      co_return incoming;
+    }
+  }
+  incoming.keep_alive = parser.keep_alive();
+  request.body = std::move(parser.get().body());
+  if (beast::websocket::is_upgrade(parser.get()))
+    incoming.upgrade = std::make_shared<const UpgradeRequest>(parser.get().base());
+  incoming.request = std::move(request);
+  co_return incoming;
+}
+
+Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
+  Incoming incoming = co_await read_request();
+  if (!incoming.request && incoming.refusal == 0) co_return false;
+  HttpResponse response{.status = incoming.refusal, .headers = {}, .body = {}};
+  bool to_head = false;
+  bool may_compress = false;
+  if (incoming.request) {
+    to_head = incoming.request->method == "HEAD";
+    may_compress = accepts_gzip(incoming.request->headers.joined("Accept-Encoding").value_or(""));
+    transport_->expires_never();
+    response = co_await net::run_on(service_->node, answer(service_, std::move(*incoming.request)));
+  } else {
+    has_unread_ = true;
+    if (response.status == 503) response.headers.set("Retry-After", "10");
+  }
+  incoming.share.release();
+  if (is_tls_) response.headers.set("Strict-Transport-Security", kStrictTransport);
+  if (response.stream && !to_head) {
+    co_await serve_stream(std::move(self), std::move(response), std::move(incoming));
+    co_return false;
+  }
+  if (is_compressible(response)) {
+    add_vary(response.headers, "Accept-Encoding");
+    if (may_compress) compress(response);
+  }
+  const bool more = incoming.keep_alive && !service_->is_stopping;
+  auto message = std::make_shared<const net::OutgoingMessage>(net::write_response(
+      std::move(response), incoming.version, more ? net::Keep::kAlive : net::Keep::kClose, to_head));
+  transport_->expires_after(service_->options.request_timeout);
+  const error_code error = co_await net::write_message(transport_.get(), std::move(message));
+  if (error) {
+    transport_->close();
+    co_return false;
+  }
+  co_return more;
+}
+
+Task<void> HttpSession::serve_stream(std::shared_ptr<Session> self, HttpResponse response,
+                                     Incoming incoming) {
+  streaming_ = response.stream;
+  const StreamReader reader{service_->node, response.stream, service_->options.stream_timeout,
+                            service_->options.message_size_max};
+  const StreamCloser closer(reader);
+  if (response.status == 101 && incoming.upgrade) {
+    // Nothing may follow the request before it is answered.
+    if (buffer_.size() == 0)
+      co_await write_websocket(std::move(self), transport_.get(), incoming.upgrade, reader);
+  } else {
+    std::string head = net::write_stream_head(response, incoming.version);
+    co_await write_stream(transport_.get(), std::move(head), incoming.version, reader);
+  }
+  streaming_.reset();
+}
+
+}  // namespace
+
+std::shared_ptr<Session> make_session(TcpSocket socket, const net::TlsContext& tls,
+                                      std::shared_ptr<Service> service, IpAddress peer) {
+  const Executor strand = socket.get_executor();
+  return std::make_shared<HttpSession>(strand, std::move(service), peer,
+                                       make_transport(std::move(socket), tls), tls != nullptr);
+}
+
+std::shared_ptr<Session> make_session(LocalSocket socket, std::shared_ptr<Service> service) {
+  const Executor strand = socket.get_executor();
+  return std::make_shared<HttpSession>(strand, std::move(service), IpAddress{},
+                                       make_transport(std::move(socket)));
+}
+
+}  // namespace tagring::server

@@ -1,0 +1,28 @@
+#include "subscriber/catch_up.hpp"
+
+#include <utility>
+
+#include "delivery/wire.hpp"
+
+namespace tagring::subscriber {
+
+Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<std::string> tags, WallTime since) {
+  std::int64_t after = -1;
+  for (;;) {
+    json::object request = {{"since", since.time_since_epoch().count()},
+                            {"tags", json::array(tags.begin(), tags.end())}};
+    if (after >= 0) request["after"] = after;
+    CO_TRY(const json::object page, co_await client_.ask(owner + std::string(kPath), std::move(request)));
+    CO_TRY(const std::vector<delivery::FeedEntry> entries,
+           delivery::feed_from_json(json::find(page, "items")));
+    std::vector<delivery::TagEvent> events;
+    for (const delivery::FeedEntry& entry : entries) events.push_back(entry.event);
+    CO_TRY_VOID(co_await observer_.receive_missed(std::move(events), owner));
+    const std::optional<std::int64_t> next = json::get_int(page, "after");
+    if (!next) co_return Result<void>();
+    if (*next <= after) co_return fail(ErrorCode::kInvalid, "a page of missed posts does not move on");
+    after = *next;
+  }
+}
+
+}  // namespace tagring::subscriber

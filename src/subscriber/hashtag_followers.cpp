@@ -1,0 +1,116 @@
+#include "subscriber/hashtag_followers.hpp"
+
+#include <map>
+
+#include "http/url.hpp"
+
+namespace tagring::subscriber {
+namespace {
+
+constexpr std::size_t kLoadPage = 10'000;
+
+}  // namespace
+
+Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Follower&)> visit) {
+  std::string tag;
+  std::string actor;
+  for (;;) {
+    CO_TRY(const std::vector<delivery::Follower> page, co_await store_.followers(tag, actor, kLoadPage));
+    if (page.empty()) break;
+    tag = page.back().tag;
+    actor = page.back().actor;
+    for (const delivery::Follower& follower : page) {
+      followers_.add(follower);
+      visit(follower);
+    }
+  }
+  // Whose last follower went shortly before the node stopped.
+  std::vector<std::string> unwanted(subscriber_.wanted().begin(), subscriber_.wanted().end());
+  std::erase_if(unwanted, [this](const std::string& tag) { return followers_.has_people(tag); });
+  if (unwanted.empty()) co_return Result<void>();
+  co_return co_await subscriber_.unwant(std::move(unwanted), kReason);
+}
+
+void HashtagFollowers::start() { tasks_.spawn("remind_former", remind_former()); }
+
+// Where somebody follows, the next post brings the header.
+Task<void> HashtagFollowers::remind_former() {
+  const auto former = co_await store_.former_servers();
+  if (!former) co_return;  // the next start does it
+  const Instant later = clock_.now() + kRemindAfter;
+  co_await clock_.sleep_until(later);
+  for (const delivery::Store::FormerServer& server : *former) {
+    const Instant next = clock_.now() + kRemindEvery;
+    co_await clock_.sleep_until(next);
+    if (followers_.partial(server.key).count > 0) continue;
+    const bool there = co_await sender_.remind(server.key, server.inbox);
+    if (!there) (void)co_await store_.drop_former_server(server.key);
+  }
+}
+
+Task<void> HashtagFollowers::stop() {
+  co_await idle_.stop();
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Result<void> HashtagFollowers::check_room(const std::vector<delivery::Follower>& followers) const {
+  std::map<std::pair<budget::Resource, std::string>, std::uint64_t> fresh;  // by host
+  for (const delivery::Follower& follower : followers) {
+    const auto resource = delivery::resource_of(follower.via);
+    std::string host = host_of(follower.actor);
+    const bool comes_back = resource == budget::Resource::kWanted && idle_.is_of(follower.tag, host);
+    if (resource && !comes_back && !followers_.follows(follower.tag, follower.actor))
+      ++fresh[{*resource, std::move(host)}];
+  }
+  for (const auto& [where, count] : fresh) {
+    if (!budget_.has_room(where.first, budget_.who(where.second), count))
+      return fail(ErrorCode::kUnavailable, "too many hashtags are followed from " + where.second);
+  }
+  return {};
+}
+
+Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> followers) {
+  CO_TRY_VOID(check_room(followers));
+  std::vector<std::string> wanted;
+  for (const delivery::Follower& follower : followers) {
+    if (follower.via != delivery::Via::kNode) wanted.push_back(follower.tag);
+  }
+  CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(followers)));
+  for (const delivery::Follower& follower : stored) {
+    followers_.add(follower);
+    if (follower.via != delivery::Via::kNode) idle_.take_up(follower.tag);
+  }
+  if (wanted.empty()) co_return Result<void>();
+  co_return co_await subscriber_.want(std::move(wanted), kReason);
+}
+
+Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<std::string, std::string>> pairs) {
+  CO_TRY_VOID(co_await store_.unfollow(pairs));
+  for (const auto& [tag, actor] : pairs) {
+    const std::optional<delivery::Via> via = followers_.remove(tag, actor);
+    const bool was_reason = via && *via != delivery::Via::kNode && !followers_.has_people(tag);
+    if (!was_reason || !subscriber_.wants(tag)) continue;
+    idle_.let_go(tag, delivery::resource_of(*via) ? host_of(actor) : std::string());
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> HashtagFollowers::unfollow_all(std::string actor) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (std::string& tag : followers_.tags_of(actor)) pairs.emplace_back(std::move(tag), actor);
+  if (pairs.empty()) co_return Result<void>();
+  co_return co_await unfollow(std::move(pairs));
+}
+
+void HashtagFollowers::lose(const std::string& tag, const std::string& inbox) {
+  std::vector<std::pair<std::string, std::string>> lost;
+  for (std::string& actor : followers_.actors(tag, inbox)) lost.emplace_back(tag, std::move(actor));
+  if (!lost.empty()) tasks_.spawn("lose_follower", unfollow_lost(std::move(lost)));
+}
+
+Task<void> HashtagFollowers::unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs) {
+  co_await unfollow(std::move(pairs));
+}
+
+}  // namespace tagring::subscriber

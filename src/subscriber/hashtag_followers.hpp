@@ -1,0 +1,87 @@
+// The followers of this node's hashtag actors: on disk, in memory for fan-out, and as a reason for the node
+// to subscribe to the hashtag.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "budget/lingering.hpp"
+#include "budget/manager.hpp"
+#include "delivery/announcement_sender.hpp"
+#include "delivery/followers.hpp"
+#include "delivery/store.hpp"
+#include "subscriber/subscriptions.hpp"
+
+namespace tagring::subscriber {
+
+class HashtagFollowers {
+ public:
+  // How long a hashtag stays subscribed after the last one has gone: people come back.
+  static constexpr Duration kUnsubscribeAfter = std::chrono::minutes(5);
+  // One server is reminded after the other, and not at once: after the start there is enough to do.
+  static constexpr Duration kRemindAfter = std::chrono::minutes(1);
+  static constexpr Duration kRemindEvery = std::chrono::seconds(1);
+
+  HashtagFollowers(budget::Manager& budget, delivery::Store& store, delivery::Followers& followers,
+                   Subscriptions& subscriber, delivery::AnnouncementSender& sender, const Runtime& runtime)
+      : budget_(budget),
+        store_(store),
+        followers_(followers),
+        subscriber_(subscriber),
+        sender_(sender),
+        clock_(runtime.clock),
+        idle_(
+            {budget::Resource::kWanted, kUnsubscribeAfter, std::chrono::seconds(10)}, budget,
+            [this](std::vector<std::string> tags) { return subscriber_.unwant(std::move(tags), kReason); },
+            runtime),
+        tasks_(runtime.executor) {}
+
+  // Reads them into memory, by pages; `visit` sees each.
+  [[nodiscard]] Task<Result<void>> load(std::function<void(const delivery::Follower&)> visit);
+  // Tells every server where somebody followed, and nobody does any more, so: it gets no post that would. If
+  // this node has forgotten followers, as a restored backup has, they are found so.
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Durable when it completes. Somebody who is no node makes this node want the hashtag. kUnavailable if
+  // their domains follow as much as they may already.
+  [[nodiscard]] Task<Result<void>> follow(std::vector<delivery::Follower> followers);
+  // (tag, actor) pairs; unknown ones are ignored.
+  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> pairs);
+  // An actor is gone, and follows nothing any more.
+  [[nodiscard]] Task<Result<void>> unfollow_all(std::string actor);
+  // That actor follows the node's own, or not any more: see Followers::count_own.
+  void count_own(const std::string& actor, bool enters) { followers_.count_own(actor, enters); }
+  // Whoever followed the hashtag through an inbox that is gone for good.
+  void lose(const std::string& tag, const std::string& inbox);
+
+  [[nodiscard]] const delivery::Followers& all() const { return followers_; }
+  [[nodiscard]] delivery::Store& store() { return store_; }
+  // When the actor of a hashtag came to be, or that of the node if `tag` is empty (Store::actor_since).
+  [[nodiscard]] Task<Result<std::optional<WallTime>>> actor_since(std::string tag) const {
+    return store_.actor_since(std::move(tag));
+  }
+
+ private:
+  Task<void> remind_former();
+  Task<void> unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs);
+
+  [[nodiscard]] Result<void> check_room(const std::vector<delivery::Follower>& followers) const;
+
+  static constexpr const char* kReason = "followers";  // delivery::Store::want
+
+  budget::Manager& budget_;
+  delivery::Store& store_;
+  delivery::Followers& followers_;
+  Subscriptions& subscriber_;
+  delivery::AnnouncementSender& sender_;
+  Clock& clock_;
+  budget::Lingering idle_;  // subscriptions, by hashtag
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::subscriber

@@ -1,0 +1,473 @@
+#include "subscriber/subscriptions.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "delivery/results.hpp"
+#include "delivery/wire.hpp"
+#include "subscriber/catch_up.hpp"
+
+namespace tagring::subscriber {
+namespace {
+constexpr std::size_t kLoadPage = 10'000;
+constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come together are served together
+constexpr Duration kRetry = std::chrono::seconds(2);        // where an owner did not say what was missed
+constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
+
+std::vector<std::vector<std::string>> chunks_of(std::vector<std::string> tags, std::size_t size) {
+  std::vector<std::vector<std::string>> chunks;
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    if (i % size == 0) chunks.emplace_back();
+    chunks.back().push_back(std::move(tags[i]));
+  }
+  return chunks;
+}
+}  // namespace
+
+Subscriptions::Subscriptions(Options options, delivery::Store& store, relay::RelayPlaces& relays,
+                             federation::SignedClient& client, CatchUp& catch_up, const Runtime& runtime)
+    : options_(options),
+      store_(store),
+      relays_(relays),
+      client_(client),
+      catch_up_(catch_up),
+      identity_(client.identity()),
+      clock_(runtime.clock),
+      rng_(runtime.rng.fork("subscriber")),
+      tasks_(runtime.executor) {}
+
+Task<Result<void>> Subscriptions::load_wanted() {
+  std::set<std::string> wanted;
+  std::string after;
+  for (;;) {
+    CO_TRY(std::vector<std::string> page, co_await store_.wanted(after, kLoadPage));
+    if (page.empty()) break;
+    after = page.back();
+    wanted.insert(page.begin(), page.end());
+  }
+  wanted_ = std::move(wanted);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Subscriptions::load() {
+  CO_TRY_VOID(co_await load_wanted());
+  CO_TRY(const std::vector<delivery::Subscription> known, co_await store_.subscriptions());
+  for (const delivery::Subscription& subscription : known) {
+    note_followed(subscription.tag, subscription.owner, subscription.follow_id);
+    if (subscription.accepted) find(subscription.tag, subscription.owner)->missed = Missed::kHere;
+  }
+  co_return Result<void>();
+}
+
+void Subscriptions::start() { tasks_.spawn("subscriber", renew_for_ever()); }
+
+Task<void> Subscriptions::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<Result<void>> Subscriptions::want(std::vector<std::string> tags, std::string reason) {
+  CO_TRY_VOID(co_await store_.want(tags, std::move(reason)));
+  bool news = false;
+  for (const std::string& tag : tags) {
+    if (!wanted_.insert(tag).second) continue;
+    news = true;
+    since_[tag] = clock_.wall_now() - kSinceMargin;
+  }
+  if (news) renew_soon();
+  co_return Result<void>();
+}
+
+Task<Result<void>> Subscriptions::unwant(std::vector<std::string> tags, std::string reason) {
+  CO_TRY_VOID(co_await store_.unwant(std::move(tags), std::move(reason)));
+  CO_TRY_VOID(co_await load_wanted());  // another reason may still hold
+  renew_soon();
+  co_return Result<void>();
+}
+
+bool Subscriptions::follows(const std::string& tag, const std::string& origin) const {
+  const auto it = owners_.find(tag);
+  return it != owners_.end() && it->second.contains(origin);
+}
+
+std::size_t Subscriptions::subscriptions() const {
+  std::size_t count = 0;
+  for (const auto& [tag, owners] : owners_) count += owners.size();
+  return count;
+}
+
+std::vector<std::string> Subscriptions::owners_of(const std::string& tag) const {
+  std::vector<std::string> owners;
+  const auto known = owners_.find(tag);
+  if (known == owners_.end()) return owners;
+  for (const auto& [owner, followed] : known->second) owners.push_back(owner);
+  return owners;
+}
+
+// `follow_id` empty: it has just been asked for.
+void Subscriptions::note_followed(const std::string& tag, const std::string& owner, std::string follow_id) {
+  Followed& followed = owners_[tag][owner];
+  if (follow_id.empty()) return;
+  if (const Result<Tag> parsed = Tag::parse(tag); parsed && followed.follow_id.empty())
+    digests_[owner].add(identity_.tag_actor(*parsed));
+  followed = {std::move(follow_id), clock_.wall_now(), followed.missed};
+}
+
+Subscriptions::Followed* Subscriptions::find(const std::string& tag, const std::string& owner) {
+  const auto of_tag = owners_.find(tag);
+  if (of_tag == owners_.end()) return nullptr;
+  const auto followed = of_tag->second.find(owner);
+  return followed == of_tag->second.end() ? nullptr : &followed->second;
+}
+
+// What the owner has answered counts no more, nor what it still says of what was missed.
+void Subscriptions::withdraw(const std::string& tag, const std::string& owner) {
+  Followed* const followed = find(tag, owner);
+  if (followed == nullptr) return;
+  followed->missed = Missed::kUnknown;
+  if (std::exchange(followed->follow_id, "").empty()) return;
+  const Result<Tag> parsed = Tag::parse(tag);
+  if (!parsed) return;
+  followers::Digest& digest = digests_[owner];
+  digest.remove(identity_.tag_actor(*parsed));
+  if (digest == followers::Digest()) digests_.erase(owner);
+}
+
+void Subscriptions::drop_followed(const std::string& tag, const std::string& owner) {
+  withdraw(tag, owner);
+  const auto of_tag = owners_.find(tag);
+  if (of_tag == owners_.end()) return;
+  of_tag->second.erase(owner);
+  if (of_tag->second.empty()) owners_.erase(of_tag);
+}
+
+// --- renewing ----------------------------------------------------------------------------------------------
+
+Task<void> Subscriptions::renew_for_ever() {
+  for (;;) {
+    const bool complete = co_await renew();
+    const Duration base = complete ? options_.renew_every : std::chrono::seconds(1);
+    const auto count = static_cast<std::uint64_t>(base.count());
+    const Instant next =
+        clock_.now() + Duration(static_cast<Duration::rep>(count / 2 + rng_.below(count + 1)));
+    co_await clock_.sleep_until(next);
+  }
+}
+
+void Subscriptions::renew_soon() { renew_in(kPause); }
+
+void Subscriptions::renew_in(Duration wait) {
+  settled_ = false;
+  if (again_) return;
+  again_ = true;
+  tasks_.spawn("renew", renew_after(wait));
+}
+
+Task<void> Subscriptions::renew_after(Duration wait) {
+  const Instant next = clock_.now() + wait;
+  co_await clock_.sleep_until(next);
+  again_ = false;
+  if (renewing_) {
+    renew_in(kRetry);
+  } else {
+    co_await renew();
+  }
+}
+
+void Subscriptions::note_sighting(const ring::Contact& relay) {
+  Sighting& last = seen_[relay.id];
+  if (last.incarnation != 0 && relay.incarnation > last.incarnation)
+    restarted_.emplace(relay.origin(), last.at - kSinceMargin);
+  last = {std::max(last.incarnation, relay.incarnation), clock_.wall_now()};
+}
+
+// Wanted tags are to be followed where they are owned now, and nothing else. An owner that has started anew
+// is asked again, since it may have lost its disk. False if somebody could not be found.
+Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
+  bool complete = true;
+  const WallTime begin = clock_.wall_now();
+  for (const std::string& text : wanted) {
+    const Result<Tag> tag = Tag::parse(text);
+    if (!tag) continue;
+    const relay::RelayPlaces::Found found = co_await relays_.find(*tag);
+    complete = complete && found.complete;
+    std::set<std::string> now;
+    for (const ring::Contact& relay : found.relays) {
+      now.insert(relay.origin());
+      note_sighting(relay);
+    }
+    for (const std::string& owner : now) {
+      const Followed* const known = find(text, owner);
+      if (known != nullptr && known->missed != Missed::kUnknown) continue;
+      if (disowning_.contains({text, owner})) {
+        complete = false;
+      } else {
+        plan->to_follow[owner].push_back(text);
+      }
+    }
+    if (!complete) continue;  // who cannot be found now may still be an owner
+    for (const auto& [owner, id] : owners_[text]) {
+      if (now.contains(owner)) continue;
+      const bool delivers = relays_.hints().was_raised(text) && !relays_.rings().is_blocked_at(owner);
+      (delivers ? plan->to_leave : plan->to_unfollow)[owner].push_back(text);
+    }
+  }
+  for (const auto& [tag, owners] : owners_) {
+    for (const auto& [owner, followed] : owners) {
+      if (!wanted_.contains(tag)) plan->to_unfollow[owner].push_back(tag);
+      if (!wanted.contains(tag) || !restarted_.contains(owner)) continue;
+      // What was being fetched does not come to its end.
+      if (followed.missed == Missed::kAsked) plan->to_follow[owner].push_back(tag);
+      if (followed.missed >= Missed::kHeard) plan->to_follow_again[owner].push_back(tag);
+    }
+  }
+  if (complete) std::erase_if(seen_, [&](const auto& entry) { return entry.second.at < begin; });
+  std::erase_if(restarted_, [&](const auto& entry) { return !plan->to_follow_again.contains(entry.first); });
+  co_return complete;
+}
+
+// True if everything is as it should be.
+Task<bool> Subscriptions::renew() {
+  if (renewing_) co_return false;
+  renewing_ = true;
+  const std::set<std::string> wanted = wanted_;
+  Plan plan;
+  bool complete = co_await make_plan(wanted, &plan);
+  for (auto& [owner, tags] : plan.to_follow) {
+    const bool done = co_await follow_at(owner, std::move(tags));
+    complete = complete && done;
+  }
+  for (auto& [owner, tags] : plan.to_follow_again) {
+    const bool done = co_await follow_again_at(owner, std::move(tags));
+    complete = complete && done;
+  }
+  for (auto& [owner, tags] : plan.to_leave) co_await leave_if_done(owner, std::move(tags));
+  for (auto& [owner, tags] : plan.to_unfollow) co_await unfollow_at(owner, std::move(tags));
+  co_await settle();
+  renewing_ = false;
+  settled_ = complete && wanted == wanted_ && !again_;
+  co_return complete;
+}
+
+// The tags that the owner did not take.
+Task<std::set<std::string>> Subscriptions::follow_chunk(std::string owner, std::vector<std::string> tags,
+                                                        WallTime since) {
+  const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+  const auto refusals = co_await ask_to_follow(owner, tags, id);
+  std::set<std::string> missing;
+  if (refusals) {
+    for (const delivery::Refusal& refusal : *refusals) missing.insert(refusal.tag);
+  } else {
+    missing.insert(tags.begin(), tags.end());
+  }
+  std::vector<std::string> taken;
+  std::vector<delivery::Subscription> subscriptions;
+  for (const std::string& text : tags) {
+    if (missing.contains(text)) {
+      if (const Result<Tag> tag = Tag::parse(text)) relays_.forget(*tag);
+      continue;
+    }
+    note_followed(text, owner, id);
+    find(text, owner)->missed = Missed::kAsked;
+    taken.push_back(text);
+    subscriptions.push_back({text, owner, id, false});
+  }
+  if (taken.empty()) co_return missing;
+  ++catching_up_;
+  co_await store_.save_subscriptions(std::move(subscriptions));
+  tasks_.spawn("catch_up", catch_up_at(std::move(owner), std::move(taken), id, since));
+  co_return missing;
+}
+
+// Fetches what the owner took since then, before it knew us. Nothing else waits for it: the owner announces
+// what is new meanwhile, and may be slow, or have no end of what it says was missed.
+Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<std::string> tags, std::string id,
+                                      WallTime since) {
+  const Result<void> fetched = co_await catch_up_.fetch(owner, tags, since);
+  --catching_up_;
+  bool again = false;
+  for (const std::string& tag : tags) {
+    Followed* const followed = find(tag, owner);
+    if (followed == nullptr || followed->follow_id != id) continue;
+    followed->missed = fetched ? Missed::kHeard : Missed::kUnknown;
+    again = again || !fetched;
+  }
+  if (again) renew_in(kRetry);
+  co_await settle();
+}
+
+// Writes down where nothing is in doubt any more. Until then a restart forgets the doubts, and asks again.
+// Where that fails, the next turn tries again.
+Task<void> Subscriptions::settle() {
+  std::vector<delivery::Subscription> settled;
+  for (const auto& [tag, owners] : owners_) {
+    for (const auto& [owner, followed] : owners) {
+      if (followed.missed == Missed::kHeard && !catch_up_.is_in_doubt(owner, tag))
+        settled.push_back({tag, owner, followed.follow_id, true});
+    }
+  }
+  if (settled.empty()) co_return;
+  const Result<void> saved = co_await store_.save_subscriptions(settled);
+  if (!saved) co_return;
+  for (const delivery::Subscription& one : settled) {
+    Followed* const followed = find(one.tag, one.owner);
+    if (followed != nullptr && followed->follow_id == one.follow_id) followed->missed = Missed::kHere;
+  }
+}
+
+Task<bool> Subscriptions::follow_at(std::string owner, std::vector<std::string> tags) {
+  bool complete = true;
+  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    // From now on the owner may announce, even before we have read that it accepts.
+    for (const std::string& tag : chunk) note_followed(tag, owner, "");
+    const WallTime since = wanted_since(chunk);
+    const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
+    complete = complete && missing.empty();
+    if (missing.empty()) continue;
+    // It may have known us before, and taken us then.
+    for (const std::string& tag : missing) drop_followed(tag, owner);
+    co_await drop_on_disk(owner, {missing.begin(), missing.end()});
+  }
+  co_return complete;
+}
+
+// Until it has taken them all, it is followed as before: it may still know of us.
+Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<std::string> tags) {
+  const WallTime since = restarted_.at(owner);
+  bool complete = true;
+  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
+    complete = complete && missing.empty();
+  }
+  if (complete) restarted_.erase(owner);
+  co_return complete;
+}
+
+Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::string owner,
+                                                                          std::vector<std::string> tags,
+                                                                          std::string id) {
+  ++messages_;
+  const Result<HttpResponse> response = co_await client_.deliver(
+      owner + "/inbox", delivery::follow_activity(id, identity_.actor(), owner, tags));
+  Result<std::vector<delivery::Refusal>> refusals = delivery::read_results(response);
+  if (!refusals) co_return refusals;
+  if (const auto answer = json::parse_object(response->body))
+    relays_.hints().read_answer(*answer, std::set<std::string>(tags.begin(), tags.end()));
+  co_return refusals;
+}
+
+// Of relays that are none any more, since the set has shrunk: they may still have to deliver what they took.
+// Asked to be followed, they say no when they have done so.
+Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::string> done;
+  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+    const auto refusals = co_await ask_to_follow(owner, std::move(chunk), id);
+    if (!refusals) continue;
+    for (const delivery::Refusal& refusal : *refusals) {
+      if (refusal.error.code == ErrorCode::kNotOwner) done.push_back(refusal.tag);
+    }
+  }
+  if (!done.empty()) co_await unfollow_at(owner, std::move(done));
+}
+
+WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const {
+  WallTime earliest = clock_.wall_now();
+  for (const std::string& tag : tags) {
+    const auto it = since_.find(tag);
+    if (it == since_.end()) return clock_.wall_now() - CatchUp::kWindow;
+    earliest = std::min(earliest, it->second);
+  }
+  return earliest;
+}
+
+Task<Result<void>> Subscriptions::drop_on_disk(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::pair<std::string, std::string>> dropped;
+  dropped.reserve(tags.size());
+  for (std::string& tag : tags) dropped.emplace_back(std::move(tag), owner);
+  co_return co_await store_.drop_subscriptions(std::move(dropped));
+}
+
+// On disk before the owner hears of it: a node that took up after a restart what it had ended would not ask
+// again. Where that fails, the next turn tries again.
+Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
+  for (const std::string& tag : tags) withdraw(tag, owner);  // or it would be written down once more
+  const Result<void> saved = co_await drop_on_disk(owner, tags);
+  if (!saved) co_return;
+  // What is wanted is followed at others: they must not take it for the end of that
+  // (relay/relay_redundancy.hpp).
+  for (const bool moves : {false, true}) {
+    std::vector<std::string> these;
+    std::ranges::copy_if(tags, std::back_inserter(these),
+                         [&](const std::string& tag) { return wants(tag) == moves; });
+    if (these.empty()) continue;
+    const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
+    ++messages_;
+    // One try is enough: an owner that goes on announcing is told that we do not follow, and stops.
+    co_await client_.deliver(owner + "/inbox",
+                             delivery::undo_follow_activity(id, identity_.actor(), owner, these, moves));
+  }
+  for (const std::string& tag : tags) drop_followed(tag, owner);
+}
+
+// --- comparing with owners ---------------------------------------------------------------------------------
+
+followers::Digest Subscriptions::digest_at(const std::string& owner) const {
+  const auto digest = digests_.find(owner);
+  return digest == digests_.end() ? followers::Digest() : digest->second;
+}
+
+followers::Knowledge Subscriptions::followed_at(const std::string& owner) const {
+  followers::Knowledge known;
+  for (const auto& [text, owners] : owners_) {
+    const auto followed = owners.find(owner);
+    const Result<Tag> tag = Tag::parse(text);
+    if (followed == owners.end() || !tag) continue;
+    if (followed->second.follow_id.empty()) {
+      known.pending.push_back(identity_.tag_actor(*tag));
+    } else {
+      known.accepted.push_back({identity_.tag_actor(*tag), followed->second.since});
+    }
+  }
+  return known;
+}
+
+Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> tags, WallTime before) {
+  std::vector<std::string> forgotten;
+  for (const std::string& tag : tags) {
+    const Followed* const followed = find(tag, owner);
+    if (followed == nullptr || followed->since > before || followed->follow_id.empty()) continue;
+    forgotten.push_back(tag);
+    withdraw(tag, owner);
+  }
+  if (forgotten.empty()) co_return;
+  co_await drop_on_disk(std::move(owner), std::move(forgotten));
+  renew_soon();
+}
+
+// True also if that cannot be found out now.
+Task<bool> Subscriptions::is_wanted_at(std::string tag, std::string owner) {
+  const Result<Tag> parsed = Tag::parse(tag);
+  if (!parsed || !wants(tag)) co_return false;
+  co_return co_await relays_.may_be_at(*parsed, std::move(owner));
+}
+
+Task<void> Subscriptions::disown_at(std::string owner, std::vector<std::string> tags) {
+  std::vector<std::string> unwanted;
+  for (std::string& tag : tags) {
+    const bool wanted = co_await is_wanted_at(tag, owner);
+    if (wanted) {
+      renew_soon();
+    } else {
+      unwanted.push_back(std::move(tag));
+    }
+  }
+  // From here to the answer nobody follows them there: the Undo would end it.
+  std::erase_if(unwanted, [&](const std::string& tag) { return follows(tag, owner); });
+  for (const std::string& tag : unwanted) disowning_.emplace(tag, owner);
+  for (std::vector<std::string>& chunk : chunks_of(unwanted, options_.tags_per_follow))
+    co_await unfollow_at(owner, std::move(chunk));
+  for (const std::string& tag : unwanted) disowning_.erase({tag, owner});
+}
+
+}  // namespace tagring::subscriber

@@ -1,0 +1,141 @@
+// The tags this node wants, and its following of their owners in the relay ring: an ordinary Follow, of many
+// hashtag actors at once, renewed as owners change (paper §5.5).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/runtime.hpp"
+#include "delivery/results.hpp"
+#include "delivery/store.hpp"
+#include "federation/signed_client.hpp"
+#include "followers/plan.hpp"
+#include "relay/relay_places.hpp"
+#include "ring/contact.hpp"
+
+namespace tagring::subscriber {
+
+class CatchUp;
+
+class Subscriptions {
+ public:
+  struct Options {
+    Duration renew_every = std::chrono::seconds(30);  // how soon a change of owners is noticed
+    std::size_t tags_per_follow = 2000;
+  };
+
+  Subscriptions(Options options, delivery::Store& store, relay::RelayPlaces& relays,
+                federation::SignedClient& client, CatchUp& catch_up, const Runtime& runtime);
+
+  [[nodiscard]] Task<Result<void>> load();
+  void start();
+  [[nodiscard]] Task<void> stop();
+
+  // Wants tags on behalf of `reason`; follows their owners in the background. Durable when it completes.
+  [[nodiscard]] Task<Result<void>> want(std::vector<std::string> tags, std::string reason);
+  // The last reason gone, the node unfollows.
+  [[nodiscard]] Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason);
+  // Renews now instead of at the next turn.
+  void renew_soon();
+
+  [[nodiscard]] bool wants(const std::string& tag) const { return wanted_.contains(tag); }
+  // `origin` may announce `tag` to us: we follow its hashtag actor.
+  [[nodiscard]] bool follows(const std::string& tag, const std::string& origin) const;
+  // Every wanted tag is followed at all of its present owners, as far as known, and they have said what was
+  // missed.
+  [[nodiscard]] bool is_settled() const { return settled_ && catching_up_ == 0; }
+  [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
+  [[nodiscard]] std::size_t subscriptions() const;
+  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  // The owners whose hashtag actor is followed, or asked to be.
+  [[nodiscard]] std::vector<std::string> owners_of(const std::string& tag) const;
+
+  // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
+  // Of the ids under which this node stands among the followers of the owner's actor (delivery/partial.hpp).
+  [[nodiscard]] followers::Digest digest_at(const std::string& owner) const;
+  [[nodiscard]] followers::Knowledge followed_at(const std::string& owner) const;
+  // The owner does not know of it: forgets what is followed there since `before`, and then follows what is
+  // wanted anew, which also brings the posts that were missed.
+  [[nodiscard]] Task<void> forget_at(std::string owner, std::vector<std::string> tags, WallTime before);
+  // The owner believes that these are followed, and they are not: says so, except for those that are wanted
+  // there, which are followed.
+  [[nodiscard]] Task<void> disown_at(std::string owner, std::vector<std::string> tags);
+
+ private:
+  using TagsByOwner = std::map<std::string, std::vector<std::string>>;
+  // What must be said to owners, so that exactly what is wanted is followed at exactly those there are.
+  struct Plan {
+    TagsByOwner to_follow;
+    TagsByOwner to_follow_again;  // at owners that started anew
+    TagsByOwner to_unfollow;
+    TagsByOwner to_leave;
+  };
+  struct Sighting {
+    std::uint64_t incarnation = 0;
+    WallTime at;
+  };
+  // What the owner took before it knew us.
+  enum class Missed : std::uint8_t {
+    kUnknown,  // it is not asked now: it is to be followed again
+    kAsked,
+    kHeard,  // not all is believed or refuted yet: it is asked again after a restart, as after kUnknown
+    kHere,
+  };
+  struct Followed {
+    std::string follow_id;  // empty: asked, and not answered yet
+    WallTime since;         // or since the start of the node
+    Missed missed = Missed::kUnknown;
+  };
+
+  Task<Result<void>> load_wanted();
+  Task<void> renew_for_ever();
+  Task<bool> renew();
+  Task<bool> make_plan(std::set<std::string> wanted, Plan* plan);
+  Task<void> leave_if_done(std::string owner, std::vector<std::string> tags);
+  Task<Result<std::vector<delivery::Refusal>>> ask_to_follow(std::string owner, std::vector<std::string> tags,
+                                                             std::string id);
+  void note_sighting(const ring::Contact& relay);
+  Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
+  Task<bool> follow_again_at(std::string owner, std::vector<std::string> tags);
+  Task<std::set<std::string>> follow_chunk(std::string owner, std::vector<std::string> tags, WallTime since);
+  Task<void> catch_up_at(std::string owner, std::vector<std::string> tags, std::string id, WallTime since);
+  Task<void> settle();
+  [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
+  Task<Result<void>> drop_on_disk(std::string owner, std::vector<std::string> tags);
+  Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
+  void renew_in(Duration wait);
+  Task<void> renew_after(Duration wait);
+  Task<bool> is_wanted_at(std::string tag, std::string owner);
+  void note_followed(const std::string& tag, const std::string& owner, std::string follow_id);
+  [[nodiscard]] Followed* find(const std::string& tag, const std::string& owner);
+  void withdraw(const std::string& tag, const std::string& owner);
+  void drop_followed(const std::string& tag, const std::string& owner);
+
+  Options options_;
+  delivery::Store& store_;
+  relay::RelayPlaces& relays_;
+  federation::SignedClient& client_;
+  CatchUp& catch_up_;
+  const federation::Identity& identity_;
+  Clock& clock_;
+  Rng rng_;
+  std::set<std::string> wanted_;
+  std::map<std::string, std::map<std::string, Followed>> owners_;  // by tag and owner's origin
+  std::map<std::string, followers::Digest> digests_;               // by owner's origin, of what it answered
+  std::map<RingId, Sighting> seen_;                                // of owners' vservers, the latest
+  // Owners that started anew and were not followed again yet, and until when they surely knew of us.
+  std::map<std::string, WallTime> restarted_;
+  std::set<std::pair<std::string, std::string>> disowning_;  // (tag, owner): not to be followed now
+  std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
+  std::size_t catching_up_ = 0;
+  bool settled_ = false;
+  bool renewing_ = false;
+  bool again_ = false;
+  std::uint64_t messages_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace tagring::subscriber

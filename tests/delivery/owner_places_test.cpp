@@ -1,0 +1,68 @@
+// Where a post that is owed belongs, by what is known of the number of owners.
+#include "delivery/owner_places.hpp"
+
+#include <set>
+
+#include "delivery/role_fixture.hpp"
+#include "hashtag/tag.hpp"
+
+namespace tagring::delivery {
+namespace {
+
+class OwnerPlacesTest : public RoleTest {
+ protected:
+  TagEvent event(Op op, const std::string& uri = "https://a.example/1") const {
+    return {"cats", op, uri, "https://a.example/u", clock.wall_now(), true};
+  }
+  RingId key(Ring ring, const TagEvent& of, unsigned copy, std::size_t step = 0) const {
+    return places.key(ring, of, tag.key(), copy, step);
+  }
+
+  const Tag tag = *Tag::parse("cats");
+  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
+  redundancy::StorageHints storage{4, clock};
+  OwnerPlaces places{*rings, relays, storage};
+};
+
+TEST_F(OwnerPlacesTest, AtRestEveryOwnerGetsEveryPost) {
+  EXPECT_EQ(places.copies(Ring::kRelay), 2U);
+  EXPECT_EQ(places.copies(Ring::kStorage), 4U);
+  for (unsigned copy = 0; copy < 4; ++copy)
+    EXPECT_EQ(key(Ring::kStorage, event(Op::kAdd), copy), replica_key(tag.key(), copy, 4));
+}
+
+TEST_F(OwnerPlacesTest, OfMoreRelaysTwoGetAPost) {
+  relays.learn("cats", 8);
+  std::set<RingId> used;
+  for (int i = 0; i < 100; ++i) {
+    const TagEvent post = event(Op::kAdd, "https://a.example/" + std::to_string(i));
+    used.insert(key(Ring::kRelay, post, 0));
+    used.insert(key(Ring::kRelay, post, 1));
+  }
+  std::set<RingId> all;
+  for (unsigned i = 0; i < 8; ++i) all.insert(replica_key(tag.key(), i, 8));
+  EXPECT_EQ(used, all);
+  EXPECT_EQ(places.copies(Ring::kRelay), 2U);
+}
+
+TEST_F(OwnerPlacesTest, AnOwnersAnswerIsLearnt) {
+  const redundancy::StorageSet set{"cats", 1, 8, 8, clock.wall_now()};
+  places.read_answer(Ring::kStorage, {{"stores", redundancy::to_json(std::vector{set})}}, {"cats"});
+  EXPECT_EQ(storage.known("cats").replicas, 8U);
+}
+
+TEST_F(OwnerPlacesTest, ARemovalGoesToEveryPartitionInWhichThePostMayBe) {
+  storage.learn({"cats", 2, 16, 16, clock.wall_now()});
+  const std::string uri = "https://a.example/upper-half";
+  std::set<RingId> keys;
+  const std::size_t steps = places.steps(Ring::kStorage, event(Op::kRemove, uri));
+  for (std::size_t step = 0; step < steps; ++step)
+    keys.insert(key(Ring::kStorage, event(Op::kRemove, uri), 0, step));
+  EXPECT_EQ(keys.size(), steps);
+  EXPECT_TRUE(keys.contains(tag.key())) << "where it was at rest";
+  EXPECT_TRUE(keys.contains(key(Ring::kStorage, event(Op::kAdd, uri), 0))) << "where it is now";
+  EXPECT_EQ(places.steps(Ring::kStorage, event(Op::kAdd, uri)), 1U);
+}
+
+}  // namespace
+}  // namespace tagring::delivery

@@ -1,0 +1,133 @@
+// What is owed to owners, until each has taken it. This node owns everything here, so that it is the owner.
+#include "delivery/owner_queue.hpp"
+
+#include "delivery/role_fixture.hpp"
+
+namespace tagring::delivery {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// A disk on which nothing can be acknowledged for a while.
+class FullStore final : public db::SqliteRelayStore {
+ public:
+  using SqliteRelayStore::SqliteRelayStore;
+  Task<Result<void>> acknowledge(std::map<std::uint64_t, std::uint32_t> done) override {
+    if (full) co_return fail(ErrorCode::kUnavailable, "the disk is full");
+    co_return co_await SqliteRelayStore::acknowledge(std::move(done));
+  }
+  bool full = false;
+};
+
+// Takes everything, or refuses everything for that reason.
+class Owner final : public SilentObserver {
+ public:
+  Task<Result<std::vector<Refusal>>> take_as_owner(Ring /*ring*/, std::vector<TagEvent> events) override {
+    std::vector<Refusal> refusals;
+    for (TagEvent& event : events) {
+      if (refuses)
+        refusals.push_back({event.uri, event.tag, {*refuses, "for a test"}});
+      else
+        taken.push_back((event.op == Op::kAdd ? "+" : "-") + event.tag);
+    }
+    ++asked;
+    co_return refusals;
+  }
+  std::optional<ErrorCode> refuses;
+  std::vector<std::string> taken;
+  int asked = 0;
+};
+
+class OwnerQueueTest : public RoleTest {
+ protected:
+  OwnerQueueTest() : store(*stores->database, clock) {}
+  ~OwnerQueueTest() override { finish(queue.stop()); }
+
+  void publish(std::vector<std::string> tags) {
+    ASSERT_TRUE(run(queue.publish({"https://a.example/1", "https://a.example/u", clock.wall_now(), tags})));
+  }
+  std::size_t owed_on_disk() { return run(store.outbox(0, 100))->size(); }
+
+  FullStore store;
+  Owner owner;
+  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
+  redundancy::StorageHints storage{4, clock};
+  OwnerQueue queue{{}, store, OwnerPlaces{*rings, relays, storage}, client, owner, runtime};
+};
+
+TEST_F(OwnerQueueTest, WhatAnOwnerTookIsOwedNoMore) {
+  publish({"cats", "dogs"});
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(owner.taken, testing::UnorderedElementsAre("+cats", "+dogs"))
+      << "once, though it has both copies";
+  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(owed_on_disk(), 0U);
+}
+
+TEST_F(OwnerQueueTest, AnEditBringsWhatChanged) {
+  publish({"cats"});
+  loop.run_for(std::chrono::seconds(1));
+  publish({"dogs"});
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(owner.taken, ElementsAre("+cats", "+dogs", "-cats"));
+}
+
+TEST_F(OwnerQueueTest, WhatCannotBeTakenNowComesAgain) {
+  for (const ErrorCode reason : {ErrorCode::kBusy, ErrorCode::kUnavailable, ErrorCode::kNotOwner}) {
+    SCOPED_TRACE(to_string(reason));
+    owner.taken.clear();
+    owner.refuses = reason;
+    ASSERT_TRUE(run(queue.reassign(
+        Ring::kRelay, {{"cats", Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now()}})));
+    loop.run_for(std::chrono::minutes(1));
+    EXPECT_EQ(queue.size(), 1U);
+    EXPECT_EQ(owed_on_disk(), 1U);
+    owner.refuses.reset();
+    loop.run_for(std::chrono::minutes(10));
+    EXPECT_THAT(owner.taken, SizeIs(testing::Ge(1U)));
+    EXPECT_EQ(queue.size(), 0U);
+    EXPECT_EQ(owed_on_disk(), 0U);
+  }
+}
+
+TEST_F(OwnerQueueTest, WhatIsRefusedForGoodIsNotBroughtAgain) {
+  owner.refuses = ErrorCode::kDenied;
+  publish({"cats"});
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_EQ(owed_on_disk(), 0U);
+  const int asked = owner.asked;
+  loop.run_for(std::chrono::hours(1));
+  EXPECT_EQ(owner.asked, asked);
+}
+
+TEST_F(OwnerQueueTest, WhatCannotBeAcknowledgedOnDiskIsBroughtAgain) {
+  store.full = true;
+  publish({"cats"});
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(owner.taken, testing::Contains("+cats"));
+  EXPECT_EQ(queue.size(), 1U) << "or it would be owed until the next start";
+  store.full = false;
+  loop.run_for(std::chrono::minutes(10));
+  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(owed_on_disk(), 0U);
+}
+
+TEST_F(OwnerQueueTest, WhatWasOwedAtTheEndIsOwedAfterARestart) {
+  owner.refuses = ErrorCode::kBusy;
+  publish({"cats"});
+  loop.run_for(std::chrono::seconds(1));
+  finish(queue.stop());
+  loop.run_for(std::chrono::minutes(1));
+  owner.refuses.reset();
+  OwnerQueue again{{}, store, OwnerPlaces{*rings, relays, storage}, client, owner, runtime};
+  ASSERT_TRUE(run(again.load()));
+  loop.run_for(std::chrono::seconds(1));
+  EXPECT_THAT(owner.taken, ElementsAre("+cats"));
+  EXPECT_EQ(owed_on_disk(), 0U);
+  finish(again.stop());
+}
+
+}  // namespace
+}  // namespace tagring::delivery

@@ -1,0 +1,34 @@
+// For tests of parts of the relay role alone: a node that wants to know nothing and denies nothing.
+#pragma once
+
+#include "delivery/observer.hpp"
+
+namespace tagring::delivery {
+
+class SilentObserver : public Observer {
+ public:
+  Task<Result<std::vector<Refusal>>> take_as_owner(Ring /*ring*/, std::vector<TagEvent> /*events*/) override {
+    co_return std::vector<Refusal>();
+  }
+  void answered(const std::string& /*origin*/, Ring /*ring*/, const std::vector<TagEvent>& /*events*/,
+                const std::vector<Refusal>& /*refusals*/, const std::string& /*answer*/) override {}
+  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& /*tag*/) const override {
+    return std::nullopt;
+  }
+  void entered(const FeedEntry& /*entry*/) override {}
+  void relayed(const std::string& /*tag*/, std::size_t /*bytes*/) override {}
+  void lost_follower(const std::string& /*tag*/, const std::string& /*inbox*/) override {}
+  Task<Result<HttpResponse>> deliver_to_fasp_server(std::string /*inbox*/, std::string /*body*/) override {
+    co_return HttpResponse();
+  }
+  Task<Result<void>> receive_missed(std::vector<TagEvent> /*events*/, std::string /*owner*/) override {
+    co_return Result<void>();
+  }
+  [[nodiscard]] bool is_in_doubt(const std::string& /*owner*/, const std::string& /*tag*/) const override {
+    return false;
+  }
+  [[nodiscard]] bool is_denied(const std::string& /*actor*/) const override { return false; }
+  [[nodiscard]] bool is_offered(const std::string& /*tag*/) const override { return true; }
+};
+
+}  // namespace tagring::delivery
