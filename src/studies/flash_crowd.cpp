@@ -1,5 +1,5 @@
 // tagring sim flash-crowd: a real burst of posts, and sets of relays that grow and shrink.
-#include "sim/flash_crowd.hpp"
+#include "runs/flash_crowd.hpp"
 
 #include <fmt/core.h>
 #include <memory>
@@ -15,11 +15,11 @@ struct Options {
   std::string burst = "40o20";
   double scale = 1;
   double speed = 4;
-  sim::FlashCrowdOptions crowd;
+  runs::FlashCrowdOptions crowd;
   std::string json = "-";
 };
 
-json::object to_json(const sim::FlashCrowdResult& result, const Options& options) {
+json::object to_json(const runs::FlashCrowdResult& result, const Options& options) {
   return {{"scenario", "flash-crowd"},
           {"burst", options.burst},
           {"scale", options.scale},
@@ -50,7 +50,7 @@ int run(Options options) {
   options.crowd.arrivals = std::move(*arrivals);
   const Progress progress;
   options.crowd.on_progress = [&](double done) { progress.show(options.burst, done); };
-  const sim::FlashCrowdResult result = sim::run_flash_crowd(options.crowd);
+  const runs::FlashCrowdResult result = runs::run_flash_crowd(options.crowd);
   progress.show("done", 1);
   return finish(options.json, to_json(result, options));
 }

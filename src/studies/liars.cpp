@@ -1,11 +1,12 @@
 // tagring sim liars: whole nodes of which a part lies.
-#include "sim/liars.hpp"
+#include "runs/liars.hpp"
 
 #include <fmt/core.h>
 #include <map>
 #include <memory>
 
 #include "base/json.hpp"
+#include "sim/lies.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -13,7 +14,7 @@ namespace {
 
 struct Options {
   std::string role = "all";
-  sim::LiarRunOptions run;
+  runs::LiarRunOptions run;
   std::string json = "-";
 };
 
@@ -24,7 +25,7 @@ const std::map<std::string, sim::LiarRoles> kRoles = {
     {"publisher", {.relay = false, .storage = false, .keeper = false, .publisher = true}},
     {"all", {}}};
 
-json::object to_json(const sim::LiarRunResult& result, const Options& options) {
+json::object to_json(const runs::LiarRunResult& result, const Options& options) {
   json::object lies;
   for (const auto& [role, told] : result.lies) lies[role] = told;
   return {{"scenario", "liars"},
@@ -53,7 +54,7 @@ int run(Options options) {
   options.run.roles = kRoles.at(options.role);
   const Progress progress;
   options.run.on_progress = [&](double done) { progress.show("liars", done); };
-  const sim::LiarRunResult result = sim::run_liars(options.run);
+  const runs::LiarRunResult result = runs::run_liars(options.run);
   progress.show("done", 1);
   return finish(options.json, to_json(result, options));
 }

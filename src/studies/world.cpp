@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/json.hpp"
-#include "sim/swarm.hpp"
+#include "runs/swarm.hpp"
 #include "studies/sim.hpp"
 
 namespace tagring::studies {
@@ -15,7 +15,7 @@ namespace {
 struct Options {
   std::uint64_t seed = 1;
   std::uint64_t seeds = 10;
-  sim::SwarmOptions world;
+  runs::SwarmOptions world;
   std::string json = "-";
 };
 
@@ -43,7 +43,7 @@ int run_worlds(const Options& options) {
     const std::uint64_t seed = options.seed + n;
     progress.show(fmt::format("seed {}", seed), static_cast<double>(n) / static_cast<double>(options.seeds));
     note_seed(seed);
-    const sim::SwarmRun run = sim::run_swarm(seed, options.world);
+    const runs::SwarmRun run = runs::run_swarm(seed, options.world);
     hours += std::chrono::duration<double, std::ratio<3600>>(run.simulated).count();
     steps += run.steps;
     if (run.what.empty()) continue;
@@ -74,8 +74,8 @@ void add_sim_world(CLI::App& sim, int& status) {
   command->add_flag("--log", options->world.log, "What the nodes say, on standard error");
   // Not for people: seeds that once showed something, and a world that is bound to fail.
   command->add_flag("--first-draw", options->world.first_draw)->group("");
-  const std::map<std::string, sim::Sabotage> sabotages = {{"post", sim::Sabotage::kLosePost},
-                                                          {"abort", sim::Sabotage::kAbort}};
+  const std::map<std::string, runs::Sabotage> sabotages = {{"post", runs::Sabotage::kLosePost},
+                                                           {"abort", runs::Sabotage::kAbort}};
   command->add_option("--sabotage", options->world.sabotage)
       ->transform(CLI::CheckedTransformer(sabotages))
       ->group("");

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "sim/audit_run.hpp"
+#include "runs/audit_run.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -25,8 +25,8 @@ std::map<std::string, std::set<std::string>> audit(World& world, std::size_t i, 
 }
 
 TEST(AuditRun, AStorageOwnerThatDropsPostsIsNamedWithEvidence) {
-  AuditRunOptions options;
-  const AuditRunResult result = run_audit(options);
+  runs::AuditRunOptions options;
+  const runs::AuditRunResult result = runs::run_audit(options);
   EXPECT_GT(result.dropped, 10U);
   EXPECT_EQ(result.named, result.dropped);
   EXPECT_EQ(result.proved, result.dropped);
@@ -37,9 +37,9 @@ TEST(AuditRun, AStorageOwnerThatDropsPostsIsNamedWithEvidence) {
 }
 
 TEST(AuditRun, ARelayThatPassesNothingOnIsNamedAlthoughAnotherDid) {
-  AuditRunOptions options;
+  runs::AuditRunOptions options;
   options.ring = Ring::kRelay;
-  const AuditRunResult result = run_audit(options);
+  const runs::AuditRunResult result = runs::run_audit(options);
   EXPECT_GT(result.dropped, 10U);
   EXPECT_EQ(result.named, result.dropped);
   EXPECT_EQ(result.false_named, 0U);

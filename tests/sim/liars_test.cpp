@@ -1,13 +1,13 @@
 // Whole nodes of which a part lies. "tagring sim liars" takes the same figures of larger networks.
-#include "sim/liars.hpp"
+#include "runs/liars.hpp"
 
 #include <gtest/gtest.h>
 
 namespace tagring::sim {
 namespace {
 
-LiarRunOptions small() {
-  LiarRunOptions options;
+runs::LiarRunOptions small() {
+  runs::LiarRunOptions options;
   options.nodes = 10;
   options.hashtags = 5;
   options.attack = std::chrono::minutes(4);
@@ -17,9 +17,9 @@ LiarRunOptions small() {
 // What the counting rests on: where nobody lies nothing is amiss, although nodes restart, one comes late, and
 // authors remove posts.
 TEST(Liars, WhereNobodyLiesEveryPostIsReadAsItIs) {
-  LiarRunOptions options = small();
+  runs::LiarRunOptions options = small();
   options.malicious = 0;
-  const LiarRunResult result = run_liars(options);
+  const runs::LiarRunResult result = runs::run_liars(options);
   EXPECT_EQ(result.hashtags_counted, options.hashtags);
   EXPECT_GT(result.posts, 10U);
   EXPECT_GT(result.removed, 0U);
@@ -33,9 +33,9 @@ TEST(Liars, WhereNobodyLiesEveryPostIsReadAsItIs) {
 }
 
 TEST(Liars, OfEachRoleTellLies) {
-  LiarRunOptions options = small();
+  runs::LiarRunOptions options = small();
   options.malicious = 0.3;
-  const LiarRunResult result = run_liars(options);
+  const runs::LiarRunResult result = runs::run_liars(options);
   EXPECT_EQ(result.liars, 3U);
   EXPECT_GT(result.hashtags_counted, 0U);
   for (const char* role : {"relay", "storage", "keeper", "publisher"})
@@ -43,25 +43,25 @@ TEST(Liars, OfEachRoleTellLies) {
 }
 
 TEST(Liars, OfOneRoleTellNoOthers) {
-  LiarRunOptions options = small();
+  runs::LiarRunOptions options = small();
   options.malicious = 0.3;
   options.roles = {.relay = false, .storage = false, .keeper = false, .publisher = true};
-  const LiarRunResult result = run_liars(options);
+  const runs::LiarRunResult result = runs::run_liars(options);
   ASSERT_EQ(result.lies.size(), 1U);
   EXPECT_GT(result.lies.at("publisher"), 50U);
 }
 
 TEST(Liars, OfOneSeedDoTheSame) {
-  LiarRunOptions options = small();
+  runs::LiarRunOptions options = small();
   options.malicious = 0.3;
   options.roles = {.relay = true, .storage = false, .keeper = false, .publisher = false};
   options.attack = std::chrono::minutes(1);
-  const LiarRunResult once = run_liars(options);
-  const LiarRunResult again = run_liars(options);
+  const runs::LiarRunResult once = runs::run_liars(options);
+  const runs::LiarRunResult again = runs::run_liars(options);
   EXPECT_EQ(once.trace, again.trace);
   EXPECT_EQ(once.lies, again.lies);
   options.seed = 2;
-  EXPECT_NE(once.trace, run_liars(options).trace);
+  EXPECT_NE(once.trace, runs::run_liars(options).trace);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "sim/flash_crowd.hpp"
+#include "runs/flash_crowd.hpp"
 #include "sim/world.hpp"
 #include "tests/sim/fixture.hpp"
 

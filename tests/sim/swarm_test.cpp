@@ -5,7 +5,7 @@
 
 #include "hashtag/tag.hpp"
 #include "ring/vserver.hpp"
-#include "sim/swarm_checks.hpp"
+#include "runs/swarm_checks.hpp"
 #include "tests/sim/fixture.hpp"
 
 namespace tagring::sim {
@@ -17,10 +17,11 @@ const auto kAdd = delivery::Op::kAdd;
 const auto kRemove = delivery::Op::kRemove;
 
 TEST(SwarmChecks, ARemovalComesOnceAndLast) {
-  EXPECT_EQ(wrong_order({told(kAdd, "a"), told(kAdd, "b"), told(kRemove, "a"), told(kRemove, "c")}), "");
-  EXPECT_EQ(wrong_order({told(kAdd, "a"), told(kAdd, "a")}), "tells of a twice");
-  EXPECT_EQ(wrong_order({told(kRemove, "a"), told(kAdd, "a")}), "tells of a after its removal");
-  EXPECT_EQ(wrong_order({told(kRemove, "a"), told(kRemove, "a")}), "tells of a after its removal");
+  EXPECT_EQ(runs::wrong_order({told(kAdd, "a"), told(kAdd, "b"), told(kRemove, "a"), told(kRemove, "c")}),
+            "");
+  EXPECT_EQ(runs::wrong_order({told(kAdd, "a"), told(kAdd, "a")}), "tells of a twice");
+  EXPECT_EQ(runs::wrong_order({told(kRemove, "a"), told(kAdd, "a")}), "tells of a after its removal");
+  EXPECT_EQ(runs::wrong_order({told(kRemove, "a"), told(kRemove, "a")}), "tells of a after its removal");
 }
 
 TEST(SwarmChecks, APostThatWasToldTwiceIsLeftWhenItIsRemovedOnce) {
@@ -65,7 +66,7 @@ struct AtRest : testing::Test {
 
   WorldOptions options{.relay_replicas = 2, .storage_replicas = 2, .reconcile = std::chrono::hours(10)};
   World world{21, options};
-  SwarmChecks checks{world, options, {"dogs", "music"}, Rng(5)};
+  runs::SwarmChecks checks{world, options, {"dogs", "music"}, Rng(5)};
 };
 
 TEST_F(AtRest, OneOwnerLacksAPost) {

@@ -16,7 +16,7 @@
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 
 // What is wrong with what somebody was told of posts under one hashtag, in that order; empty if nothing. Of
 // each post at most one Add and then one removal, or a removal alone: a removal is final (docs/protocol.md,
@@ -26,7 +26,7 @@ std::string wrong_order(const std::vector<delivery::TagEvent>& told);
 class SwarmChecks {
  public:
   // `tags`: all that are used.
-  SwarmChecks(World& world, const WorldOptions& options, std::vector<std::string> tags, Rng rng)
+  SwarmChecks(sim::World& world, const sim::WorldOptions& options, std::vector<std::string> tags, Rng rng)
       : world_(world), options_(options), tags_(std::move(tags)), rng_(rng) {}
 
   // --- who wants what, from now on -------------------------------------------------------------------------
@@ -57,7 +57,7 @@ class SwarmChecks {
   std::string at_rest(Duration patience, bool lists = true);
 
  private:
-  using Posts = std::map<std::string, const World::Post*>;  // by URI
+  using Posts = std::map<std::string, const sim::World::Post*>;  // by URI
 
   [[nodiscard]] Posts posts_under(const std::string& tag) const;
   [[nodiscard]] std::set<std::size_t> owners(Ring ring, const std::string& tag) const;
@@ -74,8 +74,8 @@ class SwarmChecks {
   std::string traces(const std::string& uri, const std::string& tag);
   std::string whereabouts(std::size_t node, const std::string& tag);
 
-  World& world_;
-  const WorldOptions& options_;
+  sim::World& world_;
+  const sim::WorldOptions& options_;
   std::vector<std::string> tags_;
   Rng rng_;
   std::map<std::pair<std::size_t, std::string>, Instant> wanted_;
@@ -84,4 +84,4 @@ class SwarmChecks {
   std::size_t first_at_rest_ = SIZE_MAX;
 };
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

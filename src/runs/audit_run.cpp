@@ -1,11 +1,11 @@
-#include "sim/audit_run.hpp"
+#include "runs/audit_run.hpp"
 
 #include "audit/evidence.hpp"
 #include "base/assert.hpp"
 #include "hashtag/tag.hpp"
 #include "sim/world.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 namespace {
 
 constexpr const char* kTag = "caturday";
@@ -37,13 +37,13 @@ class AuditRun {
     }
     world_.loop.run_for(std::chrono::minutes(15));
     audit(begin);
-    for (const World::Post& post : world_.posts()) result_.dropped += drops_(dropper_, post.uri) ? 1 : 0;
+    for (const sim::World::Post& post : world_.posts()) result_.dropped += drops_(dropper_, post.uri) ? 1 : 0;
     return result_;
   }
 
  private:
-  WorldOptions world_options() {
-    WorldOptions options;
+  sim::WorldOptions world_options() {
+    sim::WorldOptions options;
     options.posts_an_hour = 1'000'000;
     (options_.ring == Ring::kStorage ? options.drops_stored : options.drops_relayed) = drops_;
     return options;
@@ -95,8 +95,8 @@ class AuditRun {
   static constexpr std::size_t kNobody = ~std::size_t{0};
   const AuditRunOptions& options_;
   std::size_t dropper_ = kNobody;
-  Drops drops_;
-  World world_;
+  sim::Drops drops_;
+  sim::World world_;
   AuditRunResult result_;
 };
 
@@ -104,4 +104,4 @@ class AuditRun {
 
 AuditRunResult run_audit(const AuditRunOptions& options) { return AuditRun(options).run(); }
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

@@ -1,4 +1,4 @@
-#include "sim/flash_crowd.hpp"
+#include "runs/flash_crowd.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/assert.hpp"
 #include "sim/world.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 namespace {
 
 constexpr const char* kTag = "flashcrowd";
@@ -49,8 +49,8 @@ class FlashCrowd {
   }
 
  private:
-  static WorldOptions world_options(const FlashCrowdOptions& options) {
-    WorldOptions world;
+  static sim::WorldOptions world_options(const FlashCrowdOptions& options) {
+    sim::WorldOptions world;
     world.vservers = static_cast<unsigned>(options.vservers);
     world.stabilise = std::chrono::seconds(5);
     world.deliveries_per_second = options.capacity;
@@ -137,7 +137,7 @@ class FlashCrowd {
     std::vector<std::multiset<std::string>> feeds;
     for (const std::size_t i : subscribed_) feeds.push_back(world_.feed(i, kTag));
     result_.posts = world_.posts().size();
-    for (const World::Post& post : world_.posts()) {
+    for (const sim::World::Post& post : world_.posts()) {
       if (!post.acknowledged) continue;
       ++result_.acknowledged;
       bool everywhere =
@@ -156,7 +156,7 @@ class FlashCrowd {
   }
 
   const FlashCrowdOptions& options_;
-  World world_;
+  sim::World world_;
   FlashCrowdResult result_;
   Instant begin_{};
   std::vector<std::size_t> subscribed_;
@@ -171,4 +171,4 @@ class FlashCrowd {
 
 FlashCrowdResult run_flash_crowd(const FlashCrowdOptions& options) { return FlashCrowd(options).run(); }
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

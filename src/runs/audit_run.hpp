@@ -8,7 +8,7 @@
 #include "base/ring_id.hpp"
 #include "base/time.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 
 struct AuditRunOptions {
   std::uint64_t seed = 1;
@@ -31,4 +31,4 @@ struct AuditRunResult {
 
 AuditRunResult run_audit(const AuditRunOptions& options);
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

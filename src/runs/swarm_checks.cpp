@@ -1,4 +1,4 @@
-#include "sim/swarm_checks.hpp"
+#include "runs/swarm_checks.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include "redundancy/relay_place.hpp"
 #include "ring/vserver.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 namespace {
 
 constexpr Duration kRead = std::chrono::seconds(30);
@@ -45,7 +45,7 @@ void SwarmChecks::went_back(std::size_t node) {
 
 SwarmChecks::Posts SwarmChecks::posts_under(const std::string& tag) const {
   Posts posts;
-  for (const World::Post& post : world_.posts()) {
+  for (const sim::World::Post& post : world_.posts()) {
     if (post.was_under(tag)) posts.emplace(post.uri, &post);
   }
   return posts;
@@ -86,7 +86,7 @@ std::string SwarmChecks::wrong_entries(const std::vector<storage::HistoryEntry>&
   for (const storage::HistoryEntry& entry : entries) {
     const auto post = posts.find(entry.uri);
     if (entry.tag != tag || post == posts.end()) return fmt::format("has {}, which never was", entry.uri);
-    if (entry.author != World::author_of(post->second->origin) || entry.published != post->second->dated)
+    if (entry.author != sim::World::author_of(post->second->origin) || entry.published != post->second->dated)
       return fmt::format("has {} with another author or date", entry.uri);
     if (entry.removed && !post->second->left.contains(tag))
       return fmt::format("has {} as removed, and it is not", entry.uri);
@@ -106,7 +106,7 @@ std::string SwarmChecks::wrong_told(std::size_t node, const std::string& tag) {
     const auto post = posts.find(event.uri);
     if (post == posts.end()) {
       wrong = fmt::format("tells of {}, which never was", event.uri);
-    } else if (event.author != World::author_of(post->second->origin) ||
+    } else if (event.author != sim::World::author_of(post->second->origin) ||
                event.published != post->second->dated) {
       wrong = fmt::format("tells of {} with another author or date", event.uri);
     } else if (event.op == delivery::Op::kRemove && !post->second->left.contains(tag)) {
@@ -267,7 +267,7 @@ std::string SwarmChecks::wrong_relays() {
       if (!wrong.empty()) return wrong;
     }
     for (std::size_t n = first_at_rest_; n < world_.posts().size(); ++n) {
-      const World::Post& post = world_.posts()[n];
+      const sim::World::Post& post = world_.posts()[n];
       for (unsigned copy = 0; post.is_under(tag) && copy < copies; ++copy) {
         const unsigned index = redundancy::relay_of_post(post.uri, copy, copies, relays);
         const RingId position = replica_key(Tag::parse(tag)->key(), index, relays);
@@ -300,7 +300,7 @@ std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& t
   }
   for (const std::size_t node : world_.up()) {
     if (node == relay || unknown_.contains({node, tag})) continue;  // nobody follows itself
-    const bool counts = followers.contains(World::node_origin(node) + "/actor");
+    const bool counts = followers.contains(sim::World::node_origin(node) + "/actor");
     const bool wants = is_wanted(node, tag);
     if (wants && !counts)
       return fmt::format("node {}, which relays #{}, does not know that node {} follows", relay, tag, node);
@@ -314,7 +314,8 @@ std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& t
 std::string SwarmChecks::wrong_subscriptions() {
   std::map<std::string, std::set<std::string>> relays;
   for (const std::string& tag : tags_) {
-    for (const std::size_t relay : owners(Ring::kRelay, tag)) relays[tag].insert(World::node_origin(relay));
+    for (const std::size_t relay : owners(Ring::kRelay, tag))
+      relays[tag].insert(sim::World::node_origin(relay));
   }
   for (const std::size_t node : world_.up()) {
     const auto kept = world_.await_on(node, world_.relay_store(node).subscriptions(), kRead);
@@ -324,7 +325,7 @@ std::string SwarmChecks::wrong_subscriptions() {
     for (const std::string& tag : tags_) {
       if (unknown_.contains({node, tag})) continue;
       std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();
-      expected.erase(World::node_origin(node));
+      expected.erase(sim::World::node_origin(node));
       if (followed[tag] != expected)
         return fmt::format("node {} follows #{} at {} on its disk, at {} as it knows, instead of {}", node,
                            tag, fmt::join(followed[tag], " "),
@@ -335,4 +336,4 @@ std::string SwarmChecks::wrong_subscriptions() {
   return {};
 }
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace tagring::sim {
+namespace tagring::runs {
 
 struct FlashCrowdOptions {
   std::uint64_t seed = 1;
@@ -38,4 +38,4 @@ struct FlashCrowdResult {
 
 FlashCrowdResult run_flash_crowd(const FlashCrowdOptions& options);
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

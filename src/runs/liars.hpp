@@ -10,13 +10,13 @@
 #include "base/time.hpp"
 #include "sim/lies.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 
 struct LiarRunOptions {
   std::uint64_t seed = 1;
   std::size_t nodes = 40;  // at least 8
   double malicious = 0.2;  // part of them
-  LiarRoles roles;
+  sim::LiarRoles roles;
   std::size_t hashtags = 20;
   Duration attack = std::chrono::minutes(10);
   std::function<void(double done)> on_progress = [](double) {};
@@ -42,4 +42,4 @@ struct LiarRunResult {
 
 LiarRunResult run_liars(const LiarRunOptions& options);
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

@@ -11,7 +11,7 @@
 //
 // Then all faults end, and the world has to come to rest: one ring of each kind; every subscriber has every
 // living post once, and none that is gone; the history that any node gives is right; and every owner holds on
-// its disk what the model says (sim/swarm_checks.hpp), so that no replica hides the fault of another.
+// its disk what the model says (runs/swarm_checks.hpp), so that no replica hides the fault of another.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 #include "base/time.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 
 struct SwarmRun {
   std::string world;        // what was drawn, in words
@@ -41,4 +41,4 @@ struct SwarmOptions {
 
 SwarmRun run_swarm(std::uint64_t seed, const SwarmOptions& options);
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

@@ -1,4 +1,4 @@
-#include "sim/liars.hpp"
+#include "runs/liars.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 namespace {
 
 constexpr Duration kSettle = std::chrono::minutes(10);
@@ -34,7 +34,7 @@ std::vector<std::string> names(std::size_t count) {
 }
 
 std::set<std::size_t> draw_set(Rng& rng, std::vector<std::size_t> from, std::size_t count) {
-  const std::vector<std::size_t> drawn = draw(rng, std::move(from), count);
+  const std::vector<std::size_t> drawn = sim::draw(rng, std::move(from), count);
   return {drawn.begin(), drawn.end()};
 }
 
@@ -77,8 +77,8 @@ class LiarRun {
   }
 
  private:
-  WorldOptions world_options() {
-    WorldOptions world;
+  sim::WorldOptions world_options() {
+    sim::WorldOptions world;
     world.stabilise = std::chrono::seconds(5);
     world.reconcile = kReconcile;
     lies_.shape(&world);
@@ -116,7 +116,7 @@ class LiarRun {
     if (n % 3 == 0) down_ = crash();
     if (n % 3 == 1 && down_) world_.start_node(*std::exchange(down_, std::nullopt));
     world_.loop.run_for(std::chrono::seconds(1));  // those who start are there
-    std::map<std::string, Owners> owners = owners_of(world_, tags_);
+    std::map<std::string, sim::Owners> owners = sim::owners_of(world_, tags_);
     for (const auto& [tag, all] : owners) {
       if (!has_honest(all.relays) || !has_honest(all.stores)) counted_.erase(tag);
     }
@@ -187,7 +187,7 @@ class LiarRun {
         compare(tag, shown);
       }
     }
-    for (const World::Post& post : world_.posts()) {
+    for (const sim::World::Post& post : world_.posts()) {
       if (std::ranges::none_of(post.tags, [this](const std::string& tag) { return counted_.contains(tag); }))
         continue;
       if (post.acknowledged && !post.deletion_sent) ++result_.posts;
@@ -202,7 +202,7 @@ class LiarRun {
 
   void compare(const std::string& tag, Shown shown) {
     ++result_.readers;
-    for (const World::Post& post : world_.posts()) {
+    for (const sim::World::Post& post : world_.posts()) {
       if (std::ranges::find(post.tags, tag) == post.tags.end()) continue;
       const auto [begin, end] = shown.equal_range(post.uri);
       const bool lives = post.acknowledged && !post.deletion_sent;
@@ -226,8 +226,8 @@ class LiarRun {
   Rng rng_;
   std::vector<std::string> tags_;
   std::size_t late_;
-  Lies lies_;
-  World world_;
+  sim::Lies lies_;
+  sim::World world_;
   LiarRunResult result_;
   std::map<std::string, std::set<std::size_t>> subscribers_;
   std::set<std::string> counted_;
@@ -238,4 +238,4 @@ class LiarRun {
 
 LiarRunResult run_liars(const LiarRunOptions& options) { return LiarRun(options).run(); }
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs

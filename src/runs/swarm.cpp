@@ -1,4 +1,4 @@
-#include "sim/swarm.hpp"
+#include "runs/swarm.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -7,11 +7,11 @@
 
 #include "base/assert.hpp"
 #include "ring_sim/world.hpp"
-#include "sim/swarm_checks.hpp"
+#include "runs/swarm_checks.hpp"
 #include "sim/world.hpp"
 #include "storage/history.hpp"
 
-namespace tagring::sim {
+namespace tagring::runs {
 namespace {
 
 const std::vector<std::string> kTags = {"caturday", "dogs", "music", "haiku", "fediverse"};
@@ -23,7 +23,7 @@ constexpr Duration kAdmin = std::chrono::seconds(10);  // that an administrator 
 struct Plan {
   std::size_t nodes = 3;
   std::size_t steps = 100;  // of people, with time between them
-  WorldOptions world;
+  sim::WorldOptions world;
   double loss = 0;
   double duplicates = 0;
   Duration delay_max = Duration(50);
@@ -77,7 +77,7 @@ struct Plan {
 
 // What was thought of last. Seeds that are known for what they showed go without (SwarmOptions::first_draw).
 void draw_later(Plan& plan, Rng& rng) {
-  WorldOptions& world = plan.world;
+  sim::WorldOptions& world = plan.world;
   plan.glances = true;
   plan.wishes = rng.chance(0.5);
   plan.edits = rng.chance(0.5);
@@ -96,7 +96,7 @@ Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
   Plan plan;
   plan.nodes = 3 + rng.below(rng.chance(0.1) ? 58 : 12);
   plan.steps = 40 + rng.below(100);
-  WorldOptions& world = plan.world;
+  sim::WorldOptions& world = plan.world;
   world.vservers = plan.nodes > 20 ? 1 : 1 + static_cast<unsigned>(rng.below(3));
   world.relay_replicas = 1U << rng.below(3);
   world.storage_replicas = 1U << rng.below(3);
@@ -180,7 +180,7 @@ class Swarm {
   }
 
   // From all disks.
-  void lose(const World::Post& post) {
+  void lose(const sim::World::Post& post) {
     for (const std::size_t node : world_.up())
       world_.await_on(node, world_.history_store(node).correct(post.tags.front(), post.uri, std::nullopt),
                       kAdmin);
@@ -353,7 +353,7 @@ class Swarm {
       if (checks_.is_wanted(node, tag) != copy_->wanted.contains(tag)) return;
     }
     for (std::size_t n = 0; n < world_.posts().size(); ++n) {
-      const World::Post& post = world_.posts()[n];
+      const sim::World::Post& post = world_.posts()[n];
       if (post.origin != node || copy_->known.contains(n)) continue;
       if (post.taken != post.said) return;
       forgotten_.insert(n);
@@ -393,7 +393,7 @@ class Swarm {
 
   struct Copy {
     std::size_t node = 0;
-    Disk::Image image;
+    sim::Disk::Image image;
     std::set<std::string> wanted;
     std::set<std::size_t> known;  // posts
   };
@@ -403,7 +403,7 @@ class Swarm {
   Rng more_;
   Rng later_;
   Plan plan_;
-  World world_;
+  sim::World world_;
   SwarmChecks checks_;
   std::optional<Copy> copy_;
   bool restored_ = false;
@@ -419,4 +419,4 @@ class Swarm {
 
 SwarmRun run_swarm(std::uint64_t seed, const SwarmOptions& options) { return Swarm(seed, options).run(); }
 
-}  // namespace tagring::sim
+}  // namespace tagring::runs
