@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -344,10 +345,30 @@ class Swarm {
     copy_ = std::move(copy);
   }
 
-  // Not while it owes somebody what it has acknowledged, and not if other hashtags were wanted then: nobody
-  // could know.
+  // What a node alone knows, cut off from all others, is gone with its disk.
+  [[nodiscard]] bool has_told_others(std::size_t node) {
+    std::set<std::tuple<std::string, std::string, delivery::Op>> told;  // hashtag and URI
+    for (const std::size_t other : world_.up()) {
+      for (const std::string& tag : kTags) {
+        if (other == node || !world_.is_running(other)) continue;
+        const auto events = world_.told(other, tag);
+        for (const delivery::TagEvent& event : events.value_or(std::vector<delivery::TagEvent>()))
+          told.emplace(tag, event.uri, event.op);
+      }
+    }
+    return std::ranges::all_of(world_.posts(), [&](const sim::World::Post& post) {
+      return !post.acknowledged || std::ranges::all_of(kTags, [&](const std::string& tag) {
+        const auto last = post.is_under(tag) ? delivery::Op::kAdd : delivery::Op::kRemove;
+        return !post.was_under(tag) || told.contains({tag, post.uri, last});
+      });
+    });
+  }
+
+  // Not while it owes somebody what it has acknowledged, or is alone with it, and not if other hashtags were
+  // wanted then: nobody could know.
   void restore_copy() {
     const std::size_t node = copy_->node;
+    if (!world_.is_running(node) || !has_told_others(node)) return;
     if (!world_.is_running(node) || !world_.node(node).is_idle()) return;
     for (const std::string& tag : kTags) {
       if (checks_.is_wanted(node, tag) != copy_->wanted.contains(tag)) return;
