@@ -66,9 +66,8 @@ std::string resource_in(std::string query) {
 }  // namespace
 
 Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
-  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-  const std::string path = request.target.substr(0, mark);
-  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  const std::string path(path_of(request.target));
+  const std::string query(query_of(request.target));
   if (path == "/actor") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
     const std::optional<WallTime> born = co_await since("");

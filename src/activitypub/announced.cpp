@@ -62,7 +62,7 @@ void Announced::note(const std::string& actor, Audience audience, const delivery
 }
 
 Task<HttpResponse> Announced::answer(HttpRequest request) {
-  const std::string id = identity_.origin() + request.target.substr(0, request.target.find('?'));
+  const std::string id = identity_.origin() + std::string(path_of(request.target));
   const auto found = by_id_.find(id);
   const auto is_offered = [&](const One& one) {
     return blocks_.of_actor(one.author) == nullptr &&

@@ -86,7 +86,7 @@ std::string Follows::followed(const std::vector<std::string>& objects, const std
 
 // Which of our actors is used as a relay by who writes to that inbox.
 std::string Follows::relay_at(const std::string& target) const {
-  const std::string url = identity_.origin() + target.substr(0, target.find('?'));
+  const std::string url = identity_.origin() + std::string(path_of(target));
   constexpr std::string_view kSuffix = "/inbox";
   const std::optional<Tag> tag = identity_.tag_of_actor(url.substr(0, url.size() - kSuffix.size()));
   return tag ? identity_.tag_actor(*tag) : identity_.actor();

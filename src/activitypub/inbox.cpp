@@ -5,6 +5,7 @@
 
 #include "activitypub/answers.hpp"
 #include "base/counted.hpp"
+#include "crypto/hash.hpp"
 #include "delivery/store.hpp"
 #include "followers/header.hpp"
 #include "http/http_error.hpp"
@@ -25,9 +26,9 @@ bool names_key_of(const Headers& headers, const std::string& actor) {
   return false;
 }
 
-std::size_t hash_of_signatures(const Headers& headers) {
-  return std::hash<std::string>()(headers.joined("Signature").value_or("") +
-                                  headers.joined("Signature-Input").value_or(""));
+std::uint64_t hash_of_signatures(const Headers& headers) {
+  return crypto::hash64(headers.joined("Signature").value_or("") +
+                        headers.joined("Signature-Input").value_or(""));
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ Task<HttpResponse> Inbox::take(json::object object, fediverse::Activity form, Ht
   const IpAddress peer = request.peer;
   const std::optional<std::string> synchronization = request.headers.joined(followers::kHeaderName);
   const bool by_own_key = names_key_of(request.headers, form.actor);
-  const std::size_t signature = hash_of_signatures(request.headers);
+  const std::uint64_t signature = hash_of_signatures(request.headers);
   Result<federation::Authentic> sender = co_await authenticator_.authenticate(
       std::move(request), is_farewell ? federation::Gone::kTaken : federation::Gone::kRefused);
   if (!sender && sender.error().code == ErrorCode::kNotFound) {

@@ -55,7 +55,7 @@ class Inbox {
   TagEvents& events_;
   instances::FollowerSync& sync_;
   const Clock& clock_;
-  std::set<std::size_t> taken_;  // hashes of the signatures of what was taken
+  std::set<std::uint64_t> taken_;  // hashes of the signatures of what was taken
   InboxTally tally_;
 };
 

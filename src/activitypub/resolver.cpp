@@ -33,8 +33,7 @@ json::array actors_at(const std::vector<ring::Contact>& owners, const Tag& tag) 
 }  // namespace
 
 Task<HttpResponse> Resolver::answer(HttpRequest request) {
-  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  const std::string query(query_of(request.target));
   const Result<Tag> tag = parse_hashtag_uri(query_value(query, "uri"));
   if (!tag) co_return error_response(tag.error());
   if (blocks_.of_tag(tag->canonical()) != nullptr)

@@ -39,8 +39,7 @@ Control::Control(std::initializer_list<Subject*> subjects, administrators::Chang
 }
 
 Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administrator who) {
-  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-  const std::string path = request.target.substr(0, mark);
+  const std::string path(path_of(request.target));
   const Routes::Route* route = routes_.find(request.method, path);
   if (route == nullptr) co_return error_response({ErrorCode::kNotFound, "no such control request"});
   if (who.role < route->least) {
@@ -49,7 +48,7 @@ Task<HttpResponse> Control::answer(HttpRequest request, administrators::Administ
                     administrators::name_of(who.role), administrators::name_of(route->least));
     co_return error_response({ErrorCode::kDenied, because});
   }
-  Request wish{request.target.substr(std::min(mark + 1, request.target.size())), {}, std::move(who)};
+  Request wish{std::string(query_of(request.target)), {}, std::move(who)};
   const bool is_change = request.method == "POST";
   if (is_change && !request.body.empty()) {
     Result<json::object> body = json::parse_object(request.body);

@@ -99,7 +99,7 @@ Reply FollowControl::check_server(const json::object& body) const {
 
 Task<Reply> FollowControl::check(json::object body) {
   if (body.contains("server")) co_return check_server(body);
-  co_return co_await sync_.check(text_in(body, "actor"), flag_in(body, "apply"));
+  co_return co_await sync_.check(text_in(body, "actor"), json::get_flag(body, "apply"));
 }
 
 Task<Reply> FollowControl::verify() {

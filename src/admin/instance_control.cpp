@@ -57,7 +57,8 @@ json::array InstanceControl::list() const {
 Task<Reply> InstanceControl::permit(json::object body) {
   const std::string host = ascii_lower(text_in(body, "host"));
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
-  const instances::Permission permission{host, flag_in(body, "publishes"), flag_in(body, "receives")};
+  const instances::Permission permission{host, json::get_flag(body, "publishes"),
+                                         json::get_flag(body, "receives")};
   CO_TRY_VOID(co_await instances_.permit(permission));
   if (!permission.publishes && !permission.receives) publisher_.take_out_denied();
   const std::vector<std::string> hosts = instances_.hosts();

@@ -128,7 +128,7 @@ Task<Reply> ModerationControl::import(json::object body) {
   if (source.empty() || source == federation::kByHand || source.size() > 100)
     co_return fail(ErrorCode::kInvalid, "'source' must name the list, in at most 100 letters");
   CO_TRY(fediverse::Blocklist list, fediverse::parse_blocklist(text_in(body, "text")));
-  if (flag_in(body, "preview")) co_return to_json(moderation_.preview_import(std::move(list), source));
+  if (json::get_flag(body, "preview")) co_return to_json(moderation_.preview_import(std::move(list), source));
   CO_TRY(const instances::Moderation::Effect effect, co_await moderation_.import(std::move(list), source));
   co_return to_json(effect);
 }

@@ -37,11 +37,6 @@ std::uint64_t number_in(std::string_view query, std::string_view name, std::uint
   return value;
 }
 
-bool flag_in(const json::object& body, std::string_view key) {
-  const json::value* value = json::find(body, key);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
 std::string text_in(const json::object& body, std::string_view key) {
   return json::get_string(body, key).value_or("");
 }

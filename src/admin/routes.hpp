@@ -82,8 +82,6 @@ json::array head_of(json::array items, Rank rank) {
 
 // `otherwise` if it is missing or no number.
 std::uint64_t number_in(std::string_view query, std::string_view name, std::uint64_t otherwise);
-// True only if it is there, and true.
-bool flag_in(const json::object& body, std::string_view key);
 // Empty if it is missing or no text.
 std::string text_in(const json::object& body, std::string_view key);
 // kInvalid unless it names a hashtag.

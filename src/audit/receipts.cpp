@@ -135,8 +135,7 @@ Task<Result<std::vector<Receipts::Held>>> Receipts::held(std::string tag) {
 // --- shown to others -----------------------------------------------------------------------------------
 
 Task<HttpResponse> Receipts::answer(HttpRequest request) {
-  const std::size_t mark = request.target.find('?');
-  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  const std::string query(query_of(request.target));
   const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
   if (!tag) co_return error_response(tag.error());
   std::uint64_t after = 0;

@@ -32,8 +32,7 @@ struct Counted {
 }  // namespace
 
 Task<HttpResponse> SignedTreeHeads::answer(HttpRequest request) {
-  const std::size_t mark = request.target.find('?');
-  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  const std::string query(query_of(request.target));
   const std::string hour_text = query_value(query, "hour");
   std::int64_t hour = 0;
   const auto [end, error] = std::from_chars(hour_text.data(), hour_text.data() + hour_text.size(), hour);

@@ -92,6 +92,11 @@ std::optional<std::int64_t> get_int(const object& o, std::string_view key) {
   return std::nullopt;
 }
 
+bool get_flag(const object& o, std::string_view key) {
+  const value* v = find(o, key);
+  return v != nullptr && v->is_bool() && v->get_bool();
+}
+
 const object* get_object(const object& o, std::string_view key) {
   const value* v = o.if_contains(key);
   return v != nullptr && v->is_object() ? &v->get_object() : nullptr;

@@ -28,6 +28,8 @@ std::string serialize(const value& v);
 const value* find(const object& o, std::string_view key);
 std::optional<std::string> get_string(const object& o, std::string_view key);
 std::optional<std::int64_t> get_int(const object& o, std::string_view key);
+// It is there and true.
+bool get_flag(const object& o, std::string_view key);
 const object* get_object(const object& o, std::string_view key);
 // ActivityStreams: a property may be one value or a list of them. Visits each (none if absent).
 template <class F>

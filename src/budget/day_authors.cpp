@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+
+#include "crypto/hash.hpp"
 
 namespace tagring::budget {
 
@@ -13,7 +14,7 @@ void DayAuthors::add(std::pair<std::string, std::string> where, const std::strin
     authors_.clear();
     count_ = 0;
   }
-  if (count_ < kMax && authors_[std::move(where)].insert(std::hash<std::string>()(author)).second) ++count_;
+  if (count_ < kMax && authors_[std::move(where)].insert(crypto::hash64(author)).second) ++count_;
 }
 
 const DayAuthors::Authors& DayAuthors::of(const std::string& host, const std::string& tag) const {
@@ -26,9 +27,10 @@ bool DayAuthors::has_room(const std::string& host, const std::string& tag, const
                           std::size_t most) const {
   const Authors& live = of("", tag);
   const Authors& sent = of(host, tag);
-  const std::size_t hash = std::hash<std::string>()(author);
+  const std::uint64_t hash = crypto::hash64(author);
   if (live.contains(hash) || sent.contains(hash)) return true;
-  const auto only_sent = std::ranges::count_if(sent, [&](std::size_t each) { return !live.contains(each); });
+  const auto only_sent =
+      std::ranges::count_if(sent, [&](std::uint64_t each) { return !live.contains(each); });
   return live.size() + static_cast<std::size_t>(only_sent) < most;
 }
 

@@ -29,7 +29,7 @@ class DayAuthors {
                               std::size_t most) const;
 
  private:
-  using Authors = std::set<std::size_t>;  // hashes
+  using Authors = std::set<std::uint64_t>;  // hashes
   void add(std::pair<std::string, std::string> where, const std::string& author);
   [[nodiscard]] const Authors& of(const std::string& host, const std::string& tag) const;
   [[nodiscard]] WallTime today() const;

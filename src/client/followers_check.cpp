@@ -24,11 +24,6 @@ void print_ids(const json::object& report, std::string_view key, std::string_vie
   });
 }
 
-bool is_set(const json::object& report, std::string_view key) {
-  const json::value* value = json::find(report, key);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
 // What this node believes of who follows its own actors, and the server's part in it.
 void print_own(const json::object& report) {
   fmt::print("{}, for {}\n", text_of(report, "actor"), text_of(report, "server"));
@@ -54,9 +49,9 @@ void print_own(const json::object& report) {
 }
 
 std::string_view verdict(const json::object& report, bool apply) {
-  if (is_set(report, "agree")) return "Both sides agree.";
-  if (is_set(report, "repaired")) return "They differed; repaired.";
-  if (is_set(report, "applied")) return "They differed; repaired in part.";
+  if (json::get_flag(report, "agree")) return "Both sides agree.";
+  if (json::get_flag(report, "repaired")) return "They differed; repaired.";
+  if (json::get_flag(report, "applied")) return "They differed; repaired in part.";
   return apply ? "They differ; nothing could be repaired now."
                : "They differ; nothing was changed. --apply repairs.";
 }
@@ -116,7 +111,7 @@ int check(const Options& options) {
   } else {
     print_report(*report, options.apply);
   }
-  return is_set(*report, "agree") || is_set(*report, "repaired") ? kExitOk : kExitFailed;
+  return json::get_flag(*report, "agree") || json::get_flag(*report, "repaired") ? kExitOk : kExitFailed;
 }
 
 int verify(const Options& options) {

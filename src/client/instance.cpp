@@ -19,8 +19,7 @@ struct Options {
 };
 
 std::string_view yes_no(const json::object& o, std::string_view key) {
-  const json::value* value = json::find(o, key);
-  return value != nullptr && value->is_bool() && value->get_bool() ? "yes" : "no";
+  return json::get_flag(o, key) ? "yes" : "no";
 }
 
 // "mastodon, mastodon #cats, person @bob (waits for them to accept), blocked"

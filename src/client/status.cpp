@@ -33,11 +33,6 @@ double real_of(const json::object& o, std::string_view key) {
   return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
 }
 
-bool flag_of(const json::object& o, std::string_view key) {
-  const json::value* value = json::find(o, key);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
 std::string time_of(std::int64_t seconds) {
   if (seconds >= 2 * 86'400) return fmt::format("{} days", seconds / 86'400);
   if (seconds >= 2 * 3'600) return fmt::format("{} hours", seconds / 3'600);
@@ -59,16 +54,17 @@ void print_problems(const json::object& status) {
     fmt::print("{}    {} has changed in the file and needs a restart to count\n",
                painted(Colour::kYellow, "RESTART"), std::string_view(key.get_string()));
   });
-  if (flag_of(status, "ready") && json::find(status, "problems")->get_array().empty())
+  if (json::get_flag(status, "ready") && json::find(status, "problems")->get_array().empty())
     fmt::print("{}, as far as was looked; \"tagring doctor\" looks again\n",
                painted(Colour::kGreen, "all is well"));
 }
 
 void print_ring(std::string_view name, const json::object& ring) {
   const bool is_relay = name == "relay";
-  const std::string_view state = !flag_of(ring, "member")    ? "not on the ring yet"
-                                 : !flag_of(ring, "serving") ? "on the ring, does not serve all it should"
-                                                             : "serves";
+  const std::string_view state = !json::get_flag(ring, "member") ? "not on the ring yet"
+                                 : !json::get_flag(ring, "serving")
+                                     ? "on the ring, does not serve all it should"
+                                     : "serves";
   fmt::print("  {:<10} {}; {:.1f} % of the ring at {} places of about {:.0f}; {}{} of {}{}\n", name, state,
              100 * real_of(ring, "share"), number_of(ring, "vservers"), real_of(ring, "estimated_vservers"),
              amount(real_of(ring, "load")), is_relay ? "/s" : "", amount(real_of(ring, "capacity")),
@@ -93,7 +89,7 @@ void print_status(const json::object& status) {
              number_of(status, "owed"), number_of(status, "announcing"));
   fmt::print("Who uses it\n  followers                {}\n  hashtags wanted          {}{}\n",
              number_of(status, "followers"), number_of(status, "wanted"),
-             flag_of(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
+             json::get_flag(status, "subscriptions_settled") ? "" : " (not all owners have accepted yet)");
   if (const std::int64_t unlisted = number_of(status, "followers_unlisted"); unlisted != 0)
     fmt::print("  lists too long           {} of followers of one server: they are not compared\n", unlisted);
   fmt::print("Disk\n");
@@ -113,7 +109,7 @@ void print_status(const json::object& status) {
 int show_status(const ControlOptions& options) {
   const Result<json::object> answer = ask_node(options, "GET", "/status");
   const int told = tell(options, answer, print_status);
-  return told == kExitOk && !options.json && !flag_of(*answer, "ready") ? kExitFailed : told;
+  return told == kExitOk && !options.json && !json::get_flag(*answer, "ready") ? kExitFailed : told;
 }
 
 std::string place(const json::value* contact) {

@@ -56,4 +56,11 @@ Hash128 shake128_128(std::string_view bytes) {
   return out;
 }
 
+std::uint64_t hash64(std::string_view bytes) {
+  const Hash256 hash = sha256(bytes);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 8; ++i) value = value << 8U | hash[i];
+  return value;
+}
+
 }  // namespace tagring::crypto

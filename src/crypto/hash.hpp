@@ -17,4 +17,8 @@ Hash256 sha3_256(std::string_view bytes);  // hk of the paper's §5.1
 Hash128 shake128_128(
     std::string_view bytes);  // the hash inside hn, paper §5.2: SHAKE128 with 128 bits of output
 
+// The beginning of SHA-256 as a number: for tables and decisions about what others write. It is the same on
+// every machine, and unlike std::hash's nobody can choose many texts that share one.
+std::uint64_t hash64(std::string_view bytes);
+
 }  // namespace tagring::crypto

@@ -116,7 +116,7 @@ json::object PartialCollections::report(const std::string& tag, const std::strin
 }
 
 Task<HttpResponse> PartialCollections::answer(HttpRequest request) {
-  const std::string path = request.target.substr(0, request.target.find('?'));
+  const std::string path(path_of(request.target));
   const std::optional<Place> place = place_of(path);
   if (!options_.enabled || !place) co_return not_found("no such page");
   std::string collection;

@@ -87,12 +87,10 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
     if (!seq || !published || *seq < 0 || !Url::parse(text("uri"))) {
       return fail(ErrorCode::kInvalid, "an item lacks 'seq', 'published' or 'uri'");
     }
-    const json::value* indexable = json::find(item, "indexable");
     const Op op = text("op") == "remove" ? Op::kRemove : Op::kAdd;
-    entries.push_back(
-        {static_cast<std::uint64_t>(*seq),
-         {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
-          indexable != nullptr && indexable->is_bool() && indexable->get_bool(), text("signed")}});
+    entries.push_back({static_cast<std::uint64_t>(*seq),
+                       {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
+                        json::get_flag(item, "indexable"), text("signed")}});
   }
   return entries;
 }
@@ -144,8 +142,7 @@ std::string undo_follow_activity(const std::string& id, const std::string& actor
 bool is_move(const std::string& activity) {
   if (!activity.contains(kMoves)) return false;
   const Result<json::object> object = json::parse_object(activity);
-  const json::value* moves = object ? json::find(*object, kMoves) : nullptr;
-  return moves != nullptr && moves->is_bool() && moves->get_bool();
+  return object && json::get_flag(*object, kMoves);
 }
 
 std::string announce_id(const federation::Identity& identity, const std::string& actor,

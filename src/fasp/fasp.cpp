@@ -17,7 +17,7 @@ constexpr std::string_view kAnnouncements = "/data_sharing/v0/announcements";
 
 // Below the prefix of all that is FASP.
 std::string path_of(const HttpRequest& request) {
-  return FaspServers::below_prefix(request.target.substr(0, request.target.find('?')));
+  return FaspServers::below_prefix(std::string(tagring::path_of(request.target)));
 }
 
 HttpResponse no_content() {

@@ -50,9 +50,8 @@ Task<HttpResponse> FaspHashtags::answer(std::string host, std::string method, st
   const FaspServer* server = servers_.find(host);
   if (server == nullptr || !server->hashtags) co_return denied("hashtag_subscription is not activated");
   if (instances_.is_denied(host)) co_return denied("this node's administrator has decided against " + host);
-  const std::size_t mark = std::min(path.find('?'), path.size());
-  const std::string query = path.substr(std::min(mark + 1, path.size()));
-  path.resize(mark);
+  const std::string query(query_of(path));
+  path.resize(path_of(path).size());
   if (path == kHashtags && method == "GET") {
     const std::vector<std::string> tags = hashtags(host);
     co_return with_json({{"hashtags", json::array(tags.begin(), tags.end())}});

@@ -193,17 +193,4 @@ Result<Blocklist> parse_blocklist(std::string_view text) {
   return list;
 }
 
-std::string format_blocklist(const std::vector<BlockedDomain>& domains) {
-  std::string text = "#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate\n";
-  for (const BlockedDomain& blocked : domains) {
-    std::string comment;
-    for (const char c : blocked.reason) {
-      if (c == '"') comment.push_back('"');
-      comment.push_back(c);
-    }
-    text += fmt::format("{},suspend,false,false,\"{}\",false\n", blocked.domain, comment);
-  }
-  return text;
-}
-
 }  // namespace tagring::fediverse

@@ -30,7 +30,4 @@ inline constexpr std::size_t kBlocklistMax = 20'000;  // as Mastodon
 // can be read, kTooLarge for more than kBlocklistMax entries.
 Result<Blocklist> parse_blocklist(std::string_view text);
 
-// As Mastodon reads it.
-std::string format_blocklist(const std::vector<BlockedDomain>& domains);
-
 }  // namespace tagring::fediverse

@@ -64,10 +64,7 @@ Wishes wishes_of(const RemoteActor& actor) {
 }
 
 bool is_for_everybody(const json::object& actor) {
-  const auto says = [&](std::string_view key) {
-    const json::value* v = json::find(actor, key);
-    return v != nullptr && v->is_bool() && v->get_bool();
-  };
+  const auto says = [&](std::string_view key) { return json::get_flag(actor, key); };
   return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") &&
          !refuses(json::get_string(actor, "summary").value_or("")) && !refuses(fields_of(actor));
 }

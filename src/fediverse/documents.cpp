@@ -271,14 +271,6 @@ json::object make_nodeinfo(std::string_view version, std::string_view software_v
           {"metadata", std::move(metadata)}};
 }
 
-json::object make_collection(std::string_view id, std::uint64_t total, std::string_view first) {
-  return {{"@context", kContext},
-          {"id", id},
-          {"type", "OrderedCollection"},
-          {"totalItems", total},
-          {"first", first}};
-}
-
 json::object make_collection_page(std::string_view id, std::string_view collection, json::array items,
                                   std::string_view next) {
   json::object page = {{"@context", kContext},
@@ -296,10 +288,6 @@ json::object make_whole_collection(std::string_view id, const std::vector<std::s
           {"type", "OrderedCollection"},
           {"totalItems", items.size()},
           {"orderedItems", json::array(items.begin(), items.end())}};
-}
-
-std::string make_error_body(const Error& error) {
-  return json::serialize(json::object{{"error", to_string(error.code)}, {"message", error.message}});
 }
 
 Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, const NodeUrls& urls) {

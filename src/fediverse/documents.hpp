@@ -86,15 +86,10 @@ std::string nodeinfo_schema(std::string_view version);
 json::object make_nodeinfo(std::string_view version, std::string_view software_version,
                            json::object metadata);
 
-// A collection that is read page by page.
-json::object make_collection(std::string_view id, std::uint64_t total, std::string_view first);
-// One page; `next` is empty on the last.
+// One page of a collection; `next` is empty on the last.
 json::object make_collection_page(std::string_view id, std::string_view collection, json::array items,
                                   std::string_view next);
 // A collection in one piece. `orderedItems` is there even when it is empty: FEP-8fcf compares it.
 json::object make_whole_collection(std::string_view id, const std::vector<std::string>& items);
-
-// {"error": "too_large", "message": "…"}
-std::string make_error_body(const Error& error);
 
 }  // namespace tagring::fediverse

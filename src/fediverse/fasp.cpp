@@ -52,8 +52,7 @@ Result<void> read_source(const json::object& o, FaspAnnouncement& out) {
     return {};
   }
   TRY(out.backfill_request, name_in(*backfill, "id"));
-  const json::value* more = json::find(o, "moreObjectsAvailable");
-  out.more = more != nullptr && more->is_bool() && more->get_bool();
+  out.more = json::get_flag(o, "moreObjectsAvailable");
   return {};
 }
 

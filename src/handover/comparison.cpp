@@ -156,8 +156,7 @@ Result<std::vector<Difference>> differences_from_json(const json::object& answer
       return fail(ErrorCode::kInvalid, "'range' names no range that was asked for");
     Difference difference;
     difference.index = static_cast<std::size_t>(*index);
-    const json::value* later = json::find(*item, "later");
-    difference.later = later != nullptr && later->is_bool() && later->get_bool();
+    difference.later = json::get_flag(*item, "later");
     if (json::find(*item, "parts") != nullptr) {
       TRY(difference.parts, parts_from(*item, asked[difference.index].own.range));
     } else if (!difference.later) {

@@ -38,7 +38,7 @@ Task<HttpResponse> Probes::answer(HttpRequest request) {
 }
 
 Task<HttpResponse> Probes::answer_inside(HttpRequest request) {
-  const std::string path = request.target.substr(0, request.target.find('?'));
+  const std::string path(path_of(request.target));
   if (path == "/livez") co_return text("ok\n", "text/plain");
   // Where clients of Mastodon look, and what they expect.
   if (path == "/health") co_return text("OK", "text/plain");

@@ -77,12 +77,9 @@ std::string Url::authority() const {
 
 std::string Url::origin() const { return fmt::format("{}://{}", scheme, authority()); }
 
-std::string_view Url::path() const { return std::string_view(target).substr(0, target.find('?')); }
+std::string_view Url::path() const { return path_of(target); }
 
-std::string_view Url::query() const {
-  const std::size_t mark = target.find('?');
-  return mark == std::string::npos ? std::string_view() : std::string_view(target).substr(mark + 1);
-}
+std::string_view Url::query() const { return query_of(target); }
 
 std::string host_of(std::string_view url) {
   const Result<Url> parsed = Url::parse(url);
@@ -108,6 +105,13 @@ bool is_host_name(std::string_view text) {
 bool is_same_or_below(std::string_view host, std::string_view domain) {
   if (domain.empty() || !host.ends_with(domain)) return false;
   return host.size() == domain.size() || host[host.size() - domain.size() - 1] == '.';
+}
+
+std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
+
+std::string_view query_of(std::string_view target) {
+  const std::size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
 }
 
 std::string query_value(std::string_view query, std::string_view name) {

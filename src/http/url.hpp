@@ -25,8 +25,7 @@ struct Url {
   // "https://host[:port]"
   [[nodiscard]] std::string origin() const;
   [[nodiscard]] std::string text() const { return origin() + target; }
-  // Path without the query.
-  [[nodiscard]] std::string_view path() const;
+  [[nodiscard]] std::string_view path() const;   // without the query
   [[nodiscard]] std::string_view query() const;  // without '?', empty if none
 
   friend bool operator==(const Url&, const Url&) = default;
@@ -46,6 +45,10 @@ bool is_host_name(std::string_view text);
 
 // `host` is `domain` or a name below it: tags.example.org is under example.org.
 bool is_same_or_below(std::string_view host, std::string_view domain);
+
+// The target of a request, as on the wire, up to its '?'; and what comes after, empty if nothing.
+std::string_view path_of(std::string_view target);
+std::string_view query_of(std::string_view target);
 
 // Value of `name` in "a=1&b=2", percent-decoded with '+' as space; empty if absent or broken.
 std::string query_value(std::string_view query, std::string_view name);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/counted.hpp"
+#include "crypto/hash.hpp"
 #include "http/url.hpp"
 
 namespace tagring::instances {
@@ -41,7 +42,7 @@ std::vector<std::string> Moderation::admit(const std::string& author, const std:
                                            std::vector<std::string> tags) {
   if (tags.size() > options_.hashtags_of_a_post) return {};
   make_room(recent_, kRecentMax);
-  const std::size_t post = std::hash<std::string>()(uri);
+  const std::uint64_t post = crypto::hash64(uri);
   std::erase_if(tags, [&](const std::string& tag) {
     std::deque<Counted>& posts = recent_[{author, tag}];
     while (!posts.empty() && clock_.now() - posts.front().at > std::chrono::hours(1)) posts.pop_front();
@@ -55,7 +56,7 @@ std::vector<std::string> Moderation::admit(const std::string& author, const std:
 
 void Moderation::take_back(const std::string& author, const std::string& uri,
                            const std::vector<std::string>& tags) {
-  const std::size_t post = std::hash<std::string>()(uri);
+  const std::uint64_t post = crypto::hash64(uri);
   for (const std::string& tag : tags) {
     const auto posts = recent_.find({author, tag});
     if (posts != recent_.end())

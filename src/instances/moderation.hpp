@@ -91,7 +91,7 @@ class Moderation {
   Instances& instances_;
   Clock& clock_;
   struct Counted {
-    std::size_t post;  // hash of its URI
+    std::uint64_t post;  // hash of its URI
     Instant at;
   };
   std::map<std::pair<std::string, std::string>, std::deque<Counted>> recent_;  // by author and hashtag

@@ -77,9 +77,7 @@ bool ClientApi::is_path(std::string_view path) {
 }
 
 Task<HttpResponse> ClientApi::answer(HttpRequest request) {
-  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-  Request wish{request.target.substr(0, mark),
-               request.target.substr(std::min(mark + 1, request.target.size())), request.method,
+  Request wish{std::string(path_of(request.target)), std::string(query_of(request.target)), request.method,
                request.peer};
   // Some clients end every address with a slash, which Mastodon passes over.
   if (wish.path.ends_with('/')) wish.path.pop_back();

@@ -1,12 +1,13 @@
 #include "mastodon_api/trends.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "crypto/hash.hpp"
 
 namespace tagring::mastodon_api {
 
 void Trends::note(const std::string& tag, const std::string& author, WallTime when) {
-  const std::size_t hash = std::hash<std::string>()(author);
+  const std::uint64_t hash = crypto::hash64(author);
   uses_.push_back({when, tag, hash});
   ++tags_[tag][hash];
   forget_old();

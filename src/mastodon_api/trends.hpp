@@ -30,14 +30,14 @@ class Trends {
   struct Use {
     WallTime when;
     std::string tag;
-    std::size_t author;  // hashed
+    std::uint64_t author;  // hashed
   };
   void forget_old();
 
   Options options_;
   Clock& clock_;
   std::deque<Use> uses_;
-  std::map<std::string, std::map<std::size_t, std::size_t>> tags_;  // author's hash to number of posts
+  std::map<std::string, std::map<std::uint64_t, std::size_t>> tags_;  // author's hash to number of posts
 };
 
 }  // namespace tagring::mastodon_api

@@ -159,7 +159,7 @@ bool is_for_this_host(const HttpRequest& request, const std::string& origin) {
   const std::string asked = host_of("https://" + request.headers.find("Host").value_or("") + "/");
   if (asked.empty() || asked == "localhost" || asked == host_of(origin)) return true;
   const bool is_address = asked.starts_with('[') || IpAddress::parse(asked).has_value();
-  return is_address || health::Probes::is_path(request.target.substr(0, request.target.find('?')));
+  return is_address || health::Probes::is_path(path_of(request.target));
 }
 
 // Who does not know yet what it follows, who follows it and what is blocked would say so to others, who
@@ -211,7 +211,7 @@ Routes Node::make_routes() {
 
 Task<HttpResponse> Node::answer(HttpRequest request) {
   if (!is_for_this_host(request, parts_->speech.identity.origin())) return refuse_host();
-  const bool is_probe = health::Probes::is_path(request.target.substr(0, request.target.find('?')));
+  const bool is_probe = health::Probes::is_path(path_of(request.target));
   if (!loaded_ && !is_probe) return not_loaded();
   parts_->health.doctor.note_request(request);
   return routes_.answer(std::move(request));

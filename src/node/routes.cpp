@@ -84,7 +84,7 @@ void Routes::add_if(Methods methods, Fits fits, HttpHandler handler, Readers rea
 }
 
 Task<HttpResponse> Routes::answer(HttpRequest request) const {
-  const std::string path = request.target.substr(0, request.target.find('?'));
+  const std::string path(path_of(request.target));
   if (request.method == "OPTIONS" && path == "*") co_return options(Methods::kGetAndPost, Readers::kServers);
   const auto row = std::ranges::find_if(rows_, [&](const Row& each) { return each.fits(path); });
   if (row == rows_.end()) co_return error_response({ErrorCode::kNotFound, "no such page"});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "crypto/hash.hpp"
+
 namespace tagring::overlay {
 namespace {
 
@@ -152,7 +154,7 @@ Task<bool> Balancer::ask(Ring ring, ring::Contact owner, Segment segment, balanc
   if (wants_load) place->load = static_cast<double>(load->of_segment);
   place->successor = {static_cast<double>(load->of_node), static_cast<double>(load->capacity),
                       load->strained};
-  place->successor_node = std::hash<std::string>()(owner.origin());
+  place->successor_node = crypto::hash64(owner.origin());
   co_return true;
 }
 

@@ -61,7 +61,7 @@ json::object make_account(const json::object& actor, const std::string& uri, con
   if (url.empty()) url = uri;
   const auto created = from_rfc3339(json::get_string(actor, "published").value_or(""));
   std::string name = text_of_html(json::get_string(actor, "name").value_or(""), kNameMax);
-  const bool indexable = get_flag(actor, "indexable");
+  const bool indexable = json::get_flag(actor, "indexable");
   return {
       {"id", stable_id(uri)},
       {"username", username},
@@ -76,7 +76,7 @@ json::object make_account(const json::object& actor, const std::string& uri, con
       {"header", header},
       {"header_static", header},
       {"header_description", ""},
-      {"locked", get_flag(actor, "manuallyApprovesFollowers")},
+      {"locked", json::get_flag(actor, "manuallyApprovesFollowers")},
       {"fields", fields_of(actor)},
       {"emojis", emojis_of(actor)},
       {"bot", fediverse::has_type(actor, "Service") || fediverse::has_type(actor, "Application")},
@@ -85,8 +85,8 @@ json::object make_account(const json::object& actor, const std::string& uri, con
       {"indexable", indexable},
       {"noindex", !indexable},
       {"moved", nullptr},
-      {"memorial", get_flag(actor, "memorial")},
-      {"suspended", get_flag(actor, "suspended")},
+      {"memorial", json::get_flag(actor, "memorial")},
+      {"suspended", json::get_flag(actor, "suspended")},
       {"limited", false},
       {"created_at", datetime(created.value_or(WallTime()))},
       {"last_status_at", nullptr},
@@ -111,11 +111,6 @@ std::string Site::tag_url(std::string_view canonical) const {
 std::string authority_of(const std::string& uri) {
   const Result<Url> url = Url::parse(uri);
   return url ? url->authority() : std::string();
-}
-
-bool get_flag(const json::object& o, std::string_view key) {
-  const json::value* v = json::find(o, key);
-  return v != nullptr && v->is_bool() && v->get_bool();
 }
 
 std::int64_t count_of(const json::object& o, std::string_view key) {

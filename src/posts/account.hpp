@@ -34,7 +34,6 @@ json::array emojis_of(const json::object& document);
 // The http(s) URL of an image, link or attachment: a text, an object with `url` or `href`, or the first of
 // several that has one. Empty if there is none.
 std::string url_of(const json::value* v);
-bool get_flag(const json::object& o, std::string_view key);
 // The count of a collection that is given whole or by its first page; 0 if it does not say.
 std::int64_t count_of(const json::object& o, std::string_view key);
 // "host", or "host:port" if the port is not the usual one; empty if `uri` is no URL.

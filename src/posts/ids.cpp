@@ -11,13 +11,6 @@ namespace {
 constexpr unsigned kHashBits = 20;
 constexpr StatusId kTimeMax = (StatusId{1} << 43U) - 1;  // milliseconds; ids fit a signed number of 64 bits
 
-std::uint64_t hash_of(std::string_view text) {
-  const auto hash = crypto::sha256(text);
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof value; ++i) value = value << 8U | hash[i];
-  return value;
-}
-
 }  // namespace
 
 StatusId first_id_at(WallTime published) {
@@ -26,7 +19,7 @@ StatusId first_id_at(WallTime published) {
 }
 
 StatusId status_id(WallTime published, std::string_view uri) {
-  return first_id_at(published) | hash_of(uri) >> (64U - kHashBits);
+  return first_id_at(published) | crypto::hash64(uri) >> (64U - kHashBits);
 }
 
 WallTime time_of(StatusId id) {
@@ -41,7 +34,7 @@ std::optional<StatusId> parse_status_id(std::string_view text) {
 }
 
 std::string stable_id(std::string_view uri) {
-  return std::to_string(hash_of(uri) >> 1U);  // 63 bits: many clients have signed numbers only
+  return std::to_string(crypto::hash64(uri) >> 1U);  // 63 bits: many clients have signed numbers only
 }
 
 std::string datetime(WallTime time) {

@@ -193,7 +193,7 @@ json::object describe(const json::object& o, const fediverse::Note& note, WallTi
           {"created_at", datetime(note.published)},
           {"content", html},
           {"visibility", "public"},
-          {"sensitive", get_flag(o, "sensitive") || (is_warning && !warning.empty())},
+          {"sensitive", json::get_flag(o, "sensitive") || (is_warning && !warning.empty())},
           {"spoiler_text", is_warning ? warning : std::string()},
           {"media_attachments", attachments_of(o)},
           {"mentions", mentions_of(o, html)},

@@ -59,8 +59,7 @@ void SignedCopies::remember(const std::string& hash, std::string body) {
 }
 
 Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
-  const std::size_t at = request.target.find('?');
-  const std::string query = at == std::string::npos ? std::string() : request.target.substr(at + 1);
+  const std::string query(query_of(request.target));
   const auto copy = copies_.find(query_value(query, "sha256"));
   if (copy == copies_.end()) co_return error_response({ErrorCode::kNotFound, "this node has no such copy"});
   HttpResponse response;

@@ -142,8 +142,7 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
     if (!question) co_return std::move(question).error();
     answer = co_await act(std::move(question->body), std::move(question->origin));
   } else {
-    const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-    const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+    const std::string query(query_of(request.target));
     const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
     if (!tag) co_return error_response(tag.error());
     if (places_.is_relay_at_rest(*tag)) answer = to_json(count(tag->canonical()));

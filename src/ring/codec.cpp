@@ -180,8 +180,7 @@ Result<Reply> decode_reply(std::string_view body) {
     TRY(reply.of_segment, get_count(object, "load"));
     TRY(reply.of_node, get_count(object, "node_load"));
     TRY(reply.capacity, get_count(object, "capacity"));
-    const json::value* strained = json::find(object, "strained");
-    reply.strained = strained != nullptr && strained->is_bool() && strained->get_bool();
+    reply.strained = json::get_flag(object, "strained");
     return reply;
   }
   return Done{};

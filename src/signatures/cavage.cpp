@@ -201,8 +201,7 @@ Result<SignatureClaim> read_cavage(std::string_view header, const HttpRequest& r
   TRY(std::string whole, signing_string(claim, parameters, request, target));
   claim.signing_strings.push_back(std::move(whole));
   if (target.contains('?')) {
-    TRY(std::string path_only,
-        signing_string(claim, parameters, request, target.substr(0, target.find('?'))));
+    TRY(std::string path_only, signing_string(claim, parameters, request, path_of(target)));
     claim.signing_strings.push_back(std::move(path_only));
   }
   return claim;

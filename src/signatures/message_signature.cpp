@@ -15,8 +15,6 @@ constexpr std::string_view kLabel = "sig1";
 
 // --- components ----------------------------------------------------------------------------------------
 
-std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
-
 Result<std::string> component(std::string_view name, const SignedMessage& message) {
   const std::string_view target = message.target;
   if (message.status && name == "@status") return fmt::to_string(*message.status);

@@ -4,6 +4,7 @@
 #include "delivery/wire.hpp"
 #include "handover/transfer.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "relay/relay_redundancy.hpp"
 #include "sim/lies.hpp"
@@ -24,9 +25,7 @@ HttpResponse json_response(const json::object& body) {
   return response;
 }
 
-bool is_at(const HttpRequest& request, std::string_view path) {
-  return request.target.substr(0, request.target.find('?')) == path;
-}
+bool is_at(const HttpRequest& request, std::string_view path) { return path_of(request.target) == path; }
 
 }  // namespace
 
@@ -50,8 +49,7 @@ std::optional<HttpResponse> Lies::answer(std::size_t node, const HttpRequest& re
 
 // Every other request about posts only: else nobody would hear what the stores say.
 std::optional<HttpResponse> Lies::answer_as_keeper(const HttpRequest& request) {
-  const std::size_t mark = std::min(request.target.find('?'), request.target.size() - 1);
-  const std::string tag = query_value(request.target.substr(mark + 1), "tag");
+  const std::string tag = query_value(query_of(request.target), "tag");
   const bool is_read = is_at(request, storage::HistoryService::kPath);
   const bool is_add = request.target == "/inbox" && request.body.contains("/storage\"");
   if (is_read || is_add) {

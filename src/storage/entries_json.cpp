@@ -28,8 +28,7 @@ Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, con
     entry.uri = json::get_string(item, "uri").value_or("");
     entry.author = json::get_string(item, "author").value_or("");
     const auto published = json::get_int(item, "published");
-    const json::value* removed = json::find(item, "removed");
-    entry.removed = removed != nullptr && removed->is_bool() && removed->get_bool();
+    entry.removed = json::get_flag(item, "removed");
     if (!Url::parse(entry.uri) || !published || entry.tag.empty()) {
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
     }

@@ -81,8 +81,7 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer)) {
     co_return fail(ErrorCode::kInvalid, "a replica's page is too long or out of order");
   }
-  const json::value* more = json::find(body, "more");
-  page.more = more != nullptr && more->is_bool() && more->get_bool();
+  page.more = json::get_flag(body, "more");
   page.kept_from = WallTime(Duration(json::get_int(body, "kept_from").value_or(0)));
   kept_.hints().read_answer(body, {shelf.tag});
   co_return page;
@@ -278,8 +277,7 @@ Task<Result<HistoryPage>> HistoryService::query_newer(Tag tag, HistoryCursor cur
 // --- answering ---------------------------------------------------------------------------------------------
 
 Task<HttpResponse> HistoryService::answer(HttpRequest request) {
-  const std::size_t mark = request.target.find('?');
-  const std::string query = mark == std::string::npos ? "" : request.target.substr(mark + 1);
+  const std::string query(query_of(request.target));
   Wish wish;
   const std::string before = query_value(query, "before");
   const std::string after = query_value(query, "after");
@@ -352,8 +350,7 @@ Task<Result<std::vector<HistoryDay>>> HistoryService::query_days(Tag tag, std::c
 }
 
 Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
-  const std::string query = request.target.substr(std::min(request.target.find('?'), request.target.size()));
-  const std::string_view pairs = std::string_view(query).substr(std::min<std::size_t>(1, query.size()));
+  const std::string pairs(query_of(request.target));
   const auto from = parse_date(query_value(pairs, "from"));
   const auto to = parse_date(query_value(pairs, "to"));
   if (!from || !to || *to <= *from || *to - *from > kDaysMax)

@@ -40,10 +40,7 @@ class Reader {
                                                             : bad<unsigned>("slot");
   }
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
-  bool flag(std::string_view name) {
-    const json::value* value = json::find(object_, name);
-    return value != nullptr && value->is_bool() && value->get_bool();
-  }
+  bool flag(std::string_view name) { return json::get_flag(object_, name); }
   std::string signature() {
     const auto octets = from_base64(json::get_string(object_, "signature").value_or(""));
     const bool good = octets && !octets->empty() && octets->size() <= kSignatureMax;

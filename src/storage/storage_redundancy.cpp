@@ -315,8 +315,7 @@ Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
     if (!body) co_return error_response(body.error());
     answer = co_await act(std::move(*body), origin_of(sender->actor.id));
   } else {
-    const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-    const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+    const std::string query(query_of(request.target));
     const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
     if (!tag) co_return error_response(tag.error());
     const Result<Report> own = co_await report(*tag);

@@ -177,9 +177,8 @@ bool Site::is_path(std::string_view path) {
 }
 
 Task<HttpResponse> Site::answer(HttpRequest request) {
-  const std::size_t mark = std::min(request.target.find('?'), request.target.size());
-  const std::string path = request.target.substr(0, mark);
-  const std::string query = request.target.substr(std::min(mark + 1, request.target.size()));
+  const std::string path(path_of(request.target));
+  const std::string query(query_of(request.target));
   if (path.starts_with(kAssets)) co_return asset(std::string_view(path).substr(kAssets.size()));
   if (path == "/") co_return co_await home(request.peer);
   if (path == "/search") co_return co_await search(query, request.peer);

@@ -70,6 +70,12 @@ TEST(Json, RefusesDepthBombsInvalidUtf8AndTrailingText) {
   EXPECT_FALSE(json::parse_object("[]"));
 }
 
+TEST(Json, AFlagIsSetIfItIsThereAndTrue) {
+  const json::object o = {{"yes", true}, {"no", false}, {"text", "true"}, {"number", 1}};
+  EXPECT_TRUE(json::get_flag(o, "yes"));
+  for (const char* key : {"no", "text", "number", "missing"}) EXPECT_FALSE(json::get_flag(o, key)) << key;
+}
+
 std::string object_of(std::size_t members, const std::string& prefix = "k") {
   std::string text = "{";
   for (std::size_t i = 0; i < members; ++i)

@@ -13,6 +13,8 @@ TEST(Hash, Sha256GivesThePublishedValues) {
   EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
+TEST(Hash, OfSixtyFourBitsIsTheBeginningOfSha256) { EXPECT_EQ(hash64("abc"), 0xba7816bf8f01cfeaU); }
+
 TEST(Hash, Sha512GivesThePublishedValue) {
   EXPECT_EQ(to_hex(sha512("abc")),
             "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"

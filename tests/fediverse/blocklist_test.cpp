@@ -109,9 +109,13 @@ TEST(Blocklist, RefusesWhatIsNoList) {
   EXPECT_EQ(parse_blocklist(endless).error().code, ErrorCode::kTooLarge);
 }
 
-TEST(Blocklist, WritesWhatItReads) {
+TEST(Blocklist, ReasonsMayHaveQuotesAndLinesInThem) {
   const std::vector<BlockedDomain> list = {{"a.example", "says \"no\", twice\nand again"}, {"b.example", ""}};
-  EXPECT_EQ(parse_blocklist(format_blocklist(list))->domains, list);
+  EXPECT_EQ(parse_blocklist("#domain,#severity,#public_comment\n"
+                            "a.example,suspend,\"says \"\"no\"\", twice\nand again\"\n"
+                            "b.example,suspend,\"\"\n")
+                ->domains,
+            list);
 }
 
 }  // namespace

@@ -95,6 +95,14 @@ TEST(Url, HostNamesAreWhatTheDnsIsAskedFor) {
   EXPECT_FALSE(is_host_name(std::string(64, 'a') + ".example"));
 }
 
+TEST(Url, ATargetIsPathAndQuery) {
+  EXPECT_EQ(path_of("/a?b=1?c"), "/a");
+  EXPECT_EQ(query_of("/a?b=1?c"), "b=1?c");
+  EXPECT_EQ(path_of("/a"), "/a");
+  EXPECT_EQ(query_of("/a"), "");
+  EXPECT_EQ(query_of("/a?"), "");
+}
+
 TEST(Url, BelowMeansAtALabelBoundary) {
   EXPECT_TRUE(is_same_or_below("example.org", "example.org"));
   EXPECT_TRUE(is_same_or_below("tags.example.org", "example.org"));
