@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "delivery/store.hpp"
 #include "ring_sim/world.hpp"
 #include "runs/swarm_checks.hpp"
 #include "sim/world.hpp"
