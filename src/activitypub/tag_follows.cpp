@@ -42,7 +42,10 @@ Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
     if (serving) {
       redundancy_.note_request(follower.tag, follower.actor, /*follows=*/true);
       taken.push_back(std::move(follower));
-    } else if (!redundancy_.is_draining(follower.tag, follower.inbox)) {
+    } else if (redundancy_.is_draining(follower.tag, follower.inbox)) {
+      // Not "not_owner": who leaves waits for that. Not taken either: whoever comes would be forgotten.
+      refusals.push_back({"", follower.tag, {ErrorCode::kBusy, "this relay still delivers what it took"}});
+    } else {
       if (serving.error().code == ErrorCode::kNotOwner) redundancy_.doubt(*tag, host_of(follower.actor));
       refusals.push_back({"", follower.tag, serving.error()});
     }
