@@ -1,11 +1,14 @@
 #include "admin/instance_control.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
 #include "base/bytes.hpp"
 #include "base/url.hpp"
+#include "fediverse/domain.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::admin {
 
@@ -55,7 +58,7 @@ json::array InstanceControl::list() const {
 }
 
 Task<Reply> InstanceControl::permit(json::object body) {
-  const std::string host = ascii_lower(text_in(body, "host"));
+  const std::string host = fediverse::domain_in(text_in(body, "host"));
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   const instances::Permission permission{host, flag_in(body, "publishes"), flag_in(body, "receives")};
   CO_TRY_VOID(co_await instances_.permit(permission));
@@ -69,7 +72,7 @@ Task<Reply> InstanceControl::permit(json::object body) {
 }
 
 Task<Reply> InstanceControl::subscribe(json::object body, bool on) {
-  const std::string host = ascii_lower(text_in(body, "host"));
+  const std::string host = fediverse::domain_in(text_in(body, "host"));
   CO_TRY(std::vector<std::string> tags, tags_in(body));
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
