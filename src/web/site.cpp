@@ -189,7 +189,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
         "<div id=\"app\" class=\"admin\"><h1>Administration</h1><noscript><p class=\"notice\">This page "
         "needs "
         "JavaScript. The command line does not: <code>tagring --help</code>.</p></noscript></div>";
-    co_return make_page(parts, options_.authority);
+    co_return make_page(parts, options_.authority, options_.contact);
   }
   const std::string rest = path.substr(kTags.size());
   if (rest.ends_with("/follow")) {
@@ -203,7 +203,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
 
 HttpResponse Site::page(std::string title, std::string main, int status) const {
   PageParts parts{.status = status, .title = std::move(title), .main = std::move(main)};
-  return make_page(parts, options_.authority);
+  return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
@@ -228,7 +228,7 @@ Task<HttpResponse> Site::home(IpAddress reader) {
                    "Every public post under a hashtag, from every server that takes part: to read, and to "
                    "follow from your own server.");
   parts.main = main + "</div>\n";
-  co_return make_page(parts, options_.authority);
+  co_return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
@@ -248,7 +248,7 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   PageParts parts{.title = text + " – " + options_.authority, .search = text};
   parts.main =
       fmt::format("<div id=\"app\">\n<h1>Search for <bdi>{}</bdi></h1>\n{}</div>\n", escape(text), found);
-  co_return make_page(parts, options_.authority);
+  co_return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
@@ -281,7 +281,7 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
-  co_return make_page(parts, options_.authority);
+  co_return make_page(parts, options_.authority, options_.contact);
 }
 
 // Remote interaction as elsewhere in the fediverse: the reader's server says by WebFinger where it asks its
