@@ -5,10 +5,14 @@
 //   POST /instances/permit       {"host", "publishes", "receives"}
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
+//   POST /instances/follow       {"group", "tag"?}: one of this node's hashtag actors follows that group
+//   POST /instances/unfollow     {"group"}
 #pragma once
 
 #include "admin/routes.hpp"
 #include "federation/blocks.hpp"
+#include "federation/identity.hpp"
+#include "instances/consents.hpp"
 #include "instances/instances.hpp"
 #include "instances/publisher.hpp"
 #include "instances/tag_sources.hpp"
@@ -43,6 +47,25 @@ class InstanceControl final : public Subject {
   const federation::Blocks& blocks_;
   const relay::Announcer& announcer_;
   const relay::Followers& followers_;
+};
+
+// The groups of other servers that this node follows.
+class GroupControl final : public Subject {
+ public:
+  GroupControl(instances::Instances& instances, instances::Consents& consents,
+               const federation::Blocks& blocks, const federation::Identity& identity)
+      : instances_(instances), consents_(consents), blocks_(blocks), identity_(identity) {}
+
+  void add_routes(Routes& routes) override;
+
+ private:
+  Task<Reply> follow(json::object body);
+  Task<Reply> unfollow(json::object body);
+
+  instances::Instances& instances_;
+  instances::Consents& consents_;
+  const federation::Blocks& blocks_;
+  const federation::Identity& identity_;
 };
 
 }  // namespace tagring::admin

@@ -293,9 +293,13 @@ Task<Result<void>> Instances::drop(Link link) {
 }
 
 Task<Result<void>> Instances::follow_back(Link link) {
-  OwnFollow follow{link.relay, link.actor,
-                   link.inbox, activities_.fresh_id("follows", link.relay + " " + link.actor),
-                   false,      clock_.wall_now()};
+  return follow_as(std::move(link.relay), std::move(link.actor), std::move(link.inbox));
+}
+
+Task<Result<void>> Instances::follow_as(std::string actor, std::string object, std::string inbox) {
+  OwnFollow follow{
+      actor, object,           std::move(inbox), activities_.fresh_id("follows", actor + " " + object),
+      false, clock_.wall_now()};
   const auto known = own_follows_.find({follow.actor, follow.object});
   if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
   CO_TRY_VOID(co_await store_.save_own_follow(follow));
@@ -399,19 +403,54 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     forget(link);
     const auto own = own_follows_.find({link.relay, link.actor});
     if (own == own_follows_.end()) continue;
-    const OwnFollow follow = own->second;
-    CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
-    own_follows_.erase({follow.actor, follow.object});
-    const std::vector<std::string> objects = {follow.object};
-    std::string body = json::serialize(
-        fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
-    CO_TRY_VOID(co_await activities_.send(follow.actor, follow.inbox, std::move(body)));
+    CO_TRY_VOID(co_await end(own->second));
+  }
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::end(OwnFollow follow) {
+  CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
+  own_follows_.erase({follow.actor, follow.object});
+  const std::vector<std::string> objects = {follow.object};
+  std::string body = json::serialize(
+      fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
+  co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+// Who uses this node is followed back; others are groups.
+std::vector<OwnFollow> Instances::groups() const {
+  std::vector<OwnFollow> found;
+  for (const auto& [key, own] : own_follows_)
+    if (!links_.contains({own.object, own.actor})) found.push_back(own);
+  return found;
+}
+
+Task<Result<void>> Instances::leave_group(std::string group) {
+  bool was_followed = false;
+  for (const OwnFollow& own : groups()) {
+    if (own.object != group) continue;
+    was_followed = true;
+    CO_TRY_VOID(co_await end(own));
+  }
+  if (!was_followed) co_return fail(ErrorCode::kNotFound, "this node does not follow " + group);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::leave_groups_of(std::string host) {
+  for (const OwnFollow& own : groups()) {
+    if (!is_same_or_below(host_of(own.object), host)) continue;
+    CO_TRY_VOID(co_await end(own));
   }
   co_return Result<void>();
 }
 
 Task<Result<void>> Instances::gone(std::string actor) {
   CO_TRY_VOID(co_await followers_.unfollow_all(actor));
+  for (const OwnFollow& own : groups()) {
+    if (own.object != actor) continue;
+    CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
+    own_follows_.erase({own.actor, own.object});
+  }
   co_return co_await unfollow(std::move(actor), std::nullopt);
 }
 
@@ -472,6 +511,8 @@ json::array Instances::list() const {
   std::set<std::string> hosts(options_.own.begin(), options_.own.end());
   for (const auto& [host, permission] : permissions_) hosts.insert(host);
   for (const auto& [key, link] : links_) hosts.insert(link.host);
+  const std::vector<OwnFollow> groups = this->groups();
+  for (const OwnFollow& own : groups) hosts.insert(host_of(own.object));
   json::array items;
   for (const std::string& host : hosts) {
     const auto permission = decision(host);
@@ -489,6 +530,14 @@ json::array Instances::list() const {
       }
       links.push_back(std::move(shown));
     }
+    for (const OwnFollow& own : groups) {
+      if (host_of(own.object) != host) continue;
+      links.push_back(json::object{{"actor", own.object},
+                                   {"relay", own.actor},
+                                   {"style", "group"},
+                                   {"accepted", true},
+                                   {"followed_back", own.accepted ? "accepted" : "waits"}});
+    }
     items.push_back(json::object{{"host", host},
                                  {"publishes", permission && permission->publishes},
                                  {"receives", permission && permission->receives},
@@ -502,6 +551,7 @@ json::array Instances::list() const {
 std::vector<std::string> Instances::hosts() const {
   std::set<std::string> hosts;
   for (const auto& [key, link] : links_) hosts.insert(link.host);
+  for (const OwnFollow& own : groups()) hosts.insert(host_of(own.object));
   return {hosts.begin(), hosts.end()};
 }
 
@@ -532,7 +582,8 @@ Task<Result<void>> Instances::permit(Permission permission) {
       CO_TRY_VOID(co_await settle(std::move(link)));
     }
   }
-  co_return Result<void>();
+  if (permission.publishes) co_return Result<void>();
+  co_return co_await leave_groups_of(std::move(permission.host));
 }
 
 Task<Result<void>> Instances::expel(std::string host) {
@@ -543,7 +594,7 @@ Task<Result<void>> Instances::expel(std::string host) {
   for (Link& link : gone) {
     CO_TRY_VOID(co_await drop(std::move(link)));
   }
-  co_return Result<void>();
+  co_return co_await leave_groups_of(std::move(host));
 }
 
 // The link through which a host gets the hashtags that it chose.

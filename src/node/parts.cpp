@@ -199,6 +199,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
               parts.environment.stores.relay, parts.environment.clock),
       instances(parts.instances.instances, parts.instances.publisher, parts.instances.tag_sources,
                 parts.speech.blocks, parts.relay.announcer, parts.speech.followers),
+      groups(parts.instances.instances, parts.instances.consents, parts.speech.blocks, parts.speech.identity),
       replays(parts.instances.replayer),
       moderation(parts.instances.moderation, parts.instances.reports),
       fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
@@ -206,8 +207,8 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
       queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
       changes(log),
-      control({&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview,
-               &queues, &changes, &parts.health.control},
+      control({&node, &queries, &follows, &instances, &groups, &replays, &moderation, &fasp, &audit,
+               &overview, &queues, &changes, &parts.health.control},
               log),
       gate(parts.config.admin_tokens, logins, control, parts.environment.clock),
       probes(parts.config, parts.health.doctor, std::move(actions.status)) {}
