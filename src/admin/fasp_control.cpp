@@ -45,6 +45,7 @@ json::object FaspControl::list() const {
     if (const fasp::FaspBackfill* backfill = sharing_.backfill_of(host); backfill != nullptr)
       item["backfill"] = to_json(*backfill);
     const std::vector<std::string> hashtags = hashtags_.hashtags(host);
+    item["refused"] = servers_.is_stranger_to(host);
     item["hashtags"] = json::array(hashtags.begin(), hashtags.end());
     servers.push_back(std::move(item));
   }

@@ -108,6 +108,9 @@ int hashtags(const Options& options) {
               ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
               [&](const json::object& answer) {
                 const json::object* reasons = json::get_object(answer, "reasons");
+                const json::value* tags = json::find(answer, "hashtags");
+                if (tags == nullptr || !tags->is_array() || tags->get_array().empty())
+                  fmt::print("no hashtags\n");
                 json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
                   const std::string name(tag.get_string());
                   std::string from;

@@ -609,9 +609,11 @@ const Link* Instances::link_of(const std::string& host) const {
 Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {
   const Link* link = link_of(host);
   if (link == nullptr) {
-    co_return fail(ErrorCode::kNotFound,
-                   fmt::format("{} does not use this node as a relay yet: its administrator adds {}", host,
-                               identity_.shared_inbox()));
+    co_return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{} does not use this node as a relay yet: its administrator adds {} (or, where "
+                    "there are no relays, as in GoToSocial, people follow hashtags: docs/gotosocial.md)",
+                    host, identity_.shared_inbox()));
   }
   const auto permission = decision(host);
   if (!permission || !permission->receives) {
