@@ -71,8 +71,8 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   if (path == "/actor") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
     const std::optional<WallTime> born = co_await since("");
-    co_return by_accept(
-        activity(fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born)));
+    co_return by_accept(activity(
+        fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact)));
   }
   if (path == "/.well-known/webfinger") co_return webfinger(query);
   if (path == "/.well-known/host-meta")
@@ -124,8 +124,8 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
     co_return redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query));
   if (part.empty()) {
     const std::optional<WallTime> born = co_await since(tag->canonical());
-    co_return by_accept(
-        activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(), born)));
+    co_return by_accept(activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(),
+                                                           born, identity_.contact)));
   }
   if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
   if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));

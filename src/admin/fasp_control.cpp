@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/bytes.hpp"
+#include "fediverse/domain.hpp"
 
 namespace tagring::admin {
 namespace {
@@ -45,6 +45,7 @@ json::object FaspControl::list() const {
     if (const fasp::FaspBackfill* backfill = sharing_.backfill_of(host); backfill != nullptr)
       item["backfill"] = to_json(*backfill);
     const std::vector<std::string> hashtags = hashtags_.hashtags(host);
+    item["refused"] = servers_.is_stranger_to(host);
     item["hashtags"] = json::array(hashtags.begin(), hashtags.end());
     servers.push_back(std::move(item));
   }
@@ -57,7 +58,7 @@ Task<Reply> FaspControl::enroll(json::object body) {
 }
 
 Task<Reply> FaspControl::remove(json::object body) {
-  const std::string host = ascii_lower(text_in(body, "host"));
+  const std::string host = fediverse::domain_in(text_in(body, "host"));
   co_await sharing_.take_leave(host);
   CO_TRY_VOID(co_await hashtags_.forget(host));
   CO_TRY_VOID(co_await servers_.remove(host));
@@ -67,7 +68,7 @@ Task<Reply> FaspControl::remove(json::object body) {
 Task<Reply> FaspControl::backfill(json::object body) {
   const std::int64_t count = json::get_int(body, "count").value_or(kBackfillCount);
   CO_TRY(const fasp::FaspBackfill begun,
-         co_await sharing_.backfill(ascii_lower(text_in(body, "host")),
+         co_await sharing_.backfill(fediverse::domain_in(text_in(body, "host")),
                                     static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0))));
   json::object answer = to_json(begun);
   answer["host"] = begun.server;

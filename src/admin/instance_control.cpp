@@ -1,10 +1,13 @@
 #include "admin/instance_control.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
 #include "base/bytes.hpp"
+#include "fediverse/domain.hpp"
+#include "hashtag/tag.hpp"
 #include "http/url.hpp"
 
 namespace tagring::admin {
@@ -55,7 +58,7 @@ json::array InstanceControl::list() const {
 }
 
 Task<Reply> InstanceControl::permit(json::object body) {
-  const std::string host = ascii_lower(text_in(body, "host"));
+  const std::string host = fediverse::domain_in(text_in(body, "host"));
   if (!is_host_name(host)) co_return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   const instances::Permission permission{host, json::get_flag(body, "publishes"),
                                          json::get_flag(body, "receives")};
@@ -70,7 +73,7 @@ Task<Reply> InstanceControl::permit(json::object body) {
 }
 
 Task<Reply> InstanceControl::subscribe(json::object body, bool on) {
-  const std::string host = ascii_lower(text_in(body, "host"));
+  const std::string host = fediverse::domain_in(text_in(body, "host"));
   CO_TRY(std::vector<std::string> tags, tags_in(body));
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
@@ -81,6 +84,45 @@ Task<Reply> InstanceControl::subscribe(json::object body, bool on) {
   }
   if (!done) co_return std::unexpected(done.error());
   co_return json::object{{"host", host}, {on ? "subscribed" : "unsubscribed", std::move(canonical)}};
+}
+
+// --- groups ------------------------------------------------------------------------------------------------
+
+void GroupControl::add_routes(Routes& routes) {
+  routes.post("/instances/follow", [this](Request request) { return follow(std::move(request.body)); });
+  routes.post("/instances/unfollow", [this](Request request) { return unfollow(std::move(request.body)); });
+}
+
+// A hashtag's actor and not the node's: Lemmy and PieFed take followers of type Person and Service only.
+Task<Reply> GroupControl::follow(json::object body) {
+  const std::string group = text_in(body, "group");
+  const Result<Url> url = Url::parse(group);
+  if (!url) co_return fail(ErrorCode::kInvalid, "'" + group + "' is no URL of a group");
+  std::string name = text_in(body, "tag");
+  if (name.empty()) name = group.substr(group.rfind('/') + 1);
+  const Result<Tag> tag = Tag::parse(name);
+  if (!tag)
+    co_return fail(ErrorCode::kInvalid, "name the hashtag whose actor is to follow: " + tag.error().message);
+  CO_TRY_VOID(blocks_.check_actor(group));
+  CO_TRY_VOID(blocks_.check_tag(tag->canonical()));
+  const std::string host = host_of(group);
+  if (!instances_.may_publish(group))
+    co_return fail(ErrorCode::kDenied,
+                   fmt::format("no posts of {0} are taken: tagring instance allow --publish {0}", host));
+  CO_TRY(const fediverse::RemoteActor actor, co_await consents_.fetch(group));
+  if (actor.type != "Group")
+    co_return fail(
+        ErrorCode::kInvalid,
+        fmt::format("{} is no group but a {}: people follow the node themselves", group, actor.type));
+  const std::string follower = identity_.tag_actor(*tag);
+  CO_TRY_VOID(co_await instances_.follow_as(follower, actor.id, actor.inbox));
+  co_return json::object{{"group", group}, {"by", follower}};
+}
+
+Task<Reply> GroupControl::unfollow(json::object body) {
+  const std::string group = text_in(body, "group");
+  CO_TRY_VOID(co_await instances_.leave_group(group));
+  co_return json::object{{"unfollowed", group}};
 }
 
 }  // namespace tagring::admin

@@ -5,14 +5,18 @@
 //   POST /instances/permit       {"host", "publishes", "receives"}
 //   POST /instances/subscribe    {"host", "tags": […]}
 //   POST /instances/unsubscribe  {"host", "tags": […]}
+//   POST /instances/follow       {"group", "tag"?}: one of this node's hashtag actors follows that group
+//   POST /instances/unfollow     {"group"}
 #pragma once
 
 #include "admin/routes.hpp"
 #include "delivery/announcer.hpp"
 #include "delivery/followers.hpp"
 #include "federation/blocks.hpp"
+#include "federation/identity.hpp"
 #include "instances/instances.hpp"
 #include "instances/tag_sources.hpp"
+#include "publisher/consents.hpp"
 #include "publisher/publisher.hpp"
 
 namespace tagring::admin {
@@ -43,6 +47,25 @@ class InstanceControl final : public Subject {
   const federation::Blocks& blocks_;
   const delivery::Announcer& announcer_;
   const delivery::Followers& followers_;
+};
+
+// The groups of other servers that this node follows.
+class GroupControl final : public Subject {
+ public:
+  GroupControl(instances::Instances& instances, publisher::Consents& consents,
+               const federation::Blocks& blocks, const federation::Identity& identity)
+      : instances_(instances), consents_(consents), blocks_(blocks), identity_(identity) {}
+
+  void add_routes(Routes& routes) override;
+
+ private:
+  Task<Reply> follow(json::object body);
+  Task<Reply> unfollow(json::object body);
+
+  instances::Instances& instances_;
+  publisher::Consents& consents_;
+  const federation::Blocks& blocks_;
+  const federation::Identity& identity_;
 };
 
 }  // namespace tagring::admin

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "federation/blocks.hpp"
 #include "fediverse/blocklist.hpp"
+#include "fediverse/domain.hpp"
 #include "hashtag/tag.hpp"
 #include "http/url.hpp"
 
@@ -18,7 +19,7 @@ constexpr std::array<std::string_view, 3> kKinds = {"domain", "author", "tag"};
 constexpr std::size_t kReasonMax = 1'000;
 
 Result<std::string> host_in(const json::object& body, std::string_view key) {
-  std::string host = ascii_lower(text_in(body, key));
+  std::string host = fediverse::domain_in(text_in(body, key));
   if (!is_host_name(host)) return fail(ErrorCode::kInvalid, "'" + host + "' is no host name");
   return host;
 }

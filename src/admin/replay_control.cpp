@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/bytes.hpp"
+#include "fediverse/domain.hpp"
 
 namespace tagring::admin {
 namespace {
@@ -36,7 +36,7 @@ Task<Reply> ReplayControl::begin(json::object body) {
   if (order != "newest_first" && order != "oldest_first")
     co_return fail(ErrorCode::kInvalid, "'order' is newest_first or oldest_first");
   replay::Replayer::Request wish;
-  wish.host = ascii_lower(text_in(body, "host"));
+  wish.host = fediverse::domain_in(text_in(body, "host"));
   wish.tag = tag.canonical();
   wish.newest_first = order == "newest_first";
   if (const auto seconds = bounded(body, "max_age_s")) wish.age_max = std::chrono::seconds(*seconds);
@@ -64,7 +64,7 @@ Task<Reply> ReplayControl::begin(json::object body) {
 }
 
 Task<Reply> ReplayControl::cancel(json::object body) {
-  const std::string host = ascii_lower(text_in(body, "host"));
+  const std::string host = fediverse::domain_in(text_in(body, "host"));
   CO_TRY(const Tag tag, tag_in(body));
   CO_TRY_VOID(co_await replayer_.cancel(host, tag.canonical()));
   co_return json::object{{"host", host}, {"tag", tag.canonical()}, {"cancelled", true}};

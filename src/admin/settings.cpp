@@ -57,6 +57,7 @@ std::map<std::string, json::value, std::less<>> balance_values(const config::Con
 std::map<std::string, json::value, std::less<>> values(const config::Config& config) {
   std::map<std::string, json::value, std::less<>> all = {
       {"node.host", config.host.c_str()},
+      {"node.contact", config.contact.c_str()},
       {"node.port", config.port},
       {"node.address", config.address.text().c_str()},
       {"node.data", config.data.c_str()},

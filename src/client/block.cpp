@@ -37,6 +37,9 @@ int print_effect(const Options& options, const Result<json::object>& answer, con
     print_all("followers", options.preview ? "would lose the follower" : "lost the follower");
     print_all("instances", options.preview ? "would drop the instance" : "dropped the instance");
     print_all("skipped", "passed over");
+    const json::value* lifted = json::find(effect, "lifted");
+    if (lifted != nullptr && lifted->is_array() && !lifted->get_array().empty())
+      fmt::print("An instance whose use of this node such a block had ended has to add the relay again.\n");
   });
 }
 

@@ -39,6 +39,9 @@ void print_server(const json::object& server) {
   if (const json::object* posts = json::get_object(server, "backfill"); posts != nullptr)
     capabilities +=
         fmt::format("; {} of {} old posts", number_of(*posts, "received"), number_of(*posts, "wanted"));
+  const json::value* refused = json::find(server, "refused");
+  if (refused != nullptr && refused->is_bool() && refused->get_bool())
+    capabilities += "; it does not know this node any more (401): \"tagring fasp remove\", then \"register\"";
   fmt::print("{:<30} {:<44} {}\n", text_of(server, "host"), text_of(server, "fingerprint"), capabilities);
 }
 

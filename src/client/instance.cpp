@@ -14,6 +14,8 @@ struct Options {
   ControlOptions control;
   std::string host;
   std::vector<std::string> tags;
+  std::string group;
+  std::string tag;
   bool publish = false;
   bool receive = false;
 };
@@ -31,6 +33,7 @@ std::string links_of(const json::object& item) {
     const json::object& o = value.get_object();
     std::string text = text_of(o, "style");
     const std::string relay = text_of(o, "relay");
+    if (text == "group") text = "followed: " + text_of(o, "actor") + " by";
     if (const std::size_t tag = relay.find("/tag/"); tag != std::string::npos)
       text += " #" + relay.substr(tag + 5);
     const std::string actor = text_of(o, "actor");
@@ -82,11 +85,31 @@ int change(const Options& options, const std::string& verb) {
               fmt::format("{}: {}d {} hashtags", options.host, verb, options.tags.size()));
 }
 
+int follow(const Options& options) {
+  json::object body = {{"group", options.group}};
+  if (!options.tag.empty()) body["tag"] = options.tag;
+  return tell(options.control, ask_node(options.control, "POST", "/instances/follow", body),
+              [](const json::object& answer) {
+                fmt::print(
+                    "{} asks to follow {}: \"tagring instance list\" shows whether that was accepted\n",
+                    text_of(answer, "by"), text_of(answer, "group"));
+              });
+}
+
+int unfollow(const Options& options) {
+  return tell(options.control,
+              ask_node(options.control, "POST", "/instances/unfollow", {{"group", options.group}}),
+              options.group + ": not followed any more");
+}
+
 int hashtags(const Options& options) {
   return tell(options.control,
               ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
               [&](const json::object& answer) {
                 const json::object* reasons = json::get_object(answer, "reasons");
+                const json::value* tags = json::find(answer, "hashtags");
+                if (tags == nullptr || !tags->is_array() || tags->get_array().empty())
+                  fmt::print("no hashtags\n");
                 json::for_each(json::find(answer, "hashtags"), [&](const json::value& tag) {
                   const std::string name(tag.get_string());
                   std::string from;
@@ -114,6 +137,22 @@ CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const s
   command->footer(fmt::format("Example:\n  tagring instance {}{}{}", name, with_host ? " social.example" : "",
                               with_tags ? " caturday photography" : ""));
   return command;
+}
+
+void add_groups(CLI::App& instance, const std::shared_ptr<Options>& options, int& status) {
+  const auto add_one = [&](const char* name, const char* what) {
+    CLI::App* command = add(instance, options, name, what, false, false);
+    command->add_option("group", options->group, "URL of the group")->required();
+    command->footer(fmt::format("Example:\n  tagring instance {} https://lemmy.example/c/birds", name));
+    return command;
+  };
+  CLI::App* following = add_one(
+      "follow", "Have what is posted to a group (of Lemmy, PieFed, NodeBB and others) published here");
+  following->add_option("hashtag", options->tag, "Whose actor follows it (the last word of the URL)");
+  following->callback([options, &status] { status = follow(*options); });
+  add_one("unfollow", "Follow a group no more")->callback([options, &status] {
+    status = unfollow(*options);
+  });
 }
 
 }  // namespace
@@ -145,6 +184,7 @@ void add_instance(CLI::App& app, int& status) {
       ->callback([options, &status] { status = change(*options, "unsubscribe"); });
   add(*instance, options, "hashtags", "What an instance gets, and who wants it", true, false)
       ->callback([options, &status] { status = hashtags(*options); });
+  add_groups(*instance, options, status);
   add_instance_replay(*instance, status);
 }
 

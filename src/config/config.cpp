@@ -45,6 +45,25 @@ Reader text(std::string& out) {
   };
 }
 
+// It stands in pages, profiles and links as it is.
+constexpr std::string_view kNotInMail = "\"&'()<>,:;[]\\@%?#";
+
+bool is_mail_address(std::string_view text) {
+  const std::size_t at = text.rfind('@');
+  if (at == std::string_view::npos || at == 0 || at > 64 || !is_host_name(text.substr(at + 1))) return false;
+  return std::ranges::none_of(text.substr(0, at),
+                              [](char c) { return c <= ' ' || c > '~' || kNotInMail.contains(c); });
+}
+
+Reader mail_address(std::string& out) {
+  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
+    const std::string text = value.is_string() ? value.as_string()->get() : std::string();
+    if (!is_mail_address(text)) return bad(key, "must be an e-mail address, such as \"tags@example.org\"");
+    out = text;
+    return {};
+  };
+}
+
 Reader path(std::filesystem::path& out, std::filesystem::path directory) {
   return [&out, directory](const toml::node& value, std::string_view key) -> Result<void> {
     if (!value.is_string() || value.as_string()->get().empty()) return bad(key, "must be a path in quotes");
@@ -183,6 +202,7 @@ std::map<std::string, Reader> balance_readers(Config& config) {
 std::map<std::string, Reader> readers(Config& config, const std::filesystem::path& directory) {
   std::map<std::string, Reader> all = {
       {"node.host", text(config.host)},
+      {"node.contact", mail_address(config.contact)},
       {"node.port", number(config.port, 1, 65535)},
       {"node.address", address(config.address)},
       {"node.data", path(config.data, directory)},

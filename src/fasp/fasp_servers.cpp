@@ -192,6 +192,7 @@ Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
 Task<Result<void>> FaspServers::remove(std::string host) {
   if (servers_.erase(host) == 0)
     co_return fail(ErrorCode::kNotFound, "this node is not registered with '" + host + "'");
+  stranger_to_.erase(host);
   co_return co_await store_.drop_server(std::move(host));
 }
 
@@ -245,7 +246,9 @@ Task<Result<HttpResponse>> FaspServers::call(std::string host, std::string metho
   signatures::sign_fasp_call(call, own_key(*server), server->fasp_id, clock_.wall_now());
   const crypto::PublicKey key = key_of(*server);
   CO_TRY(HttpResponse response, co_await http_.send(std::move(call)));
+  if (response.status == 401 && servers_.contains(host)) stranger_to_.insert(host);
   if (response.status >= 200 && response.status < 300) {
+    stranger_to_.erase(host);
     CO_TRY_VOID(signatures::check_fasp_response(response, key, clock_.wall_now(), kAgeMax));
   }
   co_return response;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/runtime.hpp"
@@ -56,6 +57,9 @@ class FaspServers {
   [[nodiscard]] Task<Result<Asker>> authenticate(HttpRequest request);
   void sign(const std::string& host, HttpResponse& response) const;
 
+  // That server answers that it does not know this node (any more).
+  [[nodiscard]] bool is_stranger_to(const std::string& host) const { return stranger_to_.contains(host); }
+
   // A signed request to `path` below the server's base URL. kDenied if a 2xx is not signed by the server;
   // other answers are values as they are.
   [[nodiscard]] Task<Result<HttpResponse>> call(std::string host, std::string method, std::string path,
@@ -67,6 +71,7 @@ class FaspServers {
   Task<Result<fediverse::FaspRegistration>> introduce(FaspServer draft, std::string own_base);
 
   signatures::SignaturePolicy policy_;
+  std::set<std::string> stranger_to_;  // hosts
   FaspStore& store_;
   const federation::Blocks& blocks_;
   const federation::Identity& identity_;

@@ -13,8 +13,8 @@
 namespace tagring::federation {
 
 struct Identity : fediverse::NodeUrls {
-  Identity(std::string node_origin, crypto::PrivateKey node_key)
-      : NodeUrls(std::move(node_origin)), key(std::move(node_key)) {}
+  Identity(std::string node_origin, crypto::PrivateKey node_key, std::string node_contact = {})
+      : NodeUrls(std::move(node_origin)), key(std::move(node_key)), contact(std::move(node_contact)) {}
 
   [[nodiscard]] std::string key_id() const { return fediverse::key_id_of(actor()); }
   // Of an activity that this node answers with or sends once: the same `kind` and `about`, the same id, so
@@ -24,6 +24,7 @@ struct Identity : fediverse::NodeUrls {
   }
 
   crypto::PrivateKey key;
+  std::string contact;  // an e-mail address of who runs it, for everybody; may be empty
 };
 
 }  // namespace tagring::federation

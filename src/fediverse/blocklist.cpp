@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <memory>
 #include <optional>
-#include <unicode/bytestream.h>
-#include <unicode/idna.h>
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
+#include "fediverse/domain.hpp"
 #include "http/url.hpp"
 
 namespace tagring::fediverse {
@@ -17,6 +15,7 @@ namespace {
 
 constexpr std::size_t kShownMax = 200;    // bytes of what was passed over
 constexpr std::size_t kReasonMax = 1000;  // bytes
+constexpr std::string_view kNoDomain = "no domain";
 
 std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -24,26 +23,10 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-// "https://Bücher.example./" as "xn--bcher-kva.example". Unchanged where that makes no sense.
-std::string domain_in(std::string_view text) {
-  text = trim(text);
-  for (const std::string_view scheme : {"https://", "http://"}) {
-    if (ascii_lower(text.substr(0, scheme.size())) == scheme) text.remove_prefix(scheme.size());
-  }
-  if (text.ends_with('/')) text.remove_suffix(1);
-  if (text.ends_with('.')) text.remove_suffix(1);
-  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
-    return ascii_lower(text);
-  UErrorCode error = U_ZERO_ERROR;
-  const std::unique_ptr<icu::IDNA> idna(
-      icu::IDNA::createUTS46Instance(UIDNA_NONTRANSITIONAL_TO_ASCII, error));
-  icu::IDNAInfo info;
-  std::string ascii;
-  icu::StringByteSink<std::string> sink(&ascii);
-  if (U_SUCCESS(error))
-    idna->nameToASCII_UTF8(icu::StringPiece(text.data(), static_cast<int32_t>(text.size())), sink, info,
-                           error);
-  return U_FAILURE(error) || info.hasErrors() ? std::string(text) : ascii_lower(ascii);
+// Where a server shows letters of it only to friends, stars are in their places.
+bool is_domain(std::string name) {
+  std::ranges::replace(name, '*', 'a');
+  return name.contains('.') && is_host_name(name);
 }
 
 // Adds an entry, or says why not.
@@ -52,10 +35,10 @@ void add(Blocklist& list, std::string_view name, std::string_view severity, std:
   const auto skip = [&](std::string_view why) {
     list.skipped.push_back(fmt::format("{}: {}", cut_utf8(domain, kShownMax), why));
   };
-  if (domain.find('*') != std::string::npos) return skip("the name is obfuscated");
+  if (!is_domain(domain)) return skip(kNoDomain);
+  if (domain.contains('*')) return skip("the name is obfuscated");
   if (!severity.empty() && ascii_lower(severity) != "suspend")
     return skip(fmt::format("severity is {}", cut_utf8(severity, kShownMax)));
-  if (!domain.contains('.') || !is_host_name(domain)) return skip("no domain");
   list.domains.push_back({domain, std::string(cut_utf8(reason, kReasonMax))});
 }
 
@@ -187,6 +170,11 @@ Result<Blocklist> parse_blocklist(std::string_view text) {
   }
   if (list.domains.empty() && list.skipped.empty())
     return fail(ErrorCode::kInvalid, "the list has no entries: CSV, a JSON list, or one domain a line");
+  // Such as the page that says why there is no list now. It must not lift what the list had.
+  const bool names_nothing =
+      std::ranges::all_of(list.skipped, [](const std::string& why) { return why.ends_with(kNoDomain); });
+  if (list.domains.empty() && names_nothing)
+    return fail(ErrorCode::kInvalid, "that is no list: nothing in it is a domain");
   std::ranges::sort(list.domains, {}, &BlockedDomain::domain);
   const auto repeated = std::ranges::unique(list.domains, {}, &BlockedDomain::domain);
   list.domains.erase(repeated.begin(), repeated.end());

@@ -41,6 +41,11 @@ std::string link_to(std::string_view url, std::string_view rel, std::string_view
   return fmt::format(R"(<a href="{}" rel="{}" target="_blank">{}</a>)", url, rel, text);
 }
 
+// Nothing in such an address needs to be escaped (config/config.cpp).
+std::string mail_to(std::string_view address) {
+  return link_to(fmt::format("mailto:{}", address), "nofollow noopener", address);
+}
+
 std::string page_of(const NodeUrls& urls, const Tag& tag, std::string_view rel) {
   return link_to(urls.tag_page(tag), rel, fmt::format("{}/tags/{}", urls.authority(), tag.canonical()));
 }
@@ -161,7 +166,7 @@ std::string node_actor_name(const NodeUrls& urls) {
 }
 
 json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem,
-                             std::optional<WallTime> since) {
+                             std::optional<WallTime> since, std::string_view contact) {
   json::object actor = make_actor(urls.actor(), "Application", node_actor_name(urls), urls.shared_inbox(),
                                   urls, public_key_pem);
   if (since) actor["published"] = to_rfc3339(*since);
@@ -178,13 +183,14 @@ json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_p
       urls.shared_inbox());
   actor["attachment"] =
       json::array{field("Hashtags", own_page(urls.origin() + "/")), field("Software", "tagring, automated")};
+  if (!contact.empty()) actor["attachment"].get_array().push_back(field("Contact", mail_to(contact)));
   actor["discoverable"] = false;
   actor[kNodeMark] = 1;
   return actor;
 }
 
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
-                            std::optional<WallTime> since) {
+                            std::optional<WallTime> since, std::string_view contact) {
   const std::string id = urls.tag_actor(tag);
   json::object actor = make_actor(id, "Service", tag.actor_name(), id + "/inbox", urls, public_key_pem);
   actor["name"] = "#" + tag.canonical();
@@ -198,7 +204,8 @@ json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_vi
   actor["attachment"] =
       json::array{field("Posts", own_page(urls.tag_page(tag))),
                   field("Run by", link_to(urls.origin() + "/", "nofollow noopener", urls.authority()) +
-                                      ", automatically; for no person or brand"),
+                                      ", automatically; for no person or brand" +
+                                      (contact.empty() ? "" : ". Contact: " + mail_to(contact))),
                   field("Not here, please", "#nobot in your profile, or block this account")};
   // It announces all day, and would stand before all people in a directory.
   actor["discoverable"] = false;

@@ -51,12 +51,12 @@ inline constexpr std::string_view kNodeMark = "tagring";
 std::string node_actor_name(const NodeUrls& urls);
 
 // The actor as which the node itself signs, follows and relays. `since`: when it came to be, if that is
-// known.
+// known. `contact`: an e-mail address of who runs the node, or empty.
 json::object make_node_actor(const NodeUrls& urls, std::string_view public_key_pem,
-                             std::optional<WallTime> since = std::nullopt);
+                             std::optional<WallTime> since = std::nullopt, std::string_view contact = {});
 // The actor that people follow to get a hashtag.
 json::object make_tag_actor(const NodeUrls& urls, const Tag& tag, std::string_view public_key_pem,
-                            std::optional<WallTime> since = std::nullopt);
+                            std::optional<WallTime> since = std::nullopt, std::string_view contact = {});
 
 // What stands first on the profile of a hashtag: a note of its actor, which is in the collection `featured`.
 std::string about_note_of(std::string_view tag_actor);

@@ -49,10 +49,10 @@ int thousandths(std::string_view text) {
   return value;
 }
 
-// How much the media type is wanted, by what fits it most closely.
-int weight(std::string_view accept, std::string_view type) {
+// How much the media type is wanted, by what fits it most closely; or only by its own name.
+int weight(std::string_view accept, std::string_view type, bool by_name = false) {
   const std::string group = std::string(type.substr(0, type.find('/'))) + "/*";
-  int closest = 0;
+  int closest = by_name ? 3 : 0;
   int found = 0;
   while (!accept.empty()) {
     std::string_view item = take_item(accept, ',');
@@ -74,6 +74,10 @@ int weight(std::string_view accept, std::string_view type) {
   return found;
 }
 
+int weight_of_html(std::string_view accept) {
+  return std::max(weight(accept, "text/html"), weight(accept, "application/xhtml+xml"));
+}
+
 }  // namespace
 
 bool prefers_html(std::string_view accept) {
@@ -81,7 +85,13 @@ bool prefers_html(std::string_view accept) {
                                                            "application/json"};
   int activities = 0;
   for (const std::string_view type : kActivities) activities = std::max(activities, weight(accept, type));
-  return std::max(weight(accept, "text/html"), weight(accept, "application/xhtml+xml")) > activities;
+  return weight_of_html(accept) > activities;
+}
+
+bool prefers_activities(std::string_view accept) {
+  const int activities = std::max(weight(accept, "application/activity+json", /*by_name=*/true),
+                                  weight(accept, "application/ld+json", /*by_name=*/true));
+  return activities > weight_of_html(accept);
 }
 
 }  // namespace tagring::fediverse

@@ -9,4 +9,7 @@ namespace tagring::fediverse {
 // who says nothing.
 [[nodiscard]] bool prefers_html(std::string_view accept);
 
+// ActivityStreams by name, and HTML less. Browsers and programs that take anything do not.
+[[nodiscard]] bool prefers_activities(std::string_view accept);
+
 }  // namespace tagring::fediverse

@@ -323,19 +323,18 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
     forget(link);
     const auto own = own_follows_.find({link.relay, link.actor});
     if (own == own_follows_.end()) continue;
-    const OwnFollow follow = own->second;
-    CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
-    own_follows_.erase({follow.actor, follow.object});
-    const std::vector<std::string> objects = {follow.object};
-    std::string body = json::serialize(
-        fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
-    CO_TRY_VOID(co_await activities_.send(follow.actor, follow.inbox, std::move(body)));
+    CO_TRY_VOID(co_await end(own->second));
   }
   co_return Result<void>();
 }
 
 Task<Result<void>> Instances::gone(std::string actor) {
   CO_TRY_VOID(co_await followers_.unfollow_all(actor));
+  for (const OwnFollow& own : groups()) {
+    if (own.object != actor) continue;
+    CO_TRY_VOID(co_await store_.drop_own_follow(own.actor, own.object));
+    own_follows_.erase({own.actor, own.object});
+  }
   co_return co_await unfollow(std::move(actor), std::nullopt);
 }
 
@@ -345,6 +344,8 @@ json::array Instances::list() const {
   std::set<std::string> hosts(options_.own.begin(), options_.own.end());
   for (const auto& [host, permission] : permissions_) hosts.insert(host);
   for (const auto& [key, link] : links_) hosts.insert(link.host);
+  const std::vector<OwnFollow> groups = this->groups();
+  for (const OwnFollow& own : groups) hosts.insert(host_of(own.object));
   json::array items;
   for (const std::string& host : hosts) {
     const auto permission = decision(host);
@@ -362,6 +363,14 @@ json::array Instances::list() const {
       }
       links.push_back(std::move(shown));
     }
+    for (const OwnFollow& own : groups) {
+      if (host_of(own.object) != host) continue;
+      links.push_back(json::object{{"actor", own.object},
+                                   {"relay", own.actor},
+                                   {"style", "group"},
+                                   {"accepted", true},
+                                   {"followed_back", own.accepted ? "accepted" : "waits"}});
+    }
     items.push_back(json::object{{"host", host},
                                  {"publishes", permission && permission->publishes},
                                  {"receives", permission && permission->receives},
@@ -375,6 +384,7 @@ json::array Instances::list() const {
 std::vector<std::string> Instances::hosts() const {
   std::set<std::string> hosts;
   for (const auto& [key, link] : links_) hosts.insert(link.host);
+  for (const OwnFollow& own : groups()) hosts.insert(host_of(own.object));
   return {hosts.begin(), hosts.end()};
 }
 
@@ -405,7 +415,8 @@ Task<Result<void>> Instances::permit(Permission permission) {
       CO_TRY_VOID(co_await settle(std::move(link)));
     }
   }
-  co_return Result<void>();
+  if (permission.publishes) co_return Result<void>();
+  co_return co_await leave_groups_of(std::move(permission.host));
 }
 
 Task<Result<void>> Instances::expel(std::string host) {
@@ -416,7 +427,7 @@ Task<Result<void>> Instances::expel(std::string host) {
   for (Link& link : gone) {
     CO_TRY_VOID(co_await drop(std::move(link)));
   }
-  co_return Result<void>();
+  co_return co_await leave_groups_of(std::move(host));
 }
 
 // The link through which a host gets the hashtags that it chose.
@@ -431,9 +442,11 @@ const Link* Instances::link_of(const std::string& host) const {
 Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::string> tags) {
   const Link* link = link_of(host);
   if (link == nullptr) {
-    co_return fail(ErrorCode::kNotFound,
-                   fmt::format("{} does not use this node as a relay yet: its administrator adds {}", host,
-                               identity_.shared_inbox()));
+    co_return fail(
+        ErrorCode::kNotFound,
+        fmt::format("{} does not use this node as a relay yet: its administrator adds {} (or, where "
+                    "there are no relays, as in GoToSocial, people follow hashtags: docs/gotosocial.md)",
+                    host, identity_.shared_inbox()));
   }
   const auto permission = decision(host);
   if (!permission || !permission->receives) {

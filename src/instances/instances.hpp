@@ -99,6 +99,14 @@ class Instances {
   [[nodiscard]] Task<Result<bool>> is_former_follow(std::string actor, std::string object,
                                                     std::string follow_id);
 
+  // --- groups, whose posts come only to who follows them (FEP-1b12: Lemmy, PieFed)
+  // -------------------------- `actor`, one of this node's hashtag actors, follows it. Again, if it did
+  // already.
+  [[nodiscard]] Task<Result<void>> follow_as(std::string actor, std::string object, std::string inbox);
+  // kNotFound if it is not followed.
+  [[nodiscard]] Task<Result<void>> leave_group(std::string group);
+  [[nodiscard]] std::vector<OwnFollow> groups() const;
+
   // --- when an actor's followers are compared with what is known here (docs/followers.md) ----------------
   // Which of this node's actors follow that one.
   [[nodiscard]] followers::Knowledge follows_of(const std::string& object) const;
@@ -131,12 +139,14 @@ class Instances {
   // --- for the administrator ---------------------------------------------------------------------------
   // [{"host", "publishes", "receives", "decided", "links": [{"actor", "relay", "style", "accepted",
   //   "followed_back"?: "accepted", "waits" or "rejected"}], "hashtags"}]
+  // A group that this node follows is a link of style "group"; `relay` follows it.
   [[nodiscard]] json::array list() const;
-  // Of all who use this node as a relay, or wait to.
+  // Of all who use this node as a relay, or wait to, and of groups that it follows.
   [[nodiscard]] std::vector<std::string> hosts() const;
   [[nodiscard]] std::vector<std::string> hashtags(const std::string& host) const;
   [[nodiscard]] Task<Result<void>> permit(Permission permission);
-  // Ends every use of this node as a relay by that host; whether it may come back is decided elsewhere.
+  // Ends every use of this node as a relay by that host, and leaves its groups; whether it may come back is
+  // decided elsewhere.
   [[nodiscard]] Task<Result<void>> expel(std::string host);
   // kNotFound if the host has not added this node as a relay, kDenied if it may not receive, kTooLarge for
   // too many hashtags.
@@ -160,6 +170,8 @@ class Instances {
   Task<Result<void>> accept(Link link);
   Task<Result<void>> drop(Link link);
   Task<Result<void>> follow_back(Link link);
+  Task<Result<void>> end(OwnFollow follow);
+  Task<Result<void>> leave_groups_of(std::string host);  // and of those below it
   Task<Result<void>> subscribe_again(Link link);
   Task<Result<void>> drop_tags(std::string actor, std::vector<std::string> tags);
 

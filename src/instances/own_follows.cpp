@@ -23,9 +23,13 @@ std::vector<OwnFollow> Instances::people() const {
 }
 
 Task<Result<void>> Instances::follow_back(Link link) {
-  OwnFollow follow{link.relay, link.actor,
-                   link.inbox, activities_.fresh_id("follows", link.relay + " " + link.actor),
-                   false,      clock_.wall_now()};
+  return follow_as(std::move(link.relay), std::move(link.actor), std::move(link.inbox));
+}
+
+Task<Result<void>> Instances::follow_as(std::string actor, std::string object, std::string inbox) {
+  OwnFollow follow{
+      actor, object,           std::move(inbox), activities_.fresh_id("follows", actor + " " + object),
+      false, clock_.wall_now()};
   const auto known = own_follows_.find({follow.actor, follow.object});
   if (known != own_follows_.end() && known->second.accepted) follow.accepted = true;
   CO_TRY_VOID(co_await store_.save_own_follow(follow));
@@ -33,6 +37,42 @@ Task<Result<void>> Instances::follow_back(Link link) {
   const std::vector<std::string> objects = {follow.object};
   std::string body = json::serialize(fediverse::make_follow(follow.follow_id, follow.actor, objects));
   co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+Task<Result<void>> Instances::end(OwnFollow follow) {
+  CO_TRY_VOID(co_await store_.drop_own_follow(follow.actor, follow.object));
+  own_follows_.erase({follow.actor, follow.object});
+  const std::vector<std::string> objects = {follow.object};
+  std::string body = json::serialize(
+      fediverse::make_undo_follow(follow.follow_id + "#undo", follow.actor, follow.follow_id, objects));
+  co_return co_await activities_.send(follow.actor, follow.inbox, std::move(body));
+}
+
+// Who uses this node is followed back; others are groups.
+std::vector<OwnFollow> Instances::groups() const {
+  std::vector<OwnFollow> found;
+  for (const auto& [key, own] : own_follows_)
+    if (!links_.contains({own.object, own.actor})) found.push_back(own);
+  return found;
+}
+
+Task<Result<void>> Instances::leave_group(std::string group) {
+  bool was_followed = false;
+  for (const OwnFollow& own : groups()) {
+    if (own.object != group) continue;
+    was_followed = true;
+    CO_TRY_VOID(co_await end(own));
+  }
+  if (!was_followed) co_return fail(ErrorCode::kNotFound, "this node does not follow " + group);
+  co_return Result<void>();
+}
+
+Task<Result<void>> Instances::leave_groups_of(std::string host) {
+  for (const OwnFollow& own : groups()) {
+    if (!is_same_or_below(host_of(own.object), host)) continue;
+    CO_TRY_VOID(co_await end(own));
+  }
+  co_return Result<void>();
 }
 
 // Which Follows of that actor are meant: by their id, or, for each that names none of these, another by the

@@ -85,6 +85,14 @@ Task<Result<void>> TagSources::unsubscribe(std::string host, Tags tags) {
   co_return co_await save_changes(host, before);
 }
 
+// Of several tokens of a host, which one.
+std::string TagSources::shown(const std::string& host, const std::string& source) const {
+  const auto token = std::ranges::find_if(tokens_, [&](const TagToken& candidate) {
+    return candidate.host == host && source_of(candidate) == source && candidate.line > 0;
+  });
+  return label_of(source) + (token == tokens_.end() ? "" : fmt::format(", line {}", token->line));
+}
+
 json::object TagSources::describe(const std::string& host) const {
   static const BySource kNone;
   const auto found = wishes_.find(host);
@@ -99,15 +107,18 @@ json::object TagSources::describe(const std::string& host) const {
     if (labels.empty()) labels.emplace(kAdmin);
     reasons[tag] = json::array(labels.begin(), labels.end());
   }
+  const bool is_asked = contains(instances_.receivers(), host);
   json::array sources;
   for (const std::string& source : sources_of(host)) {
     const auto wanted = wishes.find(source);
-    json::object item = {{"source", label_of(source)},
+    json::object item = {{"source", shown(host, source)},
                          {"hashtags", wanted == wishes.end() ? 0 : wanted->second.size()}};
     const auto state = states_.find({host, source});
     if (state != states_.end() && state->second.read != WallTime())
       item["read"] = to_rfc3339(state->second.read);
     if (state != states_.end() && !state->second.note.empty()) item["note"] = state->second.note;
+    if (!is_asked)
+      item["note"] = "not read: " + host + " does not use this node as a relay, or may not receive";
     sources.push_back(std::move(item));
   }
   return {{"host", host},
@@ -214,7 +225,7 @@ void TagSources::note_failure(const std::string& host, const std::string& source
     return;
   }
   if (!std::exchange(state.failing, true))
-    log_.warn("tag_source_fails", {{"host", host}, {"source", label_of(source)}, {"why", error.message}});
+    log_.warn("tag_source_fails", {{"host", host}, {"source", shown(host, source)}, {"why", error.message}});
 }
 
 Task<Result<TagSources::Tags>> TagSources::read(std::string host, std::string source) {
@@ -237,8 +248,11 @@ Task<Result<HttpResponse>> TagSources::get(std::string url, std::string token) {
     patience_[host_of(url)] = clock_.now() + pause;
   }
   const bool absent = response.status == 404 || response.status == 410;
+  std::string_view why;
+  if (!token.empty() && response.status == 401) why = ": the token has expired, or was revoked";
+  if (!token.empty() && response.status == 403) why = ": the token has not the scope read:follows";
   co_return fail(absent ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                 fmt::format("{} answers {}", url.substr(0, url.find('?')), response.status));
+                 fmt::format("{} answers {}{}", url.substr(0, url.find('?')), response.status, why));
 }
 
 Task<Result<TagSources::Tags>> TagSources::read_tokens_tags(std::string host, std::string source) {

@@ -85,6 +85,7 @@ class TagSources {
   Task<Result<Tags>> read_database();
   Task<Result<Tags>> read_social_relay(std::string host);
   Task<Result<HttpResponse>> get(std::string url, std::string token);
+  [[nodiscard]] std::string shown(const std::string& host, const std::string& source) const;
   void note_failure(const std::string& host, const std::string& source, const Error& error);
   Task<Result<void>> apply(std::string host, Tags withdrawn);
   Task<Result<void>> save_changes(std::string host, BySource before);

@@ -39,6 +39,7 @@ Result<std::vector<TagToken>> parse_tag_tokens(std::string_view text) {
       return fail(ErrorCode::kInvalid,
                   fmt::format("line {}: must be a host name, blanks and a token", number));
     }
+    token.line = number;
     tokens.push_back(std::move(token));
   }
   return tokens;

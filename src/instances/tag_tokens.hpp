@@ -17,6 +17,7 @@ namespace tagring::instances {
 struct TagToken {
   std::string host;
   std::string token;
+  int line = 0;  // of the file; 0: of none
 
   friend bool operator==(const TagToken&, const TagToken&) = default;
 };

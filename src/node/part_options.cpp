@@ -129,7 +129,7 @@ fediverse::FaspProvider fasp_provider(const config::Config& config) {
   fediverse::FaspProvider provider;
   provider.name = "tagring on " + config.host;
   provider.privacy_policy = config.fasp_privacy_policy;
-  provider.contact_email = config.fasp_contact_email;
+  provider.contact_email = config.fasp_contact_email.empty() ? config.contact : config.fasp_contact_email;
   provider.capabilities = {{"data_sharing", "0.1"}, {"hashtag_subscription", "0.1"}};
   return provider;
 }

@@ -13,7 +13,7 @@ Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Envir
     : runtime{world.clock, world.executor, world.workers, world.log, Rng(world.seed)},
       own_budget(config.budgets, world.clock),
       budget(world.budget == nullptr ? own_budget : *world.budget),
-      identity(config.origin(), std::move(key)),
+      identity(config.origin(), std::move(key), config.contact),
       followers(&budget),
       client(identity, world.http, runtime),
       keys(budget, client, runtime),
@@ -166,12 +166,13 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
       timeline_api(api_site(speech.identity), timeline, speech.blocks, world.clock),
       tag_api(api_site(speech.identity), storage.history, trends, speech.blocks, world.clock),
       search_api(api_site(speech.identity), speech.budget, tag_api, posts, storage.history, speech.blocks),
-      instance_api({.domains = [&instances] { return instances.instances.hosts().size(); }},
+      instance_api({.email = speech.identity.contact,
+                    .domains = [&instances] { return instances.instances.hosts().size(); }},
                    api_site(speech.identity), world.stores.history),
       client_api({api_site(speech.identity), {&timeline_api, &tag_api, &search_api, &streams, &instance_api}},
                  world.clock),
       site(
-          {speech.identity.authority(), speech.identity.origin()},
+          {speech.identity.authority(), speech.identity.origin(), speech.identity.contact},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
           world.clock, speech.budget) {}
 
@@ -198,6 +199,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
               parts.environment.stores.relay, parts.environment.clock),
       instances(parts.instances.instances, parts.instances.publisher, parts.instances.tag_sources,
                 parts.speech.blocks, parts.relay.announcer, parts.speech.followers),
+      groups(parts.instances.instances, parts.instances.consents, parts.speech.blocks, parts.speech.identity),
       replays(parts.instances.replayer),
       moderation(parts.instances.moderation, parts.instances.reports),
       fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
@@ -205,8 +207,8 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
       queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
       changes(log),
-      control({&node, &queries, &follows, &instances, &replays, &moderation, &fasp, &audit, &overview,
-               &queues, &changes, &parts.health.control},
+      control({&node, &queries, &follows, &instances, &groups, &replays, &moderation, &fasp, &audit,
+               &overview, &queues, &changes, &parts.health.control},
               log),
       gate(parts.config.admin_tokens, logins, control, parts.environment.clock),
       probes(parts.config, parts.health.doctor, std::move(actions.status)) {}

@@ -282,6 +282,7 @@ struct Administration {
   admin::QueryControl queries;
   admin::FollowControl follows;
   admin::InstanceControl instances;
+  admin::GroupControl groups;
   admin::ReplayControl replays;
   admin::ModerationControl moderation;
   admin::FaspControl fasp;

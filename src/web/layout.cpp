@@ -36,7 +36,7 @@ constexpr std::string_view kFrame = R"(<!doctype html>
 <main id="main" tabindex="-1">
 {main}</main>
 <footer class="foot">
-<p><a href="/">{node}</a> relays public posts under hashtags between servers of the fediverse, with <span translate="no">tagring</span>. Not yours, please? Write #nobot in your profile. <span aria-hidden="true">·</span> <a href="/admin">Administration</a></p>
+<p><a href="/">{node}</a> relays public posts under hashtags between servers of the fediverse, with <span translate="no">tagring</span>. Not yours, please? Write #nobot in your profile{contact}. <span aria-hidden="true">·</span> <a href="/admin">Administration</a></p>
 </footer>
 </body>
 </html>
@@ -51,17 +51,20 @@ void add_security_headers(Headers& headers) {
   headers.add("Cross-Origin-Opener-Policy", "same-origin");
 }
 
-HttpResponse make_page(const PageParts& parts, std::string_view authority) {
+HttpResponse make_page(const PageParts& parts, std::string_view authority, std::string_view contact) {
   using fmt::arg;
   HttpResponse response;
   response.status = parts.status;
   response.headers.add("Content-Type", "text/html; charset=utf-8");
   response.headers.add("Cache-Control", "no-cache");
   add_security_headers(response.headers);
-  response.body = fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),
-                              arg("style", asset_url("page.css")), arg("script", asset_url(parts.script)),
-                              arg("head", parts.head), arg("node", escape(authority)),
-                              arg("search", escape(parts.search)), arg("main", parts.main));
+  const std::string write_to =
+      contact.empty() ? "" : fmt::format(R"(, or write to <a href="mailto:{0}">{0}</a>)", escape(contact));
+  response.body =
+      fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),
+                  arg("style", asset_url("page.css")), arg("script", asset_url(parts.script)),
+                  arg("head", parts.head), arg("node", escape(authority)), arg("contact", write_to),
+                  arg("search", escape(parts.search)), arg("main", parts.main));
   return response;
 }
 

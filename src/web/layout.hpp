@@ -18,8 +18,8 @@ struct PageParts {
 };
 
 // Nothing but this node's own scripts and styles, and no inline ones; images of other servers, which the
-// script asks for only when the reader wishes to see them.
-HttpResponse make_page(const PageParts& parts, std::string_view authority);
+// script asks for only when the reader wishes to see them. `contact`: an e-mail address, or empty.
+HttpResponse make_page(const PageParts& parts, std::string_view authority, std::string_view contact = {});
 
 // What every answer that browsers show should carry.
 void add_security_headers(Headers& headers);

@@ -9,6 +9,8 @@
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "base/json.hpp"
+#include "fediverse/domain.hpp"
+#include "fediverse/negotiation.hpp"
 #include "http/url.hpp"
 #include "web/assets.hpp"
 #include "web/html.hpp"
@@ -50,6 +52,12 @@ HttpResponse redirect(int status, std::string target) {
   return response;
 }
 
+// Servers are given the address of a page, too, and want its actor.
+HttpResponse by_accept(HttpResponse response) {
+  response.headers.add("Vary", "Accept");
+  return response;
+}
+
 // Why the API did not answer, in its own words if it has some.
 std::string reason_of(const HttpResponse& response) {
   if (const auto body = json::parse_object(response.body)) {
@@ -72,14 +80,19 @@ std::string used(const json::object& tag) {
   return fmt::format(R"(<span class="muted">{} post{} in 7 days</span>)", posts, posts == 1 ? "" : "s");
 }
 
+// Those of which nothing is known come last.
 std::string tag_items(const json::value* list) {
   std::string items;
+  std::string unused;
   std::size_t count = 0;
   json::for_each(list, [&](const json::value& element) {
     if (!element.is_object() || ++count > kListMax) return;
     const std::string name = json::get_string(element.get_object(), "name").value_or("");
-    if (!name.empty()) items += "<li>" + tag_link(name) + used(element.get_object()) + "</li>";
+    if (name.empty()) return;
+    const std::string use = used(element.get_object());
+    (use.empty() ? unused : items) += "<li>" + tag_link(name) + use + "</li>";
   });
+  items += unused;
   return items.empty() ? items : "<ul class=\"tag-list\">" + items + "</ul>";
 }
 
@@ -124,7 +137,7 @@ std::optional<Reader> reader_in(std::string_view text) {
     place.remove_prefix(at + 1);
   }
   if (!reader.user.empty() && path.size() > 1) return std::nullopt;
-  const Result<Url> url = Url::parse(fmt::format("https://{}/", ascii_lower(place)));
+  const Result<Url> url = Url::parse(fmt::format("https://{}/", fediverse::domain_in(place)));
   if (!url || !is_host_name(url->host) || !url->host.contains('.')) return std::nullopt;
   reader.server = url->authority();
   for (const std::string_view before :
@@ -180,7 +193,9 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
   const std::string path(path_of(request.target));
   const std::string query(query_of(request.target));
   if (path.starts_with(kAssets)) co_return asset(std::string_view(path).substr(kAssets.size()));
-  if (path == "/") co_return co_await home(request.peer);
+  const bool for_server = fediverse::prefers_activities(request.headers.joined("Accept").value_or(""));
+  if (path == "/" && for_server) co_return by_accept(redirect(303, "/actor"));
+  if (path == "/") co_return by_accept(co_await home(request.peer));
   if (path == "/search") co_return co_await search(query, request.peer);
   if (path == "/admin") {
     PageParts parts{.title = "Administration of " + options_.authority, .script = "admin.js"};
@@ -188,7 +203,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
         "<div id=\"app\" class=\"admin\"><h1>Administration</h1><noscript><p class=\"notice\">This page "
         "needs "
         "JavaScript. The command line does not: <code>tagring --help</code>.</p></noscript></div>";
-    co_return make_page(parts, options_.authority);
+    co_return make_page(parts, options_.authority, options_.contact);
   }
   const std::string rest = path.substr(kTags.size());
   if (rest.ends_with("/follow")) {
@@ -197,12 +212,16 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
     co_return co_await follow(*found, query_value(query, "account"), as_json, request.peer);
   }
-  co_return co_await tag(rest, query, request.peer);
+  if (for_server) {
+    if (const Result<Tag> found = Tag::parse(percent_decode(rest).value_or("")); found && !rest.contains('/'))
+      co_return by_accept(redirect(303, "/tag/" + found->actor_name()));
+  }
+  co_return by_accept(co_await tag(rest, query, request.peer));
 }
 
 HttpResponse Site::page(std::string title, std::string main, int status) const {
   PageParts parts{.status = status, .title = std::move(title), .main = std::move(main)};
-  return make_page(parts, options_.authority);
+  return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::ask_api(std::string target, IpAddress reader) {
@@ -217,7 +236,7 @@ Task<HttpResponse> Site::home(IpAddress reader) {
   std::string trends;
   if (const auto list = json::parse(answer.body); list && answer.status == 200) trends = tag_items(&*list);
   std::string main =
-      "<div id=\"app\" data-home>\n<h1>Hashtags of the whole fediverse</h1>\n"
+      "<div id=\"app\" data-home>\n<h1>Hashtags of the fediverse</h1>\n"
       "<p class=\"lead\">Every public post under a hashtag, from every server that takes part: read it here, "
       "or follow it from your own server.</p>\n";
   if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
@@ -227,7 +246,7 @@ Task<HttpResponse> Site::home(IpAddress reader) {
                    "Every public post under a hashtag, from every server that takes part: to read, and to "
                    "follow from your own server.");
   parts.main = main + "</div>\n";
-  co_return make_page(parts, options_.authority);
+  co_return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
@@ -242,12 +261,12 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   }
   // A hashtag need not be known here to have a timeline.
   if (const Result<Tag> tag = Tag::parse(text); tag && !found.contains(tag_link(tag->canonical())))
-    found = "<ul class=\"tag-list\"><li>" + tag_link(tag->canonical()) + "</li></ul>" + found;
+    found += "<ul class=\"tag-list\"><li>" + tag_link(tag->canonical()) + "</li></ul>";
   if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
   PageParts parts{.title = text + " – " + options_.authority, .search = text};
   parts.main =
       fmt::format("<div id=\"app\">\n<h1>Search for <bdi>{}</bdi></h1>\n{}</div>\n", escape(text), found);
-  co_return make_page(parts, options_.authority);
+  co_return make_page(parts, options_.authority, options_.contact);
 }
 
 Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
@@ -280,7 +299,7 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
   parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
-  co_return make_page(parts, options_.authority);
+  co_return make_page(parts, options_.authority, options_.contact);
 }
 
 // Remote interaction as elsewhere in the fediverse: the reader's server says by WebFinger where it asks its
@@ -290,7 +309,11 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
   std::optional<Reader> reader = reader_in(account);
   Result<Way> way = fail(ErrorCode::kInvalid, "that is no account, such as @me@social.example");
   const std::string server = reader ? reader->server : std::string();
-  if (reader) way = co_await way_to_follow(server, std::move(reader->user), asker);
+  if (server == options_.authority) {
+    way = fail(ErrorCode::kInvalid, "that is this node, and no server to follow from");
+  } else if (reader) {
+    way = co_await way_to_follow(server, std::move(reader->user), asker);
+  }
   const std::string address = fmt::format("{}@{}", tag.actor_name(), options_.authority);
   const std::string url = way ? fill_in(way->text, address) : std::string();
   const bool too_many = !way && way.error().code == ErrorCode::kBusy;

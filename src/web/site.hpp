@@ -14,8 +14,9 @@ namespace tagring::web {
 class Site {
  public:
   struct Options {
-    std::string authority;  // "tags.example.org"
-    std::string origin;     // "https://tags.example.org"
+    std::string authority;     // "tags.example.org"
+    std::string origin;        // "https://tags.example.org"
+    std::string contact = {};  // an e-mail address of who runs the node, or empty
   };
   // `api` answers GETs below /api/. `http`, `clock` and `budget` are for the servers of readers.
   Site(Options options, HttpHandler api, HttpClient& http, Clock& clock, budget::Manager& budget)

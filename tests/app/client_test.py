@@ -95,6 +95,36 @@ class Client(unittest.TestCase):
         shown = self.run_it("instance", "list")
         self.assertIn("person @ann (waits for them to accept), person @bob (does not let this node follow), person @eve\n", shown)
 
+    def test_groups_are_followed_listed_and_left(self):
+        group, tag_actor = "https://lemmy.example/c/birds", "https://tags.example.net/tag/birds"
+        link = {"style": "group", "relay": tag_actor, "actor": group, "accepted": True, "followed_back": "waits"}
+        item = {"host": "lemmy.example", "publishes": True, "receives": False, "hashtags": 0, "links": [link]}
+        self.server.answers = {"/instances": {"instances": [item]}, "/instances/follow": {"group": group, "by": tag_actor}, "/instances/unfollow": {"unfollowed": group}}
+        self.assertIn(f"followed: {group} by #birds (waits for them to accept)\n", self.run_it("instance", "list"))
+        self.assertIn(f"{tag_actor} asks to follow {group}", self.run_it("instance", "follow", group))
+        self.run_it("instance", "follow", group, "owls")
+        self.assertIn("not followed any more", self.run_it("instance", "unfollow", group))
+        wishes = [("/instances/follow", {"group": group}), ("/instances/follow", {"group": group, "tag": "owls"}), ("/instances/unfollow", {"group": group})]
+        self.assertEqual(self.server.asked[-3:], wishes)
+
+    def test_what_a_list_lifts_does_not_bring_relays_back(self):
+        effect = {"fresh": 0, "known": 1, "lifted": ["spam.example"], "followers": [], "instances": [], "skipped": []}
+        self.server.answers = {"/blocks/lift": effect}
+        self.assertIn("has to add the relay again", self.run_it("block", "lift", "tier0"))
+        self.server.answers = {"/blocks/lift": {**effect, "lifted": []}}
+        self.assertNotIn("has to add", self.run_it("block", "lift", "tier0"))
+
+    def test_a_server_that_has_taken_the_node_out_of_its_list_is_shown(self):
+        server = {"host": "elk.example", "fingerprint": "x", "capabilities": ["data_sharing"], "hashtags": [], "completion_url": "", "refused": True}
+        self.server.answers = {"/fasp": {"servers": [server]}}
+        self.assertIn("does not know this node any more", self.run_it("fasp", "list"))
+        server["refused"] = False
+        self.assertNotIn("any more", self.run_it("fasp", "list"))
+
+    def test_an_instance_without_hashtags_says_why(self):
+        self.server.answers = {"/instances/hashtags?host=social.example": {"hashtags": [], "reasons": {}, "sources": [{"source": "followed_tags, line 3", "hashtags": 0, "note": "not read"}]}}
+        self.assertEqual(self.run_it("instance", "hashtags", "social.example"), "no hashtags\n(followed_tags, line 3: not read)\n")
+
     def test_a_check_of_followers_that_differ_fails_unless_they_were_repaired(self):
         actor = "https://far.example/users/ann"
         report = {"actor": actor, "url": actor + "/followers_synchronization", "remove": [], "accept": [], "undo": [], "too_young": 0, "agree": False, "applied": False, "repaired": False}

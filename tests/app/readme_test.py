@@ -20,6 +20,7 @@ ELSEWHERE = {
     "alias tagring=": "the binary of this test takes its place",
     "ORIGINS=": "the port is that of this network",
     "sudo ": "tests/package/deb_test.py, in a fresh Debian",
+    "tagring instance follow": "needs a Lemmy; tests/node/told_posts_test.cpp",
     "tagring fasp register": "needs a Mastodon that knows FASPs; tests/interop/fasp_check.mjs",
     "tagring block import": "the list is the reader's own; tests/node/moderation_test.cpp",
 }

@@ -109,6 +109,18 @@ TEST(Blocklist, RefusesWhatIsNoList) {
   EXPECT_EQ(parse_blocklist(endless).error().code, ErrorCode::kTooLarge);
 }
 
+// Or what was on the list would be unblocked.
+TEST(Blocklist, APageInPlaceOfAListIsNoList) {
+  for (const char* text : {"<html>not found</html>", R"({"error":"The access token is invalid"})",
+                           "<html>\n<meta content=\"width=1, initial-scale=1\">\n/* a.b, c */\n<a "
+                           "href=\"https://a.example/x\">\n</html>",
+                           R"([{"error":"x"}])", "Service Unavailable\n"})
+    EXPECT_FALSE(parse_blocklist(text)) << text;
+  // It is one that has no suspensions any more.
+  EXPECT_TRUE(parse_blocklist("#domain,#severity\nloud.example,silence\n"));
+  EXPECT_TRUE(parse_blocklist("ma*k.example\n"));
+}
+
 TEST(Blocklist, ReasonsMayHaveQuotesAndLinesInThem) {
   const std::vector<BlockedDomain> list = {{"a.example", "says \"no\", twice\nand again"}, {"b.example", ""}};
   EXPECT_EQ(parse_blocklist("#domain,#severity,#public_comment\n"

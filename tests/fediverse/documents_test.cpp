@@ -9,6 +9,7 @@ namespace tagring::fediverse {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const NodeUrls kUrls("https://tags.example.org");
 
@@ -123,6 +124,19 @@ TEST(Documents, EveryTermOfAnActorIsDefinedByItsContext) {
   const json::object actor = make_node_actor(kUrls, "PEM");
   EXPECT_EQ(actor.at(kNodeMark), 1);
   EXPECT_TRUE(actor.at("@context").at(2).as_object().contains(kNodeMark));
+}
+
+TEST(Documents, ProfilesSayWhomToWriteTo) {
+  const std::string mail = "tags@example.org";
+  const json::object node = make_node_actor(kUrls, "PEM", std::nullopt, mail);
+  const json::object& contact = node.at("attachment").get_array().back().get_object();
+  EXPECT_EQ(text_at(contact, "name"), "Contact");
+  EXPECT_THAT(text_at(contact, "value"), HasSubstr(R"(href="mailto:tags@example.org")"));
+  const Tag tag = Tag::parse("cats").value();
+  const std::string with = json::serialize(make_tag_actor(kUrls, tag, "PEM", std::nullopt, mail));
+  EXPECT_THAT(with, HasSubstr("mailto:tags@example.org"));
+  EXPECT_THAT(json::serialize(make_tag_actor(kUrls, tag, "PEM")), Not(HasSubstr("mailto:")));
+  EXPECT_THAT(json::serialize(make_node_actor(kUrls, "PEM")), Not(HasSubstr("Contact")));
 }
 
 TEST(Documents, TheNodeSaysWhatAcceptingItsFollowMeans) {

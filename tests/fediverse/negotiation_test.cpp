@@ -26,5 +26,16 @@ TEST(Negotiation, GivesActivitiesToTheRest) {
     EXPECT_FALSE(prefers_html(server)) << server;
 }
 
+TEST(Negotiation, GivesActorsInPlaceOfPagesToWhoNamesActivities) {
+  for (const char* server :
+       {"application/activity+json", "application/activity+json, application/ld+json, text/html;q=0.1",
+        R"(application/ld+json; profile="https://www.w3.org/ns/activitystreams", text/html;q=0.9)"})
+    EXPECT_TRUE(prefers_activities(server)) << server;
+  for (const char* reader :
+       {"", "*/*", "text/html,application/xhtml+xml,*/*;q=0.8", "application/*", "application/json",
+        "text/html, application/activity+json", "application/activity+json;q=0"})
+    EXPECT_FALSE(prefers_activities(reader)) << reader;
+}
+
 }  // namespace
 }  // namespace tagring::fediverse

@@ -110,6 +110,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->port, 8443);
   EXPECT_EQ(config->origin(), "https://tags.oak.example:8443");
   EXPECT_EQ(config->address, ip("127.0.1.1"));
+  EXPECT_EQ(config->contact, "tags@oak.example");
   EXPECT_EQ(config->data, kDocs / "data");
   EXPECT_EQ(config->log_level, LogLevel::kWarn);
   EXPECT_EQ(config->listen_address, ip("127.0.0.1"));
@@ -201,6 +202,18 @@ TEST(Config, TakesNoCertificateOnlyWithAProxyThatHasOne) {
 TEST(Config, RefusesWhatIsNotToml) {
   for (const char* text : {"[node]\nhost = tags", "\n[=]", "\n[[!]]", "\n[ #", "\n[.a]", "\n[\xC3\xA9]"})
     EXPECT_TRUE(refusal(text).starts_with("line 2: ")) << text << ": " << refusal(text);
+}
+
+// It stands in profiles and pages.
+TEST(Config, TheContactIsAnAddressThatCanBeShownAsItIs) {
+  EXPECT_EQ(refusal(with("node", "contact", "\"tags+admin@example.org\"")), "");
+  for (const char* text :
+       {"\"\"", "7", "\"me\"", "\"@example.org\"", "\"a b@example.org\"", "'<b>@example.org'",
+        "'\"@example.org'", "\"a@b@example.org\"", "\"me@exa mple\"", "'a&amp;b@example.org'",
+        "\"a?subject=x@example.org\"", "\"caf\u00e9@example.org\""})
+    EXPECT_EQ(refusal(with("node", "contact", text)),
+              "node.contact: must be an e-mail address, such as \"tags@example.org\"")
+        << text;
 }
 
 TEST(Config, SaysWhichFileIsWrong) {

@@ -108,6 +108,16 @@ TEST_F(FaspSharing, EndsItsSubscriptionsWhenTheServerIsRemoved) {
   EXPECT_THAT(calls_to(peer, "/data_sharing/v0/event_subscriptions/2"), SizeIs(1));
 }
 
+TEST_F(FaspSharing, SaysThatAServerDoesNotKnowTheNodeAnyMore) {
+  EXPECT_THAT(control("/fasp").body, HasSubstr(R"("refused":false)"));
+  peer.statuses["/data_sharing/v0/backfill_requests"] = 401;
+  EXPECT_NE(control("/fasp/backfill", R"({"host":"social.example"})").status, 200);
+  EXPECT_THAT(control("/fasp").body, HasSubstr(R"("refused":true)"));
+  peer.statuses.clear();
+  EXPECT_EQ(control("/fasp/backfill", R"({"host":"social.example"})").status, 200);
+  EXPECT_THAT(control("/fasp").body, HasSubstr(R"("refused":false)"));
+}
+
 // --- posts -------------------------------------------------------------------------------------------------
 
 TEST_F(FaspSharing, PublishesWhatIsAnnounced) {

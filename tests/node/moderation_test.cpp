@@ -240,10 +240,16 @@ TEST_F(Moderating, BlocksSurviveARestart) {
   expect_ignored(signed_request(alice, create_text(post)), "the author is blocked here");
 }
 
+TEST_F(Moderating, DomainsAreTakenAsPeopleWriteThem) {
+  admin("/blocks/add", {{"kind", "domain"}, {"what", " https://Bücher.example./ "}});
+  EXPECT_THAT(control("/blocks").body, HasSubstr(R"("what":"xn--bcher-kva.example")"));
+  admin("/blocks/remove", {{"kind", "domain"}, {"what", "bücher.example"}});
+}
+
 TEST_F(Moderating, BadRequestsChangeNothing) {
   const std::string before = state();
   admin("/blocks/add", {{"kind", "planet"}, {"what", "x.example"}}, 400);
-  admin("/blocks/add", {{"kind", "domain"}, {"what", "https://x.example/"}}, 400);
+  admin("/blocks/add", {{"kind", "domain"}, {"what", "https://x.example/about"}}, 400);
   admin("/blocks/add", {{"kind", "author"}, {"what", "alice"}}, 400);
   admin("/blocks/add", {{"kind", "tag"}, {"what", "#"}}, 400);
   admin("/blocks/remove", {{"kind", "domain"}, {"what", "x.example"}}, 404);

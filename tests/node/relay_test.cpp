@@ -572,7 +572,8 @@ TEST_F(Relaying, ServersOfPeopleWhoFollowAreListedAndThoseThatRefuseEverythingAr
 }
 
 TEST_F(Relaying, AHostThatIsNoHostIsNoInstance) {
-  for (const char* host : {"", "https://social.example", "social.example/inbox", "social example", "a:443"}) {
+  for (const char* host :
+       {"", "https://social.example/inbox", "social.example/inbox", "social example", "a:443"}) {
     const json::object body = {{"host", host}, {"publishes", true}, {"receives", true}};
     EXPECT_EQ(control("/instances/permit", json::serialize(body)).status, 400) << host;
   }

@@ -140,7 +140,8 @@ TEST_F(Sources, AFailureChangesNothing) {
   people_follow({{"bob", {"birds"}}});  // ann's token was revoked
   settle(kPoll);
   EXPECT_THAT(tags(), ElementsAre("birds: followed_tags", "cats: followed_tags"));
-  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body, HasSubstr("answers 401"));
+  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body,
+              HasSubstr("answers 401: the token has expired"));
   for (const char* nonsense : {"", "{}", "<html>", R"([{"id":1}])"}) {
     internet.answers[kFollowed] = [nonsense](const HttpCall&) { return with_status(200, nonsense); };
     settle(kPoll);
@@ -178,7 +179,9 @@ TEST_F(Sources, TheFileOfTokensIsReadAgain) {
 TEST_F(Sources, AnInstanceThatIsNoReceiverIsNotAsked) {
   allow(false);
   people_follow({{"ann", {"cats"}}, {"eve", {"cats"}}});
-  start_with({{kHost, "ann"}, {"stranger.example", "eve"}});
+  start_with({{kHost, "ann", 3}, {"stranger.example", "eve"}});
+  EXPECT_THAT(control("/instances/hashtags?host=" + kHost).body,
+              HasSubstr(R"({"source":"followed_tags, line 3","hashtags":0,"note":"not read: )" + kHost));
   internet.calls.clear();
   settle(kPoll);
   EXPECT_THAT(internet.calls, IsEmpty());
@@ -331,8 +334,8 @@ TEST_F(Sources, TheFileOfTokensMustBeReadableByItsOwnerAlone) {
   std::filesystem::permissions(file, perms::owner_read | perms::owner_write);
   const auto tokens = instances::load_tag_tokens(file);
   ASSERT_TRUE(tokens) << tokens.error().message;
-  EXPECT_THAT(*tokens,
-              ElementsAre(instances::TagToken{kHost, "abc-_123"}, instances::TagToken{"b.example", "def"}));
+  EXPECT_THAT(*tokens, ElementsAre(instances::TagToken{kHost, "abc-_123", 2},
+                                   instances::TagToken{"b.example", "def", 4}));
   EXPECT_EQ(instances::load_tag_tokens(directory / "none").error().code, ErrorCode::kNotFound);
 }
 

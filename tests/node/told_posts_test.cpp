@@ -137,5 +137,92 @@ TEST_F(ToldPosts, WhatIsAnnouncedByItsIdMayBeWhatHappened) {
   EXPECT_THAT(internet.sent_to("https://evil.example/1"), IsEmpty());
 }
 
+// Lemmy and PieFed send what is posted to a community to who follows it, and to nobody else.
+class GroupsFollowed : public ToldPosts {
+ protected:
+  HttpResponse ask_node(const std::string& path, const json::object& body) {
+    HttpResponse response = control(path, json::serialize(body));
+    settle();
+    return response;
+  }
+  HttpResponse follow(const std::string& uri, const std::string& tag = "birds") {
+    return ask_node("/instances/follow", {{"group", uri}, {"tag", tag}});
+  }
+  std::vector<std::string> types_at(const std::string& inbox) {
+    std::vector<std::string> types;
+    for (const json::object& sent : internet.posted_to(inbox)) types.push_back(json::id_of(sent, "type"));
+    return types;
+  }
+  void permit(const std::string& host, bool publishes) {
+    const json::object body = {{"host", host}, {"publishes", publishes}, {"receives", false}};
+    EXPECT_EQ(ask_node("/instances/permit", body).status, 200);
+  }
+  Author birds = make_group("https://lemmy.example/c/birds");
+};
+
+TEST_F(GroupsFollowed, AreFollowedByTheActorOfAHashtagUntilTheyAreLeft) {
+  permit("lemmy.example", true);
+  EXPECT_EQ(ask_node("/instances/follow", {{"group", birds.id}}).status, 200);
+  ASSERT_THAT(types_at(birds.inbox), ElementsAre("Follow"));
+  const json::object sent = internet.posted_to(birds.inbox).back();
+  EXPECT_EQ(json::id_of(sent, "actor"), origin + "/tag/birds") << "of the type Service, as Lemmy wants it";
+  EXPECT_EQ(json::id_of(sent, "object"), birds.id);
+  EXPECT_THAT(control("/instances").body, HasSubstr(R"("followed_back":"waits")"));
+  EXPECT_EQ(bring(activity("Accept", birds.id, json::value(sent)), birds).status, 202);
+  start(config());
+  settle();
+  EXPECT_THAT(control("/instances").body,
+              HasSubstr(R"({"actor":"https://lemmy.example/c/birds","relay":")" + origin +
+                        R"(/tag/birds","style":"group","accepted":true,"followed_back":"accepted"})"));
+  EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 200);
+  EXPECT_THAT(types_at(birds.inbox), ElementsAre("Follow", "Undo"));
+  EXPECT_EQ(ask_node("/instances/unfollow", {{"group", birds.id}}).status, 404);
+}
+
+TEST_F(GroupsFollowed, BringTheirPosts) {
+  permit("lemmy.example", true);
+  follow(birds.id);
+  const Author ann = make_author("https://lemmy.example/u/ann");
+  post = {.uri = "https://lemmy.example/post/7", .author = ann.id, .tags = {"birds"}};
+  serve();
+  const json::object create = {
+      {"id", ann.id + "#1"}, {"type", "Create"}, {"actor", ann.id}, {"object", note_object(post)}};
+  EXPECT_EQ(bring(activity("Announce", birds.id, json::value(create)), birds).status, 202);
+  EXPECT_THAT(history("birds"), ElementsAre(post.uri));
+}
+
+TEST_F(GroupsFollowed, OfAServerThatIsDeniedOrBlockedAreLeft) {
+  permit("lemmy.example", true);
+  follow(birds.id);
+  permit("lemmy.example", false);
+  EXPECT_THAT(types_at(birds.inbox), ElementsAre("Follow", "Undo"));
+  EXPECT_EQ(follow(birds.id).status, 403);
+  ask_node("/instances/permit", {{"host", "lemmy.example"}, {"publishes", false}, {"receives", true}});
+  EXPECT_EQ(follow(birds.id).status, 403) << "it receives, and no more";
+  permit("lemmy.example", true);
+  follow(birds.id);
+  const HttpResponse blocked = ask_node("/blocks/add", {{"kind", "domain"}, {"what", "lemmy.example"}});
+  EXPECT_THAT(blocked.body, HasSubstr(R"("instances":["lemmy.example"])"));
+  EXPECT_THAT(rows("SELECT object FROM own_follows"), IsEmpty());
+  EXPECT_EQ(follow(birds.id).status, 403);
+}
+
+TEST_F(GroupsFollowed, ThatAreDeletedAreFollowedNoMore) {
+  permit("lemmy.example", true);
+  follow(birds.id);
+  EXPECT_EQ(bring(activity("Delete", birds.id, birds.id), birds).status, 202);
+  EXPECT_THAT(rows("SELECT object FROM own_follows"), IsEmpty());
+}
+
+TEST_F(GroupsFollowed, AreGroupsOfServersWhosePostsAreTaken) {
+  EXPECT_THAT(follow(birds.id).body, HasSubstr("tagring instance allow --publish lemmy.example"));
+  EXPECT_THAT(follow(alice.id).body, HasSubstr("is no group but a Person"));
+  EXPECT_EQ(follow("https://home.example/c/none").status, 404);
+  EXPECT_THAT(follow("birds").body, HasSubstr("no URL of a group"));
+  EXPECT_THAT(ask_node("/instances/follow", {{"group", group.id}}).body, HasSubstr("name the hashtag"))
+      << "whose address ends with a number";
+  EXPECT_THAT(rows("SELECT object FROM own_follows"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace tagring::node

@@ -9,6 +9,7 @@
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
+#include "web/layout.hpp"
 #include "web/tag_page.hpp"
 
 namespace tagring::web {
@@ -148,6 +149,14 @@ TEST_F(SiteTest, SearchFindsAHashtagThatNobodyHasUsedYet) {
   EXPECT_THAT(get("/search?q=%22%3E%3Cscript%3E").body, Not(HasSubstr("<script>")));
 }
 
+TEST_F(SiteTest, WhatNobodyUsesComesLastAmongWhatIsFound) {
+  api_answer.body = R"({"hashtags":[{"name":"hedge","history":[{"uses":"0"}]},)"
+                    R"({"name":"hedgehog","history":[{"uses":"77"}]}],"statuses":[]})";
+  const std::string page = get("/search?q=hedge").body;
+  ASSERT_THAT(page, HasSubstr("/tags/hedge\""));
+  EXPECT_LT(page.find("/tags/hedgehog\""), page.find("/tags/hedge\""));
+}
+
 TEST_F(SiteTest, FollowingGoesThroughTheReadersServer) {
   http.answer =
       HttpResponse{.status = 200,
@@ -273,6 +282,40 @@ TEST_F(SiteTest, ThePagesLeadToTheirActors) {
       get("/").body,
       HasSubstr(
           R"(<link rel="alternate" type="application/activity+json" href="https://tags.example.org/actor">)"));
+}
+
+// GoToSocial looks for no link in a page, but asks for what it can read.
+TEST_F(SiteTest, ServersAreLedFromPagesToTheirActors) {
+  const auto ask = [&](const char* target) {
+    Headers headers;
+    headers.add("Accept", R"(application/activity+json, application/ld+json; profile="x")");
+    return get(target, std::move(headers));
+  };
+  const HttpResponse tag = ask("/tags/%E7%8C%AB");
+  EXPECT_EQ(tag.status, 303);
+  EXPECT_EQ(tag.headers.find("Location"), "/tag/xn--z7x");
+  EXPECT_EQ(tag.headers.find("Vary"), "Accept");
+  EXPECT_EQ(ask("/").headers.find("Location"), "/actor");
+  EXPECT_EQ(get("/tags/cats").status, 200);
+  EXPECT_EQ(get("/tags/cats").headers.find("Vary"), "Accept");
+  EXPECT_EQ(get("/").headers.find("Vary"), "Accept");
+}
+
+TEST_F(SiteTest, FollowingTakesServersInAnyAlphabetButNotThisNode) {
+  EXPECT_EQ(get("/tags/cats/follow?account=%40me%40%D1%81%D0%BE%D1%86%D0%B8%D0%B0%D0%BB.example").status,
+            200);
+  EXPECT_THAT(http.asked.front(), StartsWith("https://xn--80apkjo5a.example/.well-known/webfinger"));
+  const std::size_t before = http.asked.size();
+  const HttpResponse own = get("/tags/cats/follow?account=https%3A%2F%2Ftags.example.org%2Ftags%2Fcats");
+  EXPECT_EQ(own.status, 422);
+  EXPECT_THAT(own.body, HasSubstr("that is this node"));
+  EXPECT_EQ(http.asked.size(), before);
+}
+
+TEST_F(SiteTest, PagesSayWhomToWriteToIfTheNodeDoes) {
+  EXPECT_THAT(get("/").body, Not(HasSubstr("mailto:")));
+  EXPECT_THAT(make_page({}, "tags.example.org", "tags@example.org").body,
+              HasSubstr(R"(or write to <a href="mailto:tags@example.org">tags@example.org</a>)"));
 }
 
 TEST_F(SiteTest, FollowingGoesNowhereElseThanTheServerSays) {

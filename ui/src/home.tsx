@@ -62,7 +62,7 @@ export function Home({ trends: initial }: { trends: TagHistory[] }) {
   }, []);
   return (
     <>
-      <h1>Hashtags of the whole fediverse</h1>
+      <h1>Hashtags of the fediverse</h1>
       <p class="lead">Every public post under a hashtag, from every server that takes part: read it here, or follow it from your own server.</p>
       {trends.length > 0 ? (
         <>
