@@ -63,7 +63,7 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
       disputes(world.stores.history, relay.origins, speech.runtime),
       calls(rings.storage, rings.service, speech.client, world.clock),
       redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
-      owner(world.stores.history, kept, redundancy, relay.redundancy, relay.checker),
+      owner(world.stores.history, kept, redundancy, disputes, relay.redundancy, relay.checker),
       retention(retention_options(config, world), world.stores.history, speech.runtime),
       history(config.relay_replicas, rings.service, kept, relay.origins, wiring, world.clock) {}
 
