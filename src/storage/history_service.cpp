@@ -176,12 +176,13 @@ Task<Result<HistoryService::Answered>> HistoryService::ask_by_name(ring::Contact
 
 // --- where owners differ -----------------------------------------------------------------------------------
 
-// Who was wrong lately is read only where there is nobody else.
+// Who was wrong lately is read only where there are not two others.
 void HistoryService::leave_out_doubtful(std::vector<Answered>* answers) const {
   const auto doubtful = [this](const Answered& answer) {
     return origins_.standing().is_doubtful(answer.owner);
   };
-  if (!std::ranges::all_of(*answers, doubtful)) std::erase_if(*answers, doubtful);
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(*answers, doubtful));
+  if (may_leave_out(answers->size(), count)) std::erase_if(*answers, doubtful);
 }
 
 Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish wish,
