@@ -256,6 +256,13 @@ void HistoryService::hide(HistoryPage& page) const {
   std::erase_if(page.entries, [this](const HistoryEntry& entry) { return !is_shown(entry); });
 }
 
+// Another place of each page, so that all have their turn.
+void HistoryService::note_read(const HistoryPage& page) {
+  if (page.entries.empty()) return;
+  lately_read_.push_back(page.entries[pages_read_++ % page.entries.size()]);
+  if (lately_read_.size() > kLatelyReadMax) lately_read_.pop_front();
+}
+
 Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCursor> cursor,
                                                 std::size_t limit) {
   Wish wish{std::move(cursor), false, std::clamp<std::size_t>(limit, 1, kLimitMax)};
@@ -264,6 +271,7 @@ Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCu
   HistoryPage merged = merge_pages(pages, clamped, /*keep_removed=*/false);
   for (const HistoryPage& page : pages) merged.disputed += page.disputed;
   hide(merged);
+  note_read(merged);
   co_return merged;
 }
 
