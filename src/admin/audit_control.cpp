@@ -7,6 +7,7 @@ namespace tagring::admin {
 void AuditControl::add_routes(Routes& routes) {
   routes.get("/audit", [this](Request request) { return audit(std::move(request.query)); });
   routes.get("/audits", [this](const Request&) { return replied(last()); });
+  routes.get("/offenders", [this](const Request&) { return replied(offences_.list()); });
   routes.get("/takedowns", [this](const Request&) { return heads_.take_downs(); });
   routes.post(
       "/takedown", [this](Request request) { return take_down(std::move(request.body)); }, Role::kModerate);

@@ -2,6 +2,7 @@
 //
 //   GET  /audit?tag=…   what owners signed held against what they have: audit/audit.hpp
 //   GET  /audits        {"audits": […]}: the last of them
+//   GET  /offenders     who was proved to have dropped posts: audit/offences.hpp
 //   GET  /takedowns     {"takedowns": […]}, the latest first
 //   POST /takedown      {"tag", "uri", "reason"}: a post that this node shall show no more
 //   POST /takedown/undo {"tag", "uri"}: shows it again
@@ -15,7 +16,8 @@ namespace tagring::admin {
 
 class AuditControl final : public Subject {
  public:
-  AuditControl(audit::Audit& audit, audit::SignedTreeHeads& heads) : audit_(audit), heads_(heads) {}
+  AuditControl(audit::Audit& audit, audit::SignedTreeHeads& heads, const audit::Offences& offences)
+      : audit_(audit), heads_(heads), offences_(offences) {}
 
   void add_routes(Routes& routes) override;
 
@@ -27,6 +29,7 @@ class AuditControl final : public Subject {
 
   audit::Audit& audit_;
   audit::SignedTreeHeads& heads_;
+  const audit::Offences& offences_;
 };
 
 }  // namespace tagring::admin

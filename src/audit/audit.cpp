@@ -5,8 +5,23 @@
 #include <vector>
 
 #include "audit/case.hpp"
+#include "audit/evidence.hpp"
 
 namespace tagring::audit {
+
+namespace {
+
+std::vector<Evidence> proved_by(const json::array& findings) {
+  std::vector<Evidence> proved;
+  for (const json::value& finding : findings) {
+    const json::object* object = json::get_object(finding.get_object(), "evidence");
+    if (object == nullptr) continue;
+    if (Result<Evidence> evidence = evidence_from_json(*object)) proved.push_back(std::move(*evidence));
+  }
+  return proved;
+}
+
+}  // namespace
 
 Task<Result<json::object>> Audit::of(Tag tag) {
   AuditedPosts posts;
@@ -14,6 +29,7 @@ Task<Result<json::object>> Audit::of(Tag tag) {
   co_await gatherer_.gather(tag, &posts, &report);
   CO_TRY_VOID(co_await questioning_.question_all(tag, &posts, &report));
   co_await judge_.judge_all(tag, &posts, &report);
+  for (const Evidence& evidence : proved_by(report.findings)) co_await offences_.found(evidence);
   json::array owners;
   for (const auto& [origin, of] : report.lines) {
     json::object line = {{"owner", origin}, {"posts", of.asked}};

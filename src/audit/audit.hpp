@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "audit/judge.hpp"
+#include "audit/offences.hpp"
 #include "audit/questioning.hpp"
 #include "audit/receipt_gatherer.hpp"
 #include "audit/receipt_store.hpp"
@@ -16,11 +17,17 @@ namespace tagring::audit {
 
 class Audit {
  public:
-  Audit(ReceiptGatherer& gatherer, Questioning& questioning, Judge& judge, ReceiptStore& reports,
-        const Clock& clock)
-      : gatherer_(gatherer), questioning_(questioning), judge_(judge), reports_(reports), clock_(clock) {}
+  Audit(ReceiptGatherer& gatherer, Questioning& questioning, Judge& judge, Offences& offences,
+        ReceiptStore& reports, const Clock& clock)
+      : gatherer_(gatherer),
+        questioning_(questioning),
+        judge_(judge),
+        offences_(offences),
+        reports_(reports),
+        clock_(clock) {}
 
-  // {"tag", "at", "posts", "receipts", "owners": […], "findings": […]}; docs/audit.md has the members.
+  // What is proved goes to Offences. {"tag", "at", "posts", "receipts", "owners": […], "findings": […]};
+  // docs/audit.md has the members.
   [[nodiscard]] Task<Result<json::object>> of(Tag tag);
   // Reads the last reports, once at the start.
   [[nodiscard]] Task<Result<void>> load();
@@ -32,6 +39,7 @@ class Audit {
   ReceiptGatherer& gatherer_;
   Questioning& questioning_;
   Judge& judge_;
+  Offences& offences_;
   ReceiptStore& reports_;
   const Clock& clock_;
   std::deque<json::object> last_;

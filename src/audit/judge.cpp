@@ -23,6 +23,13 @@ Task<bool> Judge::publishes(std::string uri, std::string tag) {
   co_return post&& std::ranges::find(post->tags, tag) != post->tags.end();
 }
 
+// Says that a post which this node publishes still was removed, or was not there as it is.
+Task<bool> Judge::contradicts(std::string uri, std::string tag, storage::PostState state, std::int64_t hour) {
+  const Result<delivery::PublishedPost> post = co_await store_.find_post(std::move(uri));
+  if (!post || std::ranges::find(post->tags, tag) == post->tags.end()) co_return false;
+  co_return state == storage::PostState::kRemoved || storage::hour_of(post->published) == hour;
+}
+
 Task<void> Judge::judge(Statement statement, AuditedPost* post, Report* report) {
   const std::string origin = statement.owner->contact.origin();
   const std::string& uri = statement.uri;
@@ -38,12 +45,14 @@ Task<void> Judge::judge(Statement statement, AuditedPost* post, Report* report) 
     }
     co_return;
   }
-  if (state == storage::PostState::kRemoved) {
-    const bool stands = co_await publishes(uri, statement.tag.canonical());
-    if (stands)
+  if (state == storage::PostState::kRemoved || state == storage::PostState::kCorrected) {
+    const bool contradicts =
+        co_await this->contradicts(uri, statement.tag.canonical(), state, statement.answer->head.hour);
+    if (contradicts)
       report->find("not_removed", origin, uri,
-                   fmt::format("{} says that {} was removed by its author; this node publishes it still",
-                               origin, uri));
+                   fmt::format("{} says that {} was {}; this node publishes it still", origin, uri,
+                               state == storage::PostState::kRemoved ? "removed by its author"
+                                                                     : "never there, or at another date"));
     co_return;
   }
   if (state == storage::PostState::kAbsent) judge_absence(statement, post, report);

@@ -17,6 +17,8 @@ class Notary {
 
   [[nodiscard]] const std::string& network() const { return network_; }
   [[nodiscard]] std::string actor() const { return identity_.actor(); }
+  // PEM
+  [[nodiscard]] std::string key() const { return identity_.key.public_key().pem(); }
   // Never the same twice and never earlier than before, although clocks are set back: who shows two
   // statements relies on their order. Taken after a write for what says that it is done, and before a read
   // for what says that something is not there.

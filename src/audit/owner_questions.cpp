@@ -15,11 +15,16 @@ constexpr Duration kTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-Task<Result<AuditedOwner>> OwnerQuestions::meet(ring::Contact contact) {
+bool OwnerQuestions::is_self(const ring::Contact& owner) const {
+  return owner.origin() == origin_of(notary_.actor());
+}
+
+Task<Result<AuditedOwner>> OwnerQuestions::meet(ring::Contact contact, bool fresh,
+                                                std::optional<IpAddress> asker) {
   const std::string actor = contact.origin() + "/actor";
   const WallTime now = clock_.wall_now();
   CO_TRY(const federation::KeyOwner owner,
-         co_await keys_.owner_of_key(fediverse::key_id_of(actor), /*refresh=*/true));
+         co_await keys_.owner_of_key(fediverse::key_id_of(actor), fresh, asker));
   if (owner.actor.id != actor) co_return fail(ErrorCode::kInvalid, "its actor is another's");
   co_return AuditedOwner{std::move(contact), owner.key.pem(), now, owner.key};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/time.hpp"
 #include "federation/remote_keys.hpp"
 #include "hashtag/tag.hpp"
+#include "http/ip.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "ring/contact.hpp"
@@ -22,8 +24,12 @@ class OwnerQuestions {
                  const Notary& notary, const Clock& clock)
       : hints_(hints), keys_(keys), rings_(rings), notary_(notary), clock_(clock) {}
 
-  // With the key that it has now.
-  [[nodiscard]] Task<Result<AuditedOwner>> meet(ring::Contact contact);
+  // Nobody audits themselves.
+  [[nodiscard]] bool is_self(const ring::Contact& owner) const;
+  // With the key that it has now; or, if that is not fresh, the one that it was known by lately. Who makes
+  // this node ask pays for it.
+  [[nodiscard]] Task<Result<AuditedOwner>> meet(ring::Contact contact, bool fresh = true,
+                                                std::optional<IpAddress> asker = {});
   // About posts of one hour, at most SignedTreeHeads::kIdsMax. kInvalid if what it says is not about them,
   // not signed by it, or proves nothing.
   [[nodiscard]] Task<Result<OwnerAnswer>> ask(AuditedOwner owner, Tag tag, unsigned slot, std::int64_t hour,

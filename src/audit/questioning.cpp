@@ -38,7 +38,7 @@ Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* rep
     const std::vector<ring::Contact> contacts = co_await history_.owners_of_shelf(tag, slot);
     for (const ring::Contact& contact : contacts) {
       const std::string origin = contact.origin();
-      if (origin == origin_of(notary_.actor())) continue;  // nobody audits themselves
+      if (questions_.is_self(contact)) continue;
       Report::Line& line = report->lines[origin];
       for (const std::string& uri : uris) ++posts->at(uri).asked;
       if (!met.contains(origin)) {

@@ -7,7 +7,6 @@
 
 #include "audit/case.hpp"
 #include "audit/judge.hpp"
-#include "audit/notary.hpp"
 #include "audit/owner_questions.hpp"
 #include "hashtag/tag.hpp"
 #include "redundancy/storage_hints.hpp"
@@ -18,8 +17,8 @@ namespace tagring::audit {
 class Questioning {
  public:
   Questioning(OwnerQuestions& questions, Judge& judge, storage::HistoryService& history,
-              const redundancy::StorageHints& hints, const Notary& notary)
-      : questions_(questions), judge_(judge), history_(history), hints_(hints), notary_(notary) {}
+              const redundancy::StorageHints& hints)
+      : questions_(questions), judge_(judge), history_(history), hints_(hints) {}
 
   // Both outlive the task. Why an owner did not answer stands in its line of the report. kUnavailable if
   // there is none.
@@ -34,7 +33,6 @@ class Questioning {
   Judge& judge_;
   storage::HistoryService& history_;
   const redundancy::StorageHints& hints_;
-  const Notary& notary_;
 };
 
 }  // namespace tagring::audit

@@ -2,6 +2,7 @@
 // bytes. And the last audits of this node, which held them against what the owners have.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,18 @@ class ReceiptStore {
   virtual Task<Result<Totals>> totals() = 0;
   // The latest batches, the latest first, until they have that many items.
   virtual Task<Result<std::vector<KeptReceipt>>> latest(std::size_t items) = 0;
+  // The batch at that place of all, by their sizes, below kPlaces; nothing if there is none.
+  static constexpr std::uint64_t kPlaces = 1U << 30U;
+  virtual Task<Result<std::optional<KeptReceipt>>> at(std::uint64_t place) = 0;
+  // Evidence of what a node did, as JSON text; `at` is when it was signed last. Of each the latest is kept,
+  // and what is older than `kept_after` forgotten. Durable when it completes.
+  struct Offence {
+    std::string origin;
+    WallTime at;
+    std::string evidence;
+  };
+  virtual Task<Result<void>> keep_offence(Offence offence, WallTime kept_after) = 0;
+  virtual Task<Result<std::vector<Offence>>> offences() = 0;
   // What audits found, as text: keeps one more, and of all the last `count`. Durable when it completes.
   virtual Task<Result<void>> keep_audit(std::string report, std::size_t count) = 0;
   // The latest first.

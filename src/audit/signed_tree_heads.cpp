@@ -120,7 +120,8 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Par
   const std::pair name(shelf.name(), hour);
   const auto known = buckets_.find(name);
   if (known != buckets_.end() && known->second->digest == now.front() &&
-      known->second->kept_from == first.kept_from && known->second->begun == first.begun)
+      known->second->kept_from == first.kept_from && known->second->begun == first.begun &&
+      known->second->corrected == first.corrected.size())
     co_return known->second;
   CO_TRY(BucketPtr fresh, co_await read(shelf, hour, now.front()));
   while (!buckets_.empty() && cached_ + fresh->leaves.size() + 1 > kCachedMax) {
@@ -140,18 +141,29 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
   auto bucket = std::make_shared<Bucket>();
   bucket->digest = digest;
   std::optional<storage::HistoryCursor> after;
+  std::vector<crypto::Hash256> corrected;
   for (;;) {
     CO_TRY(const storage::HistoryStore::Bucket page,
            co_await history_.bucket(shelf.name(), hour, after, kPage));
     // That of the last page: what was let go meanwhile is older than that.
     bucket->kept_from = page.kept_from;
     bucket->begun = page.begun;
+    if (!after) corrected = page.corrected;
     for (const storage::HistoryEntry& entry : page.entries)
       bucket->leaves.push_back({storage::post_id(entry.uri), state_of(entry)});
     if (page.entries.size() < kPage) break;
     after = storage::HistoryCursor::of(page.entries.back());
   }
-  co_return co_await workers_.run([bucket] {
+  bucket->corrected = corrected.size();
+  co_return co_await workers_.run([bucket, corrected = std::move(corrected)] {
+    std::ranges::sort(bucket->leaves);
+    // What has come back is there.
+    std::vector<storage::HeadLeaf> gone;
+    for (const crypto::Hash256& id : corrected) {
+      if (!std::ranges::binary_search(bucket->leaves, id, {}, &storage::HeadLeaf::id))
+        gone.push_back({id, storage::PostState::kCorrected});
+    }
+    bucket->leaves.insert(bucket->leaves.end(), gone.begin(), gone.end());
     std::ranges::sort(bucket->leaves);
     bucket->tree = crypto::HashTree(storage::leaf_hashes(bucket->leaves));
     return BucketPtr(bucket);

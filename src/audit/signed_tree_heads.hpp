@@ -58,6 +58,7 @@ class SignedTreeHeads {
     storage::HourDigest digest;  // of the time when it was read
     WallTime kept_from;
     WallTime begun;
+    std::size_t corrected = 0;  // posts that were there
     std::vector<storage::HeadLeaf> leaves;
     crypto::HashTree tree{{}};  // of their hashes
   };

@@ -73,7 +73,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
       relayed[event.tag] = co_await owner.witness(*Tag::parse(event.tag), sender, claimed);
     }
     const redundancy::RelayHalves halves = relayed.at(event.tag);
-    if (halves == 0) continue;
+    if (halves == 0 || origins_.standing().is_proved(sender)) continue;
     witnesses_.note(event, sender, halves);
     witnessed.push_back(&event);
   }
@@ -137,7 +137,8 @@ Task<std::vector<TagEvent>> PostChecker::corroborated(std::vector<TagEvent> even
 bool PostChecker::hear(const TagEvent& event, const std::string& relay, const Relayed& relayed) {
   if (vouches(relay, event)) return true;
   const auto halves = relayed.find(event.tag);
-  if (halves != relayed.end()) witnesses_.note(event, relay, halves->second);
+  if (halves != relayed.end() && !origins_.standing().is_proved(relay))
+    witnesses_.note(event, relay, halves->second);
   return witnesses_.agree_on(event);
 }
 

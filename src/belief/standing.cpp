@@ -23,12 +23,27 @@ bool Standing::is_doubtful(const Record& record) const {
 
 bool Standing::is_doubtful(const std::string& origin) const {
   const auto record = records_.find(origin);
-  return record != records_.end() && is_doubtful(record->second);
+  return is_proved(origin) || (record != records_.end() && is_doubtful(record->second));
+}
+
+void Standing::prove(const std::string& origin, Instant until) {
+  if (!proved_.contains(origin)) make_room(proved_, kMax);
+  Instant& known = proved_.try_emplace(origin, until).first->second;
+  known = std::max(known, until);
+}
+
+bool Standing::is_proved(const std::string& origin) const {
+  const auto proved = proved_.find(origin);
+  return proved != proved_.end() && clock_.now() < proved->second;
 }
 
 std::size_t Standing::doubtful() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(records_, [this](const auto& entry) { return is_doubtful(entry.second); }));
+  const auto wrong =
+      std::ranges::count_if(records_, [this](const auto& entry) { return is_doubtful(entry.first); });
+  const auto proved = std::ranges::count_if(proved_, [this](const auto& entry) {
+    return is_proved(entry.first) && !records_.contains(entry.first);
+  });
+  return static_cast<std::size_t>(wrong + proved);
 }
 
 }  // namespace tagring::belief

@@ -22,6 +22,10 @@ class Standing {
   [[nodiscard]] bool is_doubtful(const std::string& origin) const;
   // How many are.
   [[nodiscard]] std::size_t doubtful() const;
+  // Signatures of its own prove that it dropped posts (audit/offences.hpp): it is doubtful until then,
+  // whatever else it says.
+  void prove(const std::string& origin, Instant until);
+  [[nodiscard]] bool is_proved(const std::string& origin) const;
 
  private:
   static constexpr std::uint32_t kRightForEachWrong = 4;
@@ -40,6 +44,7 @@ class Standing {
 
   Clock& clock_;
   std::map<std::string, Record> records_;  // by origin
+  std::map<std::string, Instant> proved_;  // by origin, until
 };
 
 }  // namespace tagring::belief

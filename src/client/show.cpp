@@ -77,7 +77,11 @@ int show(const ControlOptions& options, const std::string& what) {
     if (what == "settings") return print_settings(answer);
     for (const auto& [name, value] : answer) {
       if (value.is_array()) {
-        print_rows(name, value.get_array());
+        json::array rows = value.get_array();
+        for (json::value& row : rows) {
+          if (row.is_object()) row.get_object().erase("evidence");  // for machines
+        }
+        print_rows(name, rows);
       } else {
         fmt::print("{}: {}\n", std::string_view(name), cell(value));
       }
@@ -95,7 +99,7 @@ void add_show(CLI::App& app, int& status) {
   command->add_option("what", *what, "Which list")
       ->required()
       ->check(cli::one_of({"subscriptions", "followers", "queues", "storage", "receipts", "settings",
-                           "takedowns", "changes"}));
+                           "takedowns", "offenders", "changes"}));
   add_control_options(*command, *options);
   command->footer("Example:\n  tagring show queues");
   command->callback([options, what, &status] { status = show(*options, *what); });

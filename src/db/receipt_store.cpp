@@ -135,6 +135,39 @@ Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::latest(std::size_t it
   });
 }
 
+Task<Result<std::optional<KeptReceipt>>> SqliteReceiptStore::at(std::uint64_t place) {
+  return database_.read([place](Connection& db) -> Result<std::optional<KeptReceipt>> {
+    Statement row = db.query(
+        "SELECT r.id, k.pem, r.receipt, r.items FROM receipts r JOIN receipt_keys k ON k.id = r.key WHERE "
+        "r.id >="
+        " (SELECT min(id) + (max(id) - min(id)) * ? / ? FROM receipts) ORDER BY r.id LIMIT 1",
+        place, kPlaces);
+    TRY(const bool found, row.step());
+    if (!found) return std::nullopt;
+    TRY(KeptReceipt kept, receipt_at(row));
+    return kept;
+  });
+}
+
+Task<Result<void>> SqliteReceiptStore::keep_offence(Offence offence, WallTime kept_after) {
+  return database_.write([offence = std::move(offence), kept_after](Connection& db) -> Result<void> {
+    TRY_VOID(db.run("DELETE FROM offences WHERE at < ?", kept_after));
+    TRY_VOID(
+        db.run("INSERT INTO offences(origin, at, evidence) VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET"
+               " at = excluded.at, evidence = excluded.evidence WHERE excluded.at > at",
+               offence.origin, offence.at, offence.evidence));
+    return {};
+  });
+}
+
+Task<Result<std::vector<audit::ReceiptStore::Offence>>> SqliteReceiptStore::offences() {
+  return database_.read([](Connection& db) -> Result<std::vector<Offence>> {
+    return all_rows<Offence>(
+        db.query("SELECT origin, at, evidence FROM offences ORDER BY origin"),
+        [](const Statement& row) { return Offence{row.text(0), row.time(1), row.text(2)}; });
+  });
+}
+
 Task<Result<void>> SqliteReceiptStore::keep_audit(std::string report, std::size_t count) {
   return database_.write([report = std::move(report), count](Connection& db) -> Result<void> {
     TRY_VOID(db.run("INSERT INTO audits(report) VALUES(?)", report));

@@ -16,6 +16,9 @@ class SqliteReceiptStore final : public audit::ReceiptStore {
                                                          std::size_t limit) override;
   Task<Result<Totals>> totals() override;
   Task<Result<std::vector<audit::KeptReceipt>>> latest(std::size_t items) override;
+  Task<Result<std::optional<audit::KeptReceipt>>> at(std::uint64_t place) override;
+  Task<Result<void>> keep_offence(Offence offence, WallTime kept_after) override;
+  Task<Result<std::vector<Offence>>> offences() override;
   Task<Result<void>> keep_audit(std::string report, std::size_t count) override;
   Task<Result<std::vector<std::string>>> audits() override;
 

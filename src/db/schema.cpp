@@ -277,6 +277,16 @@ CREATE TABLE put_off(
 CREATE INDEX put_off_by_author ON put_off(author);
 )sql";
 
+constexpr const char* kVersion13 = R"sql(
+-- Posts that an owner may have signed that it took in that hour (since 1970), and has there no more since their
+-- servers said otherwise. `post` is the SHA-256 of the URI.
+CREATE TABLE history_corrected(
+  tag INTEGER NOT NULL, hour INTEGER NOT NULL, post BLOB NOT NULL, PRIMARY KEY(tag, hour, post)
+) WITHOUT ROWID, STRICT;
+-- Who was proved to have dropped posts, by what was signed then (audit/offences.hpp).
+CREATE TABLE offences(origin TEXT PRIMARY KEY, at INTEGER NOT NULL, evidence TEXT NOT NULL) WITHOUT ROWID, STRICT;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -293,8 +303,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion9, "makes room for servers that follow no more, and for when actors came to be"},
     Migration{kVersion10, "lets replays bring few authors a day"},
     Migration{kVersion11, "makes room for what administrators change"},
-    Migration{kVersion12,
-              "tells posts without hashtags from deleted ones, and makes room for those put off"}};
+    Migration{kVersion12, "tells posts without hashtags from deleted ones, and makes room for those put off"},
+    Migration{kVersion13, "makes room for what was corrected, and for evidence"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 Result<void> apply(Connection& connection, int version) {

@@ -9,7 +9,7 @@
 
 namespace tagring::db {
 
-inline constexpr int kSchemaVersion = 12;
+inline constexpr int kSchemaVersion = 13;
 
 // How far a database is on its way to another version.
 struct MigrationStep {

@@ -40,7 +40,18 @@ Result<Bucket> read_bucket(Connection& db, const TagRow& tag, std::int64_t hour,
     HistoryEntry entry = entry_at(row, tag.tag);
     if (!after || after->before(entry)) bucket.entries.push_back(std::move(entry));
   }
-  return bucket;
+  if (after) return bucket;
+  Statement corrected =
+      db.query("SELECT post FROM history_corrected WHERE tag = ? AND hour = ?", tag.id, hour);
+  for (;;) {
+    TRY(const bool found, corrected.step());
+    if (!found) return bucket;
+    const std::string octets = corrected.text(0);
+    crypto::Hash256 id{};
+    std::ranges::copy_n(octets.begin(), static_cast<std::ptrdiff_t>(std::min(octets.size(), id.size())),
+                        id.begin());
+    bucket.corrected.push_back(id);
+  }
 }
 
 // On all shelves of the hashtag: nobody else knows on which the post is.
@@ -175,13 +186,15 @@ Result<Span> let_go_of(Connection& db, const std::string& name, std::size_t coun
   TRY_VOID(delete_older(db, *tag, floor, count));
   TRY_VOID(db.run("UPDATE history_tags SET kept_from = ? WHERE id = ?", floor, tag->id));
   TRY_VOID(fold_hours(db, tag->id, storage::hour_of(floor)));
+  TRY_VOID(
+      db.run("DELETE FROM history_corrected WHERE tag = ? AND hour < ?", tag->id, storage::hour_of(floor)));
   return span_of(db, *tag);
 }
 
 // --- correcting ----------------------------------------------------------------------------------------
 
 Result<void> correct_post(Connection& db, const std::string& name, const std::string& uri,
-                          const std::optional<HistoryEntry>& truth) {
+                          const std::optional<HistoryEntry>& truth, bool promised) {
   TRY(const auto tag, find_tag(db, name));
   const PostHash hash = hash_post(name, uri);
   std::optional<Place> known;
@@ -189,6 +202,12 @@ Result<void> correct_post(Connection& db, const std::string& name, const std::st
     TRY(known, find_post(db, tag->id, uri, hash.index));
   }
   if (known && known->taken_down) return {};
+  const bool stays =
+      known && truth && storage::hour_of(truth->published) == storage::hour_of(known->published);
+  if (known && promised && !stays) {
+    TRY_VOID(db.run("INSERT OR IGNORE INTO history_corrected(tag, hour, post) VALUES(?, ?, ?)", tag->id,
+                    storage::hour_of(known->published), Blob{octets_of(storage::post_id(uri))}));
+  }
   if (known) {
     TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag->id,
                     known->published, known->tie));
@@ -244,9 +263,9 @@ Task<Result<std::vector<std::optional<HistoryEntry>>>> SqliteHistoryStore::find(
 }
 
 Task<Result<void>> SqliteHistoryStore::correct(std::string tag, std::string uri,
-                                               std::optional<HistoryEntry> truth) {
-  return database_.write([tag = std::move(tag), uri = std::move(uri), truth = std::move(truth)](
-                             Connection& db) { return correct_post(db, tag, uri, truth); });
+                                               std::optional<HistoryEntry> truth, bool promised) {
+  return database_.write([tag = std::move(tag), uri = std::move(uri), truth = std::move(truth),
+                          promised](Connection& db) { return correct_post(db, tag, uri, truth, promised); });
 }
 
 Task<Result<Bucket>> SqliteHistoryStore::bucket(std::string tag, std::int64_t hour,

@@ -65,6 +65,7 @@ Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::
   // What was let go before goes with the last: the shelf is as if there had been none.
   if (oldest.size() < limit) {
     TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ?", known->id));
+    TRY_VOID(db.run("DELETE FROM history_corrected WHERE tag = ?", known->id));
     TRY_VOID(db.run("UPDATE history_tags SET kept_from = 0 WHERE id = ?", known->id));
   }
   TRY_VOID(db.run("UPDATE counters SET value = value - ? WHERE name = ?", oldest.size(), kEntryTotal));

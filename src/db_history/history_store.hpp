@@ -13,8 +13,8 @@ class SqliteHistoryStore : public storage::HistoryStore {
   explicit SqliteHistoryStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override;
-  Task<Result<void>> correct(std::string tag, std::string uri,
-                             std::optional<storage::HistoryEntry> truth) override;
+  Task<Result<void>> correct(std::string tag, std::string uri, std::optional<storage::HistoryEntry> truth,
+                             bool promised) override;
   Task<Result<storage::HistoryPage>> page(std::string tag, std::optional<storage::HistoryCursor> cursor,
                                           std::size_t limit) override;
   Task<Result<storage::HistoryPage>> page_after(std::string tag, storage::HistoryCursor cursor,

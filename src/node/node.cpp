@@ -55,6 +55,7 @@ Task<Result<void>> Node::load() {
   CO_TRY_VOID(co_await parts_->instances.reports.load());
   CO_TRY_VOID(co_await parts_->audit.heads.load());
   CO_TRY_VOID(co_await parts_->audit.audit.load());
+  CO_TRY_VOID(co_await parts_->audit.offences.load());
   std::function<void(const delivery::Follower&)> note = [this](const delivery::Follower& f) {
     parts_->instances.instances.note(f);
     parts_->fasp.hashtags.note(f);
@@ -101,6 +102,7 @@ Task<Result<void>> Node::start() {
   parts_->handover.anti_entropy.start();
   parts_->storage.redundancy.start();
   parts_->storage.retention.start();
+  parts_->audit.watch.start();
   parts_->health.growth.start();
   parts_->health.doctor.start();
   co_return Result<void>();
@@ -126,6 +128,8 @@ Task<void> Node::stop() {
   co_await parts_->relay.subscriptions.stop();
   co_await parts_->handover.reassign.stop();
   co_await parts_->relay.owners.stop();
+  co_await parts_->audit.watch.stop();
+  co_await parts_->audit.offences.stop();
   co_await parts_->audit.receipts.stop();
   co_await parts_->instances.consents.stop();
   co_await parts_->instances.publisher.stop();
@@ -199,6 +203,7 @@ Routes Node::make_routes() {
   routes.add(kReading, audit::SignedTreeHeads::kPath, by(p.audit.heads));
   routes.add(kReading, publisher::SignedCopies::kPath, by(p.instances.copies));
   routes.add(kReading, audit::Receipts::kPath, by(p.audit.receipts));
+  routes.add(kGetAndPost, audit::Offences::kPath, by(p.audit.offences));
   routes.add(kReading, storage::HistoryService::kPath, by(p.storage.history));
   routes.add(kReading, activitypub::Resolver::kPath, by(p.actors.resolver), kAnyPage);
   routes.add(kGetAndPost, health::Reach::kPath, by(p.health.reach));
@@ -310,6 +315,14 @@ json::object Node::status() const {
                                 {"kept", parts_->audit.receipts.counters().kept},
                                 {"absent", parts_->audit.receipts.counters().absent},
                                 {"bad", parts_->audit.receipts.counters().bad}}},
+      {"audits", json::object{{"looks", parts_->audit.watch.counters().looks},
+                              {"amiss", parts_->audit.watch.counters().amiss},
+                              {"made", parts_->audit.watch.counters().audits},
+                              {"offenders", parts_->audit.offences.offenders()},
+                              {"found", parts_->audit.offences.counters().found},
+                              {"told", parts_->audit.offences.counters().told},
+                              {"refused", parts_->audit.offences.counters().refused},
+                              {"accused", parts_->audit.offences.counters().accused}}},
       {"transferred", parts_->handover.transfer.fetched()},
       {"reconciled", json::object{{"rounds", parts_->handover.anti_entropy.counters().rounds},
                                   {"questions", parts_->handover.anti_entropy.counters().questions},

@@ -63,13 +63,13 @@ StorageRole::StorageRole(const config::Config& config, const Environment& world,
       disputes(world.stores.history, relay.origins, speech.runtime),
       calls(rings.storage, rings.service, speech.client, world.clock),
       redundancy(storage_options(config), kept, calls, speech.authenticator, wiring, speech.runtime),
-      owner(world.stores.history, kept, redundancy, relay.redundancy, relay.checker),
+      owner(world.stores.history, kept, redundancy, disputes, relay.redundancy, relay.checker),
       retention(retention_options(config, world), world.stores.history, speech.runtime),
       history(config.relay_replicas, rings.service, kept, relay.origins, wiring, world.clock) {}
 
-Auditing::Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
-                   Rings& rings, StorageRole& storage)
-    : notary(config.network, speech.identity, speech.runtime),
+Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rings& rings, RelayRole& relay,
+                   StorageRole& storage)
+    : notary(rings.service.network(), speech.identity, speech.runtime),
       issuer(world.stores.history, storage.kept, notary),
       receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
       heads(world.stores.history, storage.kept, notary, world.workers,
@@ -77,8 +77,12 @@ Auditing::Auditing(const config::Config& config, const Environment& world, Wirin
       gatherer(receipts, storage.history, notary, world.http, world.clock),
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
       judge(rings.storage, world.stores.relay, world.http, world.clock),
-      questioning(questions, judge, storage.history, rings.storage, notary),
-      audit(gatherer, questioning, judge, world.stores.receipts, world.clock) {}
+      questioning(questions, judge, storage.history, rings.storage),
+      concerned(storage.history, rings.service, notary, world.http, speech.runtime),
+      offences(world.stores.receipts, questions, concerned, relay.origins.standing(), notary, speech.runtime),
+      audit(gatherer, questioning, judge, offences, world.stores.receipts, world.clock),
+      samples(world.stores.receipts, storage.history, rings.storage, speech.runtime),
+      watch(samples, storage.history, questions, judge, audit, speech.runtime) {}
 
 Handover::Handover(const config::Config& config, const Environment& world, Speech& speech, Rings& rings,
                    RelayRole& relay, StorageRole& storage)
@@ -203,7 +207,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       replays(parts.instances.replayer),
       moderation(parts.instances.moderation, parts.instances.reports),
       fasp(parts.fasp.servers, parts.fasp.sharing, parts.fasp.hashtags),
-      audit(parts.audit.audit, parts.audit.heads),
+      audit(parts.audit.audit, parts.audit.heads, parts.audit.offences),
       overview(parts.config, parts.environment.stores.history, parts.environment.stores.receipts),
       queues(parts.relay.owners, parts.relay.announcer, parts.instances.activities, parts.fasp.sharing),
       changes(log),
@@ -222,7 +226,7 @@ Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t i
       rings(config, incarnation, world, *wiring, speech),
       relay(config, world, *wiring, speech, rings),
       storage(config, world, *wiring, speech, rings, relay),
-      audit(config, world, *wiring, speech, rings, storage),
+      audit(world, *wiring, speech, rings, relay, storage),
       handover(config, world, speech, rings, relay, storage),
       instances(config, world, *wiring, speech, relay, storage),
       fasp(config, world, speech, relay, storage, instances),

@@ -22,6 +22,7 @@
 #include "administrators/logins.hpp"
 #include "audit/audit.hpp"
 #include "audit/receipt_issuer.hpp"
+#include "audit/watch.hpp"
 #include "base/runtime.hpp"
 #include "belief/doubts.hpp"
 #include "belief/node_actors.hpp"
@@ -156,8 +157,8 @@ struct StorageRole {
 
 // What owners sign, and whether they keep to it.
 struct Auditing {
-  Auditing(const config::Config& config, const Environment& world, Wiring& wiring, Speech& speech,
-           Rings& rings, StorageRole& storage);
+  Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rings& rings, RelayRole& relay,
+           StorageRole& storage);
 
   audit::Notary notary;
   audit::ReceiptIssuer issuer;
@@ -167,7 +168,11 @@ struct Auditing {
   audit::OwnerQuestions questions;
   audit::Judge judge;
   audit::Questioning questioning;
+  audit::Concerned concerned;
+  audit::Offences offences;
   audit::Audit audit;
+  audit::Samples samples;
+  audit::Watch watch;
 };
 
 // What moves when owners change.

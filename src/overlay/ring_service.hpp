@@ -54,6 +54,7 @@ class RingService {
   // Answers POST kPath.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
+  [[nodiscard]] const std::string& network() const { return options_.network; }
   [[nodiscard]] ring::Membership& of(Ring ring) { return *(ring == Ring::kRelay ? relay_ : storage_); }
   [[nodiscard]] const ring::Membership& of(Ring ring) const {
     return *(ring == Ring::kRelay ? relay_ : storage_);

@@ -184,8 +184,8 @@ class Swarm {
   // From all disks.
   void lose(const sim::World::Post& post) {
     for (const std::size_t node : world_.up())
-      world_.await_on(node, world_.history_store(node).correct(post.tags.front(), post.uri, std::nullopt),
-                      kAdmin);
+      world_.await_on(
+          node, world_.history_store(node).correct(post.tags.front(), post.uri, std::nullopt, false), kAdmin);
   }
 
   void subscribe(std::size_t node, std::size_t tag) {

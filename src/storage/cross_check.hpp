@@ -33,6 +33,13 @@ struct Disagreement {
 [[nodiscard]] std::optional<bool> is_right(const HistoryPage& page, const std::string& uri,
                                            const std::optional<HistoryEntry>& truth);
 
+// Of so many owners that answered, those who were wrong lately may be left out: two others are there, who are
+// held against each other. A server that says one thing today and another one tomorrow makes whom it likes
+// seem wrong about its own posts; a single owner would be left, who leaves out what it likes.
+[[nodiscard]] constexpr bool may_leave_out(std::size_t owners, std::size_t doubtful) {
+  return owners >= doubtful + 2;
+}
+
 // By URI: the post as it is, or nothing if it is not there.
 using Verdicts = std::map<std::string, std::optional<HistoryEntry>>;
 // The pages as if their owners had known: what is not there is removed in all of them.

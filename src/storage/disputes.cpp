@@ -117,6 +117,21 @@ void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string
   put_off(key, open->second, Duration::zero());
 }
 
+void Disputes::promise(const std::vector<HistoryEntry>& entries) {
+  for (const HistoryEntry& entry : entries) {
+    const auto open = open_.find({entry.tag, entry.uri});
+    if (open != open_.end()) open->second.is_promised = true;
+  }
+}
+
+// What was only heard was signed to nobody. Looked at last: it may have been promised while its server was
+// asked.
+Task<Result<void>> Disputes::correct(Key key, std::optional<HistoryEntry> truth) {
+  const auto open = open_.find(key);
+  const bool promised = open == open_.end() || !open->second.is_hearsay || open->second.is_promised;
+  return history_.correct(key.first, key.second, std::move(truth), promised);
+}
+
 bool Disputes::is_hearsay(const HistoryEntry& entry) const {
   const auto open = open_.find({entry.tag, entry.uri});
   return open != open_.end() && open->second.is_hearsay && !open->second.is_probe;
@@ -254,7 +269,7 @@ Task<void> Disputes::drop_others_from(std::string origin, Key decided) {
     if (dispute.is_alone && dispute.from == origin && key != decided) theirs.push_back(key);
   }
   for (const Key& key : theirs) {
-    close(key, co_await history_.correct(key.first, key.second, std::nullopt));
+    close(key, co_await correct(key, std::nullopt));
   }
 }
 
@@ -278,11 +293,12 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
   ++counters_.corrected;
   log_.info("history_corrected", {{"tag", partition}, {"post", uri}, {"removed", truth.removed}});
   // What its author does not wish to be found is not kept on another owner's word.
-  if (is_unwanted) co_return co_await history_.correct(partition, uri, std::nullopt);
-  if (answer) co_return co_await history_.correct(partition, uri, std::move(truth));
+  const Key key{partition, uri};
+  if (is_unwanted) co_return co_await correct(key, std::nullopt);
+  if (answer) co_return co_await correct(key, std::move(truth));
   // Gone, and somebody said so; or it never was there, or is by somebody else.
   const bool is_gone = dispute.removed && answer.error().code != ErrorCode::kConflict;
-  if (!is_gone) co_return co_await history_.correct(partition, uri, std::nullopt);
+  if (!is_gone) co_return co_await correct(key, std::nullopt);
   std::vector<HistoryEntry> tombstone{std::move(truth)};
   co_return co_await history_.put(std::move(tombstone));
 }

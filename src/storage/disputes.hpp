@@ -35,6 +35,8 @@ class Disputes {
   [[nodiscard]] Task<Result<void>> adopt(std::vector<HistoryEntry> entries, std::string from,
                                          std::size_t enough = 2);
   static constexpr const char* kNobody = "";
+  // This node is about to sign that it has these, whoever it has them from.
+  void promise(const std::vector<HistoryEntry>& entries);
   // This node has it because somebody said so, and it was not looked at yet.
   [[nodiscard]] bool is_hearsay(const HistoryEntry& entry) const;
 
@@ -72,6 +74,7 @@ class Disputes {
     bool is_hearsay = false;               // what this node has of it is what somebody said
     bool is_alone = false;                 // and of a new owner, what not enough others have said yet
     std::vector<std::string> others = {};  // those who have
+    bool is_promised = false;              // this node may have signed that it has it
     bool is_probe = false;                 // is anything there? Nothing is taken, whatever comes of it
     Instant due;
     unsigned tries = 0;
@@ -95,6 +98,7 @@ class Disputes {
   Task<void> resolve_one(Key key);
   Task<void> decide(Key key, Result<belief::Answer> answer);
   void close(const Key& key, const Result<void>& done);
+  Task<Result<void>> correct(Key key, std::optional<HistoryEntry> truth);
   Task<void> drop_others_from(std::string origin, Key decided);
   Task<Result<void>> set_right(Dispute dispute, std::optional<HistoryEntry> mine,
                                Result<belief::Answer> answer);

@@ -129,7 +129,9 @@ class HistoryStore : public overlay::StoredLoad {
   virtual Task<Result<void>> put(std::vector<HistoryEntry> entries) = 0;
   // Has of a post what is given, live or not, and nothing else: what its own server bears out, in place of
   // what somebody said. With nothing it is as if there had been none. What was taken down stays as it is.
-  virtual Task<Result<void>> correct(std::string tag, std::string uri, std::optional<HistoryEntry> truth) = 0;
+  // `promised`: this node may have signed that it has what there was, so bucket() goes on to name that.
+  virtual Task<Result<void>> correct(std::string tag, std::string uri, std::optional<HistoryEntry> truth,
+                                     bool promised) = 0;
   // Entries after `cursor` (from the newest if none), newest first, tombstones included.
   virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor,
                                          std::size_t limit) = 0;
@@ -161,11 +163,13 @@ class HistoryStore : public overlay::StoredLoad {
   virtual Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
       std::vector<std::pair<std::string, std::string>> posts) = 0;
   // What is published under a tag in an hour, in pages as of entries(); from when on the tag is kept here, as
-  // it is after that page was read; and when the last of it was forgotten.
+  // it is after that page was read; when the last of it was forgotten; and, with the first page, which posts
+  // were there and no more are, since they were corrected: see correct().
   struct Bucket {
     WallTime kept_from;
     WallTime begun;
     std::vector<HistoryEntry> entries;
+    std::vector<crypto::Hash256> corrected = {};
   };
   virtual Task<Result<Bucket>> bucket(std::string tag, std::int64_t hour, std::optional<HistoryCursor> after,
                                       std::size_t limit) = 0;

@@ -175,12 +175,13 @@ Task<Result<HistoryService::Answered>> HistoryService::ask_by_name(ring::Contact
 
 // --- where owners differ -----------------------------------------------------------------------------------
 
-// Who was wrong lately is read only where there is nobody else.
+// Who was wrong lately is read only where there are not two others.
 void HistoryService::leave_out_doubtful(std::vector<Answered>* answers) const {
   const auto doubtful = [this](const Answered& answer) {
     return origins_.standing().is_doubtful(answer.owner);
   };
-  if (!std::ranges::all_of(*answers, doubtful)) std::erase_if(*answers, doubtful);
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(*answers, doubtful));
+  if (may_leave_out(answers->size(), count)) std::erase_if(*answers, doubtful);
 }
 
 Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish wish,
@@ -254,6 +255,13 @@ void HistoryService::hide(HistoryPage& page) const {
   std::erase_if(page.entries, [this](const HistoryEntry& entry) { return !is_shown(entry); });
 }
 
+// Another place of each page, so that all have their turn.
+void HistoryService::note_read(const HistoryPage& page) {
+  if (page.entries.empty()) return;
+  lately_read_.push_back(page.entries[pages_read_++ % page.entries.size()]);
+  if (lately_read_.size() > kLatelyReadMax) lately_read_.pop_front();
+}
+
 Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCursor> cursor,
                                                 std::size_t limit) {
   Wish wish{std::move(cursor), false, std::clamp<std::size_t>(limit, 1, kLimitMax)};
@@ -262,6 +270,7 @@ Task<Result<HistoryPage>> HistoryService::query(Tag tag, std::optional<HistoryCu
   HistoryPage merged = merge_pages(pages, clamped, /*keep_removed=*/false);
   for (const HistoryPage& page : pages) merged.disputed += page.disputed;
   hide(merged);
+  note_read(merged);
   co_return merged;
 }
 

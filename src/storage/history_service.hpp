@@ -2,6 +2,7 @@
 // what any node puts together from the replicas.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class HistoryService {
   [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_shelf(Tag tag, unsigned slot);
   // Has the next look-ups ask the ring, for who must not take former owners for those of today.
   void forget_owners(const Tag& tag);
+  // Of each of the last pages that were read here one post, the latest last.
+  [[nodiscard]] const std::deque<HistoryEntry>& lately_read() const { return lately_read_; }
   // How many replicas of a tag the network keeps on a ring at rest.
   [[nodiscard]] unsigned replicas(Ring ring) const {
     return ring == Ring::kRelay ? relay_replicas_ : kept_.at_rest();
@@ -101,6 +104,7 @@ class HistoryService {
   Task<Looked> look(std::string tag, Disagreement disagreement);
   [[nodiscard]] static Looked as_most_say(const Disagreement& disagreement);
   void hide(HistoryPage& page) const;
+  void note_read(const HistoryPage& page);
 
   unsigned relay_replicas_;
   overlay::RingService& rings_;
@@ -108,6 +112,9 @@ class HistoryService {
   belief::OriginChecker& origins_;
   const Observer& observer_;
   Clock& clock_;
+  static constexpr std::size_t kLatelyReadMax = 64;
+  std::deque<HistoryEntry> lately_read_;
+  std::size_t pages_read_ = 0;
 };
 
 }  // namespace tagring::storage

@@ -31,6 +31,8 @@ std::string_view to_string(PostState state) {
       return "removed";
     case PostState::kTakenDown:
       return "taken_down";
+    case PostState::kCorrected:
+      return "corrected";
     case PostState::kAbsent:
       break;
   }

@@ -63,7 +63,8 @@ enum class PostState : std::uint8_t {
   kLive = 0,
   kRemoved = 1,    // by its author
   kTakenDown = 2,  // by the owner's administrator; see TakeDown
-  kAbsent = 3,
+  kCorrected = 3,  // the owner had it there, and its server said otherwise: of the post, or of its date
+  kAbsent = 4,     // in no head
 };
 std::string_view to_string(PostState state);
 

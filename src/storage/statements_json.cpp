@@ -94,7 +94,8 @@ Result<std::optional<HeadPlace>> place_from(const json::object& object, std::str
   Reader in(*found);
   HeadPlace place{in.hash("id"), PostState::kAbsent, in.count("index"), in.path()};
   const std::string state = in.text("state");
-  for (const PostState known : {PostState::kLive, PostState::kRemoved, PostState::kTakenDown}) {
+  for (const PostState known :
+       {PostState::kLive, PostState::kRemoved, PostState::kTakenDown, PostState::kCorrected}) {
     if (state == to_string(known)) place.state = known;
   }
   if (place.state == PostState::kAbsent) in.bad<int>("state");

@@ -30,6 +30,7 @@ Task<Result<std::vector<delivery::Refusal>>> StorageOwner::take(std::vector<deli
   }
   const std::size_t count = entries.size();
   if (count > 0) {
+    disputes_.promise(entries);
     CO_TRY_VOID(co_await history_.put(std::move(entries)));
     archived_ += count;
   }

@@ -10,6 +10,7 @@
 #include "delivery/store.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "relay/relay_redundancy.hpp"
+#include "storage/disputes.hpp"
 #include "storage/history.hpp"
 #include "storage/storage_redundancy.hpp"
 
@@ -17,9 +18,14 @@ namespace tagring::storage {
 
 class StorageOwner final : public belief::PostChecker::Owner {
  public:
-  StorageOwner(HistoryStore& history, KeptPartitions& kept, StorageRedundancy& redundancy,
+  StorageOwner(HistoryStore& history, KeptPartitions& kept, StorageRedundancy& redundancy, Disputes& disputes,
                relay::RelayRedundancy& relays, belief::PostChecker& checker)
-      : history_(history), kept_(kept), redundancy_(redundancy), relays_(relays), checker_(checker) {}
+      : history_(history),
+        kept_(kept),
+        redundancy_(redundancy),
+        disputes_(disputes),
+        relays_(relays),
+        checker_(checker) {}
 
   // Takes events from two relay owners of their tags, from a node about posts of its own host, or after a
   // look at their origin. kDenied for posts whose authors do not wish to be found. What was not refused is on
@@ -42,6 +48,7 @@ class StorageOwner final : public belief::PostChecker::Owner {
   HistoryStore& history_;
   KeptPartitions& kept_;
   StorageRedundancy& redundancy_;
+  Disputes& disputes_;
   relay::RelayRedundancy& relays_;
   belief::PostChecker& checker_;
   std::uint64_t archived_ = 0;

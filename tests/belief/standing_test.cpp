@@ -32,6 +32,19 @@ TEST_F(StandingTest, WhoWasWrongIsDoubtfulForAWhileAndLongerEachTime) {
   }
 }
 
+TEST_F(StandingTest, WhoIsProvedToHaveDroppedPostsIsDoubtfulUntilThenWhateverElseItSays) {
+  standing.prove(kA, clock.now() + std::chrono::hours(2));
+  standing.prove(kA, clock.now() + std::chrono::hours(1));
+  for (int i = 0; i < 100; ++i) standing.note(kA, true);
+  pass(std::chrono::minutes(119));
+  EXPECT_TRUE(standing.is_proved(kA));
+  EXPECT_TRUE(standing.is_doubtful(kA));
+  EXPECT_EQ(standing.doubtful(), 1U);
+  pass(std::chrono::minutes(2));
+  EXPECT_FALSE(standing.is_proved(kA));
+  EXPECT_FALSE(standing.is_doubtful(kA));
+}
+
 TEST_F(StandingTest, WhoIsRightFourTimesInFiveIsBelievedToErr) {
   for (int i = 0; i < 3; ++i) standing.note(kA, false);
   for (int i = 0; i < 11; ++i) standing.note(kA, true);

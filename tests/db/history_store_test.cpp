@@ -105,15 +105,41 @@ TEST_F(HistoryStore, WhatIsCorrectedIsAsIfItHadAlwaysBeenSo) {
   HistoryEntry right = entry("cats", 4'000'000, wrong.uri);
   right.author = "https://a.example/users/v";
   put({wrong});
-  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right)));
+  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right, false)));
   EXPECT_EQ(all("cats"), (std::vector{right, kept}));
   EXPECT_EQ(must(stores->history.totals()).entries, 2U);
-  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, std::nullopt)));
+  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, std::nullopt, false)));
   EXPECT_EQ(all("cats"), std::vector{kept});
   EXPECT_EQ(everything(), without);
   EXPECT_EQ(must(stores->history.totals()).entries, 1U);
-  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right))) << "which is not here";
+  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right, false))) << "which is not here";
   EXPECT_EQ(all("cats"), (std::vector{right, kept}));
+}
+
+TEST_F(HistoryStore, WhatWasPromisedAndIsCorrectedIsNamedInItsHour) {
+  const auto corrected = [this](std::int64_t hour) {
+    return must(stores->history.bucket("cats", hour, std::nullopt, 10)).corrected;
+  };
+  using Ids = std::vector<crypto::Hash256>;
+  const HistoryEntry post = entry("cats", 10, "https://a.example/users/u/1");
+  const auto correct = [&](std::optional<HistoryEntry> truth, bool promised) {
+    ASSERT_TRUE(run(stores->history.correct("cats", post.uri, std::move(truth), promised)));
+  };
+  put({post});
+  HistoryEntry later = post;
+  later.published += std::chrono::minutes(1);
+  correct(later, true);
+  EXPECT_EQ(corrected(0), Ids()) << "it is in that hour still";
+  later.published += std::chrono::hours(2);
+  correct(later, true);
+  EXPECT_EQ(corrected(0), Ids{storage::post_id(post.uri)});
+  correct(std::nullopt, false);
+  EXPECT_EQ(corrected(2), Ids());
+  must(stores->history.let_go("cats", 1, at(0) + std::chrono::hours(3)));
+  EXPECT_EQ(corrected(0), Ids{storage::post_id(post.uri)}) << "nothing was let go";
+  put({entry("cats", 4 * 3'600'000, "https://a.example/users/u/2")});
+  must(stores->history.let_go("cats", 1, at(0) + std::chrono::hours(5)));
+  EXPECT_EQ(corrected(0), Ids());
 }
 
 TEST_F(HistoryStore, WhatWasTakenDownIsNotCorrected) {
@@ -121,7 +147,7 @@ TEST_F(HistoryStore, WhatWasTakenDownIsNotCorrected) {
   put({post});
   ASSERT_TRUE(run(
       stores->history.take_down({"net", "https://n.example/actor", "cats", post.uri, "why", at(5), "s"})));
-  ASSERT_TRUE(run(stores->history.correct("cats", post.uri, std::nullopt)));
+  ASSERT_TRUE(run(stores->history.correct("cats", post.uri, std::nullopt, false)));
   EXPECT_TRUE(must(stores->history.find({{"cats", post.uri}})).front()->taken_down);
 }
 

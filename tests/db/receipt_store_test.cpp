@@ -1,6 +1,7 @@
 #include "db/receipt_store.hpp"
 
 #include <fmt/format.h>
+#include <set>
 
 #include "tests/db/fixture.hpp"
 
@@ -46,6 +47,32 @@ TEST_F(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
   EXPECT_EQ(all[1].items, receipt(3, {"cats", "dogs"}).items);
   EXPECT_EQ(all[1].key, "a key");
   EXPECT_EQ(numbers("dogs", all[0].id), Numbers{3});
+}
+
+TEST_F(ReceiptStoreTest, EachHasAPlaceByItsSize) {
+  EXPECT_FALSE(must(stores->receipts.at(0)));
+  for (int number = 1; number <= 9; ++number) keep(number, {"cats"});
+  std::set<WallTime> found;
+  for (std::uint64_t place = 0; place < 100; ++place)
+    found.insert(must(stores->receipts.at(place * audit::ReceiptStore::kPlaces / 100))->receipt.at);
+  EXPECT_EQ(found.size(), 9U);
+  EXPECT_TRUE(must(stores->receipts.at(audit::ReceiptStore::kPlaces - 1)));
+}
+
+TEST_F(ReceiptStoreTest, OfEachOffenderTheLatestEvidenceIsKeptForATime) {
+  const auto keep_offence = [this](const char* origin, int when, const char* evidence, int kept_after = 0) {
+    must(stores->receipts.keep_offence({origin, at(when), evidence}, at(kept_after)));
+  };
+  keep_offence("https://a.example", 20, "second");
+  keep_offence("https://a.example", 10, "first");
+  keep_offence("https://b.example", 5, "old");
+  const auto all = must(stores->receipts.offences());
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].evidence, "second");
+  keep_offence("https://c.example", 30, "new", 6);
+  const auto left = must(stores->receipts.offences());
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[1].origin, "https://c.example");
 }
 
 TEST_F(ReceiptStoreTest, TheLatestAreReadUntilThereAreEnough) {

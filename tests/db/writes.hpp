@@ -203,8 +203,8 @@ inline constexpr std::array kHistory = {
     Write{"correct",
           [](Stores& s, Rng& rng) {
             const storage::HistoryEntry of = entry(rng);
-            return done(
-                s.history.correct(of.tag, of.uri, rng.chance(0.5) ? std::optional(of) : std::nullopt));
+            return done(s.history.correct(of.tag, of.uri, rng.chance(0.5) ? std::optional(of) : std::nullopt,
+                                          rng.chance(0.5)));
           }},
     Write{"take_down",
           [](Stores& s, Rng& rng) {

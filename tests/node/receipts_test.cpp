@@ -129,6 +129,19 @@ TEST_F(ReceiptsTest, AHeadFollowsTheHistory) {
   EXPECT_EQ(prove(1).state, PostState::kLive);
 }
 
+// An hour that is again as it was before the post came has another head than then.
+TEST_F(ReceiptsTest, AHeadNamesWhatTheOwnerTookAndItsServerDenied) {
+  send("Add", "/storage", {post(1)});
+  EXPECT_EQ(prove(2).state, PostState::kAbsent);
+  send("Add", "/storage", {post(2)});
+  ASSERT_TRUE(run(stores->history.correct("cats", post(2).uri, std::nullopt, true)));
+  const Proven proven = prove(2);
+  EXPECT_EQ(proven.state, PostState::kCorrected);
+  EXPECT_EQ(proven.head.size, 2U);
+  send("Add", "/storage", {post(2)});
+  EXPECT_EQ(prove(2).state, PostState::kLive);
+}
+
 TEST_F(ReceiptsTest, ATakeDownHidesThePostAndShowsTheReason) {
   send("Add", "/storage", {post(1), post(2)});
   const storage::HourDigest before = digest();

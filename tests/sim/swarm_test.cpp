@@ -58,7 +58,7 @@ struct AtRest : testing::Test {
   // What one owner has of a post in place of the truth.
   void corrupt(std::size_t post, std::optional<storage::HistoryEntry> entry) {
     const auto done = world.await(
-        world.history_store(owner(Ring::kStorage)).correct("dogs", world.posts()[post].uri, entry),
+        world.history_store(owner(Ring::kStorage)).correct("dogs", world.posts()[post].uri, entry, false),
         std::chrono::seconds(5));
     ASSERT_TRUE(done && *done);
   }

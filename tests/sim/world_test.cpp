@@ -140,8 +140,8 @@ TEST(World, WhatIsTrueAndOneOwnerHasTheOthersGetInTheEnd) {
     if (!owner) {
       owner = i;
     } else {
-      ASSERT_TRUE(
-          world.await(world.history_store(i).correct("caturday", lone.uri, {}), std::chrono::seconds(10)));
+      ASSERT_TRUE(world.await(world.history_store(i).correct("caturday", lone.uri, {}, false),
+                              std::chrono::seconds(10)));
     }
   }
   // About itself a node is believed.

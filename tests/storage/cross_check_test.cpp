@@ -103,5 +103,12 @@ TEST(CrossCheck, APostThatAllDatedWronglyIsShownWhereItBelongs) {
   EXPECT_THAT(merged.entries, testing::ElementsAre(entry(5, "b"), entry(1, "a")));
 }
 
+TEST(CrossCheck, NobodyIsLeftOutWhereASingleOwnerWouldBeLeft) {
+  EXPECT_TRUE(may_leave_out(4, 2));
+  EXPECT_FALSE(may_leave_out(4, 3));
+  EXPECT_FALSE(may_leave_out(2, 1));
+  EXPECT_FALSE(may_leave_out(1, 1));
+}
+
 }  // namespace
 }  // namespace tagring::storage

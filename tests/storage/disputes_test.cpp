@@ -27,6 +27,9 @@ class DisputesTest : public RoleTest {
     ASSERT_TRUE(run(disputes.adopt({std::move(theirs)}, from)));
   }
   void pass(Duration time) { loop.run_for(time); }
+  std::vector<crypto::Hash256> corrected() {
+    return run(stores->history.bucket("cats", hour_of(kDate), {}, 10))->corrected;
+  }
   std::vector<HistoryEntry> all() { return run(stores->history.page("cats", {}, 10))->entries; }
 
   Servers servers;
@@ -244,6 +247,28 @@ TEST_F(DisputesTest, WhatTheDiskDidNotTakeIsSetRightLater) {
   pass(minutes(2));
   EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
   EXPECT_EQ(disputes.open(), 0U);
+}
+
+// Its server says one thing to those who sign that they took a post, and another one later: these must not be
+// proved to have dropped it.
+TEST_F(DisputesTest, WhatThisNodeTookAndCorrectsLeavesItsNameInTheHour) {
+  HistoryEntry other = entry();
+  other.published += std::chrono::hours(5);
+  have(entry());
+  hear(other);
+  pass(minutes(1));
+  EXPECT_THAT(all(), IsEmpty());
+  EXPECT_THAT(corrected(), ElementsAre(post_id(kUri)));
+}
+
+TEST_F(DisputesTest, WhatThisNodeHasOnlyHeardLeavesNothingUnlessItWasPromised) {
+  for (const bool promised : {false, true}) {
+    adopt(entry(), kB);
+    if (promised) disputes.promise({entry()});
+    pass(minutes(30));
+    EXPECT_THAT(all(), IsEmpty());
+    EXPECT_EQ(corrected().size(), promised ? 1U : 0U);
+  }
 }
 
 TEST_F(DisputesTest, WhatWasDroppedMeanwhileIsNotPutBack) {

@@ -155,6 +155,48 @@ function Audits() {
   );
 }
 
+interface Offender {
+  owner: string;
+  tag: string;
+  post: string;
+  absent_at: string;
+  until: string;
+  evidence: object;
+}
+
+function Offenders() {
+  const { data, problem } = useAsk<{ offenders: Offender[] }>("/offenders", 60);
+  return (
+    <>
+      <h2>Proved to have dropped posts</h2>
+      <p class="lead">
+        Nodes ask each other for some of their posts without being told to. Owners that signed that they took a post, and later that they do not have it, are read last for a
+        day.
+      </p>
+      <Listing
+        problem={problem}
+        label="Proved to have dropped posts"
+        rows={data?.offenders}
+        empty="Nobody, as far as this node knows."
+        columns={[
+          { head: "Owner", cell: (row) => host(row.owner) },
+          hashtagColumn,
+          { head: "Post", cell: (row) => <bdi class="words">{row.post}</bdi> },
+          { head: "Missing since", cell: (row) => age(new Date(row.absent_at)) },
+          {
+            head: "",
+            cell: (row) => (
+              <button type="button" class="quiet" onClick={() => save(`omitted-${row.tag}-${host(row.owner)}.json`, row.evidence)}>
+                Save the evidence
+              </button>
+            ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
 interface Receipt {
   at: string;
   owner: string;
@@ -272,6 +314,7 @@ export function AuditPanel() {
   return (
     <>
       <Audits />
+      <Offenders />
       <TakeDowns />
       <Receipts />
     </>

@@ -1,0 +1,83 @@
+#include "audit/watch.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/counted.hpp"
+#include "ring/contact.hpp"
+#include "storage/statements.hpp"
+
+namespace tagring::audit {
+
+using storage::PostState;
+
+Task<void> Watch::stop() {
+  tasks_.cancel();
+  co_await tasks_.join();
+}
+
+Task<void> Watch::look_for_ever() {
+  for (;;) {
+    // Not all nodes of a network that starts at once.
+    const auto spread = static_cast<std::uint64_t>(kEvery.count());
+    const Instant next = clock_.now() + kEvery / 2 + Duration(static_cast<Duration::rep>(rng_.below(spread)));
+    co_await clock_.sleep_until(next);
+    co_await look();
+  }
+}
+
+Task<void> Watch::look() {
+  std::optional<Sample> sample = co_await samples_.draw();
+  if (!sample) co_return;
+  ++counters_.looks;
+  const Tag tag = sample->tag;
+  const bool amiss = co_await is_amiss(std::move(*sample));
+  if (!amiss) co_return;
+  ++counters_.amiss;
+  const Instant now = clock_.now();
+  const auto audited = audited_.find(tag.canonical());
+  if (audited != audited_.end() && now - audited->second < kAuditedFor) co_return;
+  if (audited == audited_.end()) make_room(audited_, kAuditedMax);
+  audited_.insert_or_assign(tag.canonical(), now);
+  ++counters_.audits;
+  co_await audit_.of(tag);  // what it finds it keeps
+}
+
+// The owners of a part do not say the same of a post, or nobody has it, or says that one was removed which is
+// published here. Who took it down says so, and who let it go.
+Task<bool> Watch::is_amiss(Sample sample) {
+  std::vector<std::set<PostState>> said_of_all(sample.uris.size());
+  bool differ = false;
+  for (const unsigned slot : sample.slots) {
+    std::vector<std::set<PostState>> said(sample.uris.size());
+    const std::vector<ring::Contact> owners = co_await history_.owners_of_shelf(sample.tag, slot);
+    for (const ring::Contact& contact : owners) {
+      if (questions_.is_self(contact)) continue;
+      const Result<AuditedOwner> owner = co_await questions_.meet(contact, /*fresh=*/false);
+      if (!owner) continue;
+      const Result<OwnerAnswer> answer =
+          co_await questions_.ask(*owner, sample.tag, slot, sample.hour, sample.uris);
+      if (!answer || storage::hour_of(answer->head.kept_from) >= sample.hour) continue;
+      for (std::size_t i = 0; i < said.size(); ++i) {
+        if (answer->states[i] != PostState::kTakenDown) said[i].insert(answer->states[i]);
+      }
+    }
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      differ = differ || said[i].size() > 1;
+      said_of_all[i].merge(said[i]);
+    }
+  }
+  if (differ) co_return true;
+  for (std::size_t i = 0; i < said_of_all.size(); ++i) {
+    const std::set<PostState>& said = said_of_all[i];
+    if (said == std::set{PostState::kAbsent}) co_return true;
+    if (!sample.own || (!said.contains(PostState::kRemoved) && !said.contains(PostState::kCorrected)))
+      continue;
+    const bool stands = co_await judge_.publishes(sample.uris[i], sample.tag.canonical());
+    if (stands) co_return true;
+  }
+  co_return false;
+}
+
+}  // namespace tagring::audit
