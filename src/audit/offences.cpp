@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/counted.hpp"
+#include "delivery/results.hpp"
 #include "http/http_error.hpp"
 #include "http/url.hpp"
-#include "delivery/results.hpp"
 #include "ring/contact.hpp"
 #include "storage/statements.hpp"
 
