@@ -27,7 +27,6 @@ EVIL = "evil.attacker.example"
 VICTIM = "victim.example"  # a third party that the attacker aims at
 TARPIT = "tarpit.attacker.example"
 SERVERS = {EVIL: "127.0.6.1", VICTIM: "127.0.6.2", TARPIT: "127.0.6.3"}
-LOG_SIZE = 5 << 20
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
@@ -223,10 +222,18 @@ class World:
         return int(next(line for line in text.splitlines() if line.startswith("VmRSS")).split()[1]) * 1024
 
     def database(self):
-        """Bytes. The log is as large as it may be in any case, once something was written; what is beyond that counts."""
-        folder = self.network.node_directory(0) / "data"
-        log = folder / "tagring.db-wal"
-        return (folder / "tagring.db").stat().st_size + max(0, (log.stat().st_size if log.exists() else 0) - LOG_SIZE)
+        """Bytes of all that is in it. The node has it to itself, so this is read from the log: the last transaction says how large it has
+        become. The log does not count: it is emptied whenever it has 32 MiB."""
+        file = self.network.node_directory(0) / "data" / "tagring.db"
+        log = file.with_name("tagring.db-wal")
+        data = log.read_bytes() if log.exists() else b""
+        size = int.from_bytes(data[8:12], "big")  # of a page
+        frames = range(32, len(data) - 24 - size + 1, 24 + size) if size else range(0)
+        for at in reversed(frames):
+            pages = int.from_bytes(data[at + 4:at + 8], "big")  # 0: the transaction goes on
+            if pages and data[at + 8:at + 16] == data[16:24]:  # it is of this log, and not left over in the file
+                return pages * size
+        return file.stat().st_size
 
     def wait_for_a_request_after(self, moment):
         """Of the honest user, who makes one after the other."""
