@@ -7,7 +7,6 @@ Task<Result<std::vector<delivery::Refusal>>> RelayOwner::take(std::vector<delive
                                                               std::vector<redundancy::OverloadToken> tokens) {
   co_await redundancy_.present(std::move(tokens));
   std::vector<delivery::Refusal> refusals;
-  CO_TRY(events, co_await news_of(std::move(events), &refusals));
   events = co_await checker_.believable(*this, std::move(events), std::move(sender), {}, &refusals);
   std::erase_if(events, [&](const delivery::TagEvent& event) {
     const bool admitted = event.op == delivery::Op::kRemove || redundancy_.admit(event.tag);
@@ -21,22 +20,6 @@ Task<Result<std::vector<delivery::Refusal>>> RelayOwner::take(std::vector<delive
     relayed_ += fresh;
   }
   co_return refusals;
-}
-
-// What is on the disk already, and belongs here, needs no second look: former relays owe all that they had.
-Task<Result<std::vector<delivery::TagEvent>>> RelayOwner::news_of(std::vector<delivery::TagEvent> events,
-                                                                  std::vector<delivery::Refusal>* refusals) {
-  const std::vector<delivery::TagEvent> all = events;
-  CO_TRY(std::vector<delivery::TagEvent> news, co_await feed_.news_of(std::move(events)));
-  auto next = news.begin();
-  for (const delivery::TagEvent& event : all) {
-    if (next != news.end() && *next == event) {
-      ++next;
-    } else if (const Result<void> here = check_place(event); !here) {
-      refusals->push_back({event.uri, event.tag, here.error()});
-    }
-  }
-  co_return news;
 }
 
 Result<void> RelayOwner::check_serving(const Tag& tag) const {

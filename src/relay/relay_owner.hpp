@@ -45,9 +45,6 @@ class RelayOwner final : public belief::PostChecker::Owner {
   [[nodiscard]] bool samples() const override { return true; }
 
  private:
-  [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> news_of(
-      std::vector<delivery::TagEvent> events, std::vector<delivery::Refusal>* refusals);
-
   overlay::RingService& rings_;
   RelayRedundancy& redundancy_;
   const redundancy::RelayHints& relays_;

@@ -198,16 +198,6 @@ TEST_F(Events, WhatWasFetchedIsNotFetchedAgain) {
   EXPECT_EQ(internet.sent_to(far_author.id).size(), 1U);
 }
 
-// A former relay hands on all that it had; much of it was fetched already.
-TEST_F(Events, WhatARelayHasIsAcknowledgedWithoutAnotherLook) {
-  internet.serve(foreign.uri, json::serialize(note_object(foreign)));
-  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
-  settle(std::chrono::hours(1));
-  internet.documents.erase(foreign.uri);
-  EXPECT_THAT(refusals_of(post_signed(batch_text("Add", peer, relay, {foreign}), peer)), IsEmpty());
-  EXPECT_EQ(internet.sent_to(foreign.uri).size(), 1U);
-}
-
 TEST_F(Events, AnOriginThatAsksForPatienceIsLeftAloneAndOverloadsNobody) {
   HttpResponse limited = with_status(429);
   limited.headers.add("X-RateLimit-Remaining", "0");
