@@ -58,7 +58,6 @@ Task<Result<Answer>> OriginChecker::ask(Claim claim) {
 }
 
 Task<Result<Answer>> OriginChecker::ask_of_post(Claim claim) {
-  claim.disputed = true;
   const Contested::Key key = key_of(claim);
   if (contested_.is_looked_at(key)) co_return not_yet(claim);
   const Instant heard = contested_.heard(key);
@@ -107,7 +106,6 @@ Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
   const auto absent = absent_.find(key);
   if (absent != absent_.end() && clock_.now() - absent->second.at < kAbsentRemembered)
     co_return std::unexpected(absent->second.why);
-  claim.disputed = true;
   Result<Answer> answer = co_await ask(std::move(claim));
   // That it is by somebody else says nothing of who else is named.
   const bool is_absent = !answer && is_refuted(answer.error().code);
@@ -118,8 +116,6 @@ Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
   co_return answer;
 }
 
-// At a host that is not known an addition's author is asked for first, whom it takes in any case: whoever
-// aims a network of nodes at a machine that has nothing to do with it has each ask once.
 Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published)}};
@@ -131,12 +127,6 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   const std::string uri = claim.uri;
   const std::string author = claim.author;
   const bool added = !claim.removed;
-  const bool is_stranger = !hosts_.is_known(host_of(uri)) && host_of(author) == host_of(uri);
-  if (added && is_stranger && !claim.disputed) {
-    const auto wishes = co_await wishes_of(author, clock_.now());
-    if (!wishes && wishes.error().code == ErrorCode::kNotFound) hosts_.found_nothing(uri);
-    if (!wishes) co_return Verdict{std::unexpected(wishes.error())};
-  }
   Verdict verdict = co_await look(std::move(claim));
   // Of what is not there, anybody can name as much as they like.
   if (verdict.answer && added) was_there(uri);

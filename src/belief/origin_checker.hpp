@@ -29,8 +29,6 @@ struct Claim {
   std::string author;  // actor id
   bool removed = false;
   WallTime published;
-  // Others say otherwise: the post is looked at, whoever is named as its author.
-  bool disputed = false;
 };
 
 // Why a claim is false, rather than not to be known now.

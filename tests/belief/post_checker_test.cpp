@@ -163,11 +163,6 @@ TEST_F(PostCheckerTest, AHostIsKnownByAnAuthorWhosePostsAreGone) {
   EXPECT_THAT(taken({event(Op::kAdd, "https://post.example/2")}, kA), SizeIs(1));
 }
 
-TEST_F(PostCheckerTest, PostsThatNeverWereAimNobodyAtAHostMoreThanOnce) {
-  for (int n = 0; n < 5; ++n) EXPECT_THAT(taken({event(Op::kAdd)}, kA), SizeIs(0));
-  EXPECT_EQ(servers.asked_in_all(), 1) << "for the author";
-}
-
 TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasAimNobodyAtAHost) {
   for (int i = 0; i < 10; ++i)
     (void)taken({event(Op::kRemove, "https://post.example/" + std::to_string(i))}, kA);
