@@ -15,14 +15,13 @@ namespace {
 using delivery::Via;
 using fediverse::Audience;
 
-constexpr std::size_t kLoadPage = 10'000;
-
 }  // namespace
 
 Task<Result<void>> Announced::load() {
   std::uint64_t after = 0;
   for (;;) {
-    CO_TRY(const std::vector<delivery::FeedEntry> page, co_await followers_.store().feed(after, kLoadPage));
+    CO_TRY(const std::vector<delivery::FeedEntry> page,
+           co_await followers_.store().feed(after, delivery::kLoadPage));
     if (page.empty()) co_return Result<void>();
     after = page.back().seq;
     for (const delivery::FeedEntry& entry : page) note(entry.event);

@@ -10,7 +10,7 @@
 namespace tagring::admin {
 namespace {
 
-constexpr std::size_t kFeedPage = 5'000;
+constexpr std::size_t kCountedPage = 5'000;
 
 }  // namespace
 
@@ -46,8 +46,8 @@ Task<Reply> FollowControl::subscriptions() {
   std::size_t counted = 0;
   bool complete = false;
   while (!complete && counted < kCountedMax) {
-    CO_TRY(const std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
-    complete = page.size() < kFeedPage;
+    CO_TRY(const std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kCountedPage));
+    complete = page.size() < kCountedPage;
     counted += page.size();
     for (const delivery::FeedEntry& entry : page) {
       after = entry.seq;

@@ -18,6 +18,7 @@
 
 namespace tagring::audit {
 
+inline constexpr Duration kAuditTimeout = std::chrono::seconds(10);  // for one answer
 using Held = Receipts::Held;
 using Part = std::pair<std::string, unsigned>;  // a storage owner's origin, and a shelf's slot
 

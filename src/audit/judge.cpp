@@ -12,7 +12,6 @@
 namespace tagring::audit {
 namespace {
 
-constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr Duration kYear = std::chrono::days(365);
 
 }  // namespace
@@ -158,7 +157,8 @@ Task<std::optional<storage::TakeDown>> Judge::explained(const Held* held) {
       item.slot, storage::hour_of(item.published), to_hex(storage::post_id(item.uri))));
   const auto key = crypto::PublicKey::from_pem(held->key);
   if (!url || !key) co_return std::nullopt;
-  const Result<HttpResponse> response = co_await http_.send(HttpCall("GET", *url, clock_.now() + kTimeout));
+  const Result<HttpResponse> response =
+      co_await http_.send(HttpCall("GET", *url, clock_.now() + kAuditTimeout));
   const auto body = response ? json::parse_object(response->body) : Result<json::object>();
   std::optional<storage::TakeDown> found;
   if (!body) co_return found;

@@ -15,7 +15,6 @@
 namespace tagring::audit {
 namespace {
 
-constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr Duration kAhead = std::chrono::minutes(5);  // that clocks may be
 
 HttpResponse json_response(const json::object& body) {
@@ -187,7 +186,7 @@ Task<void> Concerned::tell(Evidence evidence, std::string path) {
     if (origins.size() > kToldMax + 1) co_return;
     Result<Url> url = Url::parse(contact.origin() + path);
     if (!url) continue;
-    HttpCall call("POST", std::move(*url), clock_.now() + kTimeout);
+    HttpCall call("POST", std::move(*url), clock_.now() + kAuditTimeout);
     call.headers.add("Content-Type", "application/json");
     call.body = body;
     call.required_prefix = contact.address.prefix64();

@@ -9,11 +9,7 @@
 #include "storage/statements.hpp"
 
 namespace tagring::audit {
-namespace {
-
-constexpr Duration kTimeout = std::chrono::seconds(10);
-
-}  // namespace
+namespace {}  // namespace
 
 bool OwnerQuestions::is_self(const ring::Contact& owner) const {
   return owner.origin() == origin_of(notary_.actor());
@@ -39,7 +35,7 @@ Task<Result<OwnerAnswer>> OwnerQuestions::ask(AuditedOwner owner, Tag tag, unsig
   std::string target = fmt::format("{}?tag={}&slot={}&hour={}&id={}", SignedTreeHeads::kPath,
                                    percent_encode(tag.canonical()), slot, hour, ids);
   CO_TRY(const json::object body,
-         co_await rings_.ask_owner(owner.contact, std::move(target), clock_.now() + kTimeout));
+         co_await rings_.ask_owner(owner.contact, std::move(target), clock_.now() + kAuditTimeout));
   hints_.read_answer(body, {tag.canonical()});
   OwnerAnswer answer;
   const json::object* head = json::get_object(body, "head");

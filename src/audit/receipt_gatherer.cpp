@@ -11,7 +11,6 @@
 namespace tagring::audit {
 namespace {
 
-constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr std::size_t kPostsMax = 5'000;
 constexpr std::size_t kPagesMax = 200;  // of receipts of one relay
 constexpr std::size_t kFormerMax = 32;  // relays that are none any more, the latest first
@@ -44,7 +43,8 @@ Task<Result<void>> ReceiptGatherer::gather_from(std::string relay, Tag tag, Audi
   for (std::size_t page = 0; page < kPagesMax; ++page) {
     CO_TRY(const Url url, Url::parse(fmt::format("{}{}?tag={}&after={}", relay, Receipts::kPath,
                                                  percent_encode(tag.canonical()), after)));
-    CO_TRY(const HttpResponse response, co_await http_.send(HttpCall("GET", url, clock_.now() + kTimeout)));
+    CO_TRY(const HttpResponse response,
+           co_await http_.send(HttpCall("GET", url, clock_.now() + kAuditTimeout)));
     if (response.status != 200) co_return fail(ErrorCode::kUnavailable, relay + " shows no receipts");
     CO_TRY(const json::object body, json::parse_object(response.body));
     for (Held& held : Receipts::read(body, tag.canonical(), relay, &after)) {

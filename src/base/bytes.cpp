@@ -170,6 +170,13 @@ bool ascii_iequals(std::string_view a, std::string_view b) {
   return true;
 }
 
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kWhite = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kWhite);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kWhite) + 1 - begin);
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_sequence_length(text);

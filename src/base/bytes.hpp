@@ -31,6 +31,9 @@ std::optional<std::string> from_base58(std::string_view text);
 std::string ascii_lower(std::string_view text);
 bool ascii_iequals(std::string_view a, std::string_view b);
 
+// Without white space of ASCII at its ends.
+std::string_view trim(std::string_view text);
+
 // True if `text` is well-formed UTF-8: no overlong forms, surrogates or values above U+10FFFF.
 bool is_utf8(std::string_view text);
 

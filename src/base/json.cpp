@@ -84,6 +84,8 @@ std::optional<std::string> get_string(const object& o, std::string_view key) {
   return std::string(v->get_string());
 }
 
+std::string text_of(const object& o, std::string_view key) { return get_string(o, key).value_or(""); }
+
 std::optional<std::int64_t> get_int(const object& o, std::string_view key) {
   const value* v = o.if_contains(key);
   if (v == nullptr) return std::nullopt;

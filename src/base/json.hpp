@@ -27,6 +27,8 @@ std::string serialize(const value& v);
 // The member if it is there and of that type.
 const value* find(const object& o, std::string_view key);
 std::optional<std::string> get_string(const object& o, std::string_view key);
+// Empty where it is none: for texts of which that says the same.
+std::string text_of(const object& o, std::string_view key);
 std::optional<std::int64_t> get_int(const object& o, std::string_view key);
 // It is there and true.
 bool get_flag(const object& o, std::string_view key);

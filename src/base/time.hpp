@@ -22,6 +22,7 @@ struct MonotonicEpoch {
 using Instant = MonotonicEpoch::time_point;
 // Milliseconds since 1970-01-01T00:00:00Z, for dates that leave the process. May jump.
 using WallTime = std::chrono::sys_time<Duration>;
+constexpr std::int64_t to_ms(WallTime time) { return time.time_since_epoch().count(); }
 
 // Where time comes from. Nothing outside an implementation of this asks the system.
 class Clock {

@@ -14,7 +14,7 @@
 namespace tagring::cli {
 namespace {
 
-struct Options {
+struct FollowersDigestOptions {
   bool json = false;
 };
 
@@ -39,7 +39,7 @@ Result<std::set<std::string>> read_ids(std::istream& input) {
   return ids;
 }
 
-int show_digest(const Options& options) {
+int show_digest(const FollowersDigestOptions& options) {
   const Result<std::set<std::string>> ids = read_ids(std::cin);
   if (!ids) return report(ids.error());
   followers::Digest digest;
@@ -55,7 +55,7 @@ int show_digest(const Options& options) {
 }  // namespace
 
 void add_followers_digest(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FollowersDigestOptions>();
   CLI::App* command =
       app.add_subcommand("followers-digest", "Compute the FEP-8fcf digest of followers, from their ids");
   command->add_flag("--json", options->json, "Print a JSON object: digest, followers (how many)");

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kVserverMax = 255;
 
-struct Options {
+struct IdOptions {
   std::string address;
   std::string host;
   unsigned vserver = 0;
@@ -23,7 +23,7 @@ struct Options {
   bool json = false;
 };
 
-int show_id(const Options& options) {
+int show_id(const IdOptions& options) {
   const auto address = IpAddress::parse(options.address);
   if (!address)
     return report(
@@ -43,7 +43,7 @@ int show_id(const Options& options) {
 }  // namespace
 
 void add_id(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IdOptions>();
   CLI::App* command = app.add_subcommand("id", "Compute the ID of a virtual server");
   command
       ->add_option("--address", options->address,

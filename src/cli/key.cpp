@@ -10,12 +10,12 @@
 namespace tagring::cli {
 namespace {
 
-struct Options {
+struct KeyOptions {
   std::string tag;
   bool json = false;
 };
 
-int show_key(const Options& options) {
+int show_key(const KeyOptions& options) {
   const Result<Tag> tag = Tag::parse(options.tag);
   if (!tag) return report(tag.error());
   if (options.json) {
@@ -32,7 +32,7 @@ int show_key(const Options& options) {
 }  // namespace
 
 void add_key(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KeyOptions>();
   CLI::App* command =
       app.add_subcommand("key", "Show the canonical form of a hashtag and its key on the ring");
   command->add_option("tag", options->tag, "Any spelling of the hashtag; quote a leading #")->required();

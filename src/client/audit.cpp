@@ -15,7 +15,7 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct AuditOptions {
   ControlOptions control;
   std::string tag;
   std::string out = ".";
@@ -74,7 +74,7 @@ void print_report(const json::object& report) {
   if (count == 0) fmt::print("nothing is missing of what owners signed that they took\n");
 }
 
-int audit(const Options& options) {
+int audit(const AuditOptions& options) {
   Result<json::object> report = ask_node(options.control, "GET", "/audit?tag=" + percent_encode(options.tag));
   if (!report) return cli::report(report.error());
   const Result<std::size_t> proved = write_evidence(options.out, &*report);
@@ -87,7 +87,7 @@ int audit(const Options& options) {
   return missing(*report) == 0 ? kExitOk : kExitFailed;
 }
 
-int last(const Options& options) {
+int last(const AuditOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/audits"), [&](const json::object& answer) {
     json::for_each(json::find(answer, "audits"), [](const json::value& element) {
       const json::object& report = element.get_object();
@@ -97,7 +97,7 @@ int last(const Options& options) {
   });
 }
 
-int verify(const Options& options) {
+int verify(const AuditOptions& options) {
   std::ifstream file(options.verify, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file) return report({ErrorCode::kInvalid, options.verify + ": cannot be read"});
@@ -153,7 +153,7 @@ int take_down(const TakeDownOptions& options) {
 }  // namespace
 
 void add_audit(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AuditOptions>();
   CLI::App* command =
       app.add_subcommand("audit", "Find posts that the owners of a hashtag took and do not have; prove it");
   command->add_option("tag", options->tag, "The hashtag, with or without #");

@@ -11,7 +11,7 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct BlockOptions {
   ControlOptions control;
   std::string kind;
   std::string what;
@@ -25,7 +25,7 @@ struct Options {
   bool lift = false;
 };
 
-int print_effect(const Options& options, const Result<json::object>& answer, const std::string& did) {
+int print_effect(const BlockOptions& options, const Result<json::object>& answer, const std::string& did) {
   return tell(options.control, answer, [&](const json::object& effect) {
     fmt::print("{} {} new, {} already there\n", did, number_of(effect, "fresh"), number_of(effect, "known"));
     const auto print_all = [&](const char* key, const char* text) {
@@ -43,7 +43,7 @@ int print_effect(const Options& options, const Result<json::object>& answer, con
   });
 }
 
-int list(const Options& options) {
+int list(const BlockOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/blocks"), [&](const json::object& answer) {
     const auto is_empty = [&](const char* key) {
       const json::value* list = json::find(answer, key);
@@ -64,7 +64,7 @@ int list(const Options& options) {
   });
 }
 
-int import(const Options& options) {
+int import(const BlockOptions& options) {
   std::ifstream file(options.file, std::ios::binary);
   if (options.file != "-" && !file) return report({ErrorCode::kNotFound, "cannot read " + options.file});
   std::istream& input = options.file == "-" ? std::cin : file;
@@ -74,7 +74,7 @@ int import(const Options& options) {
                       options.preview ? "preview:" : "imported:");
 }
 
-CLI::App* add_change(CLI::App& parent, const std::shared_ptr<Options>& options, const char* name,
+CLI::App* add_change(CLI::App& parent, const std::shared_ptr<BlockOptions>& options, const char* name,
                      const char* what) {
   CLI::App* command = parent.add_subcommand(name, what);
   command->add_option("kind", options->kind, "domain (with all below it), author or tag")
@@ -87,7 +87,7 @@ CLI::App* add_change(CLI::App& parent, const std::shared_ptr<Options>& options, 
   return command;
 }
 
-void add_import(CLI::App& parent, const std::shared_ptr<Options>& options, int& status) {
+void add_import(CLI::App& parent, const std::shared_ptr<BlockOptions>& options, int& status) {
   CLI::App* command = parent.add_subcommand(
       "import", "Block the domains of a list; what an earlier list of that name had beyond it is lifted");
   command->add_option("file", options->file, "Mastodon's CSV, JSON, or a domain a line; - reads from stdin")
@@ -99,7 +99,7 @@ void add_import(CLI::App& parent, const std::shared_ptr<Options>& options, int& 
   command->callback([options, &status] { status = import(*options); });
 }
 
-void add_separate(CLI::App& parent, const std::shared_ptr<Options>& options, int& status) {
+void add_separate(CLI::App& parent, const std::shared_ptr<BlockOptions>& options, int& status) {
   CLI::App* command = parent.add_subcommand(
       "separate", "Keep two instances apart: HOST never receives posts of OTHER, or never sends it its own");
   command->add_option("host", options->host, "The instance that wants it so")->required();
@@ -122,7 +122,7 @@ void add_separate(CLI::App& parent, const std::shared_ptr<Options>& options, int
 }  // namespace
 
 void add_block(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BlockOptions>();
   CLI::App* block = app.add_subcommand("block", "Keep domains, authors and hashtags away");
   block->require_subcommand(1);
   block->footer(

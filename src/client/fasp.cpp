@@ -10,13 +10,13 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct FaspOptions {
   ControlOptions control;
   std::string server;
   std::int64_t posts = 0;
 };
 
-int enroll(const Options& options) {
+int enroll(const FaspOptions& options) {
   const json::object body = {{"server", options.server}};
   return tell(options.control, ask_node(options.control, "POST", "/fasp/register", body),
               [](const json::object& answer) {
@@ -45,7 +45,7 @@ void print_server(const json::object& server) {
   fmt::print("{:<30} {:<44} {}\n", text_of(server, "host"), text_of(server, "fingerprint"), capabilities);
 }
 
-int list(const Options& options) {
+int list(const FaspOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/fasp"), [](const json::object& answer) {
     fmt::print("{:<30} {:<44} {}\n", "server", "fingerprint of the key towards it", "capabilities");
     json::for_each(json::find(answer, "servers"),
@@ -53,12 +53,12 @@ int list(const Options& options) {
   });
 }
 
-int remove(const Options& options) {
+int remove(const FaspOptions& options) {
   return tell(options.control, ask_node(options.control, "POST", "/fasp/remove", {{"host", options.server}}),
               options.server + ": removed");
 }
 
-int backfill(const Options& options) {
+int backfill(const FaspOptions& options) {
   json::object body = {{"host", options.server}};
   if (options.posts > 0) body["count"] = options.posts;
   return tell(options.control, ask_node(options.control, "POST", "/fasp/backfill", body),
@@ -69,7 +69,7 @@ int backfill(const Options& options) {
               });
 }
 
-CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const std::string& name,
+CLI::App* add(CLI::App& parent, const std::shared_ptr<FaspOptions>& options, const std::string& name,
               const std::string& what) {
   CLI::App* command = parent.add_subcommand(name, what);
   add_control_options(*command, options->control);
@@ -81,7 +81,7 @@ CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const s
 }  // namespace
 
 void add_fasp(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FaspOptions>();
   CLI::App* fasp = app.add_subcommand("fasp", "Manage the servers that use this node as a FASP");
   fasp->require_subcommand(1);
   fasp->footer(

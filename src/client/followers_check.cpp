@@ -10,7 +10,7 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct FollowersCheckOptions {
   ControlOptions control;
   std::string actor;
   std::string tag;
@@ -88,7 +88,7 @@ void print_report(const json::object& report, bool apply) {
   fmt::print("{}\n", verdict(report, apply));
 }
 
-int check_own(const Options& options) {
+int check_own(const FollowersCheckOptions& options) {
   if (!options.actor.empty() || options.apply)
     return cli::report(
         {ErrorCode::kInvalid, "--server asks who follows here: it takes no ACTOR and no --apply"});
@@ -99,7 +99,7 @@ int check_own(const Options& options) {
   return status == kExitOk && !json::find(*report, "problems")->as_array().empty() ? kExitFailed : status;
 }
 
-int check(const Options& options) {
+int check(const FollowersCheckOptions& options) {
   if (!options.server.empty()) return check_own(options);
   if (options.actor.empty() || !options.tag.empty())
     return cli::report({ErrorCode::kInvalid, "either ACTOR or --server, and --tag only with --server"});
@@ -114,7 +114,7 @@ int check(const Options& options) {
   return json::get_flag(*report, "agree") || json::get_flag(*report, "repaired") ? kExitOk : kExitFailed;
 }
 
-int verify(const Options& options) {
+int verify(const FollowersCheckOptions& options) {
   return tell(options.control, ask_node(options.control, "POST", "/followers/verify"),
               [&](const json::object& answer) {
                 std::size_t repaired = 0;
@@ -132,7 +132,7 @@ int verify(const Options& options) {
 }  // namespace
 
 void add_followers_check(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FollowersCheckOptions>();
   CLI::App* command = app.add_subcommand(
       "followers-check", "Whether this node and another server agree on who follows whom (FEP-8fcf)");
   command->add_option("actor", options->actor, "Who of this node follows that actor: its URL");
@@ -157,7 +157,7 @@ void add_followers_check(CLI::App& app, int& status) {
 }
 
 void add_followers_verify(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FollowersCheckOptions>();
   CLI::App* command =
       app.add_subcommand("followers-verify", "Compute the digests of this node's followers anew (FEP-8fcf)");
   add_control_options(*command, options->control);

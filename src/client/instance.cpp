@@ -10,7 +10,7 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct InstanceOptions {
   ControlOptions control;
   std::string host;
   std::vector<std::string> tags;
@@ -50,7 +50,7 @@ std::string links_of(const json::object& item) {
   return all;
 }
 
-int list(const Options& options) {
+int list(const InstanceOptions& options) {
   return tell(
       options.control, ask_node(options.control, "GET", "/instances"), [&](const json::object& answer) {
         fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", "instance", "publishes", "receives", "hashtags",
@@ -64,7 +64,7 @@ int list(const Options& options) {
       });
 }
 
-int permit(const Options& options, bool publishes, bool receives) {
+int permit(const InstanceOptions& options, bool publishes, bool receives) {
   const json::object body = {{"host", options.host}, {"publishes", publishes}, {"receives", receives}};
   const std::string text = fmt::format("{}: publishes {}, receives {}", options.host,
                                        publishes ? "yes" : "no", receives ? "yes" : "no");
@@ -78,14 +78,14 @@ int permit(const Options& options, bool publishes, bool receives) {
               });
 }
 
-int change(const Options& options, const std::string& verb) {
+int change(const InstanceOptions& options, const std::string& verb) {
   const json::object body = {{"host", options.host},
                              {"tags", json::array(options.tags.begin(), options.tags.end())}};
   return tell(options.control, ask_node(options.control, "POST", "/instances/" + verb, body),
               fmt::format("{}: {}d {} hashtags", options.host, verb, options.tags.size()));
 }
 
-int follow(const Options& options) {
+int follow(const InstanceOptions& options) {
   json::object body = {{"group", options.group}};
   if (!options.tag.empty()) body["tag"] = options.tag;
   return tell(options.control, ask_node(options.control, "POST", "/instances/follow", body),
@@ -96,13 +96,13 @@ int follow(const Options& options) {
               });
 }
 
-int unfollow(const Options& options) {
+int unfollow(const InstanceOptions& options) {
   return tell(options.control,
               ask_node(options.control, "POST", "/instances/unfollow", {{"group", options.group}}),
               options.group + ": not followed any more");
 }
 
-int hashtags(const Options& options) {
+int hashtags(const InstanceOptions& options) {
   return tell(options.control,
               ask_node(options.control, "GET", "/instances/hashtags?host=" + percent_encode(options.host)),
               [&](const json::object& answer) {
@@ -128,7 +128,7 @@ int hashtags(const Options& options) {
               });
 }
 
-CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const std::string& name,
+CLI::App* add(CLI::App& parent, const std::shared_ptr<InstanceOptions>& options, const std::string& name,
               const std::string& what, bool with_host, bool with_tags) {
   CLI::App* command = parent.add_subcommand(name, what);
   if (with_host) command->add_option("host", options->host, "Host name of the instance")->required();
@@ -139,7 +139,7 @@ CLI::App* add(CLI::App& parent, const std::shared_ptr<Options>& options, const s
   return command;
 }
 
-void add_groups(CLI::App& instance, const std::shared_ptr<Options>& options, int& status) {
+void add_groups(CLI::App& instance, const std::shared_ptr<InstanceOptions>& options, int& status) {
   const auto add_one = [&](const char* name, const char* what) {
     CLI::App* command = add(instance, options, name, what, false, false);
     command->add_option("group", options->group, "URL of the group")->required();
@@ -158,7 +158,7 @@ void add_groups(CLI::App& instance, const std::shared_ptr<Options>& options, int
 }  // namespace
 
 void add_instance(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InstanceOptions>();
   CLI::App* instance =
       app.add_subcommand("instance", "Manage the servers that use this node as a relay, and what they get");
   instance->require_subcommand(1);

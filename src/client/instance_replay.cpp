@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kNumberMax = 1'000'000'000;  // the node has limits of its own
 constexpr const char* kRow = "{:<30} {:<20} {:<10} {:>13} {:>7} {:>7} {:<10} {:<10} {}\n";
 
-struct Options {
+struct InstanceReplayOptions {
   ControlOptions control;
   std::string host;
   std::string tag;
@@ -58,7 +58,7 @@ std::string authors_line(std::int64_t authors) {
 constexpr std::int64_t kAuthorsOfATrend = 5;
 
 // Before anything is sent. Where nobody is there to ask, the node asks for the flag.
-bool is_agreed(const Options& options) {
+bool is_agreed(const InstanceReplayOptions& options) {
   const std::int64_t authors = options.authors_per_day.value_or(1);
   if (options.may_trend) return true;
   if ((authors > 0 && authors < kAuthorsOfATrend) || isatty(STDIN_FILENO) == 0) return false;
@@ -75,7 +75,7 @@ bool is_agreed(const Options& options) {
   return answer == "y" || answer == "yes";
 }
 
-int begin(const Options& options) {
+int begin(const InstanceReplayOptions& options) {
   json::object body = {{"host", options.host},
                        {"tag", options.tag},
                        {"order", options.oldest_first ? "oldest_first" : "newest_first"}};
@@ -110,7 +110,7 @@ void print_row(const json::object& item) {
              text_of(item, "newest").substr(0, 10), note);
 }
 
-int list(const Options& options) {
+int list(const InstanceReplayOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/instances/replays"),
               [](const json::object& answer) {
                 fmt::print(kRow, "instance", "hashtag", "state", "sent/about", "skipped", "per min", "oldest",
@@ -120,14 +120,14 @@ int list(const Options& options) {
               });
 }
 
-int cancel(const Options& options) {
+int cancel(const InstanceReplayOptions& options) {
   const json::object body = {{"host", options.host}, {"tag", options.tag}};
   return tell(options.control, ask_node(options.control, "POST", "/instances/cancel-replay", body),
               fmt::format("{}: no more of the history of {}", options.host, options.tag));
 }
 
-CLI::App* add(CLI::App& instance, const std::shared_ptr<Options>& options, const std::string& name,
-              const std::string& what, bool with_tag) {
+CLI::App* add(CLI::App& instance, const std::shared_ptr<InstanceReplayOptions>& options,
+              const std::string& name, const std::string& what, bool with_tag) {
   CLI::App* command = instance.add_subcommand(name, what);
   if (with_tag) {
     command->add_option("host", options->host, "Host name of the instance")->required();
@@ -142,7 +142,7 @@ CLI::App* add(CLI::App& instance, const std::shared_ptr<Options>& options, const
 }  // namespace
 
 void add_instance_replay(CLI::App& instance, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InstanceReplayOptions>();
   CLI::App* replay =
       add(instance, options, "replay", "Send an instance the posts that a hashtag had before", true);
   auto* oldest = replay->add_flag("--oldest-first", options->oldest_first, "From the oldest post on");

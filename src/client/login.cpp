@@ -8,7 +8,7 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct LoginOptions {
   ControlOptions control;
   std::string name;
   std::string role = "all";
@@ -24,7 +24,7 @@ void print_login(const json::object& answer) {
              number_of(answer, "seconds") / 3600, may);
 }
 
-int log_in(const Options& options) {
+int log_in(const LoginOptions& options) {
   json::object body;
   if (!options.name.empty()) body["name"] = options.name;
   if (options.end) {
@@ -39,7 +39,7 @@ int log_in(const Options& options) {
 }  // namespace
 
 void add_login(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LoginOptions>();
   CLI::App* command = app.add_subcommand("login", "Print an address that opens the administrator's page");
   command->add_option("--name", options->name, "For whom: the name that their changes are noted with");
   command->add_option("--role", options->role, "What they may do")

@@ -9,14 +9,14 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct QueryOptions {
   ControlOptions control;
   std::string tag;
   std::string before;
   unsigned limit = 20;
 };
 
-int query(const Options& options) {
+int query(const QueryOptions& options) {
   std::string target = fmt::format("/history?tag={}&limit={}", percent_encode(options.tag), options.limit);
   if (!options.before.empty()) target += "&before=" + percent_encode(options.before);
   return tell(options.control, ask_node(options.control, "GET", target), [&](const json::object& answer) {
@@ -38,7 +38,7 @@ int query(const Options& options) {
 }  // namespace
 
 void add_query(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueryOptions>();
   CLI::App* command = app.add_subcommand("query", "Show the posts under a hashtag, newest first");
   command->add_option("tag", options->tag, "The hashtag, with or without #")->required();
   command->add_option("--limit", options->limit, "How many")

@@ -7,7 +7,7 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct ReportsOptions {
   ControlOptions control;
   std::int64_t id = 0;
   std::string uri;
@@ -19,7 +19,7 @@ void print_uris(const json::object& report, const char* key, const char* text) {
                  [&](const json::value& uri) { fmt::print("     {} {}\n", text, json::id_of(uri)); });
 }
 
-int list(const Options& options) {
+int list(const ReportsOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/reports"), [&](const json::object& answer) {
     std::size_t shown = 0;
     json::for_each(json::find(answer, "reports"), [&](const json::value& value) {
@@ -38,7 +38,7 @@ int list(const Options& options) {
   });
 }
 
-CLI::App* add_one(CLI::App& parent, const std::shared_ptr<Options>& options, const char* name,
+CLI::App* add_one(CLI::App& parent, const std::shared_ptr<ReportsOptions>& options, const char* name,
                   const char* what) {
   CLI::App* command = parent.add_subcommand(name, what);
   command->add_option("id", options->id, "Its number")->required();
@@ -50,7 +50,7 @@ CLI::App* add_one(CLI::App& parent, const std::shared_ptr<Options>& options, con
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportsOptions>();
   CLI::App* report = app.add_subcommand("report", "What people of other servers complained of");
   report->require_subcommand(1);
   report->footer(

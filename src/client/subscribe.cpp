@@ -8,12 +8,12 @@
 namespace tagring::client {
 namespace {
 
-struct Options {
+struct SubscribeOptions {
   ControlOptions control;
   std::vector<std::string> tags;
 };
 
-int change(const Options& options, const std::string& verb) {
+int change(const SubscribeOptions& options, const std::string& verb) {
   const json::object body = {{"tags", json::array(options.tags.begin(), options.tags.end())}};
   return tell(options.control, ask_node(options.control, "POST", "/" + verb, body),
               [&](const json::object& answer) {
@@ -27,7 +27,7 @@ int change(const Options& options, const std::string& verb) {
 }
 
 void add(CLI::App& app, int& status, const std::string& verb, const std::string& what) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SubscribeOptions>();
   CLI::App* command = app.add_subcommand(verb, what);
   command->add_option("tags", options->tags, "Hashtags, with or without #")->required();
   add_control_options(*command, options->control);

@@ -8,7 +8,7 @@
 namespace tagring::crypto {
 namespace {
 
-struct Deleter {
+struct FreeContext {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 
@@ -47,7 +47,7 @@ Hash256 sha3_256(std::string_view bytes) {
 
 Hash128 shake128_128(std::string_view bytes) {
   static const EVP_MD* const algorithm = fetch("SHAKE128");
-  const std::unique_ptr<EVP_MD_CTX, Deleter> context(EVP_MD_CTX_new());
+  const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
   TR_ASSERT(context != nullptr);
   Hash128 out;
   TR_ASSERT(EVP_DigestInit_ex2(context.get(), algorithm, nullptr) == 1);

@@ -7,7 +7,6 @@
 namespace tagring::delivery {
 namespace {
 
-constexpr std::size_t kLoadPage = 10'000;
 constexpr std::size_t kRecentMax = 1'000;  // posts remembered for each inbox
 // Tags of one post come from several owners, a moment apart.
 constexpr Duration kGatherFor = std::chrono::milliseconds(100);

@@ -13,7 +13,6 @@
 namespace tagring::delivery {
 namespace {
 
-constexpr std::size_t kLoadPage = 10'000;
 constexpr unsigned kShards = 16;
 // An overloaded relay is asked again after [½, 1½] of this. Not later and later: what overloads it passes, or
 // other relays come to help.

@@ -32,6 +32,8 @@ using belief::weight;
 using followers::Partial;
 using followers::PartialKey;
 
+inline constexpr std::size_t kLoadPage = 10'000;  // rows, where a start reads all of them
+
 // A TagEvent owed to the owners of its tag on a ring.
 struct OutboxEntry {
   std::uint64_t seq = 0;

@@ -13,7 +13,6 @@ namespace {
 constexpr unsigned kStepsOfHour = 6;
 constexpr double kHoursOfYear = 24 * 365;
 constexpr double kGibOfMbit = 1e6 / 8 / (1 << 30);
-constexpr double kNothing = 1e-6;  // GiB
 
 // A hashtag while it grows.
 struct GrowingTag {

@@ -5,7 +5,6 @@
 namespace tagring::evaluation {
 namespace {
 
-constexpr double kNothing = 1e-6;  // GiB
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
 
 }  // namespace

@@ -36,6 +36,8 @@ Result<std::vector<SpectrumRow>> parse_spectrum(std::string_view text);
 std::string_view built_in_nodes();
 std::string_view built_in_spectrum();
 
+inline constexpr double kNothing = 1e-6;  // GiB: less is a matter of rounding
+
 struct Tag {
   std::uint64_t key = 0;
   std::uint64_t posts = 0;

@@ -10,7 +10,6 @@ namespace tagring::evaluation {
 namespace {
 
 // Loads are sums of many differences: what is left of an empty node is no load.
-constexpr double kNothing = 1e-6;  // GiB
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -16,14 +16,8 @@ constexpr std::string_view kActivation = "/activation";
 constexpr std::string_view kAnnouncements = "/data_sharing/v0/announcements";
 
 // Below the prefix of all that is FASP.
-std::string path_of(const HttpRequest& request) {
+std::string path_below_prefix(const HttpRequest& request) {
   return FaspServers::below_prefix(std::string(tagring::path_of(request.target)));
-}
-
-HttpResponse no_content() {
-  HttpResponse response;
-  response.status = 204;
-  return response;
 }
 
 HttpResponse not_found() { return error_response({ErrorCode::kNotFound, "nothing is there"}); }
@@ -44,11 +38,11 @@ Task<HttpResponse> Fasp::answer(HttpRequest request) {
   // Whom it is from is not known, so there is no key to sign this with.
   if (!asker) {
     // Anybody can cause this, as often as they like.
-    log_.debug("fasp_not_authentic", {{"path", path_of(request)}, {"why", asker.error().message}});
+    log_.debug("fasp_not_authentic", {{"path", path_below_prefix(request)}, {"why", asker.error().message}});
     co_return federation::not_authentic(asker.error());
   }
   const std::string& host = asker->host;
-  const std::string path = path_of(request);
+  const std::string path = path_below_prefix(request);
   // Mastodon tells of an edit twice. Its signatures are by the second, and what is told twice within one is
   // the same request; an error would keep it from telling the other subscribers.
   const bool is_news = path == kAnnouncements;
@@ -72,7 +66,7 @@ Task<HttpResponse> Fasp::answer(HttpRequest request) {
 }
 
 Task<HttpResponse> Fasp::dispatch(std::string host, HttpRequest request) {
-  const std::string path = path_of(request);
+  const std::string path = path_below_prefix(request);
   if (request.method == "GET" && path == "/provider_info") {
     HttpResponse response;
     response.headers.add("Content-Type", "application/json");

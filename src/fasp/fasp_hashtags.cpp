@@ -8,7 +8,7 @@
 namespace tagring::fasp {
 namespace {
 
-constexpr std::string_view kAnnouncements = "/hashtag_subscription/v0/announcements";
+constexpr std::string_view kTagAnnouncements = "/hashtag_subscription/v0/announcements";
 constexpr std::string_view kHashtags = "hashtags";
 constexpr std::string_view kHistory = "/history";
 
@@ -16,12 +16,6 @@ HttpResponse with_json(const json::object& object) {
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(object);
-  return response;
-}
-
-HttpResponse no_content() {
-  HttpResponse response;
-  response.status = 204;
   return response;
 }
 
@@ -89,7 +83,7 @@ Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
   tags_[base] = {before.begin(), before.end()};
   tags_[base].insert(tag.canonical());
   std::vector<delivery::Follower> followers = {
-      {tag.canonical(), base, base + std::string(kAnnouncements), "", delivery::Via::kFasp, 0}};
+      {tag.canonical(), base, base + std::string(kTagAnnouncements), "", delivery::Via::kFasp, 0}};
   const Result<void> done = co_await followers_.follow(std::move(followers));
   co_return done ? no_content() : error_response(done.error());
 }
@@ -118,12 +112,12 @@ Task<Result<void>> FaspHashtags::forget(std::string host) {
 Task<Result<HttpResponse>> FaspHashtags::deliver(std::string inbox, std::string body) {
   const std::string host = host_of(inbox);
   const FaspServer* server = servers_.find(host);
-  if (server == nullptr || !server->hashtags || server->base_url + std::string(kAnnouncements) != inbox) {
+  if (server == nullptr || !server->hashtags || server->base_url + std::string(kTagAnnouncements) != inbox) {
     HttpResponse gone;
     gone.status = 410;
     co_return gone;
   }
-  co_return co_await servers_.call(host, "POST", std::string(kAnnouncements), std::move(body));
+  co_return co_await servers_.call(host, "POST", std::string(kTagAnnouncements), std::move(body));
 }
 
 }  // namespace tagring::fasp

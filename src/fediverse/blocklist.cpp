@@ -17,12 +17,6 @@ constexpr std::size_t kShownMax = 200;    // bytes of what was passed over
 constexpr std::size_t kReasonMax = 1000;  // bytes
 constexpr std::string_view kNoDomain = "no domain";
 
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 // Where a server shows letters of it only to friends, stars are in their places.
 bool is_domain(std::string name) {
   std::ranges::replace(name, '*', 'a');

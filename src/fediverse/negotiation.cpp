@@ -11,12 +11,6 @@ namespace {
 
 constexpr int kWhole = 1000;  // of thousandths
 
-std::string_view trim(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") + 1 - start);
-}
-
 // The next item of a list, taken off its front. Commas and semicolons within quotes do not divide.
 std::string_view take_item(std::string_view& list, char divider) {
   bool quoted = false;

@@ -9,12 +9,6 @@
 namespace tagring::fediverse {
 namespace {
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 // Splits at the first `separator` outside quotes; `rest` keeps what follows.
 std::string_view take_until(std::string_view& rest, char separator) {
   bool quoted = false;

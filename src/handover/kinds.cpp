@@ -13,10 +13,6 @@
 namespace tagring::handover {
 namespace {
 
-std::string text_of(const json::object& object, std::string_view key) {
-  return json::get_string(object, key).value_or("");
-}
-
 // A place in a history; nothing if the text is empty.
 Result<std::optional<storage::HistoryCursor>> cursor_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -46,8 +42,9 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
   for (const json::value& element : items) {
     if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
     const json::object& item = element.get_object();
-    delivery::Follower next{text_of(item, "tag"),       text_of(item, "actor"), text_of(item, "inbox"),
-                            text_of(item, "follow_id"), delivery::Via::kNode,   0};
+    delivery::Follower next{json::text_of(item, "tag"),   json::text_of(item, "actor"),
+                            json::text_of(item, "inbox"), json::text_of(item, "follow_id"),
+                            delivery::Via::kNode,         0};
     request->after_tag = next.tag;
     request->after = next.actor;
     CO_TRY_VOID(check_item(request->segment, next.tag, next.actor, next.inbox));

@@ -7,9 +7,9 @@
 namespace tagring::handover {
 namespace {
 
-constexpr std::size_t kPage = 1'000;
-constexpr std::size_t kOwedMax = 10 * kPage;  // a year of history is not owed all at once
-constexpr Duration kRetry = std::chrono::seconds(1);
+constexpr std::size_t kRowsAtOnce = 1'000;
+constexpr std::size_t kOwedMax = 10 * kRowsAtOnce;  // a year of history is not owed all at once
+constexpr Duration kSaveRetry = std::chrono::seconds(1);
 }  // namespace
 
 ReassignQueue::ReassignQueue(delivery::Store& store, storage::HistoryStore& history,
@@ -120,7 +120,7 @@ Task<void> ReassignQueue::write(std::uint64_t version) {
   for (;;) {
     const Result<void> saved = co_await options_.save(text());
     if (saved || version != version_) co_return;  // else a later one sees to it
-    const Instant next = clock_.now() + kRetry;
+    const Instant next = clock_.now() + kSaveRetry;
     co_await clock_.sleep_until(next);
     if (version != version_) co_return;
   }
@@ -129,7 +129,7 @@ Task<void> ReassignQueue::write(std::uint64_t version) {
 Task<bool> ReassignQueue::feed(Segment keys) {
   std::uint64_t after = 0;
   for (;;) {
-    const auto page = co_await store_.feed_of_segment(keys, after, kPage);
+    const auto page = co_await store_.feed_of_segment(keys, after, kRowsAtOnce);
     if (!page || page->empty()) co_return page.has_value();
     after = page->back().seq;
     std::vector<delivery::TagEvent> events;
@@ -145,7 +145,7 @@ Task<bool> ReassignQueue::history(Segment keys) {
   std::optional<storage::HistoryCursor> after;
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await history_.segment(keys, after_tag, after, kPage);
+        co_await history_.segment(keys, after_tag, after, kRowsAtOnce);
     if (!page || page->empty()) co_return page.has_value();
     after_tag = page->back().tag;
     after = storage::HistoryCursor::of(page->back());

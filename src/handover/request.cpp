@@ -6,13 +6,7 @@
 #include "ring/codec.hpp"
 
 namespace tagring::handover {
-namespace {
-
-std::string text_of(const json::object& object, std::string_view key) {
-  return json::get_string(object, key).value_or("");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 json::object to_json(const Request& request, const std::string& network) {
   json::object body = {{"protocol", ring::kProtocolVersion},
@@ -30,24 +24,24 @@ json::object to_json(const Request& request, const std::string& network) {
 }
 
 Result<Request> request_from_json(const json::object& body, const std::string& network) {
-  if (json::get_int(body, "protocol") != ring::kProtocolVersion || text_of(body, "network") != network)
+  if (json::get_int(body, "protocol") != ring::kProtocolVersion || json::text_of(body, "network") != network)
     return fail(ErrorCode::kInvalid, "another protocol version or network");
   Request result;
-  const std::string ring = text_of(body, "ring");
+  const std::string ring = json::text_of(body, "ring");
   if (ring != "relay" && ring != "storage")
     return fail(ErrorCode::kInvalid, "'ring' must be relay or storage");
   result.ring = ring == "relay" ? Ring::kRelay : Ring::kStorage;
   const json::value* requester = json::find(body, "requester");
   if (requester == nullptr) return fail(ErrorCode::kInvalid, "'requester' is missing");
   TRY(result.requester, ring::contact_from_json(*requester));
-  const auto from = RingId::from_hex(text_of(body, "from"));
-  const auto to = RingId::from_hex(text_of(body, "to"));
+  const auto from = RingId::from_hex(json::text_of(body, "from"));
+  const auto to = RingId::from_hex(json::text_of(body, "to"));
   if (!from || !to) return fail(ErrorCode::kInvalid, "'from' and 'to' must be 64 hexadecimal digits");
   result.segment = {*from, *to};
-  result.kind = text_of(body, "kind");
-  result.after_tag = text_of(body, "after_tag");
-  result.after = text_of(body, "after");
-  result.shelf = text_of(body, "shelf");
+  result.kind = json::text_of(body, "kind");
+  result.after_tag = json::text_of(body, "after_tag");
+  result.after = json::text_of(body, "after");
+  result.shelf = json::text_of(body, "shelf");
   const json::value* question = json::find(body, "question");
   if (question != nullptr && question->is_object()) result.question = question->get_object();
   return result;

@@ -70,6 +70,12 @@ struct HttpResponse {
   std::shared_ptr<HttpStream> stream = nullptr;
 };
 
+inline HttpResponse no_content() {
+  HttpResponse response;
+  response.status = 204;
+  return response;
+}
+
 // A request to make.
 struct HttpCall {
   HttpCall(std::string call_method, Url call_url, Instant call_deadline)

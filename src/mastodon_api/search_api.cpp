@@ -15,7 +15,6 @@ constexpr std::string_view kStatuses = "/api/v1/statuses/";
 constexpr std::string_view kAccounts = "/api/v1/accounts/";
 constexpr std::string_view kContext = "/context";
 constexpr std::string_view kPostsOf = "/statuses";
-constexpr std::size_t kTagsFoundMax = 20;
 constexpr std::size_t kAncestorsMax = 5;
 constexpr std::size_t kRepliesMax = 20;
 constexpr std::size_t kQueryMax = 2048;       // bytes of a search
@@ -71,7 +70,7 @@ Task<std::optional<HttpResponse>> SearchApi::account(ApiRequest request) {
 Task<HttpResponse> SearchApi::search(ApiRequest request) {
   const std::string text = query_value(request.query, "q");
   const std::string type = query_value(request.query, "type");
-  const std::size_t limit = number_in(request.query, "limit", kTagsFoundMax, TimelineQuery::kLimitMax);
+  const std::size_t limit = number_in(request.query, "limit", TagApi::kFoundMax, TimelineQuery::kLimitMax);
   if (text.empty()) co_return api_error(400, "param is missing or the value is empty: q");
   if (text.size() > kQueryMax) co_return api_error(422, "the search is too long");
   json::object found = {
@@ -88,7 +87,7 @@ Task<HttpResponse> SearchApi::search(ApiRequest request) {
       found["statuses"] = *list;
     }
   } else if (wants_tags && !text.contains('@')) {
-    found["hashtags"] = co_await tags_.find(text, std::min(limit, kTagsFoundMax));
+    found["hashtags"] = co_await tags_.find(text, std::min(limit, TagApi::kFoundMax));
   }
   co_return api_response(found);
 }

@@ -14,7 +14,6 @@ namespace {
 constexpr std::string_view kTagPath = "/api/v1/tags/";
 constexpr std::string_view kDaysPrefix = "/api/tagring/tags/";
 constexpr std::string_view kDaysSuffix = "/days";
-constexpr std::size_t kTagsFoundMax = 20;
 constexpr std::size_t kTrendsDefault = 10;
 
 // What stands between the two in the path, decoded; nothing if it does not.
@@ -67,7 +66,7 @@ Task<HttpResponse> TagApi::tag(ApiRequest request, std::string name) {
 }
 
 Task<HttpResponse> TagApi::trending(std::string query) {
-  const std::size_t limit = number_in(query, "limit", kTrendsDefault, kTagsFoundMax);
+  const std::size_t limit = number_in(query, "limit", kTrendsDefault, kFoundMax);
   const std::size_t offset = number_in(query, "offset", 0, 10'000);
   json::array list;
   for (const std::string& name : trends_.top(limit, offset)) {

@@ -25,6 +25,7 @@ class TagApi final : public ApiPart {
  public:
   static constexpr Duration kDaysFresh = std::chrono::seconds(60);  // how long posts per day are remembered
   static constexpr std::size_t kDaysMax = 500;                      // of so many hashtags
+  static constexpr std::size_t kFoundMax = 20;                      // hashtags in one answer
 
   TagApi(posts::Site site, storage::HistoryService& history, Trends& trends, const federation::Blocks& blocks,
          const Clock& clock)

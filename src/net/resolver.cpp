@@ -30,7 +30,6 @@ namespace {
 using Addresses = std::vector<IpAddress>;
 
 constexpr std::size_t kNameSizeMax = 253;
-constexpr std::size_t kAddressesMax = 32;
 constexpr std::size_t kPendingMax = 512;
 constexpr std::size_t kPendingOfDomainMax = 128;
 constexpr std::size_t kKeptMax = 10'000;

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kAnswerSizeMax = 65'535;  // what TCP can carry
 constexpr int kRecordsMax = 1'000;              // looked at
-constexpr std::size_t kAddressesMax = 32;
 constexpr int kTries = 2;
 constexpr std::chrono::seconds kLifetimeMax = std::chrono::hours(1);
 constexpr std::size_t kFixedSize = 6;  // priority, weight and port

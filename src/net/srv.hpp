@@ -27,8 +27,9 @@ Result<std::vector<ServiceHost>> parse_srv(std::string_view message);
 // Blocks, about 10 s at most for each name server of the system.
 Result<std::vector<ServiceHost>> ask_srv(const std::string& name, const std::optional<NameServer>& server);
 
+inline constexpr std::size_t kAddressesMax = 32;
 struct HostAddresses {
-  std::vector<IpAddress> addresses;  // at most 32
+  std::vector<IpAddress> addresses;  // at most kAddressesMax
   std::chrono::seconds lifetime{0};  // the least of their records, as the DNS has them
 };
 // Those of IPv6 first. Blocks as above, once for each kind; without `server` a second for each, for it is

@@ -17,7 +17,7 @@
 namespace tagring::operation {
 namespace {
 
-struct Options {
+struct BackupOptions {
   client::ControlOptions control;
   std::string file;
 };
@@ -86,7 +86,7 @@ Result<void> fetch(const std::filesystem::path& copy, const std::filesystem::pat
   return sql::sync(target.parent_path());
 }
 
-Result<json::object> back_up(const Options& options) {
+Result<json::object> back_up(const BackupOptions& options) {
   const std::filesystem::path target = std::filesystem::absolute(options.file);
   std::error_code error;
   if (std::filesystem::exists(target, error))
@@ -135,7 +135,7 @@ Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::fi
 }
 
 // At any moment the database is the former or the restored one, whole: also if this is killed.
-Result<json::object> restore_from(const Options& options) {
+Result<json::object> restore_from(const BackupOptions& options) {
   TRY(const config::Config config, config::Config::load(options.control.config));
   TRY(const int version, sql::verify(options.file));
   if (version > db::kSchemaVersion) {
@@ -165,7 +165,7 @@ Result<json::object> restore_from(const Options& options) {
   return json::object{{"restored", database.string()}, {"former", was_there ? former.string() : ""}};
 }
 
-void add(CLI::App& app, const std::shared_ptr<Options>& options, const char* name, const char* what,
+void add(CLI::App& app, const std::shared_ptr<BackupOptions>& options, const char* name, const char* what,
          const char* footer, std::function<void()> callback) {
   CLI::App* command = app.add_subcommand(name, what);
   command->add_option("file", options->file, "The file with the copy")->required();
@@ -177,7 +177,7 @@ void add(CLI::App& app, const std::shared_ptr<Options>& options, const char* nam
 }  // namespace
 
 void add_backup(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BackupOptions>();
   add(app, options, "backup", "Write a copy of all that a running node has to a file",
       "The node goes on meanwhile. The file must not exist yet. It is written with the rights of who types "
       "this,\n"
@@ -193,7 +193,7 @@ void add_backup(CLI::App& app, int& status) {
 }
 
 void add_restore(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BackupOptions>();
   add(app, options, "restore", "Put such a copy in the place of what a stopped node has",
       "The copy is verified first. What was there is kept beside it. As root, or as the user of the node.\n"
       "Example:\n  sudo tagring restore /var/backups/tagring-2026-11-23.db",

@@ -31,7 +31,7 @@ constexpr const char* kNetwork = "tagring";
 // Where certbot's hook puts them. The node's user may not read what is in /etc/letsencrypt.
 constexpr std::string_view kTls = "/etc/tagring/tls/";
 
-struct Options {
+struct SetupOptions {
   std::string config = "/etc/tagring/tagring.toml";
   std::string host;
   std::string address;
@@ -87,7 +87,7 @@ std::string quoted(const std::vector<std::string>& texts) {
   return fmt::format("[{}]", fmt::join(all, ", "));
 }
 
-Result<void> complete(Options& options) {
+Result<void> complete(SetupOptions& options) {
   TRY_VOID(need(options.host, "--host",
                 "Name of the node, such as tags.example.org; others must find it in the DNS"));
   const std::size_t dot = options.host.find('.');
@@ -116,7 +116,7 @@ Result<void> complete(Options& options) {
   return {};
 }
 
-std::string listening(const Options& options) {
+std::string listening(const SetupOptions& options) {
   if (!options.socket.empty()) {
     return fmt::format(R"([listen]
 # A proxy on this machine has port 443 and the certificate, and passes requests on to this socket.
@@ -134,7 +134,7 @@ key = {}
                      quoted(options.certificate), quoted(options.key));
 }
 
-std::string file_of(const Options& options) {
+std::string file_of(const SetupOptions& options) {
   return fmt::format(
       R"(# Configuration of a tagring node, written by "tagring setup". docs/config.md has every key.
 # "tagring doctor" says whether all is well; "tagring reload" has a change taken where that needs no restart.
@@ -175,7 +175,7 @@ bool is_placeholder(const std::filesystem::path& file) {
   return std::getline(stream, line) && line.starts_with("# tagring is not set up yet");
 }
 
-Result<void> write(const Options& options, const std::string& text) {
+Result<void> write(const SetupOptions& options, const std::string& text) {
   const std::filesystem::path file = options.config;
   std::error_code error;
   if (!file.parent_path().empty()) std::filesystem::create_directories(file.parent_path(), error);
@@ -197,7 +197,7 @@ Result<void> write(const Options& options, const std::string& text) {
   return {};
 }
 
-void print_steps(const Options& options) {
+void print_steps(const SetupOptions& options) {
   const std::string origin = "https://" + options.host;
   const bool has_socket = options.socket.empty();  // of systemd, for port 443
   std::error_code error;
@@ -224,7 +224,7 @@ void print_steps(const Options& options) {
              options.config, options.instance, origin, has_socket ? "tagring.socket tagring" : "tagring");
 }
 
-int setup(Options options) {
+int setup(SetupOptions options) {
   if (const Result<void> done = complete(options); !done) return cli::report(done.error());
   const std::string text = file_of(options);
   const auto parsed = config::Config::parse(text, std::filesystem::path(options.config).parent_path());
@@ -241,7 +241,7 @@ int setup(Options options) {
 }  // namespace
 
 void add_setup(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SetupOptions>();
   CLI::App* command =
       app.add_subcommand("setup", "Write the configuration of a new node; asks for what is not given");
   command->add_option("--config", options->config, "The file to write")->capture_default_str();

@@ -17,7 +17,7 @@
 namespace tagring::operation {
 namespace {
 
-struct Options {
+struct UpgradeOptions {
   client::ControlOptions control;
   std::string file;  // empty: the node's
   bool dry_run = false;
@@ -64,7 +64,7 @@ class Report {
   std::int64_t total_ = 0;
 };
 
-Result<json::object> upgrade(const Options& options) {
+Result<json::object> upgrade(const UpgradeOptions& options) {
   std::string file = options.file;
   if (file.empty()) {
     TRY(const config::Config config, config::Config::load(options.control.config));
@@ -92,7 +92,7 @@ Result<json::object> upgrade(const Options& options) {
                       {"ms", report.total()}};
 }
 
-void print(const json::object& answer) {
+void print_upgrade(const json::object& answer) {
   const std::string file = client::text_of(answer, "file");
   const std::int64_t from = client::number_of(answer, "from");
   const std::int64_t to = client::number_of(answer, "to");
@@ -110,7 +110,7 @@ void print(const json::object& answer) {
 }  // namespace
 
 void add_upgrade(CLI::App& app, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UpgradeOptions>();
   CLI::App* command =
       app.add_subcommand("upgrade", "Bring the database of a stopped node, or a backup, to this version");
   command->add_option("file", options->file, "A backup; without it, the node's own database");
@@ -122,7 +122,7 @@ void add_upgrade(CLI::App& app, int& status) {
       "  tagring backup /var/backups/tagring.db\n"
       "  ./newer/tagring upgrade --dry-run /var/backups/tagring.db");
   command->callback(
-      [options, &status] { status = client::tell(options->control, upgrade(*options), print); });
+      [options, &status] { status = client::tell(options->control, upgrade(*options), print_upgrade); });
 }
 
 }  // namespace tagring::operation

@@ -20,6 +20,8 @@
 
 namespace tagring::overlay {
 
+inline constexpr Duration kOwnerTimeout = std::chrono::seconds(5);  // for an owner's answer
+
 class RingService {
  public:
   struct Options {

@@ -11,7 +11,6 @@
 namespace tagring::posts {
 namespace {
 
-constexpr std::size_t kNameMax = 500;  // octets of a name
 constexpr std::size_t kFieldsMax = 16;
 constexpr std::size_t kUsernameMax = 200;
 

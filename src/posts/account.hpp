@@ -12,6 +12,7 @@ namespace tagring::posts {
 
 inline constexpr std::string_view kMissingImage = "/avatars/original/missing.png";
 inline constexpr std::string_view kMissingHeader = "/headers/original/missing.png";
+inline constexpr std::size_t kNameMax = 500;  // bytes of a name
 
 // Where this node's own pages are: "https://host[:port]".
 struct Site {

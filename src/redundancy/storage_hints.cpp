@@ -6,7 +6,7 @@
 namespace tagring::redundancy {
 namespace {
 
-constexpr Duration kBelieved = std::chrono::hours(1);
+constexpr Duration kHintLife = std::chrono::hours(1);
 constexpr Duration kJustNow = std::chrono::seconds(1);
 constexpr std::size_t kHintsMax = 10'000;
 constexpr std::int64_t kVersionMax = std::int64_t{1} << 53U;
@@ -30,7 +30,7 @@ void StorageHints::keep(StorageSet set) {
 StorageSet StorageHints::known(const std::string& tag) const {
   StorageSet set = kept(tag);
   const auto hint = hints_.find(tag);
-  const bool is_good = hint != hints_.end() && clock_.now() - hint->second.told < kBelieved;
+  const bool is_good = hint != hints_.end() && clock_.now() - hint->second.told < kHintLife;
   if (is_good && supersedes(hint->second.set, set)) set = hint->second.set;
   return set;
 }
@@ -38,12 +38,12 @@ StorageSet StorageHints::known(const std::string& tag) const {
 void StorageHints::learn(StorageSet set) {
   const auto it = hints_.find(set.tag);
   if (it != hints_.end()) {
-    const bool is_old = supersedes(it->second.set, set) && clock_.now() - it->second.told < kBelieved;
+    const bool is_old = supersedes(it->second.set, set) && clock_.now() - it->second.told < kHintLife;
     if (!is_old) it->second = {std::move(set), clock_.now()};
     return;
   }
   if (hints_.size() >= kHintsMax)
-    std::erase_if(hints_, [this](const auto& entry) { return clock_.now() - entry.second.told > kBelieved; });
+    std::erase_if(hints_, [this](const auto& entry) { return clock_.now() - entry.second.told > kHintLife; });
   if (hints_.size() >= kHintsMax) hints_.erase(hints_.begin());
   std::string tag = set.tag;
   hints_.emplace(std::move(tag), Hint{std::move(set), clock_.now()});

@@ -7,7 +7,7 @@
 namespace tagring::ring_sim {
 namespace {
 
-constexpr Duration kLookupTime = std::chrono::minutes(1);
+constexpr Duration kLookUpLimit = std::chrono::minutes(1);
 constexpr std::size_t kHealedPart = 100;  // one host of so many crashes, and one joins
 
 Task<void> look_up(ring::Vserver* from, RingId key, ring::LookupCost* cost, std::optional<RingId>* found) {
@@ -23,7 +23,7 @@ void measure_lookups(RingWorld& world, const RingScale& scale, Rng& rng, RingSca
     ring::LookupCost cost;
     std::optional<RingId> found;
     world.loop.spawn(member.owner, look_up(&member.vserver, key, &cost, &found));
-    world.loop.run_for(kLookupTime);
+    world.loop.run_for(kLookUpLimit);
     calls += cost.calls;
     result->calls_max = std::max(result->calls_max, cost.calls);
     if (found != world.true_owner(key).self().id) ++result->failed;

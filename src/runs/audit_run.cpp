@@ -8,7 +8,7 @@
 namespace tagring::runs {
 namespace {
 
-constexpr const char* kTag = "caturday";
+constexpr const char* kAuditedTag = "caturday";
 constexpr std::size_t kAuditor = 1;  // its posts are dropped
 
 class AuditRun {
@@ -29,7 +29,7 @@ class AuditRun {
     Instant next_audit = begin + options_.audit_every;
     for (std::size_t n = 0; n < options_.posts || result_.seconds < 0; ++n) {
       if (world_.loop.now() - begin > std::chrono::hours(2)) break;
-      if (n < options_.posts) world_.publish(n % 2 == 0 ? kAuditor : n % options_.nodes, {kTag});
+      if (n < options_.posts) world_.publish(n % 2 == 0 ? kAuditor : n % options_.nodes, {kAuditedTag});
       world_.loop.run_for(options_.between);
       if (world_.loop.now() < next_audit) continue;
       audit(begin);
@@ -52,7 +52,7 @@ class AuditRun {
   void choose_dropper() {
     const unsigned replicas = options_.ring == Ring::kStorage ? 4 : 2;
     for (unsigned replica = 0; replica < replicas; ++replica) {
-      const RingId key = replica_key(Tag::parse(kTag)->key(), replica, replicas);
+      const RingId key = replica_key(Tag::parse(kAuditedTag)->key(), replica, replicas);
       for (const std::size_t i : world_.up()) {
         if (i != kAuditor && world_.node(i).rings().of(options_.ring).owning(key) != nullptr) dropper_ = i;
       }
@@ -63,7 +63,7 @@ class AuditRun {
   void audit(Instant begin) {
     const std::uint64_t messages = world_.messages;
     HttpRequest request;
-    request.target = std::string("/audit?tag=") + kTag;
+    request.target = std::string("/audit?tag=") + kAuditedTag;
     const auto answer =
         world_.await(world_.node(kAuditor).control(std::move(request)), std::chrono::minutes(5));
     ++result_.audits;

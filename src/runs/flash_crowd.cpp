@@ -12,9 +12,9 @@
 namespace tagring::runs {
 namespace {
 
-constexpr const char* kTag = "flashcrowd";
+constexpr const char* kCrowdedTag = "flashcrowd";
 constexpr auto kSecond = std::chrono::seconds(1);
-constexpr auto kSettle = std::chrono::minutes(10);
+constexpr auto kCrowdSettles = std::chrono::minutes(10);
 constexpr auto kCalmMax = std::chrono::minutes(30);  // until all is sent and the set is small again
 
 double seconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
@@ -33,7 +33,7 @@ class FlashCrowd {
       for (; next < options_.arrivals.size() && options_.arrivals[next] < second + 1; ++next) {
         const Duration at(static_cast<Duration::rep>(options_.arrivals[next] * 1000));
         world_.loop.run_until(std::max(world_.loop.now(), begin_ + at));
-        world_.publish(next % options_.nodes, {kTag});
+        world_.publish(next % options_.nodes, {kCrowdedTag});
       }
       world_.loop.run_until(begin_ + Duration(static_cast<Duration::rep>((second + 1) * 1000)));
       sample();
@@ -64,23 +64,23 @@ class FlashCrowd {
       world_.start_node(i);
       world_.loop.run_for(std::chrono::milliseconds(300));
     }
-    TR_ASSERT(world_.run_until(kSettle, [this] { return world_.is_settled(); }));
+    TR_ASSERT(world_.run_until(kCrowdSettles, [this] { return world_.is_settled(); }));
     const std::size_t nodes = std::min({options_.subscribed_nodes, options_.subscribers, options_.nodes});
     for (std::size_t k = 0; k < nodes; ++k) {
       subscribed_.push_back(k * options_.nodes / nodes);
-      const auto wanted =
-          world_.await(world_.node(subscribed_.back()).subscriber().want({kTag}, "admin"), kSettle);
+      const auto wanted = world_.await(
+          world_.node(subscribed_.back()).subscriber().want({kCrowdedTag}, "admin"), kCrowdSettles);
       TR_ASSERT(wanted && *wanted);
     }
     const std::set<std::size_t> owners = relay_nodes();
     for (std::size_t k = nodes; k < options_.subscribers; ++k) {
       const std::size_t endpoint = world_.add_endpoint();
       for (const std::size_t owner : owners) {
-        const auto taken = world_.await(world_.follow(endpoint, owner, kTag), kSettle);
+        const auto taken = world_.await(world_.follow(endpoint, owner, kCrowdedTag), kCrowdSettles);
         TR_ASSERT(taken && *taken);
       }
     }
-    TR_ASSERT(world_.run_until(kSettle, [this] { return world_.is_quiet(); }));
+    TR_ASSERT(world_.run_until(kCrowdSettles, [this] { return world_.is_quiet(); }));
     world_.on_fetch = [this](std::size_t i) { ++fetches_[i]; };
     for (const std::size_t i : world_.up()) announced_[i] = announced(i);
     messages_before_ = world_.messages;
@@ -89,7 +89,7 @@ class FlashCrowd {
   // The nodes that own the hashtag on the relay ring, at rest.
   std::set<std::size_t> relay_nodes() {
     std::set<std::size_t> owners;
-    const RingId key = Tag::parse(kTag)->key();
+    const RingId key = Tag::parse(kCrowdedTag)->key();
     for (const unsigned i : {0U, 1U}) {
       for (const std::size_t node : world_.up()) {
         if (world_.node(node).rings().of(Ring::kRelay).owning(replica_key(key, i, 2)) != nullptr)
@@ -135,7 +135,7 @@ class FlashCrowd {
 
   void judge() {
     std::vector<std::multiset<std::string>> feeds;
-    for (const std::size_t i : subscribed_) feeds.push_back(world_.feed(i, kTag));
+    for (const std::size_t i : subscribed_) feeds.push_back(world_.feed(i, kCrowdedTag));
     result_.posts = world_.posts().size();
     for (const sim::World::Post& post : world_.posts()) {
       if (!post.acknowledged) continue;

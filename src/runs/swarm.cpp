@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<std::string> kTags = {"caturday", "dogs", "music", "haiku", "fediverse"};
 constexpr Duration kRest = std::chrono::minutes(20);  // within which all has to be done
-constexpr Duration kReconcile = std::chrono::minutes(2);
+constexpr Duration kSwarmReconciles = std::chrono::minutes(2);
 constexpr Duration kAdmin = std::chrono::seconds(10);  // that an administrator waits for an answer
 
 // What a world is like, and what may happen in it.
@@ -104,7 +104,7 @@ Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
   world.storage_replicas = 1U << rng.below(3);
   world.configured_nodes = 1 + static_cast<unsigned>(rng.below(3));
   world.stabilise = Duration(1000 + static_cast<Duration::rep>(rng.below(4000)));
-  world.reconcile = kReconcile;
+  world.reconcile = kSwarmReconciles;
   world.database_pause = Duration(rng.chance(0.5) ? static_cast<Duration::rep>(rng.below(40)) : 0);
   world.log = options.log;
   plan.delay_max = Duration(20 + static_cast<Duration::rep>(rng.below(rng.chance(0.2) ? 1500 : 300)));

@@ -14,7 +14,6 @@
 namespace tagring::signatures {
 namespace {
 
-constexpr std::string_view kLabel = "sig1";
 constexpr std::array<std::string_view, 3> kRequestParts = {"@method", "@target-uri", "content-digest"};
 constexpr std::array<std::string_view, 2> kResponseParts = {"@status", "content-digest"};
 constexpr std::size_t kSignatureSize = 64;
@@ -25,8 +24,8 @@ void sign(Headers& headers, sf::InnerList input, const SignedMessage& message, c
                       {"keyid", std::string(key_id)}};
   const Result<std::string> base = signature_base(input, message);
   TR_ASSERT(base);  // all of it is there
-  headers.set("Signature-Input", fmt::format("{}={}", kLabel, sf::serialize(input)));
-  headers.set("Signature", fmt::format("{}=:{}:", kLabel, to_base64(key.sign(*base))));
+  headers.set("Signature-Input", fmt::format("{}={}", kSignatureLabel, sf::serialize(input)));
+  headers.set("Signature", fmt::format("{}=:{}:", kSignatureLabel, to_base64(key.sign(*base))));
 }
 
 sf::InnerList covering(std::span<const std::string_view> parts) {

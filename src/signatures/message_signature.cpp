@@ -11,8 +11,6 @@
 namespace tagring::signatures {
 namespace {
 
-constexpr std::string_view kLabel = "sig1";
-
 // --- components ----------------------------------------------------------------------------------------
 
 Result<std::string> component(std::string_view name, const SignedMessage& message) {
@@ -201,8 +199,8 @@ void sign_message(HttpCall& call, const crypto::PrivateKey& key, std::string_vie
                               .headers = call.headers};
   const Result<std::string> base = signature_base(input, message);
   TR_ASSERT(base);  // all of it was found above
-  call.headers.set("Signature-Input", fmt::format("{}={}", kLabel, sf::serialize(input)));
-  call.headers.set("Signature", fmt::format("{}=:{}:", kLabel, to_base64(key.sign(*base))));
+  call.headers.set("Signature-Input", fmt::format("{}={}", kSignatureLabel, sf::serialize(input)));
+  call.headers.set("Signature", fmt::format("{}=:{}:", kSignatureLabel, to_base64(key.sign(*base))));
 }
 
 }  // namespace tagring::signatures

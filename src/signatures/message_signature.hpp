@@ -15,6 +15,7 @@ namespace tagring::signatures {
 
 inline constexpr std::size_t kMessageSignaturesMax = 4;  // in one request
 
+inline constexpr std::string_view kSignatureLabel = "sig1";  // of what we sign
 // A request or response, as far as components of a signature are taken from it.
 struct SignedMessage {
   std::string_view method;

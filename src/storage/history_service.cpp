@@ -16,7 +16,6 @@
 namespace tagring::storage {
 namespace {
 
-constexpr Duration kTimeout = std::chrono::seconds(5);
 constexpr std::size_t kLooksAtOnce = 16;
 // A reader waits no longer for posts about which owners differ.
 constexpr Duration kLooksFor = std::chrono::seconds(8);
@@ -74,8 +73,8 @@ Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::
   std::string target =
       fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.number, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
-  CO_TRY(const json::object body,
-         co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
+  CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
+                                                            clock_.now() + overlay::kOwnerTimeout));
   HistoryPage page;
   CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), shelf.tag));
   if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer)) {
@@ -325,8 +324,8 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
     co_return co_await kept_.history().days(shelf.name(), from, to);
   std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
                                    shelf.number, date(from), date(to));
-  CO_TRY(const json::object body,
-         co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
+  CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
+                                                            clock_.now() + overlay::kOwnerTimeout));
   std::vector<HistoryDay> days;
   bool is_valid = true;
   json::for_each(json::find(body, "days"), [&](const json::value& v) {

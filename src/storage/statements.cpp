@@ -11,8 +11,6 @@ namespace {
 
 using crypto::Hash256;
 
-std::int64_t ms(WallTime time) { return time.time_since_epoch().count(); }
-
 Result<void> check_path(const Hash256& leaf, std::uint64_t index, std::uint64_t size,
                         const std::vector<Hash256>& path, const Hash256& root) {
   if (crypto::is_in_tree(leaf, index, size, path, root)) return {};
@@ -45,13 +43,13 @@ Hash256 post_id(std::string_view uri) { return crypto::sha256(uri); }
 
 Hash256 TakenItem::leaf() const {
   return crypto::leaf_hash(fmt::format("{}\n{}\n{}\n{}\n{}", removal ? "remove" : "add",
-                                       redundancy::Partition{tag, slot}.name(), ms(published),
+                                       redundancy::Partition{tag, slot}.name(), to_ms(published),
                                        indexable ? "indexable" : "", uri));
 }
 
 std::string Receipt::signed_text() const {
-  return fmt::format("tagring receipt\n{}\n{}\n{}\n{}\n{}\n{}", network, ring_name(ring), actor, ms(at), size,
-                     to_hex(root));
+  return fmt::format("tagring receipt\n{}\n{}\n{}\n{}\n{}\n{}", network, ring_name(ring), actor, to_ms(at),
+                     size, to_hex(root));
 }
 
 Result<void> ItemReceipt::check(const crypto::PublicKey& key) const {
@@ -64,8 +62,8 @@ Result<void> ItemReceipt::check(const crypto::PublicKey& key) const {
 
 std::string Head::signed_text() const {
   return fmt::format("tagring head\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", network, actor,
-                     redundancy::Partition{tag, slot}.name(), hour, ms(kept_from), ms(begun), ms(at), size,
-                     to_hex(root));
+                     redundancy::Partition{tag, slot}.name(), hour, to_ms(kept_from), to_ms(begun), to_ms(at),
+                     size, to_hex(root));
 }
 
 Hash256 HeadPlace::leaf() const {
@@ -117,7 +115,8 @@ HeadProof prove(const std::vector<HeadLeaf>& leaves, const crypto::HashTree& tre
 }
 
 std::string TakeDown::signed_text() const {
-  return fmt::format("tagring take-down\n{}\n{}\n{}\n{}\n{}\n{}", network, actor, tag, uri, ms(at), reason);
+  return fmt::format("tagring take-down\n{}\n{}\n{}\n{}\n{}\n{}", network, actor, tag, uri, to_ms(at),
+                     reason);
 }
 
 }  // namespace tagring::storage

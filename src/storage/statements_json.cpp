@@ -102,8 +102,6 @@ Result<std::optional<HeadPlace>> place_from(const json::object& object, std::str
   return in.done(std::optional(std::move(place)));
 }
 
-std::int64_t ms(WallTime time) { return time.time_since_epoch().count(); }
-
 }  // namespace
 
 json::value to_json(const Hash256& hash) { return json::value(to_hex(hash)); }
@@ -132,7 +130,7 @@ json::object to_json(const Receipt& receipt) {
   return {{"network", receipt.network},
           {"ring", ring_name(receipt.ring)},
           {"actor", receipt.actor},
-          {"at", ms(receipt.at)},
+          {"at", to_ms(receipt.at)},
           {"size", receipt.size},
           {"root", to_json(receipt.root)},
           {"signature", to_base64(receipt.signature)}};
@@ -152,7 +150,7 @@ Result<Receipt> receipt_from_json(const json::object& object) {
 }
 
 json::object to_json(const TakenItem& item) {
-  json::object object = {{"tag", item.tag}, {"uri", item.uri}, {"published", ms(item.published)}};
+  json::object object = {{"tag", item.tag}, {"uri", item.uri}, {"published", to_ms(item.published)}};
   if (item.removal) object["removal"] = true;
   if (item.indexable) object["indexable"] = true;
   if (item.slot != 0) object["slot"] = item.slot;
@@ -188,13 +186,13 @@ json::object to_json(const Head& head) {
                          {"actor", head.actor},
                          {"tag", head.tag},
                          {"hour", head.hour},
-                         {"kept_from", ms(head.kept_from)},
-                         {"at", ms(head.at)},
+                         {"kept_from", to_ms(head.kept_from)},
+                         {"at", to_ms(head.at)},
                          {"size", head.size},
                          {"root", to_json(head.root)},
                          {"signature", to_base64(head.signature)}};
   if (head.slot != 0) object["slot"] = head.slot;
-  if (head.begun != WallTime()) object["begun"] = ms(head.begun);
+  if (head.begun != WallTime()) object["begun"] = to_ms(head.begun);
   return object;
 }
 
@@ -228,7 +226,7 @@ json::object to_json(const TakeDown& notice) {
           {"actor", notice.actor},
           {"tag", notice.tag},
           {"uri", notice.uri},
-          {"at", ms(notice.at)},
+          {"at", to_ms(notice.at)},
           {"reason", notice.reason},
           {"signature", to_base64(notice.signature)}};
 }

@@ -6,16 +6,12 @@
 #include "http/url.hpp"
 
 namespace tagring::storage {
-namespace {
-
-constexpr Duration kTimeout = std::chrono::seconds(5);
-
-}  // namespace
+namespace {}  // namespace
 
 Task<Result<redundancy::StorageReport>> StorageCalls::ask_report(ring::Contact owner, Tag tag) {
   std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
-  CO_TRY(const json::object body,
-         co_await rings_.ask_owner(std::move(owner), std::move(target), clock_.now() + kTimeout));
+  CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
+                                                            clock_.now() + overlay::kOwnerTimeout));
   redundancy::StorageReport report;
   CO_TRY(report.set, hints_.set_from(body));
   if (report.set.tag != tag.canonical()) co_return fail(ErrorCode::kInvalid, "the set of another hashtag");

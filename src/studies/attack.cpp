@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kNodesMin = 32;
 constexpr std::size_t kNodesMax = 200'000;
 
-struct Options {
+struct AttackOptions {
   std::string strategy = "adaptive";
   ring_sim::RingAttack attack;
   std::uint64_t seed = 1;
@@ -37,7 +37,7 @@ json::array interval(std::uint64_t hits, unsigned all) {
   return {middle - half, middle + half};
 }
 
-int run_attack(Options options) {
+int run_attack(AttackOptions options) {
   ring_sim::RingAttack& attack = options.attack;
   attack.strategy = kStrategies.at(options.strategy);
   const Progress progress;
@@ -68,7 +68,7 @@ int run_attack(Options options) {
 }  // namespace
 
 void add_sim_attack(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AttackOptions>();
   CLI::App* command = sim.add_subcommand("attack", std::string(kAttackSummary));
   command->add_option("--nodes", options->attack.hosts, "Members of the ring")
       ->check(CLI::Range(kNodesMin, kNodesMax))

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kHoursOfTable = 46 * 24;  // data/evaluation/README.md
 
-struct Options {
+struct ChurnOptions {
   std::size_t nodes = 1'000;
   double days = 46;
   double speed = 60;
@@ -25,7 +25,7 @@ struct Options {
 
 Duration hours(double count) { return Duration(static_cast<Duration::rep>(count * 3.6e6)); }
 
-ring_sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, const Options& options) {
+ring_sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, const ChurnOptions& options) {
   ring_sim::RingTrace trace;
   trace.hosts = options.nodes;
   trace.length = hours(options.days * 24 / options.speed);
@@ -40,7 +40,7 @@ ring_sim::RingTrace trace_of(const std::vector<evaluation::Outage>& outages, con
   return trace;
 }
 
-int run_churn(const Options& options) {
+int run_churn(const ChurnOptions& options) {
   const Result<std::vector<evaluation::Outage>> outages = read_outages(options.outages_file);
   if (!outages) return report(outages.error());
   ring_sim::RingTrace trace = trace_of(*outages, options);
@@ -71,7 +71,7 @@ int run_churn(const Options& options) {
 }  // namespace
 
 void add_sim_churn(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChurnOptions>();
   CLI::App* command = sim.add_subcommand("churn", std::string(kChurnSummary));
   command->add_option("--nodes", options->nodes, "Nodes, the largest of the table first")
       ->check(CLI::Range(2U, 100'000U))

@@ -11,7 +11,7 @@
 namespace tagring::studies {
 namespace {
 
-struct Options {
+struct FlashCrowdOptions {
   std::string burst = "40o20";
   double scale = 1;
   double speed = 4;
@@ -19,7 +19,7 @@ struct Options {
   std::string json = "-";
 };
 
-json::object to_json(const runs::FlashCrowdResult& result, const Options& options) {
+json::object to_json(const runs::FlashCrowdResult& result, const FlashCrowdOptions& options) {
   return {{"scenario", "flash-crowd"},
           {"burst", options.burst},
           {"scale", options.scale},
@@ -43,7 +43,7 @@ json::object to_json(const runs::FlashCrowdResult& result, const Options& option
           {"trace", fmt::format("{:016x}", result.trace)}};
 }
 
-int run(Options options) {
+int run(FlashCrowdOptions options) {
   auto arrivals = evaluation::burst_arrivals(evaluation::built_in_bursts(), options.burst, options.scale,
                                              options.speed, options.crowd.seed);
   if (!arrivals) return report(arrivals.error());
@@ -58,7 +58,7 @@ int run(Options options) {
 }  // namespace
 
 void add_sim_flash_crowd(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FlashCrowdOptions>();
   CLI::App* command = sim.add_subcommand("flash-crowd", std::string(kFlashCrowdSummary));
   command->add_option("--burst", options->burst, "Which burst of real posts")
       ->check(CLI::IsMember(evaluation::burst_names(evaluation::built_in_bursts())))

@@ -12,7 +12,7 @@
 namespace tagring::studies {
 namespace {
 
-struct Options {
+struct LiarsOptions {
   std::string role = "all";
   runs::LiarRunOptions run;
   std::string json = "-";
@@ -25,7 +25,7 @@ const std::map<std::string, sim::LiarRoles> kRoles = {
     {"publisher", {.relay = false, .storage = false, .keeper = false, .publisher = true}},
     {"all", {}}};
 
-json::object to_json(const runs::LiarRunResult& result, const Options& options) {
+json::object to_json(const runs::LiarRunResult& result, const LiarsOptions& options) {
   json::object lies;
   for (const auto& [role, told] : result.lies) lies[role] = told;
   return {{"scenario", "liars"},
@@ -50,7 +50,7 @@ json::object to_json(const runs::LiarRunResult& result, const Options& options) 
           {"trace", fmt::format("{:016x}", result.trace)}};
 }
 
-int run(Options options) {
+int run(LiarsOptions options) {
   options.run.roles = kRoles.at(options.role);
   const Progress progress;
   options.run.on_progress = [&](double done) { progress.show("liars", done); };
@@ -62,7 +62,7 @@ int run(Options options) {
 }  // namespace
 
 void add_sim_liars(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LiarsOptions>();
   CLI::App* command = sim.add_subcommand("liars", std::string(kLiarsSummary));
   command->add_option("--nodes", options->run.nodes, "Nodes of the network")
       ->check(CLI::Range(std::size_t{8}, std::size_t{1000}))

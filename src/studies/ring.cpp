@@ -13,10 +13,10 @@ namespace {
 constexpr std::uint64_t kSoak = 1'000'000'000;
 constexpr std::uint64_t kEventsOfRun = 500'000;  // then a new ring
 constexpr std::uint64_t kEventsOfHost = 1'000;   // unless it is so large that little would happen in it
-constexpr std::size_t kNodesMin = 8;
-constexpr std::size_t kNodesMax = 100'000;
+constexpr std::size_t kRingMin = 8;
+constexpr std::size_t kRingMax = 100'000;
 
-struct Options {
+struct RingOptions {
   std::size_t nodes = 24;
   unsigned vservers = 1;
   std::uint64_t events = 1'000'000;
@@ -37,7 +37,7 @@ struct Sum {
   int rounds_bound = 0;
 };
 
-void add_run(const Options& options, std::uint64_t wanted, const Progress& progress, Sum* sum) {
+void add_run(const RingOptions& options, std::uint64_t wanted, const Progress& progress, Sum* sum) {
   ring_sim::RingChurn churn;
   churn.hosts = options.nodes;
   churn.options.vservers = static_cast<std::uint8_t>(options.vservers);
@@ -67,7 +67,7 @@ void add_run(const Options& options, std::uint64_t wanted, const Progress& progr
   ++sum->runs;
 }
 
-int run_ring(const Options& options) {
+int run_ring(const RingOptions& options) {
   const std::uint64_t wanted = options.soak ? kSoak : options.events;
   const Progress progress;
   Sum sum;
@@ -92,10 +92,10 @@ int run_ring(const Options& options) {
 }  // namespace
 
 void add_sim_ring(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RingOptions>();
   CLI::App* command = sim.add_subcommand("ring", std::string(kRingSummary));
   command->add_option("--nodes", options->nodes, "Hosts that come and go")
-      ->check(CLI::Range(kNodesMin, kNodesMax))
+      ->check(CLI::Range(kRingMin, kRingMax))
       ->capture_default_str();
   command->add_option("--vservers", options->vservers, "Virtual servers of a host")
       ->check(CLI::Range(1U, 64U))

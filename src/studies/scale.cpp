@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kSmallest = 100;
 constexpr Duration kUpkeep = std::chrono::seconds(20);
 
-struct Options {
+struct ScaleOptions {
   std::size_t nodes = 10'000;
   unsigned vservers = 8;
   unsigned lookups = 200;
@@ -55,7 +55,7 @@ json::object to_json(const Row& row) {
   return out;
 }
 
-Row measure(std::size_t hosts, const Options& options) {
+Row measure(std::size_t hosts, const ScaleOptions& options) {
   Row row;
   row.hosts = hosts;
   row.bound = 0.5 * std::log2(static_cast<double>(hosts * options.vservers)) + 1;
@@ -67,7 +67,7 @@ Row measure(std::size_t hosts, const Options& options) {
   return row;
 }
 
-int run_scale(const Options& options) {
+int run_scale(const ScaleOptions& options) {
   const Progress progress;
   std::vector<Row> rows;
   for (std::size_t hosts = kSmallest; hosts <= options.nodes; hosts *= 10) {
@@ -89,7 +89,7 @@ int run_scale(const Options& options) {
 }  // namespace
 
 void add_sim_scale(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScaleOptions>();
   CLI::App* command = sim.add_subcommand("scale", std::string(kScaleSummary));
   command->add_option("--nodes", options->nodes, "The largest ring: 100, 1000, … up to that")
       ->check(CLI::Range(kSmallest, std::size_t{1'000'000}))

@@ -15,11 +15,11 @@
 namespace tagring::studies {
 namespace {
 
-constexpr std::size_t kNodesMax = 1'000'000;
+constexpr std::size_t kSizeMax = 1'000'000;
 constexpr int kBarWidth = 30;
 constexpr double kGuessFrom = 0.05;  // before that nobody knows how long it takes
 
-struct Options {
+struct SimOptions {
   std::size_t nodes = 0;
   std::uint64_t seed = 1;
   std::string nodes_file;
@@ -30,7 +30,7 @@ struct Options {
   std::string json = "-";
 };
 
-Result<scenarios::ScenarioInput> input_of(const Options& options) {
+Result<scenarios::ScenarioInput> input_of(const SimOptions& options) {
   scenarios::ScenarioInput input;
   std::string nodes(evaluation::built_in_nodes());
   if (!options.nodes_file.empty()) {
@@ -66,7 +66,7 @@ Result<scenarios::ScenarioInput> input_of(const Options& options) {
   return input;
 }
 
-int run_scenario(const scenarios::Scenario& scenario, const Options& options) {
+int run_scenario(const scenarios::Scenario& scenario, const SimOptions& options) {
   const Result<scenarios::ScenarioInput> input = input_of(options);
   if (!input) return report(input.error());
   return finish(options.json, scenario.run(*input));
@@ -166,10 +166,10 @@ void add_sim(CLI::App& app, int& status) {
   add_sim_liars(*sim, status);
   add_sim_world(*sim, status);
   for (const scenarios::Scenario& scenario : scenarios::scenarios()) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SimOptions>();
     CLI::App* command = sim->add_subcommand(std::string(scenario.name), std::string(scenario.summary));
     command->add_option("--nodes", options->nodes, "Draw as many nodes from the table, or repeat it")
-        ->check(CLI::Range(std::size_t{2}, kNodesMax));
+        ->check(CLI::Range(std::size_t{2}, kSizeMax));
     command->add_option("--nodes-file", options->nodes_file,
                         "Table of nodes, tab-separated: domain, address, weight (of its capacity)");
     command->add_option(

@@ -12,7 +12,7 @@
 namespace tagring::studies {
 namespace {
 
-struct Options {
+struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint64_t seeds = 10;
   runs::SwarmOptions world;
@@ -34,7 +34,7 @@ void note_seed(std::uint64_t seed) {
   std::signal(SIGABRT, say_last_words);
 }
 
-int run_worlds(const Options& options) {
+int run_worlds(const WorldOptions& options) {
   const Progress progress;
   json::array failures;
   double hours = 0;
@@ -66,7 +66,7 @@ int run_worlds(const Options& options) {
 }  // namespace
 
 void add_sim_world(CLI::App& sim, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WorldOptions>();
   CLI::App* command = sim.add_subcommand("world", std::string(kWorldSummary));
   command->add_option("--seeds", options->seeds, "How many worlds: of this seed and those that follow it")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))

@@ -5,17 +5,14 @@
 #include "http/url.hpp"
 
 namespace tagring::subscriber {
-namespace {
-
-constexpr std::size_t kLoadPage = 10'000;
-
-}  // namespace
+namespace {}  // namespace
 
 Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Follower&)> visit) {
   std::string tag;
   std::string actor;
   for (;;) {
-    CO_TRY(const std::vector<delivery::Follower> page, co_await store_.followers(tag, actor, kLoadPage));
+    CO_TRY(const std::vector<delivery::Follower> page,
+           co_await store_.followers(tag, actor, delivery::kLoadPage));
     if (page.empty()) break;
     tag = page.back().tag;
     actor = page.back().actor;

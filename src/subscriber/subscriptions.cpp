@@ -9,7 +9,6 @@
 
 namespace tagring::subscriber {
 namespace {
-constexpr std::size_t kLoadPage = 10'000;
 constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come together are served together
 constexpr Duration kRetry = std::chrono::seconds(2);        // where an owner did not say what was missed
 constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
@@ -40,7 +39,7 @@ Task<Result<void>> Subscriptions::load_wanted() {
   std::set<std::string> wanted;
   std::string after;
   for (;;) {
-    CO_TRY(std::vector<std::string> page, co_await store_.wanted(after, kLoadPage));
+    CO_TRY(std::vector<std::string> page, co_await store_.wanted(after, delivery::kLoadPage));
     if (page.empty()) break;
     after = page.back();
     wanted.insert(page.begin(), page.end());
