@@ -14,6 +14,8 @@ namespace {
 
 constexpr const char* kCrowdedTag = "flashcrowd";
 constexpr auto kSecond = std::chrono::seconds(1);
+constexpr Duration kFollowRetry = std::chrono::seconds(30);
+constexpr int kFollowTriesMax = 10;
 constexpr auto kCrowdSettles = std::chrono::minutes(10);
 constexpr auto kCalmMax = std::chrono::minutes(30);  // until all is sent and the set is small again
 
@@ -76,14 +78,23 @@ class FlashCrowd {
     for (std::size_t k = nodes; k < options_.subscribers; ++k) {
       const std::size_t endpoint = world_.add_endpoint();
       for (const std::size_t owner : owners) {
-        const auto taken = world_.await(world_.follow(endpoint, owner, kCrowdedTag), kCrowdSettles);
-        TR_ASSERT(taken && *taken);
+        follow(endpoint, owner);
       }
     }
     TR_ASSERT(world_.run_until(kCrowdSettles, [this] { return world_.is_quiet(); }));
     world_.on_fetch = [this](std::size_t i) { ++fetches_[i]; };
     for (const std::size_t i : world_.up()) announced_[i] = announced(i);
     messages_before_ = world_.messages;
+  }
+
+  // As any server does that is told to ask again later: a node fetches only so many keys a minute.
+  void follow(std::size_t endpoint, std::size_t owner) {
+    for (int tries = 0;; ++tries) {
+      const auto taken = world_.await(world_.follow(endpoint, owner, kCrowdedTag), kCrowdSettles);
+      if (taken && *taken) return;
+      TR_ASSERT(tries < kFollowTriesMax);
+      world_.loop.run_for(kFollowRetry);
+    }
   }
 
   // The nodes that own the hashtag on the relay ring, at rest.
