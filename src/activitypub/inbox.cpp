@@ -7,6 +7,7 @@
 #include "base/counted.hpp"
 #include "crypto/hash.hpp"
 #include "delivery/store.hpp"
+#include "fediverse/json_ld.hpp"
 #include "followers/header.hpp"
 #include "http/http_error.hpp"
 
@@ -39,7 +40,7 @@ bool Inbox::is_path(std::string_view path) {
 
 Task<HttpResponse> Inbox::answer(HttpRequest request) {
   // Form first: garbage must not make us fetch keys. Hashtags last: what they cost is for who has signed.
-  Result<json::object> object = json::parse_object(request.body);
+  Result<json::object> object = fediverse::parse_document(request.body);
   Result<fediverse::Activity> activity =
       object ? fediverse::parse_activity(*object, clock_.wall_now(), {.with_tags = false})
              : std::unexpected(object.error());

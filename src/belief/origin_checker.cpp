@@ -5,6 +5,7 @@
 #include "base/counted.hpp"
 #include "base/json.hpp"
 #include "fediverse/actor.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
 
@@ -159,7 +160,7 @@ Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
   if (!fetched && claim.removed && fetched.error().code == ErrorCode::kNotFound)
     co_return Verdict{Answer{.published = claim.published, .gone = true}};
   if (!fetched) co_return Verdict{std::unexpected(fetched.error())};
-  const Result<json::object> document = json::parse_object(fetched->body);
+  const Result<json::object> document = fediverse::parse_document(fetched->body);
   if (!document) co_return Verdict{std::unexpected(document.error())};
   Result<Answer> answer = read_post(claim, *document);
   // Who wrote it never changes.

@@ -3,6 +3,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
 
@@ -276,7 +277,7 @@ constexpr std::array<TypeParser, 12> kParsers = {{
 }  // namespace
 
 Result<Activity> parse_activity(std::string_view body, WallTime now, const ParseLimits& limits) {
-  TRY(const json::object object, json::parse_object(body));
+  TRY(const json::object object, parse_document(body));
   return parse_activity(object, now, limits);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "fediverse/documents.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/url.hpp"
 
@@ -107,7 +108,7 @@ bool RemoteActor::lists(const KeyDocument& key) const {
 }
 
 Result<RemoteActor> parse_actor(std::string_view body, std::string_view url) {
-  TRY(const json::object o, json::parse_object(body));
+  TRY(const json::object o, parse_document(body));
   return parse_actor(o, url);
 }
 
@@ -140,7 +141,7 @@ Result<RemoteActor> parse_actor(const json::object& o, std::string_view url) {
 }
 
 Result<KeyDocument> parse_key_document(std::string_view body, std::string_view key_id) {
-  TRY(const json::object o, json::parse_object(body));
+  TRY(const json::object o, parse_document(body));
   const std::string id = json::id_of(o);
   for (const KeySyntax* syntax : {&kPublicKey, &kMultikey}) {
     if (id == key_id && json::find(o, syntax->material) != nullptr) return parse_key(o, "", *syntax);

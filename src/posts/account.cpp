@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "fediverse/consent.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "posts/html.hpp"
 #include "posts/ids.hpp"
@@ -162,7 +163,7 @@ json::array emojis_of(const json::object& document) {
 }
 
 Result<json::object> read_account(std::string_view body, const std::string& uri, const Site& site) {
-  TRY(const json::object actor, json::parse_object(body));
+  TRY(const json::object actor, fediverse::parse_document(body));
   if (json::id_of(actor) != uri) return fail(ErrorCode::kInvalid, "the document is not that actor's");
   if (!fediverse::is_for_everybody(actor))
     return fail(ErrorCode::kDenied, "the author's posts are not for everybody");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/counted.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 
 namespace tagring::posts {
@@ -17,7 +18,7 @@ struct Read {
 
 // What a document at `url` has for its id, if that is on the same server.
 std::string other_id(std::string_view body, const std::string& url) {
-  const Result<json::object> document = json::parse_object(body);
+  const Result<json::object> document = fediverse::parse_document(body);
   const std::string id = document ? json::get_string(*document, "id").value_or("") : "";
   return id != url && fediverse::is_same_origin(id, url) ? id : std::string();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/bytes.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "posts/html.hpp"
@@ -222,7 +223,7 @@ json::object describe(const json::object& o, const fediverse::Note& note, WallTi
 bool Post::has(const Tag& tag) const { return std::ranges::binary_search(tags, tag); }
 
 Result<Post> read_post(std::string_view body, const std::string& uri, WallTime now, const Site& site) {
-  TRY(const json::object o, json::parse_object(body));
+  TRY(const json::object o, fediverse::parse_document(body));
   if (fediverse::has_type(o, "Tombstone")) return fail(ErrorCode::kNotFound, "the post was deleted");
   TRY(fediverse::Note note, fediverse::parse_fetched_note(o, now));
   if (note.id != uri) return fail(ErrorCode::kInvalid, "the document is another post");

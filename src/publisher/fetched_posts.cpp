@@ -1,6 +1,7 @@
 #include "publisher/fetched_posts.hpp"
 
 #include "fediverse/consent.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/note.hpp"
 #include "fediverse/vocabulary.hpp"
 
@@ -66,7 +67,7 @@ Task<Publisher::Outcome> FetchedPosts::gone(std::string author) {
 
 Task<Result<json::object>> FetchedPosts::fetch(std::string uri) {
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
-  CO_TRY(json::object document, json::parse_object(body));
+  CO_TRY(json::object document, fediverse::parse_document(body));
   if (json::id_of(document) != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
   co_return document;
 }

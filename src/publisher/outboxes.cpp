@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 
 namespace tagring::publisher {
@@ -47,7 +48,7 @@ Task<Result<json::object>> Outboxes::get(std::string url, std::string actor) {
   const Instant next = clock_.now() + kBetween;
   co_await clock_.sleep_until(next);
   CO_TRY(const std::string body, co_await client_.fetch_body(std::move(url)));
-  co_return json::parse_object(body);
+  co_return fediverse::parse_document(body);
 }
 
 // How many posts were published that had not come.

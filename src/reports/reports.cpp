@@ -7,6 +7,7 @@
 #include "base/bytes.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/builders.hpp"
+#include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "http/url.hpp"
 
@@ -94,12 +95,12 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
 
 Task<Result<void>> Reports::tell_of(std::string uri, std::string comment) {
   CO_TRY(const std::string body, co_await client_.fetch_body(uri));
-  CO_TRY(const json::object post, json::parse_object(body));
+  CO_TRY(const json::object post, fediverse::parse_document(body));
   const std::string author = json::id_of(post, "attributedTo");
   if (json::id_of(post) != uri || !fediverse::is_same_origin(author, uri))
     co_return fail(ErrorCode::kInvalid, uri + " is no post of an author on that server");
   CO_TRY(const std::string profile, co_await client_.fetch_body(author));
-  CO_TRY(const json::object document, json::parse_object(profile));
+  CO_TRY(const json::object document, fediverse::parse_document(profile));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document, author));
   const std::string self = client_.identity().actor();
   const json::object flag =

@@ -103,6 +103,52 @@ TEST(Activity, TypeMayBeAList) {
             "https://a.example/1");
 }
 
+// --- spellings of JSON-LD ------------------------------------------------------------------------------
+
+TEST(JsonLd, KeywordsAreReadAsIdAndType) {
+  const Create create = content_of<Create>(R"({"@context":"https://www.w3.org/ns/activitystreams",
+      "@id":"https://a.example/1/activity","@type":["Create"],"actor":{"@id":"https://a.example/users/u"},
+      "object":{"@id":"https://a.example/1","@type":"Note","attributedTo":"https://a.example/users/u",
+      "to":{"@id":"as:Public"},"tag":{"@type":["Hashtag"],"name":"#cats"}}})");
+  EXPECT_EQ(create.note.id, "https://a.example/1");
+  EXPECT_EQ(create.note.author, "https://a.example/users/u");
+  EXPECT_EQ(create.note.visibility, Visibility::kPublic);
+  EXPECT_EQ(canonical(create.note.tags), std::vector<std::string>{"cats"});
+}
+
+TEST(JsonLd, TheExpandedFormIsReadAsThePlainOne) {
+  const Create create = content_of<Create>(R"([{"@id":"https://a.example/1/activity",
+      "@type":["https://www.w3.org/ns/activitystreams#Create"],
+      "https://www.w3.org/ns/activitystreams#actor":[{"@id":"https://a.example/users/u"}],
+      "https://www.w3.org/ns/activitystreams#object":[{"@id":"https://a.example/1",
+        "@type":["https://www.w3.org/ns/activitystreams#Note"],
+        "https://www.w3.org/ns/activitystreams#attributedTo":[{"@id":"https://a.example/users/u"}],
+        "https://www.w3.org/ns/activitystreams#published":[{"@value":"2026-11-21T09:00:00Z",
+          "@type":"http://www.w3.org/2001/XMLSchema#dateTime"}],
+        "https://www.w3.org/ns/activitystreams#to":[{"@id":"https://www.w3.org/ns/activitystreams#Public"}],
+        "https://www.w3.org/ns/activitystreams#tag":[{"@list":[
+          {"@type":["https://www.w3.org/ns/activitystreams#Hashtag"],
+           "https://www.w3.org/ns/activitystreams#name":[{"@value":"#cats"}]}]}]}]}])");
+  EXPECT_EQ(create.note.id, "https://a.example/1");
+  EXPECT_EQ(to_rfc3339(create.note.published), "2026-11-21T09:00:00Z");
+  EXPECT_EQ(create.note.visibility, Visibility::kPublic);
+  EXPECT_EQ(canonical(create.note.tags), std::vector<std::string>{"cats"});
+}
+
+TEST(JsonLd, APlainMemberCountsBeforeItsOtherSpelling) {
+  EXPECT_EQ(content_of<Delete>(activity(R"("type":"Delete","@type":"Follow","as:object":"https://a.example/2",
+      "object":"https://a.example/1")"))
+                .uri,
+            "https://a.example/1");
+}
+
+TEST(JsonLd, WhatIsNoDocumentIsRefused) {
+  EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal(R"([{"@type":"Delete"},{}])"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal(R"({"@value":{"@value":7}})"), HasSubstr("not a JSON object"));
+  EXPECT_EQ(refusal(activity(R"("type":"Like","object":{"@id":"https://b.example/1","id":7})")), "accepted");
+}
+
 // --- Create and Update ---------------------------------------------------------------------------------
 
 TEST(Note, IsReadFromCreateAndUpdate) {
@@ -195,6 +241,15 @@ TEST(Note, OfTooManyAddressedHashtagsTheFirstCount) {
   EXPECT_EQ(with(4)->tags.size(), 64U);
   EXPECT_EQ(with(5)->tags, with(4)->tags);
   EXPECT_EQ(with(5000)->tags, with(4)->tags);
+}
+
+// Nobody else reads it so: the post would be shown nowhere.
+TEST(Note, PublicAsAudienceOnlyIsNotPublic) {
+  const auto note = content_of<Create>(R"({"id":"https://a.example/1/activity","type":"Create",
+      "actor":"https://a.example/users/u","object":{"id":"https://a.example/1","type":"Note",
+      "attributedTo":"https://a.example/users/u","audience":"as:Public"}})")
+                        .note;
+  EXPECT_EQ(note.visibility, Visibility::kDirect);
 }
 
 TEST(Note, OnlyPublicInToIsPublic) {

@@ -1,5 +1,5 @@
 // Servers that say to a relay, on the wire, what Mastodon, Misskey and Pleroma say, each in the words of its code, and make of what
-// they are sent what these make of it. Documents of actors, WebFinger, keys, signatures (draft-cavage; those of Linked Data too)
+// they are sent what these make of it; and a GoToSocial, whose people follow hashtag actors. Documents of actors, WebFinger, keys, signatures (draft-cavage; those of Linked Data too)
 // and the check of what comes in are Fedify's. A control port tells them what to do; dialects_check.py does.
 
 import { randomUUID } from "node:crypto";
@@ -28,6 +28,7 @@ const MISSKEY_CONTEXT = [AS, "https://w3id.org/security/v1", { Hashtag: "as:Hash
  *    opensAfter 4xx of an inbox, and it sends there nothing for a minute, of nobody
  *    edits      whether an Update of another server's post, brought by anybody, counts
  *    renotes    whether an Announce by a relay is one that its Undo takes back; else the post is there for good
+ *    alone      people have an inbox each, and the server none
  */
 const DIALECTS = {
   mastodon: {
@@ -89,6 +90,15 @@ const DIALECTS = {
   },
 };
 
+/** As GoToSocial 0.20.0-rc1 was seen to do. `limit`: requests of an address (there 300 in 5 minutes), then 429 until the time is over. */
+DIALECTS.gotosocial = {
+  actor: "/users/relay", ld: {},
+  edits: false, // an Update by somebody else is a hint at most
+  renotes: true,
+  alone: true,
+  follow: (s, object, person = s.person) => ({ "@context": AS, id: `${person}/follow/${randomUUID()}`, type: "Follow", actor: person, object, to: object }),
+};
+
 function bare(activity) {
   const { "@context": _, ...rest } = activity;
   return rest;
@@ -118,6 +128,10 @@ class Server {
     this.kept = new Map(); // address → {answer, until}
     this.refusals = new Map(); // by inbox
     this.held = [];
+    this.keysKnown = new Set(); // of others
+    this.isBroken = false;
+    this.limit = undefined;
+    this.turnedAway = []; // requests that were not looked at: {status, key}
     this.profile = { indexable: true, summary: "" };
   }
 
@@ -128,7 +142,7 @@ class Server {
   async start() {
     this.federation = createFederation({ kv: new MemoryKvStore(), origin: this.origin, allowPrivateAddress: true, firstKnock: "draft-cavage-http-signatures-12" });
     this.context = this.federation.createContext(new URL(this.origin), undefined);
-    for (const name of ["alice", "relay", "newcomer"]) this.keys.set(name, await generateCryptoKeyPair("RSASSA-PKCS1-v1_5"));
+    for (const name of ["alice", "bob", "relay", "newcomer"]) this.keys.set(name, await generateCryptoKeyPair("RSASSA-PKCS1-v1_5"));
     const setters = this.federation.setActorDispatcher("/users/{identifier}", (context, name) => this.actor(context, name));
     if (this.dialect.actor !== "/users/relay") setters.mapActorAlias(this.dialect.actor, "relay");
     setters.setKeyPairsDispatcher((_, name) => (this.keys.has(name) ? [this.keys.get(name)] : []));
@@ -144,9 +158,10 @@ class Server {
     const [pair] = await context.getActorKeyPairs(name);
     const Kind = name === "relay" ? Application : Person;
     const inbox = name === "relay" ? this.url("/inbox") : context.getInboxUri(name).href;
+    const shared = this.dialect.alone ? {} : { endpoints: new Endpoints({ sharedInbox: new URL(this.url("/inbox")) }) };
     return new Kind({
       id: context.getActorUri(name), preferredUsername: name, inbox: new URL(inbox), followers: new URL(`${context.getActorUri(name).href}/followers`),
-      endpoints: new Endpoints({ sharedInbox: new URL(this.url("/inbox")) }), publicKey: pair.cryptographicKey, ...this.profile,
+      ...shared, publicKey: pair.cryptographicKey, ...this.profile,
     });
   }
 
@@ -172,12 +187,29 @@ class Server {
     return { status: response.status, headers: Object.fromEntries(response.headers), body: Buffer.from(await response.arrayBuffer()) };
   }
 
+  /** Before it is known what they say. */
+  turnsAway(key) {
+    // Stoplight("source:IP") around fetches of keys, seen in 4.6.5: after a failure, for five minutes, whoever has a key that is not known.
+    if (this.isBroken && !this.keysKnown.has(key)) return { status: 503, headers: {}, body: "Fetching attempt skipped because of recent connection failure" };
+    const { limit } = this;
+    if (!limit || Date.now() >= limit.until || --limit.left >= 0) return undefined;
+    return { status: 429, headers: { "X-RateLimit-Limit": "300", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": new Date(limit.until).toISOString() }, body: "" };
+  }
+
   async take(req, res, url) {
     const body = await readBody(req);
+    const key = /keyId="([^"]+)"/.exec(req.headers.signature ?? "")?.[1];
+    const refusal = this.turnsAway(key);
+    if (refusal) {
+      this.turnedAway.push({ status: refusal.status, key });
+      res.writeHead(refusal.status, refusal.headers);
+      return res.end(refusal.body);
+    }
     const request = new Request(url, { method: "POST", headers: headersOf(req), body });
     const response = await this.federation.fetch(request, { contextData: undefined });
     const activity = JSON.parse(body);
     this.received.push({ path: url.pathname, status: response.status, activity });
+    if (response.status < 300) this.keysKnown.add(key);
     res.writeHead(response.status, Object.fromEntries(response.headers));
     res.end(Buffer.from(await response.arrayBuffer()));
     // What has an id that is known is dropped, with 2xx: NodeBB 4.15.1 (200), Mastodon 4.3.23 (of an Announce).
@@ -283,10 +315,23 @@ class Server {
     return this.send(inbox, follow.actor, this.dialect.undoRelay(this, follow));
   }
 
-  async follow(inbox, object) {
-    const follow = this.dialect.follow(this, object);
+  async follow(inbox, object, name = "alice") {
+    const person = this.url(`/users/${name}`);
+    const follow = this.dialect.follow(this, object, person);
     this.follows.set(object, follow);
-    return await this.send(inbox, this.person, follow);
+    return await this.send(inbox, person, follow, name);
+  }
+
+  /** So many requests, and no more in the next `seconds`. */
+  limitTo(requests, seconds) {
+    this.limit = { left: requests, until: Date.now() + seconds * 1000 };
+    return {};
+  }
+
+  /** A key could not be fetched lately, or it is forgotten that it could not. */
+  break(on) {
+    this.isBroken = on;
+    return {};
   }
 
   undo(inbox, object) {
@@ -323,7 +368,7 @@ function serverOf(body) {
 const control = await serveControl(Number(options.control), {
   "POST /follow-relay": (body) => serverOf(body).followRelay(text(body, "inbox"), body.relay),
   "POST /undo-relay": (body) => serverOf(body).undoRelay(text(body, "inbox")),
-  "POST /follow": (body) => serverOf(body).follow(text(body, "inbox"), text(body, "object")),
+  "POST /follow": (body) => serverOf(body).follow(text(body, "inbox"), text(body, "object"), body.name),
   "POST /undo": (body) => serverOf(body).undo(text(body, "inbox"), text(body, "object")),
   "POST /accept": (body) => serverOf(body).accept(text(body, "inbox"), body.follow),
   "POST /post": (body) => serverOf(body).write(text(body, "inbox"), text(body, "text"), body.hold),
@@ -333,6 +378,9 @@ const control = await serveControl(Number(options.control), {
   "POST /release": (body) => serverOf(body).release(),
   "POST /profile": (body) => serverOf(body).change(text(body, "inbox"), body.profile),
   "POST /fetch": (body) => serverOf(body).fetch(text(body, "url")),
+  "POST /limit": (body) => serverOf(body).limitTo(body.requests, body.seconds),
+  "POST /break": (body) => serverOf(body).break(body.on),
+  "GET /turned-away": (body) => serverOf(body).turnedAway,
   "GET /received": (body) => serverOf(body).received,
   "GET /shown": (body) => Object.fromEntries(serverOf(body).shown),
 });

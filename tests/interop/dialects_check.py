@@ -1,5 +1,5 @@
-"""The node as a relay, and its hashtag actors, towards servers that speak as Mastodon, Misskey and Pleroma do (dialects.mjs,
-on Fedify). Real processes, real TLS.
+"""The node as a relay, and its hashtag actors, towards servers that speak as Mastodon, Misskey, Pleroma and GoToSocial do
+(dialects.mjs, on Fedify). Real processes, real TLS.
 
     python3 tests/interop/dialects_check.py        ends with "N passed, N failed"
 """
@@ -246,6 +246,39 @@ class Dialects:
         self.announced(self.post("misskey", "But this, #cats"), "misskey", ["mastodon", "pleroma"])
         expect("announced, though it must not be", [self.received(s, "Announce", silent) for s in SERVERS], [[], [], []])
 
+    def breaker(self):
+        """Mastodon 4.6 that could not fetch a key takes nobody new from that address for minutes: only those wait, and not for ever."""
+        self.tell("elk", "break", on=True)
+        asked = self.tell("elk", "follow", object=tag_actor("owls"))
+        expect("somebody of elk follows", asked["status"], 202)
+        wait_for("an actor that is turned away", lambda: [t for t in self.turned_away("elk") if t["key"].startswith(tag_actor("owls"))])
+        self.await_("elk", "Announce", self.post("misskey", "While it lasts, #otters"))
+        expect("Accept by an actor that cannot be checked", self.received("elk", "Accept", asked["sent"]["id"]), [])
+        self.tell("elk", "break", on=False)
+        expect("Accept afterwards", len(self.await_("elk", "Accept", asked["sent"]["id"])), 1)
+        self.await_subscriptions()
+        owl = self.post("misskey", "One of the #owls")
+        expect("by whom", [a["actor"] for a in self.await_("elk", "Announce", owl)], [tag_actor("owls")])
+
+    def alone(self):
+        """GoToSocial: an inbox for each person, of which one is enough, and a limit, which is kept."""
+        for name in ["alice", "bob"]:
+            asked = self.tell("gotosocial", "follow", object=tag_actor("mice"), name=name)
+            expect(f"{name} follows", asked["status"], 202)
+            self.await_("gotosocial", "Accept", asked["sent"]["id"])
+        self.await_subscriptions()
+        self.tell("gotosocial", "limit", requests=2, seconds=4)
+        posts = [self.post("misskey", f"Mouse {i} of the #mice") for i in range(8)]
+        for post in posts:
+            announces = self.await_("gotosocial", "Announce", post)
+            expect("deliveries of one post", [a["actor"] for a in announces], [tag_actor("mice")])
+        # What is under way already may be refused too; nothing is tried before the time that the server says.
+        refused = len(self.turned_away("gotosocial"))
+        expect(f"refusals ({refused}) are no more than may be under way at once", 1 <= refused <= 8, True)
+
+    def turned_away(self, server):
+        return self.network.control("dialects", f"/turned-away?server={server}")
+
     def ends(self):
         for server in ["misskey", "pleroma"]:
             expect(f"{server} unfollows", self.tell(server, "undo", object=tag_actor("foxes"))["status"], 202)
@@ -293,17 +326,18 @@ def expect_signed(server, entries):
 
 
 def main():
-    peers = {f"{server}.example": f"127.0.3.{i + 2}" for i, server in enumerate([*SERVERS, "elk"])}
+    peers = {f"{server}.example": f"127.0.3.{i + 2}" for i, server in enumerate([*SERVERS, "elk", "gotosocial"])}
     version = npm_version("@fedify/fedify")
     with tally, Network(ROOT / "run" / "dialects_check", nodes=1, port=PORT, peers=peers) as network:
         dialects = Dialects(network)
         for what, check in [("is accepted as a relay's client", dialects.handshakes), ("publishes, and is sent posts by relays", dialects.relays),
                             ("is told of deletions", dialects.forgets), ("is sent boosts by hashtag actors", dialects.boosts),
                             ("is brought what Mastodon signs: edits", dialects.edits),
+                            ("could not fetch a key lately", dialects.breaker), ("has an inbox for each person, and a limit", dialects.alone),
                             ("deletes before it publishes", dialects.out_of_order), ("has accounts that wait for approval", dialects.newcomers),
                             ("unfollows hashtag actors, removes the relay, adds it again", dialects.ends),
                             ("withdraws consent", dialects.withdraws)]:
-            with tally.about("Fedify", version, f"{what} (in the words of Mastodon, Misskey, Pleroma)"):
+            with tally.about("Fedify", version, f"{what} (in the words of Mastodon, Misskey, Pleroma, GoToSocial)"):
                 check()
 
 

@@ -249,6 +249,18 @@ TEST_F(BadInput, TagsAreReadWhateverTheirShape) {
   }
 }
 
+TEST_F(BadInput, KeywordsOfJsonLdAreReadAsWhatTheyMean) {
+  std::string text = create_text(post);
+  for (const std::string word : {"id", "type"}) {
+    for (std::size_t at = text.find('"' + word + '"'); at != std::string::npos;
+         at = text.find('"' + word + '"'))
+      text.insert(at + 1, "@");
+  }
+  EXPECT_EQ(post_signed(text, alice).status, 202);
+  settle();
+  EXPECT_THAT(rows("SELECT uri||' '||tags FROM posts"), ElementsAre(post.uri + " caturday"));
+}
+
 TEST_F(BadInput, OtherMethodsAndPagesAreRefused) {
   HttpRequest request = signed_request(alice, create_text(post));
   request.method = "PUT";

@@ -5,6 +5,7 @@ import { type Day, getJson, type View } from "./api.ts";
 
 const HEIGHT = 48;
 const DAY = 86_400_000;
+const LEAST = 7; // bars: fewer would be as broad as posters
 const SPANS = [
   [30, "in 30 days"],
   [90, "in 90 days"],
@@ -22,6 +23,12 @@ export function fill(days: Day[], span: number, today: number): Day[] {
     const day = isoDay(today - (span - 1 - i) * DAY);
     return { day, posts: known.get(day) ?? 0 };
   });
+}
+
+/** From the day of the first post on: before that there was no quiet time, but nothing. */
+function fromFirst(days: Day[]): Day[] {
+  const first = days.findIndex(({ posts }) => posts > 0);
+  return days.slice(Math.min(first < 0 ? days.length : first, Math.max(0, days.length - LEAST)));
 }
 
 export function Bars({ days, href }: { days: Day[]; href?: (day: string) => string }) {
@@ -70,7 +77,7 @@ export function Chart({ view, arrived }: { view: View; arrived: number }) {
       .catch(() => setFailed(!stop.signal.aborted));
     return () => stop.abort();
   }, [tag, span]);
-  const known = days ?? fill([], span, Date.now());
+  const known = days ? fromFirst(days) : fill([], span, Date.now());
   const shown = known.map((entry, i) => (i === known.length - 1 ? { ...entry, posts: entry.posts + arrived } : entry));
   const total = shown.reduce((sum, entry) => sum + entry.posts, 0);
   const count = total === 1 ? "1 post" : `${number.format(total)} posts`;

@@ -156,6 +156,17 @@ test("who has an account elsewhere follows in one step, and opens posts there", 
     assert.equal(await there.getAttribute("href"), `https://oak.example/authorize_interaction?uri=${encodeURIComponent(uri)}`);
   }));
 
+for (const [first, bars] of [[29, 30], [9, 10], [0, 7]]) {
+  test(`a chart whose first post is ${first} days old has ${bars} days`, () =>
+    visit({}, async (page) => {
+      const day = new Date(Date.now() - first * 86_400_000).toISOString().slice(0, 10);
+      await page.route("**/api/tagring/tags/**", (route) => route.fulfill({ json: [{ day, posts: 3, authors: 2 }] }));
+      await live(page, "caturday");
+      await page.getByText("3 posts").first().waitFor();
+      assert.equal(await page.locator(".bars g").count(), bars);
+    }));
+}
+
 test("a hashtag without posts shows neither chart nor filters", () =>
   visit({}, async (page) => {
     await page.goto(tagPage("nobodyhasusedthis"));
