@@ -20,13 +20,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import Network, node_host, wait_for  # noqa: E402
+from network import Network, node_host, origin_host, wait_for  # noqa: E402
 
 HONEST = "127.0.7.1"
 EVIL = "evil.attacker.example"
 VICTIM = "victim.example"  # a third party that the attacker aims at
 TARPIT = "tarpit.attacker.example"
-SERVERS = {EVIL: "127.0.6.1", VICTIM: "127.0.6.2", TARPIT: "127.0.6.3"}
+DOMAINS = [f"attacker{i}.example" for i in range(12)]  # registered one by one
+SERVERS = {EVIL: "127.0.6.1", VICTIM: "127.0.6.2", TARPIT: "127.0.6.3", **{host: f"127.0.6.{10 + i}" for i, host in enumerate(DOMAINS)}}
+OWN = origin_host(0)  # the node's own instance
+PROXY = "127.0.8.1"  # says for whom it connects, so that there are IPv6 addresses without a network of them
+NAME_SERVER = "127.0.5.1"  # takes questions, and answers none
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
@@ -60,7 +64,8 @@ class Servers:
         self.world = world
         self.asked = {host: 0 for host in SERVERS}
         self.lock = threading.Lock()
-        self.all = [self._start(host, address) for host, address in SERVERS.items()]
+        self.notes = {}  # of the node's own instance, by their paths
+        self.all = [self._start(host, address) for host, address in [*SERVERS.items(), (OWN, world.network.origin_address(0))]]
 
     def _start(self, host, address):
         servers = self
@@ -70,15 +75,15 @@ class Servers:
 
             def do_GET(self):  # noqa: N802
                 with servers.lock:
-                    servers.asked[host] += 1
+                    servers.asked[host] = servers.asked.get(host, 0) + 1
                 if host == TARPIT:
                     time.sleep(30)
-                body = servers.document(host, self.path) if host == EVIL and self.path.startswith("/users/") else b""
+                body = servers.document(host, self.path)
                 self.answer(200 if body else 404, body)
 
             def do_POST(self):  # noqa: N802
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self.answer(503, b"")
+                self.answer(202 if host in DOMAINS else 503, b"")
 
             def answer(self, status, body):
                 self.send_response(status)
@@ -105,14 +110,19 @@ class Servers:
         return server
 
     def document(self, host, path):
+        if host == OWN and path in self.notes:
+            return json.dumps(self.notes[path]).encode()
+        if host in (VICTIM, TARPIT) or not path.startswith("/users/"):
+            return b""
         origin = self.world.origin_of(host)
         actor = origin + path.split("?")[0]
         return json.dumps({"@context": "https://www.w3.org/ns/activitystreams", "id": actor, "type": "Person", "inbox": actor + "/inbox",
                            "publicKey": {"id": actor + "#main-key", "owner": actor, "publicKeyPem": self.world.signer.pem}}).encode()
 
-    def total(self):
+    def counts(self):
+        """How often each that the attacker may choose was asked."""
         with self.lock:
-            return sum(self.asked.values())
+            return {host: self.asked[host] for host in SERVERS}
 
     def stop(self):
         for server in self.all:
@@ -120,12 +130,16 @@ class Servers:
             server.server_close()
 
 
-def be_honest(address, port, host, ca, stop, times):
+def be_honest(address, port, host, ca, stop, away, times):
     """Runs in a process of its own: asks, waits, asks again, and writes down how long each answer took; -1: there was none."""
     context = ssl.create_default_context(cafile=ca)
     paths = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
     connection, turn = None, 0
     while not stop.is_set():
+        if away.is_set():
+            connection = None
+            time.sleep(0.02)
+            continue
         started = time.monotonic()
         try:
             if connection is None:
@@ -149,9 +163,37 @@ def be_honest(address, port, host, ca, stop, times):
         time.sleep(0.02)
 
 
+class AbusedNetwork(Network):
+    """The first node has the silent name server, where this process may mount one; the third is the attacker's."""
+
+    IN_MOUNTS = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"']
+
+    def __enter__(self):
+        super().__enter__()
+        self.resolv_conf = self.directory / "resolv.conf"
+        self.resolv_conf.write_text(f"nameserver {NAME_SERVER}\n")
+        self.names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self.names.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # of another test at the same time
+            self.names.bind((NAME_SERVER, 53))
+            tried = subprocess.run([*self.IN_MOUNTS, self.resolv_conf, "true"], capture_output=True, text=True)
+            self.why_no_names = tried.stderr.strip() if tried.returncode != 0 else ""
+        except OSError as error:
+            self.why_no_names = str(error)
+        self.write_config(0, listen=f'trusted_proxies = ["{PROXY}"]\nproxy_protocol = true')
+        return self
+
+    def __exit__(self, *failure):
+        super().__exit__(*failure)
+        self.names.close()
+
+    def before_node(self, i):
+        return [*self.IN_MOUNTS, self.resolv_conf] if i == 0 and not self.why_no_names else []
+
+
 class World:
     def __init__(self, directory):
-        self.network = Network(directory, nodes=2, peers=dict(SERVERS))
+        self.network = AbusedNetwork(directory, nodes=3, peers=dict(SERVERS))
 
     def __enter__(self):
         self.network.__enter__()
@@ -162,9 +204,9 @@ class World:
         self.servers = Servers(self)
         self.host, self.address, self.port = node_host(0), self.network.node_address(0), self.network.port
         self.context = ssl.create_default_context(cafile=self.network.directory / "certs" / "ca.pem")
-        self.stop_honest = multiprocessing.Event()
+        self.stop_honest, self.honest_away = multiprocessing.Event(), multiprocessing.Event()
         self.times = multiprocessing.Queue()
-        arguments = (self.address, self.port, self.host, str(self.network.directory / "certs" / "ca.pem"), self.stop_honest, self.times)
+        arguments = (self.address, self.port, self.host, str(self.network.directory / "certs" / "ca.pem"), self.stop_honest, self.honest_away, self.times)
         self.honest = multiprocessing.Process(target=be_honest, args=arguments, daemon=True)
         self.honest.start()
         self.seen = []
@@ -195,6 +237,12 @@ class World:
         """The same with TLS."""
         return self.context.wrap_socket(self.raw(source, timeout), server_hostname=self.host)
 
+    def open_as(self, client, timeout=10):
+        """The same, for an IPv6 address."""
+        raw = self.raw(PROXY, timeout)
+        raw.sendall(f"PROXY TCP6 {client} 2001:db8::1 40000 {self.port}\r\n".encode())
+        return self.context.wrap_socket(raw, server_hostname=self.host)
+
     def signed(self, body, actor=None, path="/inbox", genuine=True, key_id=None):
         """A whole request, signed by the attacker."""
         actor = actor or self.actor("1")
@@ -211,8 +259,8 @@ class World:
         lines = [f"GET {path} HTTP/1.1", f"Host: {self.authority}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
         return "\r\n".join([*lines, "", ""]).encode()
 
-    def actor(self, name):
-        return f"{self.origin_of(EVIL)}/users/{name}"
+    def actor(self, name, host=EVIL):
+        return f"{self.origin_of(host)}/users/{name}"
 
     # --- what it costs -------------------------------------------------------------------------------------
 
