@@ -117,6 +117,7 @@ class Servers:
         origin = self.world.origin_of(host)
         actor = origin + path.split("?")[0]
         return json.dumps({"@context": "https://www.w3.org/ns/activitystreams", "id": actor, "type": "Person", "inbox": actor + "/inbox",
+                           "preferredUsername": actor.rsplit("/", 1)[-1], "indexable": True, "discoverable": True,
                            "publicKey": {"id": actor + "#main-key", "owner": actor, "publicKeyPem": self.world.signer.pem}}).encode()
 
     def counts(self):
