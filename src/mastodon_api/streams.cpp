@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view kStreamingPath = "/api/v1/streaming";
 constexpr const char* kReason = "readers";
 constexpr Duration kFetchTime = std::chrono::seconds(30);
+// Of what a reader has not taken, beyond the first event: posts are long, and readers many.
+constexpr std::size_t kWaitingOctetsMax = 256U << 10U;
 
 }  // namespace
 
@@ -39,6 +41,7 @@ class Streams::Reader final : public HttpStream {
     if (waiting_.empty()) co_return std::nullopt;
     std::string text = std::move(waiting_.front());
     waiting_.pop_front();
+    waiting_octets_ -= text.size();
     co_return text;
   }
   void receive(std::string message) override;
@@ -47,16 +50,15 @@ class Streams::Reader final : public HttpStream {
     alarm_.ring();
   }
   void push(const Event& event, std::size_t waiting_max) {
-    if (waiting_.size() >= waiting_max) {
-      waiting_.clear();
-      close();
-      return;
-    }
-    waiting_.push_back(is_socket_ ? message_of(event) : event_of(event));
-    alarm_.ring();
+    std::string text = is_socket_ ? message_of(event) : event_of(event);
+    const bool is_long = waiting_octets_ + text.size() > kWaitingOctetsMax && !waiting_.empty();
+    if (waiting_.size() < waiting_max && !is_long) return put(std::move(text));
+    waiting_.clear();
+    waiting_octets_ = 0;
+    close();
   }
   void begin() {
-    if (!is_socket_) waiting_.emplace_back(":)\n");  // so that the reader knows that it is open
+    if (!is_socket_) put(":)\n");  // so that the reader knows that it is open
   }
 
   const IpAddress peer;
@@ -72,8 +74,10 @@ class Streams::Reader final : public HttpStream {
     return json::serialize(json::object{
         {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});
   }
-  void refuse(std::string_view why) {
-    waiting_.push_back(json::serialize(json::object{{"error", why}}));
+  void refuse(std::string_view why) { put(json::serialize(json::object{{"error", why}})); }
+  void put(std::string text) {
+    waiting_octets_ += text.size();
+    waiting_.push_back(std::move(text));
     alarm_.ring();
   }
 
@@ -82,6 +86,7 @@ class Streams::Reader final : public HttpStream {
   Duration heartbeat_;
   Clock& clock_;
   std::deque<std::string> waiting_;
+  std::size_t waiting_octets_ = 0;
   queues::Alarm alarm_;
   Instant minute_ends_;
   std::uint32_t messages_ = 0;  // in that minute

@@ -23,11 +23,11 @@ class Streaming : public NodeTest {
     return ask(std::move(request));
   }
   std::string publish(const std::string& name, const std::vector<std::string>& tags,
-                      Duration ago = Duration(0)) {
+                      Duration ago = Duration(0), const std::string& content = "<p>line\nbreak</p>") {
     const PostText post{.uri = "https://home.example/notes/" + name, .author = alice.id, .tags = tags};
     json::object note = note_object(post);
     note["published"] = to_rfc3339(loop.wall_now() - ago);
-    note["content"] = "<p>line\nbreak</p>";
+    note["content"] = content;
     json::object create = json::parse_object(create_text(post)).value();
     create["object"] = note;
     internet.serve(post.uri, json::serialize(note));
@@ -149,6 +149,18 @@ TEST_F(Streaming, AReaderWhoDoesNotKeepUpIsCutOff) {
   std::string last;
   for (int i = 0; i < 300 && last != "end"; ++i) last = next(socket);
   EXPECT_EQ(last, "end");
+}
+
+TEST_F(Streaming, AReaderWhoLeavesMuchUnreadIsCutOff) {
+  const HttpResponse slow = open("/api/v1/streaming/hashtag?tag=cats");
+  const HttpResponse quick = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(quick), ":)\n");
+  for (int i = 0; i < 15; ++i) {
+    publish(std::to_string(i), {"cats"}, Duration(0), "<p>" + std::string(30'000, 'x') + "</p>");
+    settle();
+    EXPECT_THAT(next(quick), StartsWith("event: update"));
+  }
+  EXPECT_EQ(next(slow), "end");
 }
 
 TEST_F(Streaming, StreamsAreLimited) {
