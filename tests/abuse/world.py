@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "demo"))
 from network import Network, node_host, origin_host, wait_for  # noqa: E402
 
 HONEST = "127.0.7.1"
+BESIDE = "beside.example"  # a server that nobody attacks: what the honest user waits for it is this machine's doing
 EVIL = "evil.attacker.example"
 VICTIM = "victim.example"  # a third party that the attacker aims at
 TARPIT = "tarpit.attacker.example"
@@ -131,37 +132,76 @@ class Servers:
             server.server_close()
 
 
-def be_honest(address, port, host, ca, stop, away, times):
-    """Runs in a process of its own: asks, waits, asks again, and writes down how long each answer took; -1: there was none."""
-    context = ssl.create_default_context(cafile=ca)
-    paths = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
-    connection, turn = None, 0
-    while not stop.is_set():
-        if away.is_set():
-            connection = None
-            time.sleep(0.02)
-            continue
+class Honest:
+    """Asks a server, waits, asks again; how long each answer took goes to `times`: (server, start, seconds), -1: there was none."""
+
+    PATHS = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
+
+    def __init__(self, host, address, port, context, times):
+        self.host, self.address, self.port, self.context, self.times = host, address, port, context, times
+        self.connection, self.turn = None, 0
+
+    def ask(self):
         started = time.monotonic()
         try:
-            if connection is None:
-                raw = socket.create_connection((address, port), timeout=30, source_address=(HONEST, 0))
-                connection = http.client.HTTPConnection(host, port)
-                connection.sock = context.wrap_socket(raw, server_hostname=host)
-            connection.request("GET", paths[turn % len(paths)], headers={"Host": f"{host}:{port}"})
-            response = connection.getresponse()
-            response.read()
-            if response.status >= 500:
-                print(f"the honest user got {response.status}", flush=True)
-            times.put((started, time.monotonic() - started if response.status < 500 else -1.0))
-            if response.will_close or turn % 20 == 19:  # newcomers must get in as well
-                connection.close()
-                connection = None
+            status, will_close = self._ask()
+            wrong = f"status {status}" if status >= 400 else ""
+            if will_close or self.turn % 20 == 19:  # newcomers must get in as well
+                self.leave()
         except (OSError, http.client.HTTPException) as error:
-            print(f"the honest user got {error!r} after {time.monotonic() - started:.1f} s", flush=True)
-            times.put((started, -1.0))
-            connection = None
-        turn += 1
+            wrong = repr(error)
+            self.connection = None
+        took = time.monotonic() - started
+        if wrong:
+            print(f"the honest user got {wrong} of {self.host} after {took:.1f} s", flush=True)
+        self.times.put((self.host, started, -1.0 if wrong else took))
+        self.turn += 1
+
+    def leave(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def _ask(self):
+        if self.connection is None:
+            raw = socket.create_connection((self.address, self.port), timeout=30, source_address=(HONEST, 0))
+            self.connection = http.client.HTTPConnection(self.host, self.port)
+            self.connection.sock = self.context.wrap_socket(raw, server_hostname=self.host)
+        self.connection.request("GET", self.PATHS[self.turn % len(self.PATHS)], headers={"Host": f"{self.host}:{self.port}"})
+        response = self.connection.getresponse()
+        response.read()
+        return response.status, response.will_close
+
+
+def be_honest(servers, port, ca, stop, away, times):
+    """Runs in a process of its own. `servers`: (host, address)."""
+    context = ssl.create_default_context(cafile=ca)
+    users = [Honest(host, address, port, context, times) for host, address in servers]
+    while not stop.is_set():
+        for user in users:
+            user.leave() if away.is_set() else user.ask()
         time.sleep(0.02)
+
+
+def serve_beside(address, port, certs):
+    """Runs in a process of its own: answers anything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):  # noqa: N802
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer((address, port), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certs / f"{BESIDE}.pem", certs / f"{BESIDE}.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.serve_forever()
 
 
 class AbusedNetwork(Network):
@@ -194,7 +234,7 @@ class AbusedNetwork(Network):
 
 class World:
     def __init__(self, directory):
-        self.network = AbusedNetwork(directory, nodes=3, peers=dict(SERVERS))
+        self.network = AbusedNetwork(directory, nodes=3, peers={**SERVERS, BESIDE: "127.0.7.2"})
 
     def __enter__(self):
         self.network.__enter__()
@@ -207,17 +247,21 @@ class World:
         self.context = ssl.create_default_context(cafile=self.network.directory / "certs" / "ca.pem")
         self.stop_honest, self.honest_away = multiprocessing.Event(), multiprocessing.Event()
         self.times = multiprocessing.Queue()
-        arguments = (self.address, self.port, self.host, str(self.network.directory / "certs" / "ca.pem"), self.stop_honest, self.honest_away, self.times)
-        self.honest = multiprocessing.Process(target=be_honest, args=arguments, daemon=True)
-        self.honest.start()
+        certs, beside = self.network.directory / "certs", self.network.peers[BESIDE]
+        asked = [(self.host, self.address), (BESIDE, beside)]
+        self.others = [multiprocessing.Process(target=serve_beside, args=(beside, self.port, certs), daemon=True),
+                       multiprocessing.Process(target=be_honest, daemon=True, args=(
+                           asked, self.port, str(certs / "ca.pem"), self.stop_honest, self.honest_away, self.times))]
+        for process in self.others:
+            process.start()
         self.seen = []
         return self
 
     def __exit__(self, *_):
         self.stop_honest.set()
-        self.honest.join(5)
-        if self.honest.is_alive():
-            self.honest.terminate()
+        self.others[-1].join(5)
+        for process in self.others:
+            process.terminate()
         self.servers.stop()
         self.network.__exit__()
 
@@ -286,14 +330,14 @@ class World:
 
     def wait_for_a_request_after(self, moment):
         """Of the honest user, who makes one after the other."""
-        while not any(started >= moment for started, _ in self.seen):
+        while not any(host == self.host and started >= moment for host, started, _ in self.seen):
             self.seen.append(self.times.get(timeout=60))
 
-    def waits(self, since, until):
-        """How long the honest user waited then, in seconds, sorted; and how often in vain."""
+    def waits(self, since, until, host):
+        """How long the honest user waited for that server then, in seconds, sorted; and how often in vain."""
         while not self.times.empty():
             self.seen.append(self.times.get())
-        those = [took for started, took in self.seen if since <= started < until]
+        those = [took for server, started, took in self.seen if server == host and since <= started < until]
         return sorted(took for took in those if took >= 0), sum(took < 0 for took in those)
 
 
