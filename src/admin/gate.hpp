@@ -1,11 +1,12 @@
 // The administrators' requests over HTTPS, below /admin/: from who has a token of the configuration, or is
-// logged in (administrators/logins.hpp). Everybody else gets 401.
+// logged in (administrators/logins.hpp), whose address is known from then on. Everybody else gets 401.
 #pragma once
 
 #include <string>
 
 #include "admin/control.hpp"
 #include "administrators/logins.hpp"
+#include "budget/manager.hpp"
 #include "federation/rate_limit.hpp"
 
 namespace tagring::admin {
@@ -18,8 +19,12 @@ class Gate {
 
   // `tokens` may change, and outlive the gate.
   Gate(const std::vector<administrators::Token>& tokens, const administrators::Logins& logins,
-       Control& control, Clock& clock)
-      : tokens_(tokens), logins_(logins), control_(control), guesses_({.requests = kGuessesMax}, clock) {}
+       Control& control, budget::Manager& budget, Clock& clock)
+      : tokens_(tokens),
+        logins_(logins),
+        control_(control),
+        budget_(budget),
+        guesses_({.requests = kGuessesMax}, clock) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
@@ -27,6 +32,7 @@ class Gate {
   const std::vector<administrators::Token>& tokens_;
   const administrators::Logins& logins_;
   Control& control_;
+  budget::Manager& budget_;
   federation::RateLimit guesses_;
 };
 

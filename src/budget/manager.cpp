@@ -11,9 +11,9 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections", "bodies",     "key_fetches",   "key_hosts",    "checks",      "events",
-    "names",       "ring_names", "waiting",       "letters",      "wanted",      "node_follows",
-    "reports",     "links",      "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
+    "connections", "bodies",        "loop",         "key_fetches", "key_hosts",   "checks",       "events",
+    "names",       "ring_names",    "waiting",      "letters",     "wanted",      "node_follows", "reports",
+    "links",       "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -43,6 +43,7 @@ Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
   return {Limit{2'048, 256, 512, {}},                            // connections
           Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
+          Limit{12'000'000, 3'000'000, 5'000'000, kMinute / 6},  // loop: strangers have 9 s of 10
           Limit{1'200, 30, 60, kMinute},                         // key_fetches
           Limit{1'200, 10, 40, kMinute, true},                   // key_hosts
           Limit{600, 4, 8, kMinute, true},                       // checks

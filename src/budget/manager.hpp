@@ -24,6 +24,7 @@ namespace tagring::budget {
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
   kBodies,        // bytes of requests that are being read or answered
+  kLoop,          // microseconds of the thread that deals with all requests, by who makes them
   kKeyFetches,    // keys fetched because somebody says to be the owner, by who sends the request
   kKeyHosts,      // documents fetched for that, by the host that is asked
   kChecks,        // posts and authors fetched because a node names them, by the host that is asked
@@ -41,7 +42,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 18;
+inline constexpr std::size_t kResources = 19;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {

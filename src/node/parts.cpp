@@ -215,7 +215,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       control({&node, &queries, &follows, &instances, &groups, &replays, &moderation, &fasp, &audit,
                &overview, &queues, &changes, &parts.health.control},
               log),
-      gate(parts.config.admin_tokens, logins, control, parts.environment.clock),
+      gate(parts.config.admin_tokens, logins, control, parts.speech.budget, parts.environment.clock),
       probes(parts.config, parts.health.doctor, std::move(actions.status)) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,
