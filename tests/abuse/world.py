@@ -3,6 +3,8 @@ keys of their own. Everything is on the loopback interface; who comes from 127.0
 """
 
 import base64
+import ctypes
+import ctypes.util
 import hashlib
 import http.client
 import json
@@ -20,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import Network, node_host, origin_host, wait_for  # noqa: E402
+from network import Failure, Network, node_host, origin_host, wait_for  # noqa: E402
 
 HONEST = "127.0.7.1"
 BESIDE = "beside.example"  # a server that nobody attacks: what the honest user waits for it is this machine's doing
@@ -36,23 +38,35 @@ PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
 class Signer:
-    """A key, and signatures by it (draft-cavage); openssl signs, a process for each."""
+    """A key, and signatures by it (draft-cavage)."""
 
     def __init__(self, directory):
-        self.file = directory / "attacker.key"
-        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", self.file], check=True,
+        file = directory / "attacker.key"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", file], check=True,
                        capture_output=True)
-        self.pem = subprocess.run(["openssl", "pkey", "-in", self.file, "-pubout"], check=True, capture_output=True, text=True).stdout
+        self.pem = subprocess.run(["openssl", "pkey", "-in", file, "-pubout"], check=True, capture_output=True, text=True).stdout
+        self.crypto = ctypes.CDLL(ctypes.util.find_library("crypto"))  # a process for each signature would be a weak attacker
+        for name in ["BIO_new_mem_buf", "PEM_read_bio_PrivateKey", "EVP_MD_CTX_new", "EVP_sha256"]:
+            getattr(self.crypto, name).restype = ctypes.c_void_p
+        private = file.read_bytes()
+        text = ctypes.c_void_p(self.crypto.BIO_new_mem_buf(private, len(private)))
+        self.key = ctypes.c_void_p(self.crypto.PEM_read_bio_PrivateKey(text, None, None, None))
+        self.hash = ctypes.c_void_p(self.crypto.EVP_sha256())
+
+    def sign(self, text):
+        context = ctypes.c_void_p(self.crypto.EVP_MD_CTX_new())
+        signature, size = ctypes.create_string_buffer(512), ctypes.c_size_t(512)
+        if (self.crypto.EVP_DigestSignInit(context, None, self.hash, None, self.key) != 1
+                or self.crypto.EVP_DigestSign(context, signature, ctypes.byref(size), text, ctypes.c_size_t(len(text))) != 1):
+            raise Failure("libcrypto does not sign")
+        self.crypto.EVP_MD_CTX_free(context)
+        return signature.raw[:size.value]
 
     def headers(self, host, path, body, key_id, genuine=True):
         date = formatdate(usegmt=True)
         digest = "SHA-256=" + base64.b64encode(hashlib.sha256(body).digest()).decode()
         text = f"(request-target): post {path}\nhost: {host}\ndate: {date}\ndigest: {digest}"
-        if genuine:
-            signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.file], input=text.encode(), check=True,
-                                       capture_output=True).stdout
-        else:
-            signature = os.urandom(256)
+        signature = self.sign(text.encode()) if genuine else os.urandom(256)
         value = base64.b64encode(signature).decode()
         return {"Host": host, "Date": date, "Digest": digest, "Content-Type": "application/activity+json",
                 "Signature": f'keyId="{key_id}",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="{value}"'}
