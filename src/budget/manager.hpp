@@ -23,6 +23,7 @@ namespace tagring::budget {
 
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
+  kArrivals,      // connections begun, each of which costs a TLS handshake
   kBodies,        // bytes of requests that are being read or answered
   kLoop,          // microseconds of the thread that deals with all requests, by who makes them
   kReads,         // requests of the client API, by the reader's address
@@ -48,7 +49,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 25;
+inline constexpr std::size_t kResources = 26;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {

@@ -275,6 +275,24 @@ TEST_F(PlainServerTest, LimitsTheConnectionsOfAPeer) {
   stop();  // while there is a budget
 }
 
+TEST_F(PlainServerTest, WhoComesTooOftenIsNotShakenHandsWith) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kArrivals)) = {100, 2, 0, std::chrono::hours(1)};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, echo);
+  const auto is_served = [&](std::uint8_t last) {
+    const RawPeer peer(server->port(), last);
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return peer.hear_all().contains("GET / 0");
+  };
+  const std::vector<bool> served =
+      while_serving([&] { return std::vector{is_served(2), is_served(2), is_served(2), is_served(3)}; });
+  EXPECT_EQ(served, (std::vector{true, true, false, true}));
+  stop();  // while there is a budget
+}
+
 TEST_F(PlainServerTest, WhoHasMostConnectionsMakesRoom) {
   auto options = plain();
   budget::Budgets budgets = budget::default_budgets();
@@ -356,7 +374,7 @@ TEST_F(PlainServerTest, WhoHasHadTheirTimeOfTheLoopGetsNoMore) {
 TEST_F(PlainServerTest, BodiesThatWaitTakeTheBudgetOfTheirSender) {
   auto options = plain();
   budget::Budgets budgets = budget::default_budgets();
-  budgets[1] = {4'000, 1'500, 0, {}};
+  budgets.at(static_cast<std::size_t>(budget::Resource::kBodies)) = {4'000, 1'500, 0, {}};
   budget::Manager budget(budgets, clock);
   options.budget = &budget;
   serve(options, echo);
