@@ -72,7 +72,7 @@ Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rin
     : notary(rings.service.network(), speech.identity, speech.runtime),
       issuer(world.stores.history, storage.kept, notary),
       receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
-      heads(world.stores.history, storage.kept, notary, world.workers,
+      heads(world.stores.history, storage.kept, notary, speech.budget, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
       gatherer(receipts, storage.history, notary, world.http, world.clock),
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
