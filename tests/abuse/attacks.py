@@ -593,6 +593,12 @@ def look_ups(a):
 
 
 @attack
+def proofs(a):
+    hour = int(time.time()) // 3600
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/history/proof?tag=cats&hour={hour - a.next() % 1000}"), a.source(i)))
+
+
+@attack
 def searches(a):
     a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/api/v2/search?q=%23s{a.next()}&resolve=true"), a.source(i)))
 

@@ -250,6 +250,14 @@ def reads_of_a_48(a):
 
 
 @attack
+def streams_of_a_48(a):
+    while not a.over() and len(a.held) < 300:
+        connection = a.open(a.source6(len(a.held) % 256))
+        if connection and a.send(connection, a.world.get(f"/api/v1/streaming/hashtag?tag=s{len(a.held)}")):
+            a.hold(connection)
+
+
+@attack
 def keys_for_a_48(a):
     def make():
         return a.world.signed(post_of(a.world, ["cats"]), genuine=False, key_id=f"{a.world.origin_of(DOMAINS[a.next() % 12])}/users/{a.next()}#k")

@@ -178,6 +178,20 @@ TEST_F(Streaming, StreamsAreLimited) {
   EXPECT_EQ(message(socket), (json::object{{"error", "Too many hashtags"}}));
 }
 
+TEST_F(Streaming, AWhole48HasNoMoreThanAFewAddresses) {
+  std::vector<HttpResponse> streams;
+  const auto open_from = [&](const std::string& address) {
+    HttpRequest request;
+    request.target = "/api/v1/streaming/hashtag?tag=cats";
+    request.peer = *IpAddress::parse(address);
+    streams.push_back(ask(std::move(request)));
+    return streams.back().status;
+  };
+  for (int i = 0; i < 128; ++i) ASSERT_EQ(open_from(fmt::format("2001:db8:1:{}::1", i)), 200) << i;
+  EXPECT_EQ(open_from("2001:db8:1:999::1"), 429);
+  EXPECT_EQ(open_from("2001:db8:2::1"), 200);
+}
+
 TEST_F(Streaming, OtherStreamsAreNotThere) {
   EXPECT_EQ(get("/api/v1/streaming/health").body, "OK");
   EXPECT_EQ(open("/api/v1/streaming").status, 404);
