@@ -3,7 +3,7 @@ by little, nobody else was asked more than a little, and the node serves on afte
 some of them.
 
     python3 tests/abuse/abuse_test.py                                    a second each; no time is held against the node
-    python3 tests/abuse/abuse_test.py --seconds 10 --json build/abuse.json   the same for longer, and how long the user waited counts too
+    python3 tests/abuse/abuse_test.py --seconds 5 --json build/abuse.json    the same for longer, and how long the user waited counts too
     python3 tests/abuse/abuse_test.py --only slow_bodies,pings
 
 The attacker would have a machine of its own, so here it gets what the others leave of this one. The user also asks a server beside, which nobody
