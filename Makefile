@@ -38,7 +38,7 @@ build: setup-build ## the release binary: build/release/tagring
 	@tools/build.py release tagring tagring-followers tagring-followers-shared
 
 abuse: setup build demo-deps ## attack a node for ten minutes; prints a table, writes build/abuse.json
-	@python3 tests/abuse/abuse_test.py --seconds $(or $(SECONDS),10) --json build/abuse.json
+	@python3 tests/abuse/abuse_test.py --seconds $(or $(SECONDS),5) --json build/abuse.json
 
 bench: setup build demo-deps ui-deps ## measure; prints a table, writes build/bench.json
 	@tools/build.py release benches

@@ -113,7 +113,7 @@ class Network:
     def config_file(self, i):
         return self.node_directory(i) / "tagring.toml"
 
-    def write_config(self, i, extra="", people=False, ring="", bootstrap=None):
+    def write_config(self, i, extra="", people=False, ring="", bootstrap=None, listen=""):
         """`bootstrap`: origins of nodes; without it the first three are."""
         certs = self.directory / "certs"
         others = [f"https://{node_host(o)}:{self.port}" for o in range(min(3, self.count)) if o != i] if bootstrap is None else bootstrap
@@ -130,6 +130,7 @@ data = "data"
 [listen]
 certificate = "{certs}/{node_host(i)}.pem"
 key = "{certs}/{node_host(i)}.key"
+{listen}
 
 [ring]
 network = "demo"

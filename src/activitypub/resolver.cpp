@@ -1,6 +1,5 @@
 #include "activitypub/resolver.hpp"
 
-#include "base/counted.hpp"
 #include "delivery/results.hpp"
 #include "fediverse/vocabulary.hpp"
 #include "hashtag/uri.hpp"
@@ -45,16 +44,16 @@ Task<HttpResponse> Resolver::answer(HttpRequest request) {
     response.headers.add("Location", identity_.tag_actor(*tag));
     co_return response;
   }
-  const Result<json::object> found = co_await resolve(*tag);
+  const Result<json::object> found = co_await resolve(*tag, request.peer);
   if (!found) co_return error_response(found.error());
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(*found);
   co_return response;
 }
 
-Task<Result<json::object>> Resolver::resolve(Tag tag) {
-  if (under_way_ >= kAtOnceMax) co_return fail(ErrorCode::kBusy, "too many look-ups at once");
-  const Counted counted(under_way_);
+Task<Result<json::object>> Resolver::resolve(Tag tag, IpAddress asker) {
+  const budget::Share share(&budget_, budget::Resource::kLookUps, budget_.who(asker));
+  if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many look-ups at once");
   std::vector<Task<std::vector<ring::Contact>>> questions;
   for (const Ring ring : {Ring::kRelay, Ring::kStorage}) questions.push_back(history_.owners(ring, tag));
   const std::vector<std::vector<ring::Contact>> owners = co_await all_of(std::move(questions));

@@ -20,17 +20,24 @@ Task<HttpResponse> Gate::answer(HttpRequest request) {
   constexpr std::string_view kBearer = "Bearer ";
   const std::string given = request.headers.find("Authorization").value_or("");
   const std::string secret = given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string();
-  if (const Duration wait = guesses_.wait(request.peer); wait > Duration::zero()) co_return refused(wait);
+  // Who is known may be so for something else.
+  budget::Spender asker = budget_.who(request.peer);
+  asker.known = false;
+  // Others who guess must not keep an administrator out.
+  const bool has_room = budget_.has_room(budget::Resource::kGuesses, asker) ||
+                        budget_.is_total(budget::Resource::kGuesses, asker);
+  if (!has_room) co_return refused(budget_.standing(budget::Resource::kGuesses, asker).ends);
   std::optional<administrators::Administrator> who = administrators::whose(tokens_, secret);
   if (!who) who = logins_.whose(secret);
   if (!who) {
-    if (!secret.empty()) (void)guesses_.count(request.peer);
+    if (!secret.empty()) (void)budget_.take(budget::Resource::kGuesses, asker);
     HttpResponse response = error_response(
         {ErrorCode::kDenied, "a token is needed: of `tagring login`, or node.admin_token_file"});
     response.status = 401;
     response.headers.add("WWW-Authenticate", "Bearer");
     co_return response;
   }
+  if (request.peer != IpAddress()) budget_.note_known(request.peer);
   request.target.erase(0, kPrefix.size() - 1);
   co_return co_await control_.answer(std::move(request), std::move(*who));
 }

@@ -1,25 +1,23 @@
 // The administrators' requests over HTTPS, below /admin/: from who has a token of the configuration, or is
-// logged in (administrators/logins.hpp). Everybody else gets 401.
+// logged in (administrators/logins.hpp), whose address is known from then on. Everybody else gets 401; who
+// has guessed too often 429, whatever comes then.
 #pragma once
 
 #include <string>
 
 #include "admin/control.hpp"
 #include "administrators/logins.hpp"
-#include "federation/rate_limit.hpp"
+#include "budget/manager.hpp"
 
 namespace tagring::admin {
 
 class Gate {
  public:
   static constexpr std::string_view kPrefix = "/admin/";
-  // Tokens from one address, in five minutes, that are none; beyond that none of its tokens is looked at.
-  static constexpr std::uint32_t kGuessesMax = 50;
-
   // `tokens` may change, and outlive the gate.
   Gate(const std::vector<administrators::Token>& tokens, const administrators::Logins& logins,
-       Control& control, Clock& clock)
-      : tokens_(tokens), logins_(logins), control_(control), guesses_({.requests = kGuessesMax}, clock) {}
+       Control& control, budget::Manager& budget)
+      : tokens_(tokens), logins_(logins), control_(control), budget_(budget) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
@@ -27,7 +25,7 @@ class Gate {
   const std::vector<administrators::Token>& tokens_;
   const administrators::Logins& logins_;
   Control& control_;
-  federation::RateLimit guesses_;
+  budget::Manager& budget_;
 };
 
 }  // namespace tagring::admin

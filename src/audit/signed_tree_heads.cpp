@@ -14,20 +14,11 @@ namespace {
 
 constexpr std::size_t kPage = 1'000;
 constexpr std::size_t kCachedMax = 200'000;  // leaves of all hours that are remembered
-constexpr std::size_t kAnsweringMax = 8;     // at a time: each may read an hour, and signs
 
 storage::PostState state_of(const storage::HistoryEntry& entry) {
   if (entry.taken_down) return storage::PostState::kTakenDown;
   return entry.removed ? storage::PostState::kRemoved : storage::PostState::kLive;
 }
-
-struct Counted {
-  explicit Counted(std::size_t& count) : count_(count) { ++count_; }
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  std::size_t& count_;
-};
 
 }  // namespace
 
@@ -55,8 +46,9 @@ Task<HttpResponse> SignedTreeHeads::answer(HttpRequest request) {
     const std::string tag = query_value(query, "tag");
     co_return co_await refuse(shelf.error(), tag, std::move(ids));
   }
-  if (answering_ >= kAnsweringMax) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
-  const Counted counted(answering_);
+  // Each may read an hour, and signs.
+  const budget::Share share(&budget_, budget::Resource::kProofs, budget_.who(request.peer));
+  if (!share.is_granted()) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
   Result<json::object> proven = co_await prove(*shelf, hour, std::move(ids));
   if (!proven) co_return error_response(proven.error());
   for (auto& [name, value] : redundancy_.news({shelf->tag})) (*proven)[name] = std::move(value);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "audit/notary.hpp"
+#include "budget/manager.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/merkle.hpp"
 #include "hashtag/tag.hpp"
@@ -26,10 +27,12 @@ class SignedTreeHeads {
  public:
   // `on_taken_down` is called for each post that the administrator has just taken down.
   SignedTreeHeads(storage::HistoryStore& history, const storage::KeptPartitions& redundancy, Notary& notary,
-                  Workers& workers, std::function<void(const storage::HistoryEntry&)> on_taken_down)
+                  budget::Manager& budget, Workers& workers,
+                  std::function<void(const storage::HistoryEntry&)> on_taken_down)
       : history_(history),
         redundancy_(redundancy),
         notary_(notary),
+        budget_(budget),
         workers_(workers),
         on_taken_down_(std::move(on_taken_down)) {}
 
@@ -74,12 +77,12 @@ class SignedTreeHeads {
   storage::HistoryStore& history_;
   const storage::KeptPartitions& redundancy_;
   Notary& notary_;
+  budget::Manager& budget_;
   Workers& workers_;
   std::function<void(const storage::HistoryEntry&)> on_taken_down_;
   std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by shelf and hour
   std::size_t cached_ = 0;                                             // leaves
-  std::size_t answering_ = 0;
-  std::set<std::pair<std::string, std::string>> taken_down_;  // tag and URI
+  std::set<std::pair<std::string, std::string>> taken_down_;           // tag and URI
 };
 
 }  // namespace tagring::audit

@@ -11,9 +11,10 @@ namespace tagring::budget {
 namespace {
 
 constexpr std::array<std::string_view, kResources> kNames = {
-    "connections", "bodies",     "key_fetches",   "key_hosts",    "checks",      "events",
-    "names",       "ring_names", "waiting",       "letters",      "wanted",      "node_follows",
-    "reports",     "links",      "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
+    "connections",  "arrivals", "bodies", "loop",          "reads",        "streams",     "stream_tags",
+    "look_ups",     "proofs",   "ways",   "guesses",       "calls",        "key_fetches", "key_hosts",
+    "checks",       "events",   "names",  "ring_names",    "waiting",      "letters",     "wanted",
+    "node_follows", "reports",  "links",  "author_blocks", "follow_notes", "reader_asks", "reader_hosts"};
 constexpr Duration kHeldRetry = std::chrono::seconds(10);
 constexpr std::size_t kKnownMax = 10'000;
 constexpr std::size_t kDomainsMax = 10'000;
@@ -42,7 +43,17 @@ std::string_view to_string(Resource resource) { return kNames.at(static_cast<std
 Budgets default_budgets() {
   constexpr Duration kMinute = std::chrono::minutes(1);
   return {Limit{2'048, 256, 512, {}},                            // connections
+          Limit{5'000, 200, 400, kMinute / 6},                   // arrivals
           Limit{96U << 20U, 8U << 20U, 16U << 20U, {}},          // bodies
+          Limit{12'000'000, 3'000'000, 5'000'000, kMinute / 6},  // loop: strangers have 9 s of 10
+          Limit{300'000, 300, 1'200, 5 * kMinute},               // reads; 300 is Mastodon's own limit
+          Limit{1'400, 32, 128, {}},                             // streams
+          Limit{280, 40, 80, {}},                                // stream_tags
+          Limit{48, 8, 16, {}},                                  // look_ups
+          Limit{32, 8, 16, {}},                                  // proofs
+          Limit{22, 4, 8, {}},                                   // ways
+          Limit{100'000, 50, 100, 5 * kMinute},                  // guesses
+          Limit{3'000, 60, 120, 5 * kMinute},                    // calls
           Limit{1'200, 30, 60, kMinute},                         // key_fetches
           Limit{1'200, 10, 40, kMinute, true},                   // key_hosts
           Limit{600, 4, 8, kMinute, true},                       // checks
@@ -202,6 +213,16 @@ std::uint64_t Manager::used(Resource resource, const Spender& spender) const {
   const auto index = static_cast<std::size_t>(resource);
   const auto use = accounts_.at(index).each.find(spender.each);
   return use == accounts_.at(index).each.end() ? 0 : amount_at(use->second, budgets_.at(index), clock_.now());
+}
+
+Manager::Standing Manager::standing(Resource resource, const Spender& spender) const {
+  const std::uint64_t amount = used(resource, spender);
+  const std::lock_guard lock(mutex_);
+  const auto index = static_cast<std::size_t>(resource);
+  const auto use = accounts_.at(index).each.find(spender.each);
+  const bool is_new = use == accounts_.at(index).each.end() || clock_.now() >= use->second.ends;
+  return {budgets_.at(index).each, amount,
+          is_new ? budgets_.at(index).window : use->second.ends - clock_.now()};
 }
 
 void Manager::note(std::string each) {

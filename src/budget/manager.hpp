@@ -23,7 +23,17 @@ namespace tagring::budget {
 
 enum class Resource : std::uint8_t {
   kConnections,   // open, that came in
+  kArrivals,      // connections begun, each of which costs a TLS handshake
   kBodies,        // bytes of requests that are being read or answered
+  kLoop,          // microseconds of the thread that deals with all requests, by who makes them
+  kReads,         // requests of the client API, by the reader's address
+  kStreams,       // streams of readers, open
+  kStreamTags,    // hashtags that the node is subscribed to for readers of streams only, by the first of them
+  kLookUps,       // hashtags being looked up on the rings because somebody asks where they are
+  kProofs,        // proofs being made of what this node has, by who asks for one
+  kWays,          // ways to follow that servers are being asked for, by the reader who names the server
+  kGuesses,       // tokens of administrators that are none
+  kCalls,         // calls that others ask this node to make to them, to see whether they can be reached
   kKeyFetches,    // keys fetched because somebody says to be the owner, by who sends the request
   kKeyHosts,      // documents fetched for that, by the host that is asked
   kChecks,        // posts and authors fetched because a node names them, by the host that is asked
@@ -41,7 +51,7 @@ enum class Resource : std::uint8_t {
   kReaderAsks,    // servers that readers make this node ask, by the reader's address
   kReaderHosts,   // the same, by the host that is asked
 };
-inline constexpr std::size_t kResources = 18;
+inline constexpr std::size_t kResources = 28;
 [[nodiscard]] std::string_view to_string(Resource resource);
 
 struct Limit {
@@ -88,6 +98,13 @@ class Manager {
   void give_back(Resource resource, const Spender& spender, std::uint64_t amount = 1);
   [[nodiscard]] std::uint64_t used(Resource resource) const;
   [[nodiscard]] std::uint64_t used(Resource resource, const Spender& spender) const;
+  // Of an address or host, for those who are told.
+  struct Standing {
+    std::uint64_t each = 0;  // that it may use
+    std::uint64_t used = 0;
+    Duration ends{0};  // when what is used comes back
+  };
+  [[nodiscard]] Standing standing(Resource resource, const Spender& spender) const;
 
   // Who has proved to be somebody that this node works for is known for a day: with a registered domain, all
   // below it.

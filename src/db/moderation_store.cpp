@@ -102,9 +102,11 @@ Task<Result<std::vector<Separation>>> SqliteBlockStore::separations() {
   });
 }
 
-Task<Result<void>> SqliteBlockStore::save_refusal(Refusal refusal) {
-  return database_.write([r = std::move(refusal)](Connection& db) -> Result<void> {
+Task<Result<void>> SqliteBlockStore::save_refusal(Refusal refusal, WallTime look) {
+  return database_.write([r = std::move(refusal), look](Connection& db) -> Result<void> {
     TRY_VOID(db.run("INSERT OR REPLACE INTO refusals(author, tag) VALUES(?, ?)", r.author, r.tag));
+    TRY_VOID(
+        db.run("INSERT OR IGNORE INTO profile_looks(author, due, missing) VALUES(?, ?, 0)", r.author, look));
     return {};
   });
 }

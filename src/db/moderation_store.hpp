@@ -21,7 +21,7 @@ class SqliteBlockStore final : public federation::BlockStore {
   Task<Result<void>> drop_separation(federation::Separation separation) override;
   Task<Result<std::vector<federation::Separation>>> separations() override;
 
-  Task<Result<void>> save_refusal(federation::Refusal refusal) override;
+  Task<Result<void>> save_refusal(federation::Refusal refusal, WallTime look) override;
   Task<Result<void>> drop_refusal(federation::Refusal refusal) override;
   Task<Result<std::vector<federation::Refusal>>> refusals() override;
 

@@ -76,6 +76,13 @@ bool Blocks::may_go(std::string_view author_host, std::string_view host) const {
   });
 }
 
+std::vector<Refusal> Blocks::refusals_by(const std::string& author) const {
+  std::vector<Refusal> found;
+  for (auto it = refusals_.lower_bound({author, ""}); it != refusals_.end() && it->author == author; ++it)
+    found.push_back(*it);
+  return found;
+}
+
 bool Blocks::is_refused_by(const std::string& author, const std::string& tag) const {
   return refusals_.contains({author, ""}) || (!tag.empty() && refusals_.contains({author, tag}));
 }

@@ -61,7 +61,8 @@ class BlockStore {
   virtual Task<Result<void>> save_separation(Separation separation) = 0;
   virtual Task<Result<void>> drop_separation(Separation separation) = 0;
   virtual Task<Result<std::vector<Separation>>> separations() = 0;
-  virtual Task<Result<void>> save_refusal(Refusal refusal) = 0;
+  // Its author is looked at again then, or when that was going to be in any case.
+  virtual Task<Result<void>> save_refusal(Refusal refusal, WallTime look) = 0;
   virtual Task<Result<void>> drop_refusal(Refusal refusal) = 0;
   virtual Task<Result<std::vector<Refusal>>> refusals() = 0;
 };
@@ -80,6 +81,7 @@ class Blocks {
   bool add(Refusal refusal) { return refusals_.insert(std::move(refusal)).second; }
   bool remove(const Refusal& refusal) { return refusals_.erase(refusal) > 0; }
   [[nodiscard]] bool contains(const Refusal& refusal) const { return refusals_.contains(refusal); }
+  [[nodiscard]] std::vector<Refusal> refusals_by(const std::string& author) const;
 
   // If there are several, that of the administrator, or else of the source that is first by its name.
   [[nodiscard]] const Block* find(BlockKind kind, const std::string& what) const;

@@ -10,17 +10,11 @@ namespace {
 constexpr Duration kFlightTime = std::chrono::minutes(2);
 constexpr std::uint64_t kRequests = 2;  // for a document, where a form of signature is refused
 
-// Who is behind a proxy, or at this machine, has no address of their own.
-bool has_address(const IpAddress& asker) {
-  const IpAddress loopback = IpAddress::from_v4({127, 0, 0, 1});
-  return asker != IpAddress() && asker != loopback && asker != IpAddress::parse("::1");
-}
-
 }  // namespace
 
 void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
   budget_.note_known(host_of(actor));
-  if (has_address(peer)) budget_.note_known(peer);
+  if (!peer.is_here()) budget_.note_known(peer);
 }
 
 Task<Result<std::string>> RemoteKeys::document(std::string url, bool for_known) {
@@ -89,7 +83,7 @@ Task<Result<KeyOwner>> RemoteKeys::fetch_once(std::string key_id, std::optional<
     co_return fail(ErrorCode::kUnavailable, "the key could not be fetched now");
   }
   bool for_known = true;
-  if (asker && has_address(*asker)) {
+  if (asker && !asker->is_here()) {
     const budget::Spender who = budget_.who(*asker);
     if (budget_.take(budget::Resource::kKeyFetches, who) > Duration::zero())
       co_return fail(ErrorCode::kUnavailable,

@@ -17,10 +17,11 @@ Task<HttpResponse> Reach::answer(HttpRequest request) {
     response.body = json::serialize(here);
     co_return response;
   }
-  if (const auto verdict = limit_.count(request.peer); !verdict.allowed) {
+  const Duration wait = budget_.take(budget::Resource::kCalls, budget_.who(request.peer));
+  if (wait > Duration::zero()) {
     response.status = 429;
-    const auto wait = std::chrono::ceil<std::chrono::seconds>(verdict.wait);
-    response.headers.add("Retry-After", std::to_string(wait.count()));
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait);
+    response.headers.add("Retry-After", std::to_string(seconds.count()));
     response.body =
         encode_error({ErrorCode::kBusy, "too many questions from that address; ask again in five minutes"});
     co_return response;

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "federation/authenticator.hpp"
-#include "federation/rate_limit.hpp"
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
 
@@ -22,13 +22,13 @@ class Reach {
   static constexpr Duration kTimeout = std::chrono::seconds(10);
 
   Reach(IpAddress own_address, federation::SignedClient& client, federation::Authenticator& authenticator,
-        HttpClient& http, const Runtime& runtime)
+        HttpClient& http, budget::Manager& budget, const Runtime& runtime)
       : own_address_(own_address),
         client_(client),
         authenticator_(authenticator),
         http_(http),
-        clock_(runtime.clock),
-        limit_({.requests = 60, .window = std::chrono::minutes(5)}, runtime.clock) {}
+        budget_(budget),
+        clock_(runtime.clock) {}
 
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
 
@@ -46,8 +46,8 @@ class Reach {
   federation::SignedClient& client_;
   federation::Authenticator& authenticator_;
   HttpClient& http_;
+  budget::Manager& budget_;
   Clock& clock_;
-  federation::RateLimit limit_;
 };
 
 }  // namespace tagring::health

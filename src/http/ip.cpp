@@ -28,6 +28,12 @@ IpAddress IpAddress::from_v4(std::array<std::uint8_t, 4> v4) {
 
 bool IpAddress::is_v4() const { return std::ranges::equal(kMappedPrefix, std::span(bytes).first<12>()); }
 
+bool IpAddress::is_here() const {
+  IpAddress loopback;
+  loopback.bytes.back() = 1;
+  return *this == IpAddress() || *this == loopback || *this == from_v4({127, 0, 0, 1});
+}
+
 std::string IpAddress::text() const {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   if (is_v4()) {

@@ -21,6 +21,8 @@ struct IpAddress {
   static IpAddress from_v4(std::array<std::uint8_t, 4> v4);
 
   [[nodiscard]] bool is_v4() const;
+  // Somebody at this machine, or whoever a proxy there does not name: 127.0.0.1, ::1, or none at all.
+  [[nodiscard]] bool is_here() const;
   // "192.0.2.1" or RFC 5952 text.
   [[nodiscard]] std::string text() const;
   // The address's /64; for IPv4 its 6to4 prefix 2002:V4::/64.

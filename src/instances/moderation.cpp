@@ -125,10 +125,25 @@ Task<Result<void>> Moderation::refuse(federation::Refusal refusal, bool on) {
   }
   if (options_.budget->take(budget::Resource::kAuthorBlocks, domain) > Duration::zero())
     co_return fail(ErrorCode::kUnavailable, "too many Blocks are kept from " + host_of(refusal.author));
-  const Result<void> saved = co_await store_.save_refusal(refusal);
+  const WallTime look = clock_.wall_now() + look_at_refuser_in(refusal.author);
+  const Result<void> saved = co_await store_.save_refusal(refusal, look);
   const bool is_new = saved && blocks_.add(std::move(refusal));
   if (!is_new) options_.budget->give_back(budget::Resource::kAuthorBlocks, domain);
   co_return saved;
+}
+
+Task<Result<void>> Moderation::forget_refusals_by(std::string author) {
+  const std::vector<federation::Refusal> refusals = blocks_.refusals_by(author);
+  for (const federation::Refusal& refusal : refusals) {
+    CO_TRY_VOID(co_await refuse(refusal, /*on=*/false));
+  }
+  co_return Result<void>();
+}
+
+Duration Moderation::look_at_refuser_in(const std::string& author) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  return 30 * kDay + Duration(static_cast<Duration::rep>(crypto::hash64(author) %
+                                                         static_cast<std::uint64_t>((10 * kDay).count())));
 }
 
 bool Moderation::is_own(const Block& block) const {

@@ -68,6 +68,11 @@ class Moderation {
   // An author has blocked the actor of a hashtag here, or the node's own, or lifts that. kUnavailable if as
   // many of their domain are kept as may be.
   [[nodiscard]] Task<Result<void>> refuse(federation::Refusal refusal, bool on);
+  // Lifts all of them: the author's account is gone.
+  [[nodiscard]] Task<Result<void>> forget_refusals_by(std::string author);
+  // When the account of one who has done nothing here but block is looked at again. Not all of a server's on
+  // one day.
+  [[nodiscard]] static Duration look_at_refuser_in(const std::string& author);
   // A list of domains, under the name `source`. Blocks of that source that are not in it any more are lifted,
   // unless others block the same. This node itself is passed over.
   [[nodiscard]] Task<Result<Effect>> import(fediverse::Blocklist list, std::string source);

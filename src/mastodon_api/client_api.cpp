@@ -83,17 +83,21 @@ Task<HttpResponse> ClientApi::answer(HttpRequest request) {
   if (wish.path.ends_with('/')) wish.path.pop_back();
   if (wish.method == "OPTIONS") co_return preflight();
   wish.wants_socket = ascii_iequals(request.headers.find("Upgrade").value_or(""), "websocket");
-  const federation::RateLimit::Verdict verdict = rate_.count(wish.peer);
+  const budget::Spender reader = budget_.who(wish.peer);
+  const Duration wait = budget_.take(budget::Resource::kReads, reader);
+  const budget::Manager::Standing standing = budget_.standing(budget::Resource::kReads, reader);
+  const WallTime reset = clock_.wall_now() + standing.ends;
   HttpResponse response;
-  if (verdict.allowed) {
+  if (wait == Duration::zero()) {
     response = co_await route(std::move(wish));
   } else {
-    response = too_many_requests(verdict.wait);
+    response = too_many_requests(wait);
   }
   allow_any_origin(response);
-  response.headers.set("X-RateLimit-Limit", std::to_string(verdict.limit));
-  response.headers.set("X-RateLimit-Remaining", std::to_string(verdict.remaining));
-  response.headers.set("X-RateLimit-Reset", posts::datetime(verdict.reset));
+  const std::uint64_t remaining = standing.each - std::min(standing.each, standing.used);
+  response.headers.set("X-RateLimit-Limit", std::to_string(standing.each));
+  response.headers.set("X-RateLimit-Remaining", std::to_string(remaining));
+  response.headers.set("X-RateLimit-Reset", posts::datetime(reset));
   co_return response;
 }
 

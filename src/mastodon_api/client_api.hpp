@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "federation/rate_limit.hpp"
+#include "budget/manager.hpp"
 #include "http/message.hpp"
 #include "mastodon_api/api.hpp"
 #include "posts/account.hpp"
@@ -22,10 +22,9 @@ class ClientApi {
   struct Options {
     posts::Site site;
     std::vector<ApiPart*> parts;  // asked in order
-    federation::RateLimit::Options rate = {};
   };
-  ClientApi(Options options, Clock& clock)
-      : site_(std::move(options.site)), parts_(std::move(options.parts)), rate_(options.rate, clock) {}
+  ClientApi(Options options, budget::Manager& budget, Clock& clock)
+      : site_(std::move(options.site)), parts_(std::move(options.parts)), budget_(budget), clock_(clock) {}
 
   // Requests that answer() is for.
   [[nodiscard]] static bool is_path(std::string_view path);
@@ -37,7 +36,8 @@ class ClientApi {
 
   posts::Site site_;
   std::vector<ApiPart*> parts_;
-  federation::RateLimit rate_;
+  budget::Manager& budget_;
+  Clock& clock_;
 };
 
 }  // namespace tagring::mastodon_api

@@ -1,7 +1,5 @@
 #include "mastodon_api/streams.hpp"
 
-#include <algorithm>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -16,117 +14,27 @@ constexpr Duration kFetchTime = std::chrono::seconds(30);
 
 }  // namespace
 
-// Belongs to the connection; the streams only know it while it is open.
-class Streams::Reader final : public HttpStream {
- public:
-  Reader(Streams* owner, bool is_socket, IpAddress reader_peer)
-      : peer(reader_peer),
-        owner_(owner),
-        is_socket_(is_socket),
-        heartbeat_(owner->options_.heartbeat),
-        clock_(owner->clock_),
-        alarm_(owner->clock_, owner->executor_) {}
-  ~Reader() override { close(); }
-
-  Task<std::optional<std::string>> next() override {
-    while (waiting_.empty() && owner_ != nullptr) {
-      const Instant beat = clock_.now() + heartbeat_;
-      co_await alarm_.wait_until(beat);
-      // As Mastodon, a line and no empty one after it: Mastodon.py takes that for an event without a name.
-      // The pings of a WebSocket are made elsewhere.
-      if (!is_socket_ && waiting_.empty() && clock_.now() >= beat) co_return ":thump\n";
-    }
-    if (waiting_.empty()) co_return std::nullopt;
-    std::string text = std::move(waiting_.front());
-    waiting_.pop_front();
-    co_return text;
-  }
-  void receive(std::string message) override;
-  void close() override {
-    if (Streams* owner = std::exchange(owner_, nullptr)) owner->close(this);
-    alarm_.ring();
-  }
-  void push(const Event& event, std::size_t waiting_max) {
-    if (waiting_.size() >= waiting_max) {
-      waiting_.clear();
-      close();
-      return;
-    }
-    waiting_.push_back(is_socket_ ? message_of(event) : event_of(event));
-    alarm_.ring();
-  }
-  void begin() {
-    if (!is_socket_) waiting_.emplace_back(":)\n");  // so that the reader knows that it is open
-  }
-
-  const IpAddress peer;
-  std::map<std::string, std::string> tags;  // to: how the reader spells it
-
- private:
-  static std::string event_of(const Event& event) {
-    return "event: " + event.name + "\ndata: " + event.payload + "\n\n";
-  }
-  std::string message_of(const Event& event) const {
-    const auto spelling = tags.find(event.tag.canonical());
-    const std::string& name = spelling == tags.end() ? event.tag.canonical() : spelling->second;
-    return json::serialize(json::object{
-        {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});
-  }
-  void refuse(std::string_view why) {
-    waiting_.push_back(json::serialize(json::object{{"error", why}}));
-    alarm_.ring();
-  }
-
-  Streams* owner_;  // null once it is closed
-  bool is_socket_;
-  Duration heartbeat_;
-  Clock& clock_;
-  std::deque<std::string> waiting_;
-  queues::Alarm alarm_;
-  Instant minute_ends_;
-  std::uint32_t messages_ = 0;  // in that minute
-};
-
-// {"type": "subscribe" or "unsubscribe", "stream": "hashtag", "tag": "…"}
-void Streams::Reader::receive(std::string message) {
-  if (owner_ == nullptr) return;
-  if (clock_.now() >= minute_ends_) {
-    minute_ends_ = clock_.now() + std::chrono::minutes(1);
-    messages_ = 0;
-  }
-  if (++messages_ > owner_->options_.messages_a_minute || waiting_.size() >= owner_->options_.waiting_max)
-    return close();
-  const json::object wish = json::parse_object(message).value_or(json::object());
-  const std::string type = json::get_string(wish, "type").value_or("");
-  const Result<Tag> tag = Tag::parse(json::get_string(wish, "tag").value_or(""));
-  if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
-  if (!tag || owner_->blocks_.of_tag(tag->canonical()) != nullptr) return refuse("No such hashtag");
-  if (type == "unsubscribe") return owner_->leave(this, tag->canonical());
-  if (type != "subscribe") return refuse("Unknown message type");
-  if (tags.size() >= owner_->options_.tags_per_stream_max) return refuse("Too many hashtags");
-  owner_->listen(this, *tag, json::get_string(wish, "tag").value_or(""));
-}
-
 Streams::Streams(Options options, posts::PostCache& posts, subscriber::Subscriptions& subscriber,
-                 const federation::Blocks& blocks, const Runtime& runtime)
+                 const federation::Blocks& blocks, budget::Manager& budget, const Runtime& runtime)
     : options_(options),
       posts_(posts),
       subscriber_(subscriber),
       blocks_(blocks),
+      budget_(budget),
+      runtime_(runtime),
       clock_(runtime.clock),
-      executor_(runtime.executor),
       tasks_(runtime.executor) {}
 
 Streams::~Streams() {
   tasks_.cancel();  // or the leaving readers would begin new ones
-  while (!readers_.empty()) (*readers_.begin())->close();
+  while (!readers_.empty()) readers_.begin()->first->close();
 }
 
 void Streams::start() { tasks_.spawn("former_readers", forget_former()); }
 
 Task<void> Streams::stop() {
   tasks_.cancel();
-  while (!readers_.empty()) (*readers_.begin())->close();
+  while (!readers_.empty()) readers_.begin()->first->close();
   co_await tasks_.join();
 }
 
@@ -135,61 +43,44 @@ Task<void> Streams::forget_former() {
   if (!tags.empty()) (void)co_await subscriber_.unwant(std::move(tags), kReason);
 }
 
-std::shared_ptr<Streams::Reader> Streams::open(bool is_socket, IpAddress peer) {
-  std::size_t& of_peer = per_peer_[peer.prefix64()];
-  if (readers_.size() >= options_.streams_max || of_peer >= options_.streams_per_peer_max) {
-    if (of_peer == 0) per_peer_.erase(peer.prefix64());
-    return nullptr;
-  }
-  ++of_peer;
-  auto reader = std::make_shared<Reader>(this, is_socket, peer);
-  readers_.insert(reader.get());
-  reader->begin();
+std::shared_ptr<LiveReader> Streams::open(bool is_socket, IpAddress peer) {
+  Place place{budget_.who(peer), {}};
+  place.share = budget::Share(&budget_, budget::Resource::kStreams, place.reader);
+  if (!place.share.is_granted()) return nullptr;
+  auto reader = std::make_shared<LiveReader>(options_.reader, *this, is_socket, runtime_);
+  readers_.emplace(reader.get(), std::move(place));
   return reader;
 }
 
 std::shared_ptr<HttpStream> Streams::open_events(Tag tag, IpAddress peer) {
   auto reader = open(/*is_socket=*/false, peer);
-  if (reader) listen(reader.get(), tag, tag.canonical());
+  if (reader) reader->listen(tag, tag.canonical());
   return reader;
 }
 
 std::shared_ptr<HttpStream> Streams::open_socket(std::optional<Tag> tag, const std::string& spelling,
                                                  IpAddress peer) {
   auto reader = open(/*is_socket=*/true, peer);
-  if (reader && tag) listen(reader.get(), *tag, spelling);
+  if (reader && tag) reader->listen(*tag, spelling);
   return reader;
-}
-
-void Streams::close(Reader* reader) {
-  const auto tags = reader->tags;
-  for (const auto& [tag, spelling] : tags) leave(reader, tag);
-  const auto peer = per_peer_.find(reader->peer.prefix64());
-  if (--peer->second == 0) per_peer_.erase(peer);
-  readers_.erase(reader);
 }
 
 // --- subscriptions -----------------------------------------------------------------------------------------
 
-void Streams::listen(Reader* reader, const Tag& tag, const std::string& spelling) {
+bool Streams::offers(const Tag& tag) const { return blocks_.of_tag(tag.canonical()) == nullptr; }
+
+void Streams::listens(LiveReader* reader, const Tag& tag) {
   const std::string& name = tag.canonical();
-  reader->tags[name] = spelling;
   by_tag_[name].insert(reader);
-  const Prefix64 peer = reader->peer.prefix64();
-  if (subscribed_.contains(name) || subscriber_.wants(name) || !may_subscribe(peer)) return;
-  subscribed_.emplace(name, peer);
+  if (subscribed_.contains(name) || subscriber_.wants(name)) return;
+  budget::Share share(&budget_, budget::Resource::kStreamTags, readers_.at(reader).reader);
+  if (!share.is_granted()) return;
+  subscribed_.emplace(name, std::move(share));
   tasks_.spawn("reader_subscribes", subscribe(name));
 }
 
-bool Streams::may_subscribe(const Prefix64& peer) const {
-  const auto own = std::ranges::count(subscribed_ | std::views::values, peer);
-  return subscribed_.size() < options_.tags_max && std::cmp_less(own, options_.tags_per_peer_max);
-}
-
-void Streams::leave(Reader* reader, const std::string& tag) {
-  reader->tags.erase(tag);
+void Streams::leaves(LiveReader* reader, const std::string& tag) {
   const auto listeners = by_tag_.find(tag);
-  if (listeners == by_tag_.end()) return;
   listeners->second.erase(reader);
   if (!listeners->second.empty()) return;
   by_tag_.erase(listeners);
@@ -210,11 +101,11 @@ Task<void> Streams::let_go(std::string tag) {
   left_.erase(tag);
   const auto subscribed = subscribed_.find(tag);
   if (by_tag_.contains(tag) || subscribed == subscribed_.end()) co_return;
-  const Prefix64 peer = subscribed->second;
+  budget::Share share = std::move(subscribed->second);
   subscribed_.erase(subscribed);
   (void)co_await subscriber_.unwant({tag}, kReason);
   // Somebody came while that was written down.
-  if (by_tag_.contains(tag) && subscribed_.emplace(tag, peer).second) co_await subscribe(tag);
+  if (by_tag_.contains(tag) && subscribed_.try_emplace(tag, std::move(share)).second) co_await subscribe(tag);
 }
 
 // --- events ------------------------------------------------------------------------------------------------
@@ -223,7 +114,7 @@ void Streams::note(const delivery::TagEvent& event) {
   if (!by_tag_.contains(event.tag)) return;
   if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(posts::status_id(event.published, event.uri));
-    deliver(std::make_shared<const Event>(Event{*Tag::parse(event.tag), "delete", id}));
+    deliver({*Tag::parse(event.tag), "delete", id});
   } else if (event.indexable &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
     tasks_.spawn("tell_readers", tell(event));
@@ -239,15 +130,15 @@ Task<void> Streams::tell(delivery::TagEvent event) {
   if (post.author != event.author || !post.has(tag)) co_return;
   const json::object status = posts_.show(*contents.front(), posts::status_id(event.published, event.uri));
   const char* name = event.is_edit() ? "status.update" : "update";
-  deliver(std::make_shared<const Event>(Event{tag, name, json::serialize(status)}));
+  deliver({tag, name, json::serialize(status)});
 }
 
-void Streams::deliver(const SharedEvent& event) {
-  const auto listeners = by_tag_.find(event->tag.canonical());
+void Streams::deliver(const LiveReader::Event& event) {
+  const auto listeners = by_tag_.find(event.tag.canonical());
   if (listeners == by_tag_.end()) return;
   // Pushing may close a reader, which changes the set.
   const auto readers = listeners->second;
-  for (Reader* reader : readers) reader->push(*event, options_.waiting_max);
+  for (LiveReader* reader : readers) reader->push(event);
 }
 
 // --- the API -----------------------------------------------------------------------------------------------

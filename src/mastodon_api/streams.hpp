@@ -1,12 +1,10 @@
 // Posts as they arrive, for readers who wait for them: Mastodon's streaming API, as server-sent events and on
 // WebSockets (docs/client-api.md).
 //
-// While somebody reads a hashtag live, the node is subscribed to it, and for some minutes longer. Readers who
-// do not keep up are cut off; what they have missed is in the timeline.
+// While somebody reads a hashtag live, the node is subscribed to it, and for some minutes longer, as far as
+// the budget of the reader goes; beyond that streams get what comes anyway.
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,34 +13,27 @@
 #include <vector>
 
 #include "base/runtime.hpp"
+#include "budget/manager.hpp"
 #include "delivery/store.hpp"
 #include "federation/blocks.hpp"
 #include "http/message.hpp"
 #include "mastodon_api/api.hpp"
+#include "mastodon_api/live_reader.hpp"
 #include "posts/post_cache.hpp"
-#include "queues/alarm.hpp"
 #include "subscriber/subscriptions.hpp"
 
 namespace tagring::mastodon_api {
 
-class Streams final : public ApiPart {
+class Streams final : public ApiPart, public LiveReader::Owner {
  public:
   struct Options {
-    std::size_t streams_max = 1000;
-    std::size_t streams_per_peer_max = 32;  // per IPv4 address or IPv6 /64
-    std::size_t tags_per_stream_max = 20;   // of a WebSocket
-    std::size_t waiting_max = 200;          // events that a reader has not taken; then they are cut off
-    // Hashtags that the node is subscribed to for readers only. Beyond that streams get what comes anyway.
-    std::size_t tags_max = 200;
-    std::size_t tags_per_peer_max = 40;          // of them
-    std::uint32_t messages_a_minute = 120;       // of a WebSocket; then it is cut off
-    Duration linger = std::chrono::minutes(10);  // a subscription after its last reader
-    Duration heartbeat = std::chrono::seconds(15);
+    LiveReader::Options reader;
+    Duration linger = std::chrono::minutes(10);     // a subscription after its last reader
     Duration news_age_max = std::chrono::hours(1);  // what is older is no news: a subscription brings it too
   };
 
   Streams(Options options, posts::PostCache& posts, subscriber::Subscriptions& subscriber,
-          const federation::Blocks& blocks, const Runtime& runtime);
+          const federation::Blocks& blocks, budget::Manager& budget, const Runtime& runtime);
   ~Streams() override;
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
@@ -65,20 +56,18 @@ class Streams final : public ApiPart {
   [[nodiscard]] std::size_t size() const { return readers_.size(); }
 
  private:
-  [[nodiscard]] HttpResponse open(const ApiRequest& request);
-  class Reader;
-  struct Event {
-    Tag tag;
-    std::string name;     // "update" or "delete"
-    std::string payload;  // a Status, or an id
+  struct Place {
+    budget::Spender reader;
+    budget::Share share;
   };
-  using SharedEvent = std::shared_ptr<const Event>;
+  [[nodiscard]] bool offers(const Tag& tag) const override;
+  void listens(LiveReader* reader, const Tag& tag) override;
+  void leaves(LiveReader* reader, const std::string& tag) override;
+  void closes(LiveReader* reader) override { readers_.erase(reader); }
 
-  std::shared_ptr<Reader> open(bool is_socket, IpAddress peer);
-  void close(Reader* reader);
-  void listen(Reader* reader, const Tag& tag, const std::string& spelling);
-  void leave(Reader* reader, const std::string& tag);
-  void deliver(const SharedEvent& event);
+  [[nodiscard]] HttpResponse open(const ApiRequest& request);
+  std::shared_ptr<LiveReader> open(bool is_socket, IpAddress peer);
+  void deliver(const LiveReader::Event& event);
   Task<void> tell(delivery::TagEvent event);
   Task<void> subscribe(std::string tag);
   Task<void> let_go(std::string tag);
@@ -88,15 +77,13 @@ class Streams final : public ApiPart {
   posts::PostCache& posts_;
   subscriber::Subscriptions& subscriber_;
   const federation::Blocks& blocks_;
+  budget::Manager& budget_;
+  const Runtime runtime_;
   Clock& clock_;
-  Executor executor_;
-  std::set<Reader*> readers_;
-  std::map<Prefix64, std::size_t> per_peer_;
-  std::map<std::string, std::set<Reader*>> by_tag_;
-  [[nodiscard]] bool may_subscribe(const Prefix64& peer) const;
-
-  std::map<std::string, Prefix64> subscribed_;  // for readers; by whom first
-  std::map<std::string, Instant> left_;         // by the last reader; each has one task that waits
+  std::map<LiveReader*, Place> readers_;
+  std::map<std::string, std::set<LiveReader*>> by_tag_;
+  std::map<std::string, budget::Share> subscribed_;  // for readers; of who came first
+  std::map<std::string, Instant> left_;              // by the last reader; each has one task that waits
   TaskGroup tasks_;
 };
 

@@ -72,7 +72,7 @@ Auditing::Auditing(const Environment& world, Wiring& wiring, Speech& speech, Rin
     : notary(rings.service.network(), speech.identity, speech.runtime),
       issuer(world.stores.history, storage.kept, notary),
       receipts({}, world.stores.receipts, storage.kept, notary, speech.keys, speech.runtime),
-      heads(world.stores.history, storage.kept, notary, world.workers,
+      heads(world.stores.history, storage.kept, notary, speech.budget, world.workers,
             [&wiring](const storage::HistoryEntry& entry) { wiring.taken_down(entry); }),
       gatherer(receipts, storage.history, notary, world.http, world.clock),
       questions(rings.storage, speech.keys, rings.service, notary, world.clock),
@@ -115,7 +115,8 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
                 speech.identity, speech.runtime),
       moderation(moderation_options(config, speech.budget), world.stores.blocks, speech.blocks,
                  relay.followers, instances, world.clock),
-      consents({config.archive_all}, relay.owners, world.stores.relay, speech.client, speech.runtime),
+      consents({config.archive_all}, moderation, relay.owners, world.stores.relay, speech.client,
+               speech.runtime),
       copies(activities, speech.client, speech.followers, instances, speech.blocks, speech.runtime),
       publisher(instances, moderation, consents, relay.owners, copies, speech.runtime),
       fetched(publisher, consents, world.stores.relay, speech.blocks, speech.client, world.clock),
@@ -156,7 +157,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
       documents(speech.identity, rings.service, storage.history, relay.followers, speech.blocks,
                 speech.runtime.clock),
       announced(speech.identity, relay.followers, speech.blocks),
-      resolver(speech.identity, storage.history, speech.blocks) {}
+      resolver(speech.identity, storage.history, speech.blocks, speech.budget) {}
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,
                  InstanceRole& instances)
@@ -166,7 +167,7 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
                [&instances](const std::string& author) { return instances.instances.may_publish(author); }},
           storage.history, posts, world.clock),
       trends({}, world.clock),
-      streams({}, posts, relay.subscriptions, speech.blocks, speech.runtime),
+      streams({}, posts, relay.subscriptions, speech.blocks, speech.budget, speech.runtime),
       timeline_api(api_site(speech.identity), timeline, speech.blocks, world.clock),
       tag_api(api_site(speech.identity), storage.history, trends, speech.blocks, world.clock),
       search_api(api_site(speech.identity), speech.budget, tag_api, posts, storage.history, speech.blocks),
@@ -174,7 +175,7 @@ Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, Sto
                     .domains = [&instances] { return instances.instances.hosts().size(); }},
                    api_site(speech.identity), world.stores.history),
       client_api({api_site(speech.identity), {&timeline_api, &tag_api, &search_api, &streams, &instance_api}},
-                 world.clock),
+                 speech.budget, world.clock),
       site(
           {speech.identity.authority(), speech.identity.origin(), speech.identity.contact},
           [this](HttpRequest request) { return client_api.answer(std::move(request)); }, world.http,
@@ -189,7 +190,7 @@ Health::Health(Parts& parts)
               parts.config.room_for_history()},
              parts.environment.sizes, parts.speech.runtime),
       reach(parts.config.address, parts.speech.client, parts.speech.authenticator, parts.environment.http,
-            parts.speech.runtime),
+            parts.speech.budget, parts.speech.runtime),
       doctor({parts.config, parts.rings.service, parts.instances.instances, parts.relay.owners, growth},
              parts.environment.machine, reach, parts.speech.runtime),
       control(doctor, parts.environment.machine) {}
@@ -214,7 +215,7 @@ Administration::Administration(admin::NodeControl::Actions actions, Parts& parts
       control({&node, &queries, &follows, &instances, &groups, &replays, &moderation, &fasp, &audit,
                &overview, &queues, &changes, &parts.health.control},
               log),
-      gate(parts.config.admin_tokens, logins, control, parts.environment.clock),
+      gate(parts.config.admin_tokens, logins, control, parts.speech.budget),
       probes(parts.config, parts.health.doctor, std::move(actions.status)) {}
 
 Parts::Parts(config::Config node_config, crypto::PrivateKey key, std::uint64_t incarnation, Environment world,

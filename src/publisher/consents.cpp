@@ -138,16 +138,12 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   const auto posts = co_await store_.posts_of(due.author, "", 1);
   if (!posts) co_return;
   if (posts->empty()) {
-    co_await store_.drop_look(due.author);
+    co_await look_at_refuser(std::move(due));
     co_return;
   }
   const Result<fediverse::RemoteActor> actor = co_await fetch(due.author);
   if (!actor && actor.error().code == ErrorCode::kNotFound) {
-    if (due.missing == 0) {
-      co_await look_later(std::move(due.author), kMissingFor, 1);
-    } else if (const Result<void> forgotten = co_await forget(due.author)) {
-      co_await store_.drop_look(due.author);
-    }
+    co_await look_was_in_vain(std::move(due), kMissingFor, 1);
     co_return;
   }
   const std::string host = host_of(due.author);
@@ -164,6 +160,33 @@ Task<void> Consents::look(delivery::ProfileLook due) {
   const auto spread = static_cast<std::uint64_t>(Duration(kLookEvery).count() / 4);
   const Duration wait = kLookEvery - Duration(static_cast<Duration::rep>(rng_.below(spread)));
   co_await look_later(std::move(due.author), actor ? wait : Duration(kMissingFor));
+}
+
+Task<void> Consents::look_at_refuser(delivery::ProfileLook due) {
+  if (moderation_.blocks().refusals_by(due.author).empty()) {
+    co_await store_.drop_look(due.author);
+    co_return;
+  }
+  const Duration later = instances::Moderation::look_at_refuser_in(due.author);
+  const Result<bool> gone = co_await is_gone(due.author);
+  const bool is_silent =
+      !gone && (gone.error().code == ErrorCode::kUnavailable || gone.error().code == ErrorCode::kTimedOut);
+  if (gone && *gone) {
+    co_await look_was_in_vain(std::move(due), kMissingFor, 1);
+  } else if (is_silent) {
+    co_await look_was_in_vain(std::move(due), later, kLooksInVainMax);
+  } else {
+    co_await look_later(std::move(due.author), later);
+  }
+}
+
+// There is another look, unless there have been `most` in vain.
+Task<void> Consents::look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most) {
+  if (due.missing < most) {
+    co_await look_later(std::move(due.author), wait, due.missing + 1);
+  } else if (const Result<void> done = co_await gone(due.author)) {
+    co_await store_.drop_look(due.author);
+  }
 }
 
 // --- what follows from it ----------------------------------------------------------------------------------
@@ -201,6 +224,11 @@ Task<Result<bool>> Consents::is_gone(std::string author) {
 
 Task<Result<void>> Consents::forget(std::string author) {
   return withdraw(std::move(author), /*from_archive_only=*/false);
+}
+
+Task<Result<void>> Consents::gone(std::string author) {
+  CO_TRY_VOID(co_await forget(author));
+  co_return co_await moderation_.forget_refusals_by(std::move(author));
 }
 
 Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only) {

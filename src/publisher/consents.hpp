@@ -3,8 +3,9 @@
 // What an author's server signs counts at once. What is fetched may be some minutes old (Mastodon answers
 // from a cache of three minutes, whatever changed), so every profile is looked at again after those; and then
 // every few days for as long as there are posts, since not all servers tell, of who is suspended or deleted,
-// say. These looks are on disk. Posts of authors who withdraw consent are taken out of the archive, or out of
-// everything.
+// say. Who has no posts, and has blocked actors here, is looked at every month: Blocks are kept for as long
+// as the account is there, and its server answers once a year. These looks are on disk. Posts of authors who
+// withdraw consent are taken out of the archive, or out of everything.
 #pragma once
 
 #include <chrono>
@@ -19,6 +20,7 @@
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "fediverse/actor.hpp"
+#include "instances/moderation.hpp"
 
 namespace tagring::publisher {
 
@@ -33,13 +35,16 @@ class Consents {
   // An account that is not there (404) is looked at once more after this, before it is taken to be gone.
   static constexpr Duration kMissingFor = std::chrono::hours(1);
   static constexpr std::size_t kLooksAMinute = 60;
+  // So often in vain, every month, at who has done nothing here but block: then they are forgotten.
+  static constexpr unsigned kLooksInVainMax = 12;
   // Where one is looked at, the next waits: all others go on.
   static constexpr Duration kBusyFor = std::chrono::minutes(10);
   static constexpr std::size_t kSilentMax = 10'000;  // hosts
 
-  Consents(Options options, delivery::OwnerQueue& owners, delivery::Store& store,
-           federation::SignedClient& client, const Runtime& runtime)
+  Consents(Options options, instances::Moderation& moderation, delivery::OwnerQueue& owners,
+           delivery::Store& store, federation::SignedClient& client, const Runtime& runtime)
       : options_(options),
+        moderation_(moderation),
         owners_(owners),
         store_(store),
         client_(client),
@@ -65,8 +70,10 @@ class Consents {
   [[nodiscard]] Task<Result<fediverse::RemoteActor>> fetch(std::string author);
   // Whether its server says so. kUnavailable or kTimedOut if it does not answer.
   [[nodiscard]] Task<Result<bool>> is_gone(std::string author);
-  // Takes out everything of an author whose account is gone.
+  // Takes out everything of an author who wants no part in this any more.
   [[nodiscard]] Task<Result<void>> forget(std::string author);
+  // The same of one whose account is gone; their Blocks end too.
+  [[nodiscard]] Task<Result<void>> gone(std::string author);
 
  private:
   struct Known {
@@ -84,6 +91,8 @@ class Consents {
   Task<void> look_again();
   Task<void> look_at(std::string host, std::vector<delivery::ProfileLook> due);
   Task<void> look(delivery::ProfileLook due);
+  Task<void> look_at_refuser(delivery::ProfileLook due);
+  Task<void> look_was_in_vain(delivery::ProfileLook due, Duration wait, unsigned most);
   [[nodiscard]] Duration note_silent(const std::string& host);
   Task<Result<void>> look_later(std::string author, Duration wait, unsigned missing = 0);
   Task<Result<void>> learn(std::string author, delivery::Consent consent);
@@ -91,6 +100,7 @@ class Consents {
   void remember(const std::string& author, delivery::Consent consent);
 
   Options options_;
+  instances::Moderation& moderation_;
   delivery::OwnerQueue& owners_;
   delivery::Store& store_;
   federation::SignedClient& client_;

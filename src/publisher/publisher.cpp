@@ -237,7 +237,7 @@ Task<Publisher::Outcome> Publisher::gone(std::string author, bool is_signed) {
     CO_TRY(is_gone, co_await consents_.is_gone(author));
   }
   if (!is_gone) co_return "the account is still there";
-  CO_TRY_VOID(co_await consents_.forget(std::move(author)));
+  CO_TRY_VOID(co_await consents_.gone(std::move(author)));
   co_return "";
 }
 

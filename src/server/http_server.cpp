@@ -264,6 +264,7 @@ void HttpServer::Impl::admit(TcpSocket socket, const IpAddress& peer, bool is_pr
   if (budget::Manager* manager = service->options.budget) {
     place.peer = manager->who(peer);
     place.peer.known = place.peer.known || is_proxy;
+    if (!peer.is_here() && manager->take(budget::Resource::kArrivals, place.peer) > Duration::zero()) return;
     place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);
     if (!place.share.is_granted() && make_room(place))
       place.share = budget::Share(manager, budget::Resource::kConnections, place.peer);

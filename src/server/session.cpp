@@ -16,6 +16,7 @@
 #include "net/wire.hpp"
 #include "proxies/client_address.hpp"
 #include "server/gzip.hpp"
+#include "server/metered.hpp"
 #include "server/stream_writer.hpp"
 #include "server/transport.hpp"
 
@@ -41,15 +42,47 @@ Task<HttpResponse> answer(std::shared_ptr<Service> service, HttpRequest request)
   co_return HttpResponse{.status = 500, .headers = {}, .body = {}};
 }
 
+// At its end, however that comes, whoever asked has spent what time of the node's executor it took.
+class Charge {
+ public:
+  Charge(budget::Manager& budget, budget::Spender asker, std::shared_ptr<Meter> meter)
+      : budget_(budget), asker_(std::move(asker)), meter_(std::move(meter)) {}
+  ~Charge() {
+    const auto spent = std::chrono::ceil<std::chrono::microseconds>(meter_->spent()).count();
+    budget_.count(budget::Resource::kLoop, asker_, static_cast<std::uint64_t>(spent));
+  }
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+
+ private:
+  budget::Manager& budget_;
+  const budget::Spender asker_;
+  const std::shared_ptr<Meter> meter_;
+};
+
+Task<HttpResponse> answer_for(std::shared_ptr<Service> service, HttpRequest request, budget::Spender asker,
+                              std::shared_ptr<Meter> meter) {
+  const Charge charge(*service->options.budget, std::move(asker), std::move(meter));
+  HttpResponse response = co_await answer(service, std::move(request));
+  co_return response;
+}
+
 // A request, or the status that refuses it; nothing if the connection just ends.
 struct Incoming {
   std::optional<HttpRequest> request;
   Upgrade upgrade;  // as it was read, if it asks for a WebSocket
   int refusal = 0;
-  budget::Share share;  // of the bytes of bodies
+  budget::Share share;                   // of the bytes of bodies
+  std::optional<budget::Spender> asker;  // whose bytes and time it takes; none: they do not count
+  bool is_metered = false;               // the time, too
+  Duration wait{0};                      // with 429
   net::Version version = net::Version::kHttp11;
   bool keep_alive = false;
 };
+
+std::string seconds_up(Duration wait) {
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
+}
 
 int refusal_for(const error_code& error) {
   if (error == http::error::body_limit) return 413;
@@ -78,9 +111,11 @@ class HttpSession final : public Session {
  private:
   Task<bool> wait_for_request();
   Task<int> read_request_line();
-  [[nodiscard]] budget::Share share_of(const IpAddress& peer,
+  [[nodiscard]] budget::Share share_of(const std::optional<budget::Spender>& asker,
                                        const boost::optional<std::uint64_t>& length) const;
+  [[nodiscard]] std::optional<budget::Spender> spender_of(const IpAddress& peer) const;
   Task<Incoming> read_request();
+  Task<HttpResponse> handle(Incoming* incoming);
   // Whether another request may follow.
   Task<bool> serve_one(std::shared_ptr<Session> self);
   Task<void> serve_stream(std::shared_ptr<Session> self, HttpResponse response, Incoming incoming);
@@ -152,13 +187,17 @@ int framing_refusal(const HttpRequest& request, net::Version version) {
   return ascii_iequals(*coding, "chunked") ? 0 : 501;
 }
 
-budget::Share HttpSession::share_of(const IpAddress& peer,
+// Who comes by a Unix socket, and a proxy does not say for whom, has no address.
+std::optional<budget::Spender> HttpSession::spender_of(const IpAddress& peer) const {
+  if (peer == IpAddress() || service_->options.budget == nullptr) return std::nullopt;
+  return service_->options.budget->who(peer);
+}
+
+budget::Share HttpSession::share_of(const std::optional<budget::Spender>& asker,
                                     const boost::optional<std::uint64_t>& length) const {
-  // Who comes by a Unix socket, and a proxy does not say for whom, has no address.
-  budget::Manager* manager = peer == IpAddress() ? nullptr : service_->options.budget;
   const std::uint64_t most = service_->options.body_size_max;
-  const budget::Spender spender = manager == nullptr ? budget::Spender() : manager->who(peer);
-  return {manager, budget::Resource::kBodies, spender, std::min<std::uint64_t>(length.value_or(most), most)};
+  return {asker ? service_->options.budget : nullptr, budget::Resource::kBodies,
+          asker.value_or(budget::Spender()), std::min<std::uint64_t>(length.value_or(most), most)};
 }
 
 Task<Incoming> HttpSession::read_request() {
@@ -187,8 +226,17 @@ Task<Incoming> HttpSession::read_request() {
   request.peer = proxies::client_of(peer_, request.headers, *service_->trusted());
   incoming.refusal = net::to_origin_form(request) ? framing_refusal(request, incoming.version) : 400;
   if (incoming.refusal != 0) co_return incoming;
+  incoming.asker = spender_of(request.peer);
+  incoming.is_metered = incoming.asker && !request.peer.is_here();
+  if (incoming.is_metered)
+    incoming.wait = service_->options.budget->take(budget::Resource::kLoop, *incoming.asker, 0);
+  if (incoming.wait > Duration::zero()) {
+    incoming.refusal = 429;
+    incoming.keep_alive = parser.is_done() && parser.keep_alive();
+    co_return incoming;
+  }
   if (!parser.is_done()) {
-    incoming.share = share_of(request.peer, parser.content_length());
+    incoming.share = share_of(incoming.asker, parser.content_length());
     if (!incoming.share.is_granted()) incoming.refusal = 503;
     if (incoming.refusal != 0) co_return incoming;
     const bool may_wait = incoming.version == net::Version::kHttp11;
@@ -212,6 +260,18 @@ Task<Incoming> HttpSession::read_request() {
   co_return incoming;
 }
 
+Task<HttpResponse> HttpSession::handle(Incoming* incoming) {
+  Executor node = service_->node;
+  Task<HttpResponse> answered = [&] {
+    if (!incoming->is_metered) return answer(service_, std::move(*incoming->request));
+    auto meter = std::make_shared<Meter>();
+    node = Metered(service_->node, meter);
+    return answer_for(service_, std::move(*incoming->request), *incoming->asker, std::move(meter));
+  }();
+  HttpResponse response = co_await net::run_on(std::move(node), std::move(answered));
+  co_return response;
+}
+
 Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
   Incoming incoming = co_await read_request();
   if (!incoming.request && incoming.refusal == 0) co_return false;
@@ -222,10 +282,11 @@ Task<bool> HttpSession::serve_one(std::shared_ptr<Session> self) {
     to_head = incoming.request->method == "HEAD";
     may_compress = accepts_gzip(incoming.request->headers.joined("Accept-Encoding").value_or(""));
     transport_->expires_never();
-    response = co_await net::run_on(service_->node, answer(service_, std::move(*incoming.request)));
+    response = co_await handle(&incoming);
   } else {
-    has_unread_ = true;
+    has_unread_ = !incoming.keep_alive;
     if (response.status == 503) response.headers.set("Retry-After", "10");
+    if (response.status == 429) response.headers.set("Retry-After", seconds_up(incoming.wait));
   }
   incoming.share.release();
   if (is_tls_) response.headers.set("Strict-Transport-Security", kStrictTransport);

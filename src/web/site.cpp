@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/bytes.hpp"
-#include "base/counted.hpp"
 #include "base/json.hpp"
 #include "fediverse/domain.hpp"
 #include "fediverse/negotiation.hpp"
@@ -354,10 +353,11 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
 // As Mastodon's own pages do it: what the account's WebFinger says, or else the server's; and where that says
 // nothing, the address that Mastodon has. But not for a server that does not answer at all.
 Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user, IpAddress asker) {
-  if (follows_ >= kFollowsAtOnceMax) co_return fail(ErrorCode::kBusy, "too many readers ask at once");
-  if (budget_.take(budget::Resource::kReaderAsks, budget_.who(asker)) > Duration::zero())
+  const budget::Spender reader = budget_.who(asker);
+  const budget::Share share(&budget_, budget::Resource::kWays, reader);
+  if (!share.is_granted()) co_return fail(ErrorCode::kBusy, "too many readers ask at once");
+  if (budget_.take(budget::Resource::kReaderAsks, reader) > Duration::zero())
     co_return fail(ErrorCode::kBusy, "you ask too often; wait a minute");
-  const Counted counted(follows_);
   std::vector<std::string> resources;
   if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
   resources.push_back("https://" + server + "/");

@@ -22,9 +22,6 @@ class Site {
   Site(Options options, HttpHandler api, HttpClient& http, Clock& clock, budget::Manager& budget)
       : options_(std::move(options)), api_(std::move(api)), http_(http), clock_(clock), budget_(budget) {}
 
-  // Strangers have this node ask servers of their choice: no more than that many at a time.
-  static constexpr std::size_t kFollowsAtOnceMax = 16;
-
   [[nodiscard]] static bool is_path(std::string_view path);
   // Answers a GET of such a path.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
@@ -54,7 +51,6 @@ class Site {
   HttpClient& http_;
   Clock& clock_;
   budget::Manager& budget_;
-  std::size_t follows_ = 0;
 };
 
 }  // namespace tagring::web

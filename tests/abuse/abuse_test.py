@@ -1,33 +1,42 @@
 """Attacks on a real node, while an honest user goes on asking it. After each: the user was served, memory came back, the database has grown
-by little, nobody else was asked more than a little, and in the end the node serves on after a restart.
+by little, nobody else was asked more than a little, and the node serves on after a restart: after each if the attacks are long, else after
+some of them.
 
     python3 tests/abuse/abuse_test.py                                    a second each; no time is held against the node
-    python3 tests/abuse/abuse_test.py --seconds 10 --json build/abuse.json   the same for longer, and how long the user waited counts too
+    python3 tests/abuse/abuse_test.py --seconds 5 --json build/abuse.json    the same for longer, and how long the user waited counts too
     python3 tests/abuse/abuse_test.py --only slow_bodies,pings
 
-What is written as JSON: [{"attack", "attacker_bytes", "attacker_requests", "honest_p99_ms", "honest_p99_before_ms", "rss_mb", "database_mb",
-"outgoing_requests", "ok"}].
+The attacker would have a machine of its own, so here it gets what the others leave of this one. The user also asks a server beside, which nobody
+attacks: how long that takes during the attack is this machine's doing, and nobody is expected to be quicker.
+
+`outgoing_requests` are those to the host that got most of them. What is written as JSON: [{"attack", "attacker_bytes", "attacker_requests",
+"honest_p99_ms", "honest_p99_before_ms", "beside_p99_ms", "rss_mb", "database_mb", "outgoing_requests", "ok"}].
 """
 
 import argparse
 import http.client
 import json
+import os
 import ssl
 import sys
+import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import floods  # noqa: E402, F401: more attacks
 from attacks import ATTACKS, Attack  # noqa: E402
-from world import World, node_host, p99, wait_for  # noqa: E402
+from world import BESIDE, World, node_host, p99, wait_for  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 RSS_MAX = 96  # MiB that an attack may leave behind: the allocator keeps what 1800 TLS connections had, 2 × 17 KiB each, for the next ones
-DATABASE_MAX = 4  # MiB
+DATABASE_MAX = 4  # MiB of a domain
 OUTGOING_A_MINUTE = 10
 FACTOR = 5  # so many times as long as before the honest user may wait
 WAIT_MAX = 100  # ms, or so long
-QUIET = 1.0  # seconds before an attack, to compare with
+RESTART_AFTER = 12  # attacks that are short
+QUIET = 0.3  # of the time that an attack takes: before it, to compare with
+LESS = 5  # so much nicer is the attacker
 MIB = 1 << 20
 
 
@@ -52,30 +61,62 @@ def settled(world, before):
     return least
 
 
+def attack_with(name, attack):
+    """All threads and processes that it starts are as nice."""
+    failed = []
+
+    def go():
+        os.nice(LESS)  # this thread
+        try:
+            ATTACKS[name](attack)
+        except Exception as error:  # noqa: BLE001: raised again below
+            failed.append(error)
+
+    thread = threading.Thread(target=go, daemon=True)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+
+
 def run(world, name, seconds):
     quiet_from = time.monotonic()
-    time.sleep(QUIET)
+    time.sleep(QUIET * seconds)
+    world.wait_for_a_request_after(time.monotonic())
     started = time.monotonic()
-    before, _ = world.waits(quiet_from, started)
-    rss, database, outgoing = world.rss(), world.database(), world.servers.total()
+    before, _ = world.waits(quiet_from, started, world.host)
+    rss, database, outgoing = world.rss(), world.database(), world.servers.counts()
     attack = Attack(world, seconds, list(ATTACKS).index(name))
-    ATTACKS[name](attack)
+    attack_with(name, attack)
     time.sleep(max(0, attack.ends - time.monotonic()))
     ended = time.monotonic()
     world.wait_for_a_request_after(ended)  # so that those before it have been answered
-    during, failures = world.waits(started, ended)
+    during, failures = world.waits(started, ended, world.host)
+    beside, _ = world.waits(started, ended, BESIDE)
     attack.close()
     row = {"attack": name, "attacker_bytes": attack.bytes, "attacker_requests": attack.requests, "honest_p99_ms": round(p99(during), 1),
-           "honest_p99_before_ms": round(p99(before), 1), "rss_mb": round((settled(world, rss) - rss) / MIB, 1),
-           "database_mb": round((world.database() - database) / MIB, 2), "outgoing_requests": world.servers.total() - outgoing}
+           "honest_p99_before_ms": round(p99(before), 1), "beside_p99_ms": round(p99(beside), 1), "rss_mb": round((settled(world, rss) - rss) / MIB, 1),
+           "database_mb": round((world.database() - database) / MIB, 2),
+           "outgoing_requests": max(count - outgoing[host] for host, count in world.servers.counts().items())}
     minutes = max(1.0, (time.monotonic() - started) / 60)
     row["wrong"] = [what for what, wrong in {
         "the honest user was not served": failures > 0 or not during,
         "memory": row["rss_mb"] > RSS_MAX,
-        "database": row["database_mb"] > DATABASE_MAX,
+        "database": row["database_mb"] > DATABASE_MAX * attack.domains,
         "requests to others": row["outgoing_requests"] > OUTGOING_A_MINUTE * minutes,
-    }.items() if wrong]
+    }.items() if wrong and not attack.skipped]
+    row["skipped"] = attack.skipped
     return row
+
+
+def restart(world):
+    """Whether the node serves on, after whatever it still waited for."""
+    world.honest_away.set()
+    world.network.stop_node(0)
+    world.network.start_node(0)
+    wait_for("the node after a restart", lambda: world.network.is_settled(0))
+    world.honest_away.clear()
+    return "tagring" in fetch(world, 0, "/nodeinfo/2.1")
 
 
 def main():
@@ -90,24 +131,24 @@ def main():
         world.loose = ssl.create_default_context(cafile=world.network.directory / "certs" / "ca.pem")
         world.loose.check_hostname = False  # called by its address
         world.info, world.neighbour_info = (fetch(world, i, "/nodeinfo/2.1") for i in (0, 1))
-        for name in chosen:
+        for number, name in enumerate(chosen, 1):
             row = run(world, name, options.seconds)
-            if options.json and row["honest_p99_ms"] > max(FACTOR * row["honest_p99_before_ms"], WAIT_MAX):
+            if options.json and row["honest_p99_ms"] > max(FACTOR * row["honest_p99_before_ms"], row["beside_p99_ms"], WAIT_MAX):
                 row["wrong"].append("the honest user waited")
-            wrong = row.pop("wrong")
+            if (options.json or number % RESTART_AFTER == 0 or number == len(chosen)) and not restart(world):
+                row["wrong"].append("after a restart it does not serve")
+            wrong, skipped = row.pop("wrong"), row.pop("skipped")
             row["ok"] = not wrong
             rows.append(row)
             print(f"{name:38} {row['attacker_bytes'] / MIB:8.1f} MiB {row['attacker_requests']:7} requests | p99 {row['honest_p99_before_ms']:6.1f} → "
-                  f"{row['honest_p99_ms']:7.1f} ms, memory {row['rss_mb']:+6.1f} MiB, database {row['database_mb']:+5.2f} MiB, "
-                  f"{row['outgoing_requests']:3} requests{'' if row['ok'] else '  BAD: ' + ', '.join(wrong)}", flush=True)
-        world.network.stop_node(0)  # whatever it still waits for
-        world.network.start_node(0)
-        wait_for("the node after a restart", lambda: world.network.is_settled(0))
+                  f"{row['honest_p99_ms']:7.1f} ms ({row['beside_p99_ms']:.1f} beside), memory {row['rss_mb']:+6.1f} MiB, database {row['database_mb']:+5.2f} MiB, "
+                  f"{row['outgoing_requests']:3} requests{'' if row['ok'] else '  BAD: ' + ', '.join(wrong)}"
+                  f"{'  skipped: ' + skipped if skipped else ''}", flush=True)
     if options.json:
         Path(options.json).parent.mkdir(parents=True, exist_ok=True)
         Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
     failed = sum(not row["ok"] for row in rows)
-    print(f"{len(rows) - failed + 1} passed, {failed} failed")  # with the restart
+    print(f"{len(rows) - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 

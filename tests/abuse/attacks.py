@@ -21,6 +21,8 @@ class Attack:
         self.net = 20 + number  # or one would feel what another has used up
         self.ends = time.monotonic() + seconds
         self.bytes = self.requests = 0
+        self.skipped = ""  # why
+        self.domains = 1  # that it has
         self.number = 0
         self.held = []
         self.lock = threading.Lock()
@@ -37,10 +39,16 @@ class Attack:
         """One of the attacker's addresses."""
         return f"127.{self.net}.{i // 250}.{1 + i % 250}"
 
+    def source6(self, i=0, each=1):
+        """The same of IPv6: `each` of a /64, 256 /64 of a /48."""
+        group, rest = divmod(i, 256 * each)
+        return f"2001:db8:{0x100 * self.net + group:x}:{rest // each:x}::{1 + rest % each:x}"
+
     def open(self, source=None):
         """A connection, or None if the node does not take it."""
+        source = source or self.source()
         try:
-            return self.world.open(source or self.source(), timeout=5)
+            return self.world.open_as(source, timeout=5) if ":" in source else self.world.open(source, timeout=5)
         except OSError:
             return None
 
@@ -582,6 +590,12 @@ def histories_of_invented_hashtags(a):
 @attack
 def look_ups(a):
     a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/resolve?uri=hashtag:r{a.next()}"), a.source(i)))
+
+
+@attack
+def proofs(a):
+    hour = int(time.time()) // 3600
+    a.at_once(4, lambda i: a.ask(lambda: a.world.get(f"/tagring/v1/history/proof?tag=cats&hour={hour - a.next() % 1000}"), a.source(i)))
 
 
 @attack

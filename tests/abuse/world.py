@@ -3,6 +3,8 @@ keys of their own. Everything is on the loopback interface; who comes from 127.0
 """
 
 import base64
+import ctypes
+import ctypes.util
 import hashlib
 import http.client
 import json
@@ -20,34 +22,51 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import Network, node_host, wait_for  # noqa: E402
+from network import Failure, Network, node_host, origin_host, wait_for  # noqa: E402
 
 HONEST = "127.0.7.1"
+BESIDE = "beside.example"  # a server that nobody attacks: what the honest user waits for it is this machine's doing
 EVIL = "evil.attacker.example"
 VICTIM = "victim.example"  # a third party that the attacker aims at
 TARPIT = "tarpit.attacker.example"
-SERVERS = {EVIL: "127.0.6.1", VICTIM: "127.0.6.2", TARPIT: "127.0.6.3"}
+DOMAINS = [f"attacker{i}.example" for i in range(12)]  # registered one by one
+SERVERS = {EVIL: "127.0.6.1", VICTIM: "127.0.6.2", TARPIT: "127.0.6.3", **{host: f"127.0.6.{10 + i}" for i, host in enumerate(DOMAINS)}}
+OWN = origin_host(0)  # the node's own instance
+PROXY = "127.0.8.1"  # says for whom it connects, so that there are IPv6 addresses without a network of them
+NAME_SERVER = "127.0.5.1"  # takes questions, and answers none
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
 class Signer:
-    """A key, and signatures by it (draft-cavage); openssl signs, a process for each."""
+    """A key, and signatures by it (draft-cavage)."""
 
     def __init__(self, directory):
-        self.file = directory / "attacker.key"
-        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", self.file], check=True,
+        file = directory / "attacker.key"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", file], check=True,
                        capture_output=True)
-        self.pem = subprocess.run(["openssl", "pkey", "-in", self.file, "-pubout"], check=True, capture_output=True, text=True).stdout
+        self.pem = subprocess.run(["openssl", "pkey", "-in", file, "-pubout"], check=True, capture_output=True, text=True).stdout
+        self.crypto = ctypes.CDLL(ctypes.util.find_library("crypto"))  # a process for each signature would be a weak attacker
+        for name in ["BIO_new_mem_buf", "PEM_read_bio_PrivateKey", "EVP_MD_CTX_new", "EVP_sha256"]:
+            getattr(self.crypto, name).restype = ctypes.c_void_p
+        private = file.read_bytes()
+        text = ctypes.c_void_p(self.crypto.BIO_new_mem_buf(private, len(private)))
+        self.key = ctypes.c_void_p(self.crypto.PEM_read_bio_PrivateKey(text, None, None, None))
+        self.hash = ctypes.c_void_p(self.crypto.EVP_sha256())
+
+    def sign(self, text):
+        context = ctypes.c_void_p(self.crypto.EVP_MD_CTX_new())
+        signature, size = ctypes.create_string_buffer(512), ctypes.c_size_t(512)
+        if (self.crypto.EVP_DigestSignInit(context, None, self.hash, None, self.key) != 1
+                or self.crypto.EVP_DigestSign(context, signature, ctypes.byref(size), text, ctypes.c_size_t(len(text))) != 1):
+            raise Failure("libcrypto does not sign")
+        self.crypto.EVP_MD_CTX_free(context)
+        return signature.raw[:size.value]
 
     def headers(self, host, path, body, key_id, genuine=True):
         date = formatdate(usegmt=True)
         digest = "SHA-256=" + base64.b64encode(hashlib.sha256(body).digest()).decode()
         text = f"(request-target): post {path}\nhost: {host}\ndate: {date}\ndigest: {digest}"
-        if genuine:
-            signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.file], input=text.encode(), check=True,
-                                       capture_output=True).stdout
-        else:
-            signature = os.urandom(256)
+        signature = self.sign(text.encode()) if genuine else os.urandom(256)
         value = base64.b64encode(signature).decode()
         return {"Host": host, "Date": date, "Digest": digest, "Content-Type": "application/activity+json",
                 "Signature": f'keyId="{key_id}",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="{value}"'}
@@ -60,7 +79,8 @@ class Servers:
         self.world = world
         self.asked = {host: 0 for host in SERVERS}
         self.lock = threading.Lock()
-        self.all = [self._start(host, address) for host, address in SERVERS.items()]
+        self.notes = {}  # of the node's own instance, by their paths
+        self.all = [self._start(host, address) for host, address in [*SERVERS.items(), (OWN, world.network.origin_address(0))]]
 
     def _start(self, host, address):
         servers = self
@@ -70,15 +90,15 @@ class Servers:
 
             def do_GET(self):  # noqa: N802
                 with servers.lock:
-                    servers.asked[host] += 1
+                    servers.asked[host] = servers.asked.get(host, 0) + 1
                 if host == TARPIT:
                     time.sleep(30)
-                body = servers.document(host, self.path) if host == EVIL and self.path.startswith("/users/") else b""
+                body = servers.document(host, self.path)
                 self.answer(200 if body else 404, body)
 
             def do_POST(self):  # noqa: N802
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self.answer(503, b"")
+                self.answer(202 if host in DOMAINS else 503, b"")
 
             def answer(self, status, body):
                 self.send_response(status)
@@ -105,14 +125,20 @@ class Servers:
         return server
 
     def document(self, host, path):
+        if host == OWN and path in self.notes:
+            return json.dumps(self.notes[path]).encode()
+        if host in (VICTIM, TARPIT) or not path.startswith("/users/"):
+            return b""
         origin = self.world.origin_of(host)
         actor = origin + path.split("?")[0]
         return json.dumps({"@context": "https://www.w3.org/ns/activitystreams", "id": actor, "type": "Person", "inbox": actor + "/inbox",
+                           "preferredUsername": actor.rsplit("/", 1)[-1], "indexable": True, "discoverable": True,
                            "publicKey": {"id": actor + "#main-key", "owner": actor, "publicKeyPem": self.world.signer.pem}}).encode()
 
-    def total(self):
+    def counts(self):
+        """How often each that the attacker may choose was asked."""
         with self.lock:
-            return sum(self.asked.values())
+            return {host: self.asked[host] for host in SERVERS}
 
     def stop(self):
         for server in self.all:
@@ -120,38 +146,109 @@ class Servers:
             server.server_close()
 
 
-def be_honest(address, port, host, ca, stop, times):
-    """Runs in a process of its own: asks, waits, asks again, and writes down how long each answer took; -1: there was none."""
-    context = ssl.create_default_context(cafile=ca)
-    paths = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
-    connection, turn = None, 0
-    while not stop.is_set():
+class Honest:
+    """Asks a server, waits, asks again; how long each answer took goes to `times`: (server, start, seconds), -1: there was none."""
+
+    PATHS = ["/actor", "/.well-known/nodeinfo", "/tagring/v1/history?tag=cats&limit=5"]
+
+    def __init__(self, host, address, port, context, times):
+        self.host, self.address, self.port, self.context, self.times = host, address, port, context, times
+        self.connection, self.turn = None, 0
+
+    def ask(self):
         started = time.monotonic()
         try:
-            if connection is None:
-                raw = socket.create_connection((address, port), timeout=30, source_address=(HONEST, 0))
-                connection = http.client.HTTPConnection(host, port)
-                connection.sock = context.wrap_socket(raw, server_hostname=host)
-            connection.request("GET", paths[turn % len(paths)], headers={"Host": f"{host}:{port}"})
-            response = connection.getresponse()
-            response.read()
-            if response.status >= 500:
-                print(f"the honest user got {response.status}", flush=True)
-            times.put((started, time.monotonic() - started if response.status < 500 else -1.0))
-            if response.will_close or turn % 20 == 19:  # newcomers must get in as well
-                connection.close()
-                connection = None
+            status, will_close = self._ask()
+            wrong = f"status {status}" if status >= 400 else ""
+            if will_close or self.turn % 20 == 19:  # newcomers must get in as well
+                self.leave()
         except (OSError, http.client.HTTPException) as error:
-            print(f"the honest user got {error!r} after {time.monotonic() - started:.1f} s", flush=True)
-            times.put((started, -1.0))
-            connection = None
-        turn += 1
+            wrong = repr(error)
+            self.connection = None
+        took = time.monotonic() - started
+        if wrong:
+            print(f"the honest user got {wrong} of {self.host} after {took:.1f} s", flush=True)
+        self.times.put((self.host, started, -1.0 if wrong else took))
+        self.turn += 1
+
+    def leave(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def _ask(self):
+        if self.connection is None:
+            raw = socket.create_connection((self.address, self.port), timeout=30, source_address=(HONEST, 0))
+            self.connection = http.client.HTTPConnection(self.host, self.port)
+            self.connection.sock = self.context.wrap_socket(raw, server_hostname=self.host)
+        self.connection.request("GET", self.PATHS[self.turn % len(self.PATHS)], headers={"Host": f"{self.host}:{self.port}"})
+        response = self.connection.getresponse()
+        response.read()
+        return response.status, response.will_close
+
+
+def be_honest(servers, port, ca, stop, away, times):
+    """Runs in a process of its own. `servers`: (host, address)."""
+    context = ssl.create_default_context(cafile=ca)
+    users = [Honest(host, address, port, context, times) for host, address in servers]
+    while not stop.is_set():
+        for user in users:
+            user.leave() if away.is_set() else user.ask()
         time.sleep(0.02)
+
+
+def serve_beside(address, port, certs):
+    """Runs in a process of its own: answers anything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):  # noqa: N802
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer((address, port), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certs / f"{BESIDE}.pem", certs / f"{BESIDE}.key")
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.serve_forever()
+
+
+class AbusedNetwork(Network):
+    """The first node has the silent name server, where this process may mount one; the third is the attacker's."""
+
+    IN_MOUNTS = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"']
+
+    def __enter__(self):
+        super().__enter__()
+        self.resolv_conf = self.directory / "resolv.conf"
+        self.resolv_conf.write_text(f"nameserver {NAME_SERVER}\n")
+        self.names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self.names.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # of another test at the same time
+            self.names.bind((NAME_SERVER, 53))
+            tried = subprocess.run([*self.IN_MOUNTS, self.resolv_conf, "true"], capture_output=True, text=True)
+            self.why_no_names = tried.stderr.strip() if tried.returncode != 0 else ""
+        except OSError as error:
+            self.why_no_names = str(error)
+        self.write_config(0, listen=f'trusted_proxies = ["{PROXY}"]\nproxy_protocol = true')
+        return self
+
+    def __exit__(self, *failure):
+        super().__exit__(*failure)
+        self.names.close()
+
+    def before_node(self, i):
+        return [*self.IN_MOUNTS, self.resolv_conf] if i == 0 and not self.why_no_names else []
 
 
 class World:
     def __init__(self, directory):
-        self.network = Network(directory, nodes=2, peers=dict(SERVERS))
+        self.network = AbusedNetwork(directory, nodes=3, peers={**SERVERS, BESIDE: "127.0.7.2"})
 
     def __enter__(self):
         self.network.__enter__()
@@ -162,19 +259,23 @@ class World:
         self.servers = Servers(self)
         self.host, self.address, self.port = node_host(0), self.network.node_address(0), self.network.port
         self.context = ssl.create_default_context(cafile=self.network.directory / "certs" / "ca.pem")
-        self.stop_honest = multiprocessing.Event()
+        self.stop_honest, self.honest_away = multiprocessing.Event(), multiprocessing.Event()
         self.times = multiprocessing.Queue()
-        arguments = (self.address, self.port, self.host, str(self.network.directory / "certs" / "ca.pem"), self.stop_honest, self.times)
-        self.honest = multiprocessing.Process(target=be_honest, args=arguments, daemon=True)
-        self.honest.start()
+        certs, beside = self.network.directory / "certs", self.network.peers[BESIDE]
+        asked = [(self.host, self.address), (BESIDE, beside)]
+        self.others = [multiprocessing.Process(target=serve_beside, args=(beside, self.port, certs), daemon=True),
+                       multiprocessing.Process(target=be_honest, daemon=True, args=(
+                           asked, self.port, str(certs / "ca.pem"), self.stop_honest, self.honest_away, self.times))]
+        for process in self.others:
+            process.start()
         self.seen = []
         return self
 
     def __exit__(self, *_):
         self.stop_honest.set()
-        self.honest.join(5)
-        if self.honest.is_alive():
-            self.honest.terminate()
+        self.others[-1].join(5)
+        for process in self.others:
+            process.terminate()
         self.servers.stop()
         self.network.__exit__()
 
@@ -195,6 +296,12 @@ class World:
         """The same with TLS."""
         return self.context.wrap_socket(self.raw(source, timeout), server_hostname=self.host)
 
+    def open_as(self, client, timeout=10):
+        """The same, for an IPv6 address."""
+        raw = self.raw(PROXY, timeout)
+        raw.sendall(f"PROXY TCP6 {client} 2001:db8::1 40000 {self.port}\r\n".encode())
+        return self.context.wrap_socket(raw, server_hostname=self.host)
+
     def signed(self, body, actor=None, path="/inbox", genuine=True, key_id=None):
         """A whole request, signed by the attacker."""
         actor = actor or self.actor("1")
@@ -211,8 +318,8 @@ class World:
         lines = [f"GET {path} HTTP/1.1", f"Host: {self.authority}", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
         return "\r\n".join([*lines, "", ""]).encode()
 
-    def actor(self, name):
-        return f"{self.origin_of(EVIL)}/users/{name}"
+    def actor(self, name, host=EVIL):
+        return f"{self.origin_of(host)}/users/{name}"
 
     # --- what it costs -------------------------------------------------------------------------------------
 
@@ -237,14 +344,14 @@ class World:
 
     def wait_for_a_request_after(self, moment):
         """Of the honest user, who makes one after the other."""
-        while not any(started >= moment for started, _ in self.seen):
+        while not any(host == self.host and started >= moment for host, started, _ in self.seen):
             self.seen.append(self.times.get(timeout=60))
 
-    def waits(self, since, until):
-        """How long the honest user waited then, in seconds, sorted; and how often in vain."""
+    def waits(self, since, until, host):
+        """How long the honest user waited for that server then, in seconds, sorted; and how often in vain."""
         while not self.times.empty():
             self.seen.append(self.times.get())
-        those = [took for started, took in self.seen if since <= started < until]
+        those = [took for server, started, took in self.seen if server == host and since <= started < until]
         return sorted(took for took in those if took >= 0), sum(took < 0 for took in those)
 
 

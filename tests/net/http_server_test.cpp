@@ -4,6 +4,8 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <ctime>
 #include <fmt/format.h>
 #include <fstream>
 #include <future>
@@ -273,6 +275,24 @@ TEST_F(PlainServerTest, LimitsTheConnectionsOfAPeer) {
   stop();  // while there is a budget
 }
 
+TEST_F(PlainServerTest, WhoComesTooOftenIsNotShakenHandsWith) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kArrivals)) = {100, 2, 0, std::chrono::hours(1)};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, echo);
+  const auto is_served = [&](std::uint8_t last) {
+    const RawPeer peer(server->port(), last);
+    peer.say("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return peer.hear_all().contains("GET / 0");
+  };
+  const std::vector<bool> served =
+      while_serving([&] { return std::vector{is_served(2), is_served(2), is_served(2), is_served(3)}; });
+  EXPECT_EQ(served, (std::vector{true, true, false, true}));
+  stop();  // while there is a budget
+}
+
 TEST_F(PlainServerTest, WhoHasMostConnectionsMakesRoom) {
   auto options = plain();
   budget::Budgets budgets = budget::default_budgets();
@@ -308,10 +328,53 @@ TEST_F(PlainServerTest, WhoHasMostConnectionsMakesRoom) {
   stop();
 }
 
+// Waits for a while, and then works.
+Task<HttpResponse> work(HttpRequest request) {
+  boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor,
+                                  milliseconds(request.target == "/waits" ? 100 : 1));
+  co_await timer.async_wait(boost::asio::use_awaitable);
+  const auto spent = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  for (const auto begun = spent(); request.target == "/works" && spent() - begun < milliseconds(60);)
+    continue;
+  co_return HttpResponse{};
+}
+
+TEST_F(PlainServerTest, WhoHasHadTheirTimeOfTheLoopGetsNoMore) {
+  auto options = plain();
+  budget::Budgets budgets = budget::default_budgets();
+  budgets.at(static_cast<std::size_t>(budget::Resource::kLoop)) = {0, 50'000, 0, std::chrono::hours(1)};
+  budget::Manager budget(budgets, clock);
+  options.budget = &budget;
+  serve(options, work);
+  const auto ask = [&](std::uint8_t last) {
+    return while_serving([&] {
+      const RawPeer peer(server->port(), last);
+      for (const char* target : {"/waits", "/works", "/more"})
+        peer.say(fmt::format("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", target));
+      peer.say("GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      std::string statuses;
+      const std::string all = peer.hear_all();
+      for (std::size_t at = 0; (at = all.find("HTTP/1.1 ", at)) != std::string::npos; ++at)
+        statuses += all.substr(at + 9, 4);
+      if (all.contains("HTTP/1.1 429 ")) EXPECT_TRUE(all.contains("Retry-After: ")) << all;
+      return statuses;
+    });
+  };
+  EXPECT_EQ(ask(2), "200 200 429 429 ");
+  EXPECT_EQ(ask(2), "429 429 429 429 ");
+  EXPECT_EQ(ask(3), "200 200 429 429 ") << "another";
+  EXPECT_EQ(ask(1), "200 200 200 200 ") << "this machine";
+  stop();  // while there is a budget
+}
+
 TEST_F(PlainServerTest, BodiesThatWaitTakeTheBudgetOfTheirSender) {
   auto options = plain();
   budget::Budgets budgets = budget::default_budgets();
-  budgets[1] = {4'000, 1'500, 0, {}};
+  budgets.at(static_cast<std::size_t>(budget::Resource::kBodies)) = {4'000, 1'500, 0, {}};
   budget::Manager budget(budgets, clock);
   options.budget = &budget;
   serve(options, echo);

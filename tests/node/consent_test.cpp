@@ -178,6 +178,49 @@ TEST_F(Consenting, AServerThatHangsHoldsUpNoLooksAtOthers) {
   EXPECT_LT(asked() - before, 30U) << "and is asked ever more seldom, not once for each author";
 }
 
+class Blocking : public Consenting {
+ protected:
+  using Tags = std::vector<std::string>;
+  void SetUp() override {
+    Consenting::SetUp();
+    const json::object block = {
+        {"id", fan.id + "/blocks/1"}, {"type", "Block"}, {"actor", fan.id}, {"object", origin + "/tag/cats"}};
+    EXPECT_EQ(post_signed(json::serialize(block), fan).status, 202);
+    start(config());
+  }
+  Tags blocked() { return rows("SELECT tag FROM refusals"); }
+  // Months pass, as far as looks are concerned.
+  void look() {
+    const auto due = [](sql::Connection& db) { return db.run("UPDATE profile_looks SET due = 0"); };
+    EXPECT_EQ(run(stores->database->write(due)).value(), 1);
+    settle(std::chrono::minutes(2));
+  }
+};
+
+TEST_F(Blocking, LastsForAsLongAsTheAccountIsThere) {
+  const std::size_t asked = internet.sent_to(fan.id).size();
+  settle(std::chrono::days(1));
+  EXPECT_EQ(internet.sent_to(fan.id).size(), asked);
+  look();
+  EXPECT_EQ(internet.sent_to(fan.id).size(), asked + 1);
+  EXPECT_THAT(blocked(), ElementsAre("cats"));
+  internet.documents[fan.id] = with_status(410);
+  look();
+  EXPECT_THAT(blocked(), ElementsAre("cats")) << "once may be a mistake";
+  look();
+  EXPECT_THAT(blocked(), IsEmpty());
+  EXPECT_THAT(rows("SELECT author FROM profile_looks"), IsEmpty());
+  EXPECT_EQ(status().at("budget").as_object().at("author_blocks").as_object().at("used"), 0);
+}
+
+TEST_F(Blocking, LastsForAYearOfSilence) {
+  internet.documents[fan.id] = with_status(503);
+  for (unsigned i = 0; i < publisher::Consents::kLooksInVainMax; ++i) look();
+  EXPECT_THAT(blocked(), ElementsAre("cats"));
+  look();
+  EXPECT_THAT(blocked(), IsEmpty());
+}
+
 // Misskey tells relays nothing of accounts that it deletes or suspends.
 TEST_F(Consenting, AnAccountThatIsNotThereTwiceIsGone) {
   follow_cats();

@@ -275,6 +275,28 @@ TEST_F(Moderating, TheAdministratorMayAskFromOutsideWithTheToken) {
   EXPECT_EQ(ask(request).body, control("/status").body);
 }
 
+TEST_F(Moderating, WhereTheAdministratorAsksFromIsNoStrangersAddress) {
+  config::Config remote = config();
+  remote.admin_tokens = {{{"token"}, "correct-horse-battery"}};
+  remote.budgets.at(static_cast<std::size_t>(budget::Resource::kReaderAsks)).each = 1;
+  start(remote);
+  settle();
+  HttpRequest admin;
+  admin.target = "/admin/status";
+  admin.headers.set("Authorization", "Bearer correct-horse-battery");
+  admin.peer = *IpAddress::parse("192.0.2.7");
+  const auto search = [&](const std::string& uri) {
+    HttpRequest request;
+    request.target = "/api/v2/search?q=" + uri;
+    request.peer = admin.peer;
+    return ask(request).status;
+  };
+  EXPECT_EQ(search("https%3A%2F%2Fx.example%2F1"), 200);
+  EXPECT_EQ(search("https%3A%2F%2Fx.example%2F2"), 429);
+  EXPECT_EQ(ask(admin).status, 200);
+  EXPECT_EQ(search("https%3A%2F%2Fx.example%2F2"), 200);
+}
+
 TEST_F(Moderating, APostWithTooManyHashtagsIsTakenForAdvertising) {
   config::Config strict = config();
   strict.hashtags_of_a_post = 3;

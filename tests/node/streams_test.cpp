@@ -23,11 +23,11 @@ class Streaming : public NodeTest {
     return ask(std::move(request));
   }
   std::string publish(const std::string& name, const std::vector<std::string>& tags,
-                      Duration ago = Duration(0)) {
+                      Duration ago = Duration(0), const std::string& content = "<p>line\nbreak</p>") {
     const PostText post{.uri = "https://home.example/notes/" + name, .author = alice.id, .tags = tags};
     json::object note = note_object(post);
     note["published"] = to_rfc3339(loop.wall_now() - ago);
-    note["content"] = "<p>line\nbreak</p>";
+    note["content"] = content;
     json::object create = json::parse_object(create_text(post)).value();
     create["object"] = note;
     internet.serve(post.uri, json::serialize(note));
@@ -151,6 +151,18 @@ TEST_F(Streaming, AReaderWhoDoesNotKeepUpIsCutOff) {
   EXPECT_EQ(last, "end");
 }
 
+TEST_F(Streaming, AReaderWhoLeavesMuchUnreadIsCutOff) {
+  const HttpResponse slow = open("/api/v1/streaming/hashtag?tag=cats");
+  const HttpResponse quick = open("/api/v1/streaming/hashtag?tag=cats");
+  EXPECT_EQ(next(quick), ":)\n");
+  for (int i = 0; i < 15; ++i) {
+    publish(std::to_string(i), {"cats"}, Duration(0), "<p>" + std::string(30'000, 'x') + "</p>");
+    settle();
+    EXPECT_THAT(next(quick), StartsWith("event: update"));
+  }
+  EXPECT_EQ(next(slow), "end");
+}
+
 TEST_F(Streaming, StreamsAreLimited) {
   std::vector<HttpResponse> streams;
   for (int i = 0; i < 32; ++i) {
@@ -164,6 +176,20 @@ TEST_F(Streaming, StreamsAreLimited) {
   for (int i = 0; i < 21; ++i)
     socket.stream->receive(fmt::format(R"({{"type":"subscribe","stream":"hashtag","tag":"t{}"}})", i));
   EXPECT_EQ(message(socket), (json::object{{"error", "Too many hashtags"}}));
+}
+
+TEST_F(Streaming, AWhole48HasNoMoreThanAFewAddresses) {
+  std::vector<HttpResponse> streams;
+  const auto open_from = [&](const std::string& address) {
+    HttpRequest request;
+    request.target = "/api/v1/streaming/hashtag?tag=cats";
+    request.peer = *IpAddress::parse(address);
+    streams.push_back(ask(std::move(request)));
+    return streams.back().status;
+  };
+  for (int i = 0; i < 128; ++i) ASSERT_EQ(open_from(fmt::format("2001:db8:1:{}::1", i)), 200) << i;
+  EXPECT_EQ(open_from("2001:db8:1:999::1"), 429);
+  EXPECT_EQ(open_from("2001:db8:2::1"), 200);
 }
 
 TEST_F(Streaming, OtherStreamsAreNotThere) {

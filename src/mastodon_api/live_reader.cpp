@@ -1,0 +1,99 @@
+#include "mastodon_api/live_reader.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "base/json.hpp"
+
+namespace tagring::mastodon_api {
+
+LiveReader::LiveReader(Options options, Owner& owner, bool is_socket, const Runtime& runtime)
+    : options_(options),
+      owner_(&owner),
+      is_socket_(is_socket),
+      clock_(runtime.clock),
+      alarm_(runtime.clock, runtime.executor) {
+  if (!is_socket_) put(":)\n");  // so that the reader knows that it is open
+}
+
+Task<std::optional<std::string>> LiveReader::next() {
+  while (waiting_.empty() && owner_ != nullptr) {
+    const Instant beat = clock_.now() + options_.heartbeat;
+    co_await alarm_.wait_until(beat);
+    // As Mastodon, a line and no empty one after it: Mastodon.py takes that for an event without a name.
+    // The pings of a WebSocket are made elsewhere.
+    if (!is_socket_ && waiting_.empty() && clock_.now() >= beat) co_return ":thump\n";
+  }
+  if (waiting_.empty()) co_return std::nullopt;
+  std::string text = std::move(waiting_.front());
+  waiting_.pop_front();
+  waiting_bytes_ -= text.size();
+  co_return text;
+}
+
+void LiveReader::close() {
+  if (Owner* owner = std::exchange(owner_, nullptr)) {
+    for (const auto& [tag, spelling] : std::exchange(tags_, {})) owner->leaves(this, tag);
+    owner->closes(this);
+  }
+  alarm_.ring();
+}
+
+void LiveReader::listen(const Tag& tag, const std::string& spelling) {
+  if (tags_.insert_or_assign(tag.canonical(), spelling).second) owner_->listens(this, tag);
+}
+
+void LiveReader::push(const Event& event) {
+  if (owner_ == nullptr) return;
+  std::string text = text_of(event);
+  const bool is_long = waiting_bytes_ + text.size() > options_.waiting_bytes_max && !waiting_.empty();
+  if (waiting_.size() < options_.waiting_max && !is_long) return put(std::move(text));
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  close();
+}
+
+bool LiveReader::has_said_too_much() {
+  if (clock_.now() >= minute_ends_) {
+    minute_ends_ = clock_.now() + std::chrono::minutes(1);
+    messages_ = 0;
+  }
+  return ++messages_ > options_.messages_a_minute || waiting_.size() >= options_.waiting_max;
+}
+
+void LiveReader::receive(std::string message) {
+  if (owner_ == nullptr) return;
+  if (has_said_too_much()) return close();
+  const json::object wish = json::parse_object(message).value_or(json::object());
+  const std::string type = json::get_string(wish, "type").value_or("");
+  const std::string name = json::get_string(wish, "tag").value_or("");
+  const Result<Tag> tag = Tag::parse(name);
+  if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
+  if (!tag || !owner_->offers(*tag)) return refuse("No such hashtag");
+  if (type == "unsubscribe") {
+    if (tags_.erase(tag->canonical()) > 0) owner_->leaves(this, tag->canonical());
+    return;
+  }
+  if (type != "subscribe") return refuse("Unknown message type");
+  if (tags_.size() >= options_.tags_max && !tags_.contains(tag->canonical()))
+    return refuse("Too many hashtags");
+  listen(*tag, name);
+}
+
+std::string LiveReader::text_of(const Event& event) const {
+  if (!is_socket_) return "event: " + event.name + "\ndata: " + event.payload + "\n\n";
+  const auto spelling = tags_.find(event.tag.canonical());
+  const std::string& name = spelling == tags_.end() ? event.tag.canonical() : spelling->second;
+  return json::serialize(json::object{
+      {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});
+}
+
+void LiveReader::refuse(std::string_view why) { put(json::serialize(json::object{{"error", why}})); }
+
+void LiveReader::put(std::string text) {
+  waiting_bytes_ += text.size();
+  waiting_.push_back(std::move(text));
+  alarm_.ring();
+}
+
+}  // namespace tagring::mastodon_api

@@ -1,0 +1,79 @@
+// One who reads hashtags as posts arrive: what is said to them, as server-sent events or on a WebSocket, and
+// what they say (docs/client-api.md). Who does not take what comes, or says too much, is cut off; what they
+// have missed is in the timeline.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/runtime.hpp"
+#include "hashtag/tag.hpp"
+#include "http/message.hpp"
+#include "queues/alarm.hpp"
+
+namespace tagring::mastodon_api {
+
+// Belongs to the connection; its owner only knows it while it is open.
+class LiveReader final : public HttpStream {
+ public:
+  struct Options {
+    std::size_t tags_max = 20;      // of a WebSocket
+    std::size_t waiting_max = 200;  // events that are not taken yet
+    std::size_t waiting_bytes_max = 256U
+                                    << 10U;  // of them, beyond the first: posts are long, and readers many
+    std::uint32_t messages_a_minute = 120;   // of a WebSocket
+    Duration heartbeat = std::chrono::seconds(15);
+  };
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    [[nodiscard]] virtual bool offers(const Tag& tag) const = 0;
+    // Each tag is left once, when it is not read any more or before the reader closes.
+    virtual void listens(LiveReader* reader, const Tag& tag) = 0;
+    virtual void leaves(LiveReader* reader, const std::string& tag) = 0;
+    virtual void closes(LiveReader* reader) = 0;  // the last that is heard of it
+  };
+  struct Event {
+    Tag tag;
+    std::string name;     // "update", "status.update" or "delete"
+    std::string payload;  // a Status, or an id
+  };
+
+  // `owner` outlives it, or closes it before.
+  LiveReader(Options options, Owner& owner, bool is_socket, const Runtime& runtime);
+  ~LiveReader() override { close(); }
+  LiveReader(const LiveReader&) = delete;
+  LiveReader& operator=(const LiveReader&) = delete;
+
+  [[nodiscard]] Task<std::optional<std::string>> next() override;
+  // {"type": "subscribe" or "unsubscribe", "stream": "hashtag", "tag": "…"}
+  void receive(std::string message) override;
+  void close() override;
+
+  // Reads that as well from now on; events name it as it is spelled here.
+  void listen(const Tag& tag, const std::string& spelling);
+  void push(const Event& event);
+  [[nodiscard]] const std::map<std::string, std::string>& tags() const { return tags_; }
+
+ private:
+  [[nodiscard]] bool has_said_too_much();
+  [[nodiscard]] std::string text_of(const Event& event) const;
+  void refuse(std::string_view why);
+  void put(std::string text);
+
+  const Options options_;
+  Owner* owner_;  // null once it is closed
+  const bool is_socket_;
+  Clock& clock_;
+  std::map<std::string, std::string> tags_;  // to: how the reader spells it
+  std::deque<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  queues::Alarm alarm_;
+  Instant minute_ends_;
+  std::uint32_t messages_ = 0;  // in that minute
+};
+
+}  // namespace tagring::mastodon_api
