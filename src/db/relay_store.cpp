@@ -319,6 +319,14 @@ Task<Result<PublishedPost>> SqliteRelayStore::find_post(std::string uri) {
   });
 }
 
+Task<Result<WallTime>> SqliteRelayStore::newest_post() {
+  return database_.read([](Connection& db) -> Result<WallTime> {
+    Statement newest = db.query("SELECT published FROM posts ORDER BY published DESC LIMIT 1");
+    TRY(const bool row, newest.step());
+    return row ? newest.time(0) : WallTime::min();
+  });
+}
+
 Task<Result<std::vector<PublishedPost>>> SqliteRelayStore::posts_of(std::string author, std::string after_uri,
                                                                     std::size_t limit) {
   return database_.read([author = std::move(author), after = std::move(after_uri),

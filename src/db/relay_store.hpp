@@ -27,6 +27,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
                                                            unsigned replicas) override;
   Task<Result<void>> bury(std::string uri) override;
   Task<Result<delivery::PublishedPost>> find_post(std::string uri) override;
+  Task<Result<WallTime>> newest_post() override;
   Task<Result<bool>> put_off(delivery::PublishedPost post, WallTime due) override;
   Task<Result<void>> drop_put_off(std::string uri) override;
   Task<Result<std::vector<delivery::PublishedPost>>> put_off_until(WallTime now, std::size_t limit) override;

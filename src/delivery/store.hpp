@@ -114,6 +114,8 @@ class Store {
   virtual Task<Result<void>> bury(std::string uri) = 0;
   // The post as last published, perhaps without tags; kNotFound if unknown or deleted.
   virtual Task<Result<PublishedPost>> find_post(std::string uri) = 0;
+  // When the newest of all posts was written; WallTime::min() if there is none. Looks at each of them.
+  virtual Task<Result<WallTime>> newest_post() = 0;
   // Tags that a post is to have later, in place of those that were put off before; a deletion drops them.
   // False if that many posts wait already, of all or of that author.
   static constexpr std::uint64_t kPutOffMax = 10'000;

@@ -43,6 +43,8 @@ constexpr std::array kOfNode = {
     Metric{"hashtags_wanted", "gauge", "wanted", "Hashtags that the node is subscribed to"},
     Metric{"subscriptions", "gauge", "subscriptions", "Owners that the node is subscribed at"},
     Metric{"subscriptions_settled", "gauge", "subscriptions_settled", "1 if all of these have accepted"},
+    Metric{"posts_put_off", "gauge", "put_off",
+           "Posts over the limits, which wait until the hour allows them"},
     Metric{"posts_owed", "gauge", "owed", "Posts that wait for an owner to take them"},
     Metric{"announcements_waiting", "gauge", "announcing", "Announcements that wait to be delivered"},
     Metric{"announcements_delivered_total", "counter", "announced", "Announcements that were delivered"},

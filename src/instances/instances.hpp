@@ -130,8 +130,12 @@ class Instances {
   // those with a LitePub relay (Pleroma).
   [[nodiscard]] bool believes_copies(const std::string& host) const;
 
-  // People whose own posts are relayed, as this node follows them.
-  [[nodiscard]] std::vector<OwnFollow> people() const;
+  // Whom this node follows for what they publish: people, relays and groups.
+  struct Source {
+    OwnFollow follow;
+    bool is_person = false;  // who publishes own posts only
+  };
+  [[nodiscard]] std::vector<Source> sources() const;
 
   // Hosts that may be subscribed to hashtags.
   [[nodiscard]] std::vector<std::string> receivers() const;

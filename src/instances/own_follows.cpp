@@ -13,11 +13,11 @@
 
 namespace tagring::instances {
 
-std::vector<OwnFollow> Instances::people() const {
-  std::vector<OwnFollow> found;
+std::vector<Instances::Source> Instances::sources() const {
+  std::vector<Source> found;
   for (const auto& [key, own] : own_follows_) {
     const auto link = links_.find({own.object, own.actor});
-    if (own.accepted && link != links_.end() && link->second.style == Style::kPerson) found.push_back(own);
+    if (own.accepted) found.push_back({own, link != links_.end() && link->second.style == Style::kPerson});
   }
   return found;
 }

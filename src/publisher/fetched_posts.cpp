@@ -84,7 +84,7 @@ Task<Publisher::Outcome> FetchedPosts::announced(std::string uri, Told told) {
   }
   if (!fediverse::is_post(document)) co_return "what was announced is no post";
   CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
-  if (note.published < told.not_before) co_return "the post is too old";
+  if (note.published < told.not_before) co_return std::string(kTooOld);
   if (!told.by.empty() && note.author != told.by) co_return "the post is by somebody else";
   // Boosts of what is not public happen; they are nobody's fault.
   if (note.visibility != fediverse::Visibility::kPublic && !told.is_update)

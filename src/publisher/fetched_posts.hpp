@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/time.hpp"
 #include "delivery/store.hpp"
@@ -52,6 +53,7 @@ class FetchedPosts {
     std::string by = {};     // its author, if that is known
     bool is_update = false;  // it may be less public than it was
   };
+  static constexpr std::string_view kTooOld = "the post is too old";  // why it was not taken
   // By a relay, a group, or the author's server itself.
   [[nodiscard]] Task<Outcome> announced(std::string uri, Told told);
   // A group says that a post was deleted. Believed if it is.

@@ -1,6 +1,7 @@
 // Blocks in each role: what is kept away, what falls under a new block, and lists.
 #include <fmt/format.h>
 
+#include "health/metrics.hpp"
 #include "node/fixture.hpp"
 
 namespace tagring::node {
@@ -322,6 +323,7 @@ TEST_F(Moderating, AnAuthorHasSoManyPostsAnHourUnderAHashtag) {
   EXPECT_THAT(rows("SELECT uri FROM posts"), SizeIs(2));
   // What is over the limit comes later, whatever happens to the node meanwhile.
   EXPECT_EQ(status().at("put_off").to_number<int>(), 2);
+  EXPECT_THAT(health::to_metrics(status()), HasSubstr("\ntagring_posts_put_off 2\n"));
   start(strict);
   settle(std::chrono::minutes(50));
   EXPECT_EQ(status().at("put_off").to_number<int>(), 0) << "a node that has started anew has counted nothing";

@@ -73,6 +73,44 @@ TEST_F(Outboxes, WhatAPersonWroteMeanwhileIsPublishedAfterTheStartAndOnlyThat) {
   EXPECT_THAT(internet.sent_to(missed), SizeIs(fetched)) << "known";
 }
 
+TEST_F(Outboxes, AreReadBackToWhatIsKnownFromBefore) {
+  const auto page = [&](int number, const std::vector<std::string>& posts, bool more) {
+    json::array items;
+    for (const std::string& uri : posts)
+      items.push_back(
+          json::object{{"id", uri + "#create"}, {"type", "Create"}, {"actor", dora.id}, {"object", uri}});
+    json::object document = {{"id", fmt::format("{}/outbox?page={}", dora.id, number)},
+                             {"type", "OrderedCollectionPage"},
+                             {"orderedItems", std::move(items)}};
+    if (more) document["next"] = fmt::format("{}/outbox?page={}", dora.id, number + 1);
+    internet.serve(json::id_of(document), json::serialize(document));
+  };
+  const std::string oldest = write("oldest", loop.wall_now());
+  const std::string known = write("known", loop.wall_now());
+  come_back();
+  ASSERT_THAT(history("dogs"), UnorderedElementsAre(oldest, known));
+  settle(std::chrono::minutes(1));  // away
+  const std::string first = write("first", loop.wall_now());
+  const std::string second = write("second", loop.wall_now());
+  const PostText delivered{.uri = write("delivered", loop.wall_now()), .author = dora.id, .tags = {"dogs"}};
+  internet.serve(dora.id + "/outbox", json::serialize(json::object{{"id", dora.id + "/outbox"},
+                                                                   {"type", "OrderedCollection"},
+                                                                   {"first", dora.id + "/outbox?page=1"}}));
+  page(1, {delivered.uri, second}, true);
+  page(2, {first}, true);
+  page(3, {known}, true);
+  page(4, {oldest}, false);
+  start(config_);
+  // Its server still tries to deliver one: that is no end of what was missed.
+  json::object create = json::parse_object(create_text(delivered)).value();
+  create["object"].as_object()["published"] = to_rfc3339(loop.wall_now());
+  EXPECT_EQ(post_signed(json::serialize(create), dora).status, 202);
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(history("dogs"), UnorderedElementsAre(oldest, known, first, second, delivered.uri));
+  EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=3"), SizeIs(1));
+  EXPECT_THAT(internet.sent_to(dora.id + "/outbox?page=4"), IsEmpty());
+}
+
 TEST_F(Outboxes, OfWhomTheNodeDoesNotFollowNothingIsRead) {
   const std::string post = write("1", loop.wall_now());
   EXPECT_EQ(post_signed(undo_follow_text(dora, {origin + "/actor"}), dora).status, 202);

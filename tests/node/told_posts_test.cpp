@@ -191,6 +191,31 @@ TEST_F(GroupsFollowed, BringTheirPosts) {
   EXPECT_THAT(history("birds"), ElementsAre(post.uri));
 }
 
+TEST_F(GroupsFollowed, HaveAnOutboxWithWhatTheyAnnouncedMeanwhile) {
+  json::object document = json::parse_object(birds.document()).value();
+  document["outbox"] = birds.id + "/outbox";
+  internet.serve(birds.id, json::serialize(document));
+  permit("lemmy.example", true);
+  follow(birds.id);
+  const json::object sent = internet.posted_to(birds.inbox).back();
+  EXPECT_EQ(bring(activity("Accept", birds.id, json::value(sent)), birds).status, 202);
+  const Author ann = make_author("https://lemmy.example/u/ann");
+  post = {.uri = "https://lemmy.example/post/7", .author = ann.id, .tags = {"birds"}};
+  json::object note = note_object(post);
+  note["published"] = to_rfc3339(loop.wall_now());
+  internet.serve(post.uri, json::serialize(note));
+  const json::object create = {
+      {"id", ann.id + "#1"}, {"type", "Create"}, {"actor", ann.id}, {"object", note}};
+  const json::array items = {
+      json::object{{"id", birds.id + "#1"}, {"type", "Announce"}, {"actor", birds.id}, {"object", create}}};
+  internet.serve(birds.id + "/outbox",
+                 json::serialize(json::object{
+                     {"id", birds.id + "/outbox"}, {"type", "OrderedCollection"}, {"orderedItems", items}}));
+  start(config());
+  settle(std::chrono::minutes(2));
+  EXPECT_THAT(history("birds"), ElementsAre(post.uri));
+}
+
 TEST_F(GroupsFollowed, OfAServerThatIsDeniedOrBlockedAreLeft) {
   permit("lemmy.example", true);
   follow(birds.id);
