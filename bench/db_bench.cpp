@@ -149,7 +149,7 @@ int measure(const std::string& directory, std::uint64_t posts) {
   }
   bench::print({"history_bytes_per_post",
                 static_cast<double>(std::filesystem::file_size(history_file)) / static_cast<double>(posts),
-                "octets", 100, "goal"});
+                "bytes", 100, "goal"});
   {
     auto stores = open_stores({.path = history_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
     if (!stores) return 1;

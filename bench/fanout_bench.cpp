@@ -71,7 +71,7 @@ double measure(const std::filesystem::path& directory, const crypto::PrivateKey&
   const double rate = static_cast<double>(posts * kFollowers) / seconds;
   fmt::print(stderr, "{} posts to {} {}: {:.1f} s, {} requests, {:.0f} MB\n", posts, kFollowers,
              nodes ? "nodes" : "people", seconds, lone.http.calls,
-             static_cast<double>(lone.http.octets) / 1e6);
+             static_cast<double>(lone.http.bytes) / 1e6);
   return rate;
 }
 

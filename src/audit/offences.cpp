@@ -112,7 +112,7 @@ Task<HttpResponse> Offences::answer(HttpRequest request) {
 }
 
 Task<Result<void>> Offences::take(HttpRequest request) {
-  if (request.body.size() > kOctetsMax) co_return fail(ErrorCode::kTooLarge, "evidence is never so long");
+  if (request.body.size() > kBytesMax) co_return fail(ErrorCode::kTooLarge, "evidence is never so long");
   CO_TRY(const json::object object, json::parse_object(request.body));
   CO_TRY(Evidence evidence, evidence_from_json(object));
   if (is_known(origin_of(evidence.head.actor), evidence.head.at)) co_return Result<void>();

@@ -88,7 +88,7 @@ class Offences {
   [[nodiscard]] std::size_t offenders() const;
 
  private:
-  static constexpr std::size_t kOctetsMax = 1U << 16U;
+  static constexpr std::size_t kBytesMax = 1U << 16U;
   static constexpr std::size_t kConsideredAtOnce = 2;
   static constexpr std::size_t kKeptMax = 1'000;
   // An owner of which that much newer evidence is there is proved again.

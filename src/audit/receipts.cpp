@@ -109,7 +109,7 @@ Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
     co_return;
   }
   const WallTime now = clock_.wall_now();
-  const ReceiptStore::Limits limits{now - options_.kept, options_.octets};
+  const ReceiptStore::Limits limits{now - options_.kept, options_.bytes};
   const Result<void> saved = co_await store_.keep(std::move(kept), now, limits);
   if (saved) ++counters_.kept;
 }

@@ -21,7 +21,7 @@ class Receipts {
  public:
   struct Options {
     Duration kept = std::chrono::days(90);
-    std::uint64_t octets = std::uint64_t{256} << 20U;
+    std::uint64_t bytes = std::uint64_t{256} << 20U;
   };
   Receipts(Options options, ReceiptStore& store, const storage::KeptPartitions& redundancy,
            const Notary& notary, federation::RemoteKeys& keys, const Runtime& runtime);

@@ -172,7 +172,7 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
 
 Task<Result<storage::TakeDown>> SignedTreeHeads::take_down(Tag tag, std::string uri, std::string reason) {
   if (reason.empty() || reason.size() > storage::TakeDown::kReasonMax || reason.contains('\n'))
-    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 octets");
+    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 bytes");
   const WallTime at = notary_.now();
   storage::TakeDown notice{
       notary_.network(), notary_.actor(), tag.canonical(), std::move(uri), std::move(reason), at, {}};

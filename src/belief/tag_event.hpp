@@ -29,7 +29,7 @@ struct TagEvent {
   friend bool operator==(const TagEvent&, const TagEvent&) = default;
 };
 
-// About how many octets an event takes in JSON.
+// About how many bytes an event takes in JSON.
 inline std::size_t weight(const TagEvent& event) {
   return 200 + event.uri.size() + event.author.size() + event.tag.size();
 }

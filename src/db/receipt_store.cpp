@@ -31,7 +31,7 @@ Result<std::uint64_t> last_id(Connection& db) {
 }
 
 Result<void> forget(Connection& db, std::uint64_t last, const audit::ReceiptStore::Limits& limits) {
-  const std::uint64_t beyond = last > limits.octets ? last - limits.octets : 0;
+  const std::uint64_t beyond = last > limits.bytes ? last - limits.bytes : 0;
   std::uint64_t through = 0;
   {
     Statement row = db.query(

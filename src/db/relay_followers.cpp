@@ -57,7 +57,7 @@ Result<void> save_follower(Connection& db, Follower& follower, std::uint64_t fee
   if (row) follower.since = saved.number(0);
   TRY_VOID(saved.step());
   TRY_VOID(db.run("INSERT OR IGNORE INTO followed_tags(key, tag) VALUES(?, ?)",
-                  Blob{key_octets(tag_key(follower.tag))}, follower.tag));
+                  Blob{key_bytes(tag_key(follower.tag))}, follower.tag));
   return {};
 }
 
@@ -100,7 +100,7 @@ Result<void> drop_follower(Connection& db, const std::string& tag, const std::st
   TRY_VOID(count_follower(db, *old, /*enters=*/false));
   TRY_VOID(
       db.run("DELETE FROM followed_tags WHERE key = ? AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = ?)",
-             Blob{key_octets(tag_key(tag))}, tag));
+             Blob{key_bytes(tag_key(tag))}, tag));
   return drop_unused_inbox(db, old->inbox);
 }
 

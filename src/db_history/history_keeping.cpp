@@ -46,9 +46,9 @@ Result<Bucket> read_bucket(Connection& db, const TagRow& tag, std::int64_t hour,
   for (;;) {
     TRY(const bool found, corrected.step());
     if (!found) return bucket;
-    const std::string octets = corrected.text(0);
+    const std::string bytes = corrected.text(0);
     crypto::Hash256 id{};
-    std::ranges::copy_n(octets.begin(), static_cast<std::ptrdiff_t>(std::min(octets.size(), id.size())),
+    std::ranges::copy_n(bytes.begin(), static_cast<std::ptrdiff_t>(std::min(bytes.size(), id.size())),
                         id.begin());
     bucket.corrected.push_back(id);
   }
@@ -68,13 +68,13 @@ Result<void> mark_taken_down(Connection& db, const TakeDown& notice) {
   if (!is_here)
     return fail(ErrorCode::kNotFound, "the history of #" + notice.tag + " here does not have that post");
   TRY_VOID(db.run("INSERT OR REPLACE INTO take_downs(tag, post, notice) VALUES(?, ?, ?)", notice.tag,
-                  Blob{octets_of(storage::post_id(notice.uri))}, json::serialize(storage::to_json(notice))));
+                  Blob{bytes_of(storage::post_id(notice.uri))}, json::serialize(storage::to_json(notice))));
   return {};
 }
 
 Result<void> erase_notice(Connection& db, const std::string& tag, const std::string& uri) {
   TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", tag,
-                  Blob{octets_of(storage::post_id(uri))}));
+                  Blob{bytes_of(storage::post_id(uri))}));
   return {};
 }
 
@@ -92,7 +92,7 @@ Result<void> drop_notice(Connection& db, const std::string& name, const std::str
 // Digests counted it as live all the time.
 Result<void> show_again(Connection& db, const std::string& tag, const std::string& uri) {
   TRY(const std::set<std::string> hidden, history_rows::taken_down(db, tag));
-  if (!hidden.contains(octets_of(storage::post_id(uri))))
+  if (!hidden.contains(bytes_of(storage::post_id(uri))))
     return fail(ErrorCode::kNotFound, uri + " was not taken down from #" + tag + " here");
   TRY(const std::vector<TagRow> shelves, shelves_of(db, tag));
   for (const TagRow& shelf : shelves) {
@@ -206,7 +206,7 @@ Result<void> correct_post(Connection& db, const std::string& name, const std::st
       known && truth && storage::hour_of(truth->published) == storage::hour_of(known->published);
   if (known && promised && !stays) {
     TRY_VOID(db.run("INSERT OR IGNORE INTO history_corrected(tag, hour, post) VALUES(?, ?, ?)", tag->id,
-                    storage::hour_of(known->published), Blob{octets_of(storage::post_id(uri))}));
+                    storage::hour_of(known->published), Blob{bytes_of(storage::post_id(uri))}));
   }
   if (known) {
     TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag->id,
@@ -228,7 +228,7 @@ Result<void> correct_post(Connection& db, const std::string& name, const std::st
 
 }  // namespace
 
-std::string history_rows::octets_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
+std::string history_rows::bytes_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
 
 Result<std::set<std::string>> history_rows::taken_down(Connection& db, const std::string& tag) {
   std::set<std::string> posts;
@@ -290,7 +290,7 @@ Task<Result<void>> SqliteHistoryStore::undo_take_down(std::string tag, std::stri
 Task<Result<std::optional<TakeDown>>> SqliteHistoryStore::take_down_of(std::string tag, crypto::Hash256 id) {
   return database_.read([tag = std::move(tag), id](Connection& db) -> Result<std::optional<TakeDown>> {
     Statement row =
-        db.query("SELECT notice FROM take_downs WHERE tag = ? AND post = ?", tag, Blob{octets_of(id)});
+        db.query("SELECT notice FROM take_downs WHERE tag = ? AND post = ?", tag, Blob{bytes_of(id)});
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;
     TRY(const json::object object, json::parse_object(row.view(0)));
@@ -319,7 +319,7 @@ Task<Result<std::vector<Span>>> SqliteHistoryStore::spans(std::optional<RingId> 
         db.query(
             "SELECT tag, posts, (SELECT min(published) FROM history h WHERE h.tag = t.id) FROM history_tags t"
             " WHERE key > ? AND posts > 0 ORDER BY key LIMIT ?",
-            Blob{after ? key_octets(*after) : std::string()}, limit),
+            Blob{after ? key_bytes(*after) : std::string()}, limit),
         [](const Statement& row) {
           return Span{row.text(0), row.number(1), row.time(2), key_of(row.text(0))};
         });

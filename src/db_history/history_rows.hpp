@@ -40,7 +40,7 @@ storage::HistoryEntry entry_at(const sql::Statement& row, const std::string& tag
 
 // The hash of a post, and what is taken of it.
 struct PostHash {
-  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six octets
+  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six bytes
   std::uint64_t live = 0;     // what the post adds to the digest of its hour,
   std::uint64_t removed = 0;  // and what its tombstone does
 };
@@ -73,8 +73,8 @@ Result<void> write_changes(sql::Connection& db, const HourChanges& changes);
 
 Result<void> put_entries(sql::Connection& db, const std::vector<storage::HistoryEntry>& entries);
 
-// The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in octets.
+// The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in bytes.
 Result<std::set<std::string>> taken_down(sql::Connection& db, const std::string& tag);
-std::string octets_of(const crypto::Hash256& hash);
+std::string bytes_of(const crypto::Hash256& hash);
 
 }  // namespace tagring::db_history::history_rows

@@ -124,15 +124,15 @@ Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t 
       "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
       " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
       " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
-      Blob{key_octets(range.first.key)}, Blob{key_octets(range.last.key)}, since, range.first.hour,
+      Blob{key_bytes(range.first.key)}, Blob{key_bytes(range.last.key)}, since, range.first.hour,
       range.last.hour);
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return {};
-    const std::string_view octets = row.view(2);
-    if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
-    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
+    const std::string_view bytes = row.view(2);
+    if (bytes.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(data, 32));
     if (!visit(HourRow{{row.integer(0), row.text(1), key, {}, {}},
                        row.integer(3),
                        static_cast<std::uint64_t>(row.integer(4)),

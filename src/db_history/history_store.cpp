@@ -75,7 +75,7 @@ Result<TagRow> make_tag(Connection& db, const std::string& tag) {
   const RingId key = key_of(tag);
   TRY(const std::int64_t id,
       only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
-                            Blob{key_octets(key)})));
+                            Blob{key_bytes(key)})));
   return TagRow{id, tag, key, {}, {}};
 }
 
@@ -209,7 +209,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
     TRY_VOID(insert(*number));
   } else if (const auto* uuid = std::get_if<Uuid>(&split.tail)) {
-    TRY_VOID(insert(Blob{uuid->octets}));
+    TRY_VOID(insert(Blob{uuid->bytes}));
   } else {
     TRY_VOID(insert(std::get<std::string>(split.tail)));
   }
@@ -223,7 +223,7 @@ Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& ent
   TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
   if (!known) {
     const bool is_hidden =
-        !entry.removed && !hidden.empty() && hidden.contains(octets_of(storage::post_id(entry.uri)));
+        !entry.removed && !hidden.empty() && hidden.contains(bytes_of(storage::post_id(entry.uri)));
     TRY_VOID(
         insert_post(db, tag, entry, hash.index, is_hidden ? kTakenDown : static_cast<int>(entry.removed)));
     HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
@@ -279,7 +279,7 @@ Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::opti
   HistoryPage page;
   page.kept_from = tag.kept_from;
   const WallTime newest = cursor ? cursor->published : WallTime::max();
-  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this octet
+  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this byte
   // A post alone at the cursor's time has an empty tie and so comes along, wherever it belongs.
   Statement row =
       db.query(TR_HISTORY_ROWS
@@ -418,7 +418,7 @@ Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::wei
     std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
     return all_rows<Weight>(db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
-                                     Blob{after ? key_octets(*after) : std::string()}, limit),
+                                     Blob{after ? key_bytes(*after) : std::string()}, limit),
                             [](const Statement& row) { return Weight{key_of(row.text(0)), row.number(1)}; });
   });
 }
@@ -427,13 +427,13 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
-    TRY(const std::int64_t octets,
+    TRY(const std::int64_t bytes,
         only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
     TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
     TRY(const std::int64_t unused,
         only_integer(
             db.query("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")));
-    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go,
+    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(bytes), let_go,
                   static_cast<std::uint64_t>(unused)};
   });
 }

@@ -1,4 +1,4 @@
-// storage::HistoryStore on SQLite: about 60 octets a post, indexes included (bench/ measures it).
+// storage::HistoryStore on SQLite: about 60 bytes a post, indexes included (bench/ measures it).
 #pragma once
 
 #include "redundancy/storage_hints.hpp"

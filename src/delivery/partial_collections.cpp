@@ -53,7 +53,7 @@ std::optional<std::string> PartialCollections::header(const std::string& tag,
 }
 
 bool PartialCollections::fits(const Partial& partial) const {
-  return followers::documents_fit(partial.count, partial.octets, options_.documents);
+  return followers::documents_fit(partial.count, partial.bytes, options_.documents);
 }
 
 void PartialCollections::note_sent(const std::string& tag, const std::string& inbox,
@@ -66,9 +66,9 @@ void PartialCollections::note_sent(const std::string& tag, const std::string& in
 }
 
 std::size_t PartialCollections::too_long() const {
-  // No shorter one can be: an id has so many octets at most.
-  constexpr std::size_t kIdOctetsMax = 2'048;
-  const std::size_t least = options_.documents.bytes_max * options_.documents.pages_max / kIdOctetsMax / 2;
+  // No shorter one can be: an id has so many bytes at most.
+  constexpr std::size_t kIdBytesMax = 2'048;
+  const std::size_t least = options_.documents.bytes_max * options_.documents.pages_max / kIdBytesMax / 2;
   std::size_t count = 0;
   followers_.visit_partials(least, [&](const Partial& partial) { count += fits(partial) ? 0 : 1; });
   return count;

@@ -9,7 +9,7 @@ namespace tagring::overlay {
 namespace {
 
 constexpr std::size_t kPage = 1'000;
-constexpr double kDust = 1;  // octets
+constexpr double kDust = 1;  // bytes
 
 }  // namespace
 
@@ -18,13 +18,13 @@ Loads::Loads(Options options, StoredLoad& history, Clock& clock)
 
 double Loads::faded(const Rate& rate) const {
   const Duration age = clock_.now() - rate.at;
-  return rate.octets *
+  return rate.bytes *
          std::exp(-static_cast<double>(age.count()) / static_cast<double>(options_.window.count()));
 }
 
-void Loads::relayed(const std::string& tag, std::size_t octets) {
+void Loads::relayed(const std::string& tag, std::size_t bytes) {
   Rate& rate = rates_[tag];
-  rate = {faded(rate) + static_cast<double>(octets), clock_.now()};
+  rate = {faded(rate) + static_cast<double>(bytes), clock_.now()};
 }
 
 Task<Result<void>> Loads::refresh() {

@@ -11,7 +11,7 @@
 namespace tagring::posts {
 namespace {
 
-constexpr std::size_t kNameMax = 500;  // octets of a name
+constexpr std::size_t kNameMax = 500;  // bytes of a name
 constexpr std::size_t kFieldsMax = 16;
 constexpr std::size_t kUsernameMax = 200;
 

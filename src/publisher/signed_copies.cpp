@@ -47,15 +47,15 @@ std::string SignedCopies::keep(const std::string& body) {
 void SignedCopies::remember(const std::string& hash, std::string body) {
   while (!order_.empty()) {
     const auto oldest = copies_.find(order_.front());
-    if (octets_ + body.size() <= kOctetsMax && clock_.now() - oldest->second.since < kKept) break;
-    octets_ -= oldest->second.body.size();
+    if (bytes_ + body.size() <= kBytesMax && clock_.now() - oldest->second.since < kKept) break;
+    bytes_ -= oldest->second.body.size();
     copies_.erase(oldest);
     order_.pop_front();
   }
   const std::size_t size = body.size();
   if (!copies_.try_emplace(hash, Copy{std::move(body), clock_.now()}).second) return;
   order_.push_back(hash);
-  octets_ += size;
+  bytes_ += size;
 }
 
 Task<HttpResponse> SignedCopies::answer(HttpRequest request) {

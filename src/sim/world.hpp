@@ -47,7 +47,7 @@ struct WorldOptions {
   bool balance = false;
   ring::IdRules ids{.kappa = 8};
   Duration balance_every = std::chrono::seconds(60);
-  std::uint64_t history_octets = 1ULL << 40U;
+  std::uint64_t history_bytes = 1ULL << 40U;
   std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
     return std::uint64_t{1} << 30U;
   };

@@ -205,9 +205,9 @@ class HistoryStore : public overlay::StoredLoad {
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
-    std::uint64_t octets = 0;         // of the whole database, if that is one
-    std::uint64_t let_go = 0;         // entries, ever
-    std::uint64_t octets_unused = 0;  // of `octets`: can be written again without more of the disk
+    std::uint64_t bytes = 0;         // of the whole database, if that is one
+    std::uint64_t let_go = 0;        // entries, ever
+    std::uint64_t bytes_unused = 0;  // of `bytes`: can be written again without more of the disk
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

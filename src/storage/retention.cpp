@@ -67,13 +67,13 @@ Task<Result<std::vector<Span>>> Retention::all_spans() {
   }
 }
 
-std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t octets_max,
+std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t bytes_max,
                         const std::optional<std::int64_t>& room) {
   constexpr auto kEach = static_cast<std::int64_t>(HistoryStore::kBytesOfEntry);
-  const std::uint64_t most = octets_max / HistoryStore::kBytesOfEntry;
+  const std::uint64_t most = bytes_max / HistoryStore::kBytesOfEntry;
   if (!room) return most;
   // What was let go leaves its place in the file to what comes, not to the disk.
-  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.octets_unused)) / kEach;
+  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.bytes_unused)) / kEach;
   const std::int64_t here = static_cast<std::int64_t>(totals.entries);
   return std::min(
       most, std::max(kKeptOnFullDisk, static_cast<std::uint64_t>(std::max<std::int64_t>(0, here + more))));
@@ -83,8 +83,8 @@ Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
   state_.let_go = totals.let_go;
-  const std::uint64_t most = posts_max(totals, options_.octets_max, options_.room());
-  if (options_.octets_max == 0 || totals.entries <= most) co_return 0;
+  const std::uint64_t most = posts_max(totals, options_.bytes_max, options_.room());
+  if (options_.bytes_max == 0 || totals.entries <= most) co_return 0;
   const std::uint64_t excess = totals.entries - most + most / 100;
   CO_TRY(std::vector<Span> spans, co_await all_spans());
   CO_TRY(std::uint64_t gone,

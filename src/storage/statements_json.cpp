@@ -42,9 +42,9 @@ class Reader {
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
   bool flag(std::string_view name) { return json::get_flag(object_, name); }
   std::string signature() {
-    const auto octets = from_base64(json::get_string(object_, "signature").value_or(""));
-    const bool good = octets && !octets->empty() && octets->size() <= kSignatureMax;
-    return good ? *octets : bad<std::string>("signature");
+    const auto bytes = from_base64(json::get_string(object_, "signature").value_or(""));
+    const bool good = bytes && !bytes->empty() && bytes->size() <= kSignatureMax;
+    return good ? *bytes : bad<std::string>("signature");
   }
   Hash256 hash(std::string_view name) {
     const auto value = hash_from(json::get_string(object_, name).value_or(""));
@@ -110,10 +110,10 @@ json::value to_json(const Hash256& hash) { return json::value(to_hex(hash)); }
 
 Result<Hash256> hash_from(std::string_view hex) {
   Hash256 hash{};
-  const auto octets = from_hex(hex);
-  if (!octets || octets->size() != hash.size())
+  const auto bytes = from_hex(hex);
+  if (!bytes || bytes->size() != hash.size())
     return fail(ErrorCode::kInvalid, "a hash has 64 hexadecimal digits");
-  std::ranges::copy(*octets, hash.begin());
+  std::ranges::copy(*bytes, hash.begin());
   return hash;
 }
 

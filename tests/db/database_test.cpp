@@ -206,14 +206,14 @@ TEST(Sqlite, ValuesComeBackAsTheyWereBound) {
   const TemporaryDirectory directory;
   auto connection = Connection::open(directory.file("db"));
   ASSERT_TRUE(connection);
-  const std::string octets("\0\xff'", 3);
-  Statement row = connection->query("SELECT ?, ?, ?, ?, ?, ?", octets, Blob{octets}, -5, UINT64_MAX,
+  const std::string bytes("\0\xff'", 3);
+  Statement row = connection->query("SELECT ?, ?, ?, ?, ?, ?", bytes, Blob{bytes}, -5, UINT64_MAX,
                                     std::string_view(), WallTime(Duration(7)));
   ASSERT_TRUE(*row.step());
   EXPECT_EQ(row.type(0), Type::kText);
-  EXPECT_EQ(row.text(0), octets);
+  EXPECT_EQ(row.text(0), bytes);
   EXPECT_EQ(row.type(1), Type::kBlob);
-  EXPECT_EQ(row.text(1), octets);
+  EXPECT_EQ(row.text(1), bytes);
   EXPECT_EQ(row.integer(2), -5);
   EXPECT_EQ(row.integer(3), INT64_MAX);
   EXPECT_EQ(row.type(4), Type::kText);

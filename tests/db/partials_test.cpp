@@ -67,7 +67,7 @@ TEST_F(Partials, PeopleStandInTheCollectionOfTheHashtag) {
   EXPECT_EQ(on_disk({"cats", kFar}), expected);
   EXPECT_EQ(memory.partial({"cats", kFar}), expected);
   EXPECT_EQ(expected.count, 2U);
-  EXPECT_EQ(expected.octets, 54U);
+  EXPECT_EQ(expected.bytes, 54U);
   EXPECT_EQ(on_disk({"", kFar}), Partial());
   EXPECT_EQ(on_disk({"birds", kFar}), Partial());
 }

@@ -28,8 +28,8 @@ class ReceiptStoreTest : public StoresTest {
     return found;
   }
   void keep(int number, const std::vector<std::string>& tags, WallTime kept_after = {},
-            std::uint64_t octets = 1'000'000) {
-    must(stores->receipts.keep(receipt(number, tags), at(number), {kept_after, octets}));
+            std::uint64_t bytes = 1'000'000) {
+    must(stores->receipts.keep(receipt(number, tags), at(number), {kept_after, bytes}));
   }
 };
 
@@ -98,12 +98,12 @@ TEST_F(ReceiptStoreTest, OldOnesAreForgottenAndMoreThanThereIsRoomFor) {
   EXPECT_EQ(totals.batches, 10U);
   keep(11, {"cats"}, at(5));
   EXPECT_EQ(numbers("cats"), (Numbers{5, 6, 7, 8, 9, 10, 11}));
-  for (int i = 12; i <= 60; ++i) keep(i, {"cats"}, {}, totals.octets / 2);
+  for (int i = 12; i <= 60; ++i) keep(i, {"cats"}, {}, totals.bytes / 2);
   const Numbers left = numbers("cats");
   EXPECT_GE(left.size(), 4U);
   EXPECT_LE(left.size(), 6U);
   EXPECT_EQ(left.back(), 60);
-  EXPECT_LE(must(stores->receipts.totals()).octets, totals.octets / 2 + 600);
+  EXPECT_LE(must(stores->receipts.totals()).bytes, totals.bytes / 2 + 600);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(PostsMax, AreThoseForWhichTheDiskHasRoomOutsideItsReserve) {
   EXPECT_EQ(storage::posts_max(totals, kLimit, 0), kHere);
   EXPECT_EQ(storage::posts_max(totals, kLimit, -1000 * kEach), kHere - 1000) << "into the reserve already";
   EXPECT_EQ(storage::posts_max(totals, kLimit, kEach * 100'000'000), 2 * kHere) << "never beyond the limit";
-  totals.octets_unused = 400 * HistoryStore::kBytesOfEntry;
+  totals.bytes_unused = 400 * HistoryStore::kBytesOfEntry;
   EXPECT_EQ(storage::posts_max(totals, kLimit, -1000 * kEach), kHere - 600) << "room in the file is room";
   const std::uint64_t gigabyte = 1'000'000'000 / HistoryStore::kBytesOfEntry;
   EXPECT_EQ(storage::posts_max(totals, kLimit, -kEach * 100'000'000), gigabyte) << "however full it is";

@@ -97,7 +97,7 @@ TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
     balanced += run(seed, /*balanced=*/true);
   }
   EXPECT_GT(resting, 0);
-  EXPECT_LT(balanced, 0.6 * resting) << "octets above capacity, of " << resting;
+  EXPECT_LT(balanced, 0.6 * resting) << "bytes above capacity, of " << resting;
 }
 
 TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
