@@ -39,7 +39,7 @@ Task<Reply> Overview::receipts() {
                                   {"owner", origin_of(one.receipt.actor)},
                                   {"ring", storage::ring_name(one.receipt.ring)},
                                   {"op", item.removal ? "remove" : "add"},
-                                  {"tag", item.tag},
+                                  {"tag", item.partition.tag.canonical()},
                                   {"uri", item.uri},
                                   {"batch", one.items.size()}});
     }

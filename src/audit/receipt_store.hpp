@@ -35,7 +35,7 @@ class ReceiptStore {
   // Durable when it completes. Forgets what is beyond the limits, some of it at a time.
   virtual Task<Result<void>> keep(KeptReceipt receipt, WallTime now, Limits limits) = 0;
   // Those with items under that tag and a greater id, oldest first.
-  virtual Task<Result<std::vector<KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
+  virtual Task<Result<std::vector<KeptReceipt>>> receipts(Tag tag, std::uint64_t after,
                                                           std::size_t limit) = 0;
   struct Totals {
     std::uint64_t batches = 0;

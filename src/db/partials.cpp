@@ -129,8 +129,8 @@ Result<delivery::Store::PartialsCheck> check_all_partials(Connection& db) {
     if (!more) break;
     ++check.followers;
     tag = row.text(0);
-    const auto member =
-        delivery::membership_of({tag, row.text(1), {}, {}, static_cast<delivery::Via>(row.integer(2)), 0});
+    const auto member = delivery::membership_of(
+        {Tag::from_canonical(tag), row.text(1), {}, {}, static_cast<delivery::Via>(row.integer(2)), 0});
     if (!member) continue;
     Partials& partials = member->key.collection.empty() ? of_node : of_tag;
     partials[member->key.authority].add(member->id);

@@ -60,14 +60,14 @@ class Streams::Reader final : public HttpStream {
   }
 
   const IpAddress peer;
-  std::map<std::string, std::string> tags;  // to: how the reader spells it
+  std::map<Tag, std::string> tags;  // to: how the reader spells it
 
  private:
   static std::string event_of(const Event& event) {
     return "event: " + event.name + "\ndata: " + event.payload + "\n\n";
   }
   std::string message_of(const Event& event) const {
-    const auto spelling = tags.find(event.tag.canonical());
+    const auto spelling = tags.find(event.tag);
     const std::string& name = spelling == tags.end() ? event.tag.canonical() : spelling->second;
     return json::serialize(json::object{
         {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});
@@ -101,7 +101,7 @@ void Streams::Reader::receive(std::string message) {
   const Result<Tag> tag = Tag::parse(json::get_string(wish, "tag").value_or(""));
   if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
   if (!tag || owner_->blocks_.of_tag(tag->canonical()) != nullptr) return refuse("No such hashtag");
-  if (type == "unsubscribe") return owner_->leave(this, tag->canonical());
+  if (type == "unsubscribe") return owner_->leave(this, *tag);
   if (type != "subscribe") return refuse("Unknown message type");
   if (tags.size() >= owner_->options_.tags_per_stream_max) return refuse("Too many hashtags");
   owner_->listen(this, *tag, json::get_string(wish, "tag").value_or(""));
@@ -131,7 +131,7 @@ Task<void> Streams::stop() {
 }
 
 Task<void> Streams::forget_former() {
-  std::vector<std::string> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
+  std::vector<Tag> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
   if (!tags.empty()) (void)co_await subscriber_.unwant(std::move(tags), kReason);
 }
 
@@ -172,13 +172,12 @@ void Streams::close(Reader* reader) {
 // --- subscriptions -----------------------------------------------------------------------------------------
 
 void Streams::listen(Reader* reader, const Tag& tag, const std::string& spelling) {
-  const std::string& name = tag.canonical();
-  reader->tags[name] = spelling;
-  by_tag_[name].insert(reader);
+  reader->tags[tag] = spelling;
+  by_tag_[tag].insert(reader);
   const Prefix64 peer = reader->peer.prefix64();
-  if (subscribed_.contains(name) || subscriber_.wants(name) || !may_subscribe(peer)) return;
-  subscribed_.emplace(name, peer);
-  tasks_.spawn("reader_subscribes", subscribe(name));
+  if (subscribed_.contains(tag) || subscriber_.wants(tag) || !may_subscribe(peer)) return;
+  subscribed_.emplace(tag, peer);
+  tasks_.spawn("reader_subscribes", subscribe(tag));
 }
 
 bool Streams::may_subscribe(const Prefix64& peer) const {
@@ -186,7 +185,7 @@ bool Streams::may_subscribe(const Prefix64& peer) const {
   return subscribed_.size() < options_.tags_max && std::cmp_less(own, options_.tags_per_peer_max);
 }
 
-void Streams::leave(Reader* reader, const std::string& tag) {
+void Streams::leave(Reader* reader, const Tag& tag) {
   reader->tags.erase(tag);
   const auto listeners = by_tag_.find(tag);
   if (listeners == by_tag_.end()) return;
@@ -197,12 +196,12 @@ void Streams::leave(Reader* reader, const std::string& tag) {
   if (left_.insert_or_assign(tag, clock_.now()).second) tasks_.spawn("reader_leaves", let_go(tag));
 }
 
-Task<void> Streams::subscribe(std::string tag) {
+Task<void> Streams::subscribe(Tag tag) {
   const Result<void> done = co_await subscriber_.want({tag}, kReason);
   if (!done) subscribed_.erase(tag);
 }
 
-Task<void> Streams::let_go(std::string tag) {
+Task<void> Streams::let_go(Tag tag) {
   while (clock_.now() < left_[tag] + options_.linger) {
     const Instant later = left_[tag] + options_.linger;
     co_await clock_.sleep_until(later);
@@ -223,7 +222,7 @@ void Streams::note(const delivery::TagEvent& event) {
   if (!by_tag_.contains(event.tag)) return;
   if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(posts::status_id(event.published, event.uri));
-    deliver(std::make_shared<const Event>(Event{*Tag::parse(event.tag), "delete", id}));
+    deliver(std::make_shared<const Event>(Event{event.tag, "delete", id}));
   } else if (event.indexable &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
     tasks_.spawn("tell_readers", tell(event));
@@ -231,19 +230,18 @@ void Streams::note(const delivery::TagEvent& event) {
 }
 
 Task<void> Streams::tell(delivery::TagEvent event) {
-  const Tag tag = *Tag::parse(event.tag);
   const Instant deadline = clock_.now() + kFetchTime;
   const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);
   if (!contents.front()) co_return;
   const posts::Post& post = *contents.front()->post;
-  if (post.author != event.author || !post.has(tag)) co_return;
+  if (post.author != event.author || !post.has(event.tag)) co_return;
   const json::object status = posts_.show(*contents.front(), posts::status_id(event.published, event.uri));
   const char* name = event.is_edit() ? "status.update" : "update";
-  deliver(std::make_shared<const Event>(Event{tag, name, json::serialize(status)}));
+  deliver(std::make_shared<const Event>(Event{event.tag, name, json::serialize(status)}));
 }
 
 void Streams::deliver(const SharedEvent& event) {
-  const auto listeners = by_tag_.find(event->tag.canonical());
+  const auto listeners = by_tag_.find(event->tag);
   if (listeners == by_tag_.end()) return;
   // Pushing may close a reader, which changes the set.
   const auto readers = listeners->second;

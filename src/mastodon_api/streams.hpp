@@ -77,11 +77,11 @@ class Streams final : public ApiPart {
   std::shared_ptr<Reader> open(bool is_socket, IpAddress peer);
   void close(Reader* reader);
   void listen(Reader* reader, const Tag& tag, const std::string& spelling);
-  void leave(Reader* reader, const std::string& tag);
+  void leave(Reader* reader, const Tag& tag);
   void deliver(const SharedEvent& event);
   Task<void> tell(delivery::TagEvent event);
-  Task<void> subscribe(std::string tag);
-  Task<void> let_go(std::string tag);
+  Task<void> subscribe(Tag tag);
+  Task<void> let_go(Tag tag);
   Task<void> forget_former();
 
   Options options_;
@@ -92,11 +92,11 @@ class Streams final : public ApiPart {
   Executor executor_;
   std::set<Reader*> readers_;
   std::map<Prefix64, std::size_t> per_peer_;
-  std::map<std::string, std::set<Reader*>> by_tag_;
+  std::map<Tag, std::set<Reader*>> by_tag_;
   [[nodiscard]] bool may_subscribe(const Prefix64& peer) const;
 
-  std::map<std::string, Prefix64> subscribed_;  // for readers; by whom first
-  std::map<std::string, Instant> left_;         // by the last reader; each has one task that waits
+  std::map<Tag, Prefix64> subscribed_;  // for readers; by whom first
+  std::map<Tag, Instant> left_;         // by the last reader; each has one task that waits
   TaskGroup tasks_;
 };
 

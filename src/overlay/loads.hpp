@@ -8,6 +8,7 @@
 
 #include "base/ring_id.hpp"
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 #include "overlay/stored_load.hpp"
 
 namespace tagring::overlay {
@@ -21,7 +22,7 @@ class Loads {
   };
   Loads(Options options, StoredLoad& history, Clock& clock);
 
-  void relayed(const std::string& tag, std::size_t bytes);
+  void relayed(const Tag& tag, std::size_t bytes);
   // Counts anew; what of() says is as old as that.
   [[nodiscard]] Task<Result<void>> refresh();
   // Of all replicas that lie at these positions.
@@ -41,7 +42,7 @@ class Loads {
   Options options_;
   StoredLoad& history_;
   Clock& clock_;
-  std::map<std::string, Rate> rates_;
+  std::map<Tag, Rate> rates_;
   Sums relay_;
   Sums storage_;
 };

@@ -258,18 +258,18 @@ std::vector<delivery::TagEvent> living_of(const std::vector<delivery::TagEvent>&
 
 namespace detail {
 template <class T>
-Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
-  slot->emplace(co_await std::move(task));
+Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> result) {
+  result->emplace(co_await std::move(task));
 }
 }  // namespace detail
 
 template <class T>
 std::optional<T> World::await_of(ring_sim::OwnerId owner, Task<T> task, Duration limit) {
-  auto slot = std::make_shared<std::optional<T>>();
-  loop.spawn(owner, detail::store_result<T>(std::move(task), slot));
+  auto result = std::make_shared<std::optional<T>>();
+  loop.spawn(owner, detail::store_result<T>(std::move(task), result));
   const Instant end = loop.now() + limit;
-  while (!*slot && loop.now() < end) loop.run_for(Duration(20));
-  return std::move(*slot);
+  while (!*result && loop.now() < end) loop.run_for(Duration(20));
+  return std::move(*result);
 }
 
 }  // namespace tagring::sim

@@ -1,10 +1,6 @@
 #include "sql/keys.hpp"
 
-#include "crypto/hash.hpp"
-
 namespace tagring::sql {
-
-RingId tag_key(std::string_view canonical) { return RingId::from_bytes(crypto::sha3_256(canonical)); }
 
 std::string key_bytes(const RingId& key) {
   const auto bytes = key.bytes();

@@ -33,11 +33,16 @@ class Reader {
     const std::int64_t value = number(name);
     return value >= 0 ? static_cast<std::uint64_t>(value) : bad<std::uint64_t>(name);
   }
-  // 0 if there is none.
-  unsigned slot() {
+  Tag tag() {
+    Result<Tag> tag = Tag::parse_canonical(text("tag"));
+    if (!tag) bad<int>("tag");
+    return tag ? *std::move(tag) : Tag::from_canonical("-");  // which done() lets nobody see
+  }
+  // Of the whole hashtag if no number is there.
+  redundancy::Partition partition() {
     const std::int64_t value = json::find(object_, "slot") == nullptr ? 0 : number("slot");
-    return value >= 0 && value < redundancy::kPartitionsMax ? static_cast<unsigned>(value)
-                                                            : bad<unsigned>("slot");
+    const bool good = value >= 0 && value < redundancy::kPartitionsMax;
+    return {tag(), good ? static_cast<unsigned>(value) : bad<unsigned>("slot")};
   }
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
   bool flag(std::string_view name) { return json::get_flag(object_, name); }
@@ -152,17 +157,18 @@ Result<Receipt> receipt_from_json(const json::object& object) {
 }
 
 json::object to_json(const TakenItem& item) {
-  json::object object = {{"tag", item.tag}, {"uri", item.uri}, {"published", ms(item.published)}};
+  json::object object = {
+      {"tag", item.partition.tag.canonical()}, {"uri", item.uri}, {"published", ms(item.published)}};
   if (item.removal) object["removal"] = true;
   if (item.indexable) object["indexable"] = true;
-  if (item.slot != 0) object["slot"] = item.slot;
+  if (item.partition.number != 0) object["slot"] = item.partition.number;
   return object;
 }
 
 Result<TakenItem> item_from_json(const json::object& object) {
   Reader in(object);
-  TakenItem item{in.text("tag"),       in.text("uri"),       in.flag("removal"),
-                 in.time("published"), in.flag("indexable"), in.slot()};
+  TakenItem item{in.partition(), in.text("uri"), in.flag("removal"), in.time("published"),
+                 in.flag("indexable")};
   return in.done(std::move(item));
 }
 
@@ -186,23 +192,22 @@ Result<ItemReceipt> item_receipt_from_json(const json::object& object) {
 json::object to_json(const Head& head) {
   json::object object = {{"network", head.network},
                          {"actor", head.actor},
-                         {"tag", head.tag},
+                         {"tag", head.partition.tag.canonical()},
                          {"hour", head.hour},
                          {"kept_from", ms(head.kept_from)},
                          {"at", ms(head.at)},
                          {"size", head.size},
                          {"root", to_json(head.root)},
                          {"signature", to_base64(head.signature)}};
-  if (head.slot != 0) object["slot"] = head.slot;
+  if (head.partition.number != 0) object["slot"] = head.partition.number;
   if (head.begun != WallTime()) object["begun"] = ms(head.begun);
   return object;
 }
 
 Result<Head> head_from_json(const json::object& object) {
   Reader in(object);
-  Head head{in.text("network"),   in.actor(),    in.text("tag"),   in.number("hour"),
-            in.time("kept_from"), in.time("at"), in.count("size"), in.hash("root"),
-            in.signature(),       in.slot(),     WallTime()};
+  Head head{in.text("network"), in.actor(),       in.partition(),  in.number("hour"), in.time("kept_from"),
+            in.time("at"),      in.count("size"), in.hash("root"), in.signature()};
   if (json::find(object, "begun") != nullptr) head.begun = in.time("begun");
   return in.done(std::move(head));
 }
@@ -226,7 +231,7 @@ Result<HeadProof> proof_from_json(const json::object& object) {
 json::object to_json(const TakeDown& notice) {
   return {{"network", notice.network},
           {"actor", notice.actor},
-          {"tag", notice.tag},
+          {"tag", notice.tag.canonical()},
           {"uri", notice.uri},
           {"at", ms(notice.at)},
           {"reason", notice.reason},
@@ -235,7 +240,7 @@ json::object to_json(const TakeDown& notice) {
 
 Result<TakeDown> take_down_from_json(const json::object& object) {
   Reader in(object);
-  TakeDown notice{in.text("network"), in.actor(),    in.text("tag"), in.text("uri"),
+  TakeDown notice{in.text("network"), in.actor(),    in.tag(),      in.text("uri"),
                   in.text("reason"),  in.time("at"), in.signature()};
   return in.done(std::move(notice));
 }
