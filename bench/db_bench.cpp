@@ -69,7 +69,7 @@ struct RandomPosts {
     const std::uint64_t id = 113'512'345'678'901'234U +
                              static_cast<std::uint64_t>(second - 1'763'000'000) * 65'536'000 +
                              rng.below(65'536'000);
-    return {"nowplaying", fmt::format("{}/statuses/{}", author, id), author,
+    return {Tag::from_canonical("nowplaying"), fmt::format("{}/statuses/{}", author, id), author,
             WallTime(Duration(second * 1000)), false};
   }
 };
@@ -93,7 +93,7 @@ void read_pages(Stores& stores) {
     const WallTime when(
         Duration((1'763'000'000 + static_cast<std::int64_t>(rng.below(365LL * 86400))) * 1000));
     const auto start = SteadyClock::now();
-    must(stores.history.page("nowplaying", HistoryCursor{when, "https://m"}, 40));
+    must(stores.history.page(Tag::from_canonical("nowplaying"), HistoryCursor{when, "https://m"}, 40));
     times.push_back(seconds_since(start) * 1e3);
   }
   std::ranges::sort(times);
@@ -108,8 +108,9 @@ void accept_events(Stores& stores, unsigned storage_replicas) {
   for (std::uint64_t i = 0; i < kEvents; ++i) {
     if (i % 1000 == 0) batches.emplace_back();
     HistoryEntry post = random.make(i);
-    batches.back().push_back({fmt::format("tag{}-{}", storage_replicas, random.rng.below(10'000)),
-                              delivery::Op::kAdd, post.uri, post.author, post.published, true});
+    batches.back().push_back(
+        {Tag::from_canonical(fmt::format("tag{}-{}", storage_replicas, random.rng.below(10'000))),
+         delivery::Op::kAdd, post.uri, post.author, post.published, true});
   }
   const auto start = SteadyClock::now();
   for (auto& batch : batches) must(stores.relay.accept(std::move(batch), storage_replicas));
@@ -125,10 +126,13 @@ void publish_posts(Stores& stores) {
   // Each a job of its own, many at a time: group commit makes few transactions of them.
   for (std::uint64_t i = 0; i < kPosts; ++i) {
     HistoryEntry post = random.make(i);
-    boost::asio::co_spawn(loop, stores.relay.publish({post.uri, post.author, post.published, {"a", "b"}}, 2),
-                          [](std::exception_ptr, const auto& owed) {
-                            if (!owed || owed->size() != 2) std::exit(1);
-                          });
+    boost::asio::co_spawn(
+        loop,
+        stores.relay.publish(
+            {post.uri, post.author, post.published, {Tag::from_canonical("a"), Tag::from_canonical("b")}}, 2),
+        [](std::exception_ptr, const auto& owed) {
+          if (!owed || owed->size() != 2) std::exit(1);
+        });
   }
   loop.run();
   bench::print(
@@ -149,7 +153,7 @@ int measure(const std::string& directory, std::uint64_t posts) {
   }
   bench::print({"history_bytes_per_post",
                 static_cast<double>(std::filesystem::file_size(history_file)) / static_cast<double>(posts),
-                "octets", 100, "goal"});
+                "bytes", 100, "goal"});
   {
     auto stores = open_stores({.path = history_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
     if (!stores) return 1;

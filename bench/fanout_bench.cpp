@@ -23,8 +23,9 @@ std::vector<delivery::Follower> make_followers(bool nodes) {
   std::vector<delivery::Follower> followers;
   for (std::size_t i = 0; i < kFollowers; ++i) {
     const std::string origin = fmt::format("https://{}{}.example", nodes ? "tags" : "social", i);
-    followers.push_back({"hot", origin + (nodes ? "/actor" : "/users/somebody"), origin + "/inbox",
-                         origin + "/follows/1", nodes ? delivery::Via::kNode : delivery::Via::kBoost, 0});
+    followers.push_back({Tag::from_canonical("hot"), origin + (nodes ? "/actor" : "/users/somebody"),
+                         origin + "/inbox", origin + "/follows/1",
+                         nodes ? delivery::Via::kNode : delivery::Via::kBoost, 0});
   }
   return followers;
 }
@@ -33,7 +34,7 @@ std::vector<delivery::TagEvent> make_posts(std::size_t first, std::size_t count,
   std::vector<delivery::TagEvent> events;
   for (std::size_t i = first; i < first + count; ++i) {
     const std::string author = fmt::format("https://mastodon{}.example/users/author{}", i % 50, i % 997);
-    events.push_back({"hot", delivery::Op::kAdd,
+    events.push_back({Tag::from_canonical("hot"), delivery::Op::kAdd,
                       fmt::format("{}/statuses/{}", author, 113'512'345'678'901'234U + i), author, now});
   }
   return events;
@@ -71,7 +72,7 @@ double measure(const std::filesystem::path& directory, const crypto::PrivateKey&
   const double rate = static_cast<double>(posts * kFollowers) / seconds;
   fmt::print(stderr, "{} posts to {} {}: {:.1f} s, {} requests, {:.0f} MB\n", posts, kFollowers,
              nodes ? "nodes" : "people", seconds, lone.http.calls,
-             static_cast<double>(lone.http.octets) / 1e6);
+             static_cast<double>(lone.http.bytes) / 1e6);
   return rate;
 }
 

@@ -55,8 +55,8 @@ struct Bench {
     std::vector<delivery::Follower> found;
     for (std::size_t i = first; i < first + count; ++i) {
       const std::string origin = server(i % servers);
-      found.push_back({"hot", fmt::format("{}/users/somebody{}", origin, i), origin + "/inbox",
-                       origin + "/follows/1", delivery::Via::kBoost, 0});
+      found.push_back({Tag::from_canonical("hot"), fmt::format("{}/users/somebody{}", origin, i),
+                       origin + "/inbox", origin + "/follows/1", delivery::Via::kBoost, 0});
     }
     return found;
   }
@@ -65,7 +65,7 @@ struct Bench {
       followers.add(stored);
   }
   void unfollow(std::size_t first, std::size_t count) {
-    std::vector<std::pair<std::string, std::string>> pairs;
+    std::vector<std::pair<Tag, std::string>> pairs;
     for (const delivery::Follower& person : people(first, count))
       pairs.emplace_back(person.tag, person.actor);
     must(stores->relay.unfollow(pairs));

@@ -33,11 +33,11 @@ class MemoryHttp final : public HttpClient {
  public:
   std::function<HttpResponse(const HttpCall&)> answer;
   std::uint64_t calls = 0;
-  std::uint64_t octets = 0;
+  std::uint64_t bytes = 0;
 
   Task<Result<HttpResponse>> send(HttpCall call) override {
     ++calls;
-    octets += call.body.size();
+    bytes += call.body.size();
     co_return answer(call);
   }
 };

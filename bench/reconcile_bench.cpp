@@ -52,7 +52,7 @@ std::vector<storage::HistoryEntry> make_posts(std::uint64_t count) {
     const double u = rng.uniform();
     const std::string author =
         fmt::format("https://social{}.example/users/u{}", rng.below(500), rng.below(1000));
-    posts.push_back({fmt::format("tag{}", static_cast<int>(u * u * u * 10'000)),
+    posts.push_back({Tag::from_canonical(fmt::format("tag{}", static_cast<int>(u * u * u * 10'000))),
                      fmt::format("{}/statuses/{}", author, 113'512'345'678'901'234U + i), author,
                      WallTime(std::chrono::hours(489'000) + Duration(rng.below(365ULL * 86'400'000))),
                      false});
@@ -95,7 +95,7 @@ void measure(const std::filesystem::path& directory, std::uint64_t count) {
   const NoClock clock;
   std::vector<storage::HistoryEntry> posts = make_posts(count);
   const auto both = std::span(posts).first(posts.size() - kMissing);
-  std::ranges::sort(both, {}, [](const auto& post) { return std::tie(post.tag, post.published); });
+  std::ranges::sort(both, {}, [](const auto& post) { return std::tie(post.partition, post.published); });
   fill(open(directory / "here.db", clock)->history, both);
   std::filesystem::copy_file(directory / "here.db", directory / "there.db");
   const auto here = open(directory / "here.db", clock);

@@ -54,7 +54,8 @@ void measure() {
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
   world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); });
   for (std::size_t i = 0; i < kSubscribers; ++i)
-    world.await(world.node(i).subscriber().want({kTag}, "admin"), std::chrono::seconds(10));
+    world.await(world.node(i).subscriber().want({Tag::from_canonical(kTag)}, "admin"),
+                std::chrono::seconds(10));
   world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); });
   const double two = load(world, kAtRest);
   for (int n = 0; world.relays() < 2 * kAtRest && n < 10'000; ++n) {

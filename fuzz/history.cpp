@@ -29,8 +29,8 @@ std::vector<std::vector<HistoryEntry>> read_replicas(std::string_view bytes) {
   for (const char c : bytes.substr(0, 64)) {
     const auto byte = static_cast<std::uint8_t>(c);
     std::vector<HistoryEntry>& replica = replicas[byte >> 6U];
-    HistoryEntry entry{"tag", std::string(1, static_cast<char>('a' + byte % 4)), "author",
-                       WallTime(Duration(byte / 4 % 4)), (byte & 0x10U) != 0};
+    HistoryEntry entry{Tag::from_canonical("tag"), std::string(1, static_cast<char>('a' + byte % 4)),
+                       "author", WallTime(Duration(byte / 4 % 4)), (byte & 0x10U) != 0};
     const auto same = [&](const HistoryEntry& e) {
       return e.uri == entry.uri && e.published == entry.published;
     };

@@ -23,16 +23,16 @@ class Owner final : public LiveReader::Owner {
   [[nodiscard]] bool offers(const Tag& tag) const override { return tag.canonical() != "blocked"; }
   void listens(LiveReader* /*reader*/, const Tag& tag) override {
     TR_ASSERT(!is_closed && offers(tag));
-    TR_ASSERT(tags.insert(tag.canonical()).second);
+    TR_ASSERT(tags.insert(tag).second);
   }
-  void leaves(LiveReader* /*reader*/, const std::string& tag) override {
+  void leaves(LiveReader* /*reader*/, const Tag& tag) override {
     TR_ASSERT(!is_closed && tags.erase(tag) == 1);
   }
   void closes(LiveReader* /*reader*/) override {
     TR_ASSERT(!is_closed && tags.empty());
     is_closed = true;
   }
-  std::set<std::string> tags;
+  std::set<Tag> tags;
   bool is_closed = false;
 };
 
@@ -90,7 +90,7 @@ class Run {
     (void)std::from_chars(number.data(), number.data() + number.size(), n);
     auto tag = reader_.tags().begin();
     std::advance(tag, n % reader_.tags().size());
-    reader_.push({*Tag::parse(tag->first), "update", std::string(n % kPayloadMax, 'x')});
+    reader_.push({tag->first, "update", std::string(n % kPayloadMax, 'x')});
   }
   Task<void> wait_for_piece() { piece_ = co_await reader_.next(); }
   // Nothing at the end, or while nothing comes; waits no longer than for a sign of life.

@@ -19,7 +19,7 @@ void fuzz(std::string_view text) {
         return a.seq == b.seq && a.event == b.event;
       }));
   for (const delivery::FeedEntry& entry : *entries) {
-    TR_ASSERT(Tag::parse(entry.event.tag)->canonical() == entry.event.tag);
+    TR_ASSERT(Tag::parse(entry.event.tag.canonical()) == entry.event.tag);
     TR_ASSERT(Url::parse(entry.event.uri));
   }
 }

@@ -82,7 +82,7 @@ def antientropy():
 
 def page():
     found = bench_page.measure(RUN / "page")
-    yield figure("page_bytes_compressed", found["bytes"], "octets", 150_000, "goal")
+    yield figure("page_bytes_compressed", found["bytes"], "bytes", 150_000, "goal")
     yield figure("page_first_content_ms", found["paint"], "ms")
     yield figure("page_memory_5000", found["after"], "MB", found["before"], "with the first 40 posts")
 

@@ -70,7 +70,7 @@ Task<HttpResponse> ActorDocuments::answer(HttpRequest request) {
   const std::string query(query_of(request.target));
   if (path == "/actor") {
     if (is_browser(request)) co_return by_accept(redirect(303, "/"));
-    const std::optional<WallTime> born = co_await since("");
+    const std::optional<WallTime> born = co_await since(std::nullopt);
     co_return by_accept(activity(
         fediverse::make_node_actor(identity_, identity_.key.public_key().pem(), born, identity_.contact)));
   }
@@ -123,7 +123,7 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   if (name != tag->actor_name())
     co_return redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query));
   if (part.empty()) {
-    const std::optional<WallTime> born = co_await since(tag->canonical());
+    const std::optional<WallTime> born = co_await since(*tag);
     co_return by_accept(activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(),
                                                            born, identity_.contact)));
   }
@@ -138,23 +138,22 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   if (part == "/followers" || part == "/following") {
     // How many, but not who; and people only, since nobody else is shown by those who count.
     const std::string id = identity_.tag_actor(*tag) + part;
-    co_return activity(
-        {{"@context", fediverse::kContext},
-         {"id", id},
-         {"type", "OrderedCollection"},
-         {"totalItems", part == "/followers" ? followers_.all().people(tag->canonical()) : 0}});
+    co_return activity({{"@context", fediverse::kContext},
+                        {"id", id},
+                        {"type", "OrderedCollection"},
+                        {"totalItems", part == "/followers" ? followers_.all().people(*tag) : 0}});
   }
   co_return not_found("no such page of a hashtag");
 }
 
-Task<std::optional<WallTime>> ActorDocuments::since(std::string tag) {
+Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag) {
   const auto known = since_.find(tag);
   if (known != since_.end()) co_return known->second;
   if (clock_.now() >= minute_ + std::chrono::minutes(1)) {
     minute_ = clock_.now();
     asked_ = 0;
   }
-  if (++asked_ > kSinceAMinute && !tag.empty()) co_return std::nullopt;
+  if (++asked_ > kSinceAMinute && tag) co_return std::nullopt;
   const Result<std::optional<WallTime>> stored = co_await followers_.actor_since(tag);
   if (!stored || !*stored) co_return std::nullopt;
   make_room(since_, kSinceMax);
@@ -200,12 +199,12 @@ Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
   if (!history) co_return error_response(history.error());
   json::array items;
   for (const storage::HistoryEntry& entry : history->entries) {
-    items.push_back(json::object{
-        {"id", delivery::announce_id(identity_, identity_.tag_actor(tag), tag.canonical(), entry.uri)},
-        {"type", "Announce"},
-        {"actor", identity_.tag_actor(tag)},
-        {"published", to_rfc3339(entry.published)},
-        {"object", entry.uri}});
+    items.push_back(
+        json::object{{"id", delivery::announce_id(identity_, identity_.tag_actor(tag), tag, entry.uri)},
+                     {"type", "Announce"},
+                     {"actor", identity_.tag_actor(tag)},
+                     {"published", to_rfc3339(entry.published)},
+                     {"object", entry.uri}});
   }
   std::string next;
   if (history->more && history->next) {

@@ -39,7 +39,7 @@ class ActorDocuments {
   Task<HttpResponse> outbox(Tag tag, std::string query);
   Task<std::optional<std::uint64_t>> count_posts(Tag tag);
   // When an actor came to be; that of the node, if `tag` is empty.
-  Task<std::optional<WallTime>> since(std::string tag);
+  Task<std::optional<WallTime>> since(std::optional<Tag> tag);
 
   // How many posts a hashtag has: servers that meet its actor ask for that, many at a time.
   static constexpr Duration kCountFresh = std::chrono::minutes(15);
@@ -61,7 +61,7 @@ class ActorDocuments {
   const federation::Blocks& blocks_;
   const Clock& clock_;
   std::map<std::string, Count> counts_;
-  std::map<std::string, WallTime> since_;
+  std::map<std::optional<Tag>, WallTime> since_;
   Instant minute_;
   std::size_t asked_ = 0;  // the database, in that minute
 };

@@ -30,8 +30,7 @@ Task<Result<void>> Announced::load() {
 
 void Announced::note(const delivery::TagEvent& event) {
   const auto* targets = followers_.all().targets(event.tag);
-  const Result<Tag> tag = Tag::parse(event.tag);
-  if (!tag || event.is_edit() || (targets == nullptr && event.op == delivery::Op::kAdd)) return;
+  if (event.is_edit() || (targets == nullptr && event.op == delivery::Op::kAdd)) return;
   std::set<Via> ways;
   if (targets != nullptr) {
     for (const auto& [inbox, target] : *targets) ways.insert(target.via());
@@ -40,7 +39,7 @@ void Announced::note(const delivery::TagEvent& event) {
   if (is_removed || ways.contains(Via::kRelay)) note(identity_.actor(), Audience::kFollowers, event);
   if (!is_removed && !ways.contains(Via::kBoost) && !ways.contains(Via::kTagRelay)) return;
   // Where there are both, people are told more than relays.
-  note(identity_.tag_actor(*tag), ways.contains(Via::kBoost) ? Audience::kPublic : Audience::kFollowers,
+  note(identity_.tag_actor(event.tag), ways.contains(Via::kBoost) ? Audience::kPublic : Audience::kFollowers,
        event);
 }
 
@@ -64,9 +63,9 @@ Task<HttpResponse> Announced::answer(HttpRequest request) {
   const std::string id = identity_.origin() + std::string(path_of(request.target));
   const auto found = by_id_.find(id);
   const auto is_offered = [&](const One& one) {
-    return blocks_.of_actor(one.author) == nullptr &&
-           std::ranges::any_of(one.tags, [&](const std::string& tag) {
-             return blocks_.of_tag(tag) == nullptr && !blocks_.is_refused_by(one.author, tag);
+    return blocks_.of_actor(one.author) == nullptr && std::ranges::any_of(one.tags, [&](const Tag& tag) {
+             return blocks_.of_tag(tag.canonical()) == nullptr &&
+                    !blocks_.is_refused_by(one.author, tag.canonical());
            });
   };
   if (found == by_id_.end() || !is_offered(found->second))

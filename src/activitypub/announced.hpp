@@ -41,7 +41,7 @@ class Announced {
     std::string uri;
     std::string author;
     WallTime published;
-    std::set<std::string> tags;  // under which it stands
+    std::set<Tag> tags;  // under which it stands
   };
   void note(const std::string& actor, fediverse::Audience audience, const delivery::TagEvent& event);
 

@@ -69,7 +69,7 @@ Task<HttpResponse> Follows::follow_tags(fediverse::Activity activity, fediverse:
     if (!tag) co_return error_response({ErrorCode::kInvalid, object + " is no hashtag actor of this node"});
     const Result<void> offered = sender.is_node ? Result<void>() : blocks_.check_tag(tag->canonical());
     if (!offered) co_return error_response(offered.error());
-    followers.push_back({tag->canonical(), sender.id, sender.delivery_inbox(), activity.id,
+    followers.push_back({*tag, sender.id, sender.delivery_inbox(), activity.id,
                          sender.is_node ? delivery::Via::kNode : delivery::Via::kBoost, 0});
   }
   if (sender.is_node) co_return co_await tags_.follow_as_node(std::move(followers));
@@ -101,7 +101,7 @@ Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef fol
     if (!former) co_return error_response(former.error());
     if (*former) co_return ignored("another Follow has replaced the one that is undone");
   }
-  std::vector<std::pair<std::string, std::string>> pairs;
+  std::vector<std::pair<Tag, std::string>> pairs;
   bool of_relay = false;
   if (const Result<Tag> tag = parse_hashtag_uri(follow.objects.empty() ? "" : follow.objects.front())) {
     const Result<void> done = co_await instances_.unfollow(actor, identity_.tag_actor(*tag));
@@ -109,7 +109,7 @@ Task<HttpResponse> Follows::unfollow(std::string actor, fediverse::FollowRef fol
   }
   for (const std::string& object : follow.objects) {
     const std::optional<Tag> tag = identity_.tag_of_actor(object);
-    if (tag) pairs.emplace_back(tag->canonical(), actor);
+    if (tag) pairs.emplace_back(*tag, actor);
     of_relay = of_relay || object == fediverse::kPublic || object == identity_.actor();
   }
   if (pairs.empty() && !of_relay) co_return ignored("the Undo names no actor of this node");
@@ -124,11 +124,11 @@ Task<HttpResponse> Follows::unfollow_by_id(std::string actor, std::string follow
     done = co_await instances_.unfollow(std::move(actor), relay);
     co_return done ? accepted() : error_response(done.error());
   }
-  const Result<std::string> tag = co_await tags_.followed(actor, std::move(follow_id));
+  const Result<Tag> tag = co_await tags_.followed(actor, std::move(follow_id));
   if (!tag && tag.error().code == ErrorCode::kNotFound)
     co_return ignored("what is undone by its id is no Follow that holds");
   if (!tag) co_return error_response(tag.error());
-  std::vector<std::pair<std::string, std::string>> pairs = {{*tag, std::move(actor)}};
+  std::vector<std::pair<Tag, std::string>> pairs = {{*tag, std::move(actor)}};
   done = co_await tags_.unfollow(std::move(pairs), /*moves=*/false);
   co_return done ? accepted() : error_response(done.error());
 }
@@ -153,7 +153,7 @@ Task<HttpResponse> Follows::take_block(std::string author, std::string object, b
   if (!tag && object != identity_.actor()) co_return ignored("the Block is of no actor of this node");
   const std::string name = tag ? tag->canonical() : std::string();
   Result<void> done = co_await moderation_.refuse({author, name}, on);
-  if (done && on && tag) done = co_await tags_.unfollow({{name, author}}, /*moves=*/false);
+  if (done && on && tag) done = co_await tags_.unfollow({{*tag, author}}, /*moves=*/false);
   if (done && on && !tag) done = co_await instances_.unfollow(author, object);
   co_return done ? accepted() : error_response(done.error());
 }

@@ -8,8 +8,8 @@
 namespace tagring::activitypub {
 namespace {
 
-std::set<std::string> tags_of(const std::vector<delivery::TagEvent>& events) {
-  std::set<std::string> tags;
+std::set<Tag> tags_of(const std::vector<delivery::TagEvent>& events) {
+  std::set<Tag> tags;
   for (const delivery::TagEvent& event : events) tags.insert(event.tag);
   return tags;
 }
@@ -19,7 +19,7 @@ std::set<std::string> tags_of(const std::vector<delivery::TagEvent>& events) {
 Task<HttpResponse> OwnerBatches::take_as_relay(std::vector<delivery::TagEvent> events, std::string sender,
                                                delivery::RelayNews news) {
   const std::size_t asked = events.size();
-  const std::set<std::string> tags = tags_of(events);
+  const std::set<Tag> tags = tags_of(events);
   std::erase_if(news.tokens,
                 [&](const redundancy::OverloadToken& token) { return !tags.contains(token.tag); });
   const auto refusals = co_await relay_.take(events, std::move(sender), std::move(news.tokens));
@@ -33,7 +33,7 @@ Task<HttpResponse> OwnerBatches::take_as_relay(std::vector<delivery::TagEvent> e
 Task<HttpResponse> OwnerBatches::take_as_storage(std::vector<delivery::TagEvent> events, std::string sender,
                                                  redundancy::RelayClaims claims) {
   const std::size_t asked = events.size();
-  const std::set<std::string> tags = tags_of(events);
+  const std::set<Tag> tags = tags_of(events);
   const auto refusals = co_await storage_.take(events, std::move(sender), std::move(claims));
   if (!refusals) co_return error_response(refusals.error());
   json::object receipt = co_await receipts_.issue(Ring::kStorage, std::move(events), *refusals);

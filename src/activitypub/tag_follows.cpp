@@ -23,7 +23,7 @@ Task<HttpResponse> TagFollows::follow(std::vector<delivery::Follower> followers,
 
 Task<HttpResponse> TagFollows::follow_as_node(std::vector<delivery::Follower> followers) {
   const std::size_t asked = followers.size();
-  std::set<std::string> tags;
+  std::set<Tag> tags;
   for (const delivery::Follower& follower : followers) tags.insert(follower.tag);
   const Result<std::vector<delivery::Refusal>> refusals = co_await take_served(std::move(followers));
   co_return refusals ? delivery::results_response(asked, *refusals, redundancy_.news(tags, {}))
@@ -36,9 +36,8 @@ Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
   std::vector<delivery::Refusal> refusals;
   std::vector<delivery::Follower> taken;
   for (delivery::Follower& follower : followers) {
-    const Result<Tag> tag = Tag::parse(follower.tag);
-    Result<void> serving = owner_.check_serving(*tag);
-    if (serving) serving = blocks_.check_tag(follower.tag);
+    Result<void> serving = owner_.check_serving(follower.tag);
+    if (serving) serving = blocks_.check_tag(follower.tag.canonical());
     if (serving) {
       redundancy_.note_request(follower.tag, follower.actor, /*follows=*/true);
       taken.push_back(std::move(follower));
@@ -46,7 +45,8 @@ Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
       // Not "not_owner": who leaves waits for that. Not taken either: whoever comes would be forgotten.
       refusals.push_back({"", follower.tag, {ErrorCode::kBusy, "this relay still delivers what it took"}});
     } else {
-      if (serving.error().code == ErrorCode::kNotOwner) redundancy_.doubt(*tag, host_of(follower.actor));
+      if (serving.error().code == ErrorCode::kNotOwner)
+        redundancy_.doubt(follower.tag, host_of(follower.actor));
       refusals.push_back({"", follower.tag, serving.error()});
     }
   }
@@ -56,7 +56,7 @@ Task<Result<std::vector<delivery::Refusal>>> TagFollows::take_served(
   co_return refusals;
 }
 
-Task<Result<void>> TagFollows::unfollow(std::vector<std::pair<std::string, std::string>> pairs, bool moves) {
+Task<Result<void>> TagFollows::unfollow(std::vector<std::pair<Tag, std::string>> pairs, bool moves) {
   if (!moves) {
     for (const auto& [tag, actor] : pairs) redundancy_.note_request(tag, actor, /*follows=*/false);
   }

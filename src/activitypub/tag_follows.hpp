@@ -35,13 +35,12 @@ class TagFollows {
   // Of a node. The answer says at once which hashtags are not this node's.
   [[nodiscard]] Task<HttpResponse> follow_as_node(std::vector<delivery::Follower> followers);
   // The hashtag that the actor follows by the Follow of that id; kNotFound if there is none.
-  [[nodiscard]] Task<Result<std::string>> followed(std::string actor, std::string follow_id) {
-    std::vector<std::string> tags = followers_.all().tags_of(actor);
+  [[nodiscard]] Task<Result<Tag>> followed(std::string actor, std::string follow_id) {
+    std::vector<Tag> tags = followers_.all().tags_of(actor);
     return followers_.store().tag_followed(std::move(actor), std::move(follow_id), std::move(tags));
   }
   // Pairs of hashtag and follower. `moves`: a node that follows the hashtag elsewhere from now on.
-  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> pairs,
-                                            bool moves);
+  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs, bool moves);
 
  private:
   Task<Result<std::vector<delivery::Refusal>>> take_served(std::vector<delivery::Follower> followers);

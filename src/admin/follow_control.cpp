@@ -24,10 +24,11 @@ void FollowControl::add_routes(Routes& routes) {
 }
 
 Task<Reply> FollowControl::subscribe(json::object body, bool on) {
-  CO_TRY(std::vector<std::string> tags, tags_in(body));
+  CO_TRY(std::vector<Tag> tags, tags_in(body));
   json::array changed;
   json::array unknown;
-  for (const std::string& tag : tags) (on || subscriptions_.wants(tag) ? changed : unknown).emplace_back(tag);
+  for (const Tag& tag : tags)
+    (on || subscriptions_.wants(tag) ? changed : unknown).emplace_back(tag.canonical());
   if (on) {
     CO_TRY_VOID(co_await subscriptions_.want(std::move(tags), "admin"));
     co_return json::object{{"subscribed", std::move(changed)}};
@@ -41,7 +42,7 @@ Task<Reply> FollowControl::subscriptions() {
     std::uint64_t posts = 0;
     WallTime latest;
   };
-  std::map<std::string, Count> counts;
+  std::map<Tag, Count> counts;
   CO_TRY(std::uint64_t after, co_await store_.feed_start(clock_.wall_now() - kCounted));
   std::size_t counted = 0;
   bool complete = false;
@@ -58,11 +59,12 @@ Task<Reply> FollowControl::subscriptions() {
     }
   }
   json::array tags;
-  for (const std::string& tag : subscriptions_.wanted()) {
+  for (const Tag& tag : subscriptions_.wanted()) {
     const Count& count = counts[tag];
     const std::vector<std::string> owners = subscriptions_.owners_of(tag);
-    json::object item = {
-        {"tag", tag}, {"posts", count.posts}, {"owners", json::array(owners.begin(), owners.end())}};
+    json::object item = {{"tag", tag.canonical()},
+                         {"posts", count.posts},
+                         {"owners", json::array(owners.begin(), owners.end())}};
     if (count.posts > 0) item["latest"] = to_rfc3339(count.latest);
     tags.push_back(std::move(item));
   }
@@ -74,9 +76,9 @@ Task<Reply> FollowControl::subscriptions() {
 
 json::object FollowControl::followers() const {
   json::array tags;
-  followers_.visit_tags([&](const std::string& tag, const std::array<std::size_t, 5>& counts) {
+  followers_.visit_tags([&](const Tag& tag, const std::array<std::size_t, 5>& counts) {
     const auto of = [&counts](delivery::Via via) { return counts.at(static_cast<std::size_t>(via)); };
-    tags.push_back(json::object{{"tag", tag},
+    tags.push_back(json::object{{"tag", tag.canonical()},
                                 {"boosts", of(delivery::Via::kBoost)},
                                 {"nodes", of(delivery::Via::kNode)},
                                 {"relays", of(delivery::Via::kRelay) + of(delivery::Via::kTagRelay)},

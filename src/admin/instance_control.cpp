@@ -30,7 +30,7 @@ json::array InstanceControl::list() const {
   std::set<std::string> refusing;
   for (const auto& [inbox, times] : announcer_.refusing()) refusing.insert(host_of(inbox));
   std::map<std::string, std::size_t> follows;  // by host
-  followers_.visit_tags([&](const std::string& tag, const auto& /*counts*/) {
+  followers_.visit_tags([&](const Tag& tag, const auto& /*counts*/) {
     for (const auto& [inbox, target] : *followers_.targets(tag)) {
       if (!target.people.empty()) follows[target.host] += target.people.size();
     }
@@ -74,7 +74,9 @@ Task<Reply> InstanceControl::permit(json::object body) {
 
 Task<Reply> InstanceControl::subscribe(json::object body, bool on) {
   const std::string host = fediverse::domain_in(text_in(body, "host"));
-  CO_TRY(std::vector<std::string> tags, tags_in(body));
+  CO_TRY(const std::vector<Tag> named, tags_in(body));
+  std::vector<std::string> tags;
+  for (const Tag& tag : named) tags.push_back(tag.canonical());
   json::array canonical(tags.begin(), tags.end());
   Result<void> done;
   if (on) {

@@ -20,12 +20,12 @@ Task<Reply> Overview::storage() {
   co_return json::object{
       {"hashtags", totals.tags},
       {"entries", totals.entries},
-      {"octets", totals.octets},
+      {"octets", totals.bytes},
       {"history", json::object{{"octets", totals.entries * storage::HistoryStore::kBytesOfEntry},
                                {"octets_max", config_.room_for_history()},
                                {"keep_days", config_.keep_days},
                                {"let_go", totals.let_go}}},
-      {"receipts", json::object{{"batches", receipts.batches}, {"octets", receipts.octets}}}};
+      {"receipts", json::object{{"batches", receipts.batches}, {"octets", receipts.bytes}}}};
 }
 
 // A row for each post of a batch: which of the two rings took it, and of how many the batch was.
@@ -39,7 +39,7 @@ Task<Reply> Overview::receipts() {
                                   {"owner", origin_of(one.receipt.actor)},
                                   {"ring", storage::ring_name(one.receipt.ring)},
                                   {"op", item.removal ? "remove" : "add"},
-                                  {"tag", item.tag},
+                                  {"tag", item.partition.tag.canonical()},
                                   {"uri", item.uri},
                                   {"batch", one.items.size()}});
     }

@@ -88,10 +88,9 @@ Task<Reply> QueryControl::history(std::string query) {
 // The first that fit after a number, or, without one, the last.
 Task<Reply> QueryControl::feed(std::string query) {
   const std::uint64_t limit = std::clamp<std::uint64_t>(number_in(query, "limit", 1000), 1, 10'000);
-  std::optional<std::string> wanted;
+  std::optional<Tag> wanted;
   if (!query_value(query, "tag").empty()) {
-    CO_TRY(const Tag tag, tag_in(std::string_view(query)));
-    wanted = tag.canonical();
+    CO_TRY(wanted, tag_in(std::string_view(query)));
   }
   const bool from_a_number = !query_value(query, "after").empty();
   std::uint64_t after = number_in(query, "after", 0);

@@ -57,8 +57,8 @@ Result<Tag> tag_in(const json::object& body) { return parse_typed(text_in(body, 
 
 Result<Tag> tag_in(std::string_view query) { return parse_typed(query_value(query, "tag")); }
 
-Result<std::vector<std::string>> tags_in(const json::object& body) {
-  std::vector<std::string> tags;
+Result<std::vector<Tag>> tags_in(const json::object& body) {
+  std::vector<Tag> tags;
   Result<void> readable;
   json::for_each(json::find(body, "tags"), [&](const json::value& element) {
     if (!readable) return;
@@ -67,7 +67,7 @@ Result<std::vector<std::string>> tags_in(const json::object& body) {
     if (!tag) {
       readable = std::unexpected(tag.error());
     } else {
-      tags.push_back(tag->canonical());
+      tags.push_back(*tag);
     }
   });
   if (!readable) return std::unexpected(readable.error());

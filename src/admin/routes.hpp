@@ -88,6 +88,6 @@ std::string text_in(const json::object& body, std::string_view key);
 Result<Tag> tag_in(const json::object& body);
 Result<Tag> tag_in(std::string_view query);
 // "tags": 1 to 200000, in canonical form. kInvalid otherwise.
-Result<std::vector<std::string>> tags_in(const json::object& body);
+Result<std::vector<Tag>> tags_in(const json::object& body);
 
 }  // namespace tagring::admin

@@ -8,8 +8,8 @@
 namespace tagring::administrators {
 
 std::string Logins::open(Administrator who) {
-  constexpr std::size_t kOctets = 32;
-  std::string secret = to_hex(crypto::random_bytes(kOctets));
+  constexpr std::size_t kBytes = 32;
+  std::string secret = to_hex(crypto::random_bytes(kBytes));
   sessions_.push_front({crypto::sha256(secret), clock_.now() + kLifetime, std::move(who)});
   if (sessions_.size() > kMax) sessions_.pop_back();
   return secret;

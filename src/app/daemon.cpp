@@ -449,8 +449,8 @@ Task<Result<json::object>> Daemon::back_up() {
                     "kept off",
                     size, (config_.data / kDatabase).string(), machine::kReservePercent));
   }
-  CO_TRY(const std::uint64_t octets, co_await sql::back_up(*stores_->database, file));
-  co_return json::object{{"file", file.string()}, {"octets", octets}};
+  CO_TRY(const std::uint64_t bytes, co_await sql::back_up(*stores_->database, file));
+  co_return json::object{{"file", file.string()}, {"octets", bytes}};
 }
 
 }  // namespace tagring::app

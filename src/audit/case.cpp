@@ -21,12 +21,12 @@ json::object* Report::find(const char* kind, const std::string& owner, const std
 void Report::find_taken_down(const std::string& owner, const storage::TakeDown& notice) {
   json::object* finding = find("taken_down", owner, notice.uri,
                                fmt::format("{} took {} down from #{} at {}: {}", owner, notice.uri,
-                                           notice.tag, to_rfc3339(notice.at), notice.reason));
+                                           notice.tag.canonical(), to_rfc3339(notice.at), notice.reason));
   if (finding != nullptr) (*finding)["notice"] = storage::to_json(notice);
 }
 
-std::vector<unsigned> slots_of(const redundancy::StorageHints& hints, const std::string& tag,
-                               const std::string& uri) {
+std::vector<unsigned> partitions_of(const redundancy::StorageHints& hints, const Tag& tag,
+                                    const std::string& uri) {
   return redundancy::partitions_of_post(uri, hints.copies(), hints.at_rest(), hints.known(tag).read_factor);
 }
 

@@ -20,7 +20,7 @@ namespace tagring::audit {
 
 inline constexpr Duration kAuditTimeout = std::chrono::seconds(10);  // for one answer
 using Held = Receipts::Held;
-using Part = std::pair<std::string, unsigned>;  // a storage owner's origin, and a shelf's slot
+using Part = std::pair<std::string, unsigned>;  // a storage owner's origin, and a partition's number
 
 // What an owner signed of a part that the post may be in.
 struct Seen {
@@ -50,9 +50,9 @@ struct AuditedOwner {
 // What it signed of some posts: a state and a proof for each.
 struct OwnerAnswer {
   storage::Head head;
-  std::vector<storage::HeadProof> proofs;
-  std::vector<storage::PostState> states;
-  std::map<std::string, storage::TakeDown> notices;  // by URI
+  std::vector<storage::HeadProof> proofs = {};
+  std::vector<storage::PostState> states = {};
+  std::map<std::string, storage::TakeDown> notices = {};  // by URI
 };
 
 struct Report {
@@ -75,8 +75,8 @@ struct Report {
   [[nodiscard]] bool is_full() const { return findings.size() >= kFindingsMax; }
 };
 
-// The slots of the shelves on which the post may be, as far as is known.
-std::vector<unsigned> slots_of(const redundancy::StorageHints& hints, const std::string& tag,
-                               const std::string& uri);
+// The partitions of the partitions on which the post may be, as far as is known.
+std::vector<unsigned> partitions_of(const redundancy::StorageHints& hints, const Tag& tag,
+                                    const std::string& uri);
 
 }  // namespace tagring::audit

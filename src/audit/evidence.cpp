@@ -19,11 +19,12 @@ Result<void> check(const Evidence& evidence) {
     return refuse("receipt and head are not of one owner");
   if (batch.ring != Ring::kStorage) return refuse("the receipt is of a relay, which keeps no history");
   if (item.removal) return refuse("the receipt is about a removal");
-  if (item.tag != head.tag || item.slot != head.slot || storage::hour_of(item.published) != head.hour)
+  if (item.partition.tag != head.partition.tag || item.partition.number != head.partition.number ||
+      storage::hour_of(item.published) != head.hour)
     return refuse("the head is about another hashtag, part of it, or hour");
   if (head.at <= batch.at) return refuse("the head is older than the receipt");
   if (item.published < head.kept_from) return refuse("the owner says that it let go what is so old");
-  if (item.slot != 0 && batch.at <= head.begun)
+  if (item.partition.number != 0 && batch.at <= head.begun)
     return refuse("the owner says that what it took then is with the owners of another part");
   TRY(const storage::PostState state, evidence.proof.state(head, storage::post_id(item.uri)));
   if (state != storage::PostState::kAbsent) return refuse("the post is in the head");
@@ -47,15 +48,16 @@ Result<Evidence> evidence_from_json(const json::object& object) {
   };
   if (json::get_string(object, "kind") != kKind)
     return fail(ErrorCode::kInvalid, "this is no evidence of an omission");
-  Evidence evidence;
-  TRY(evidence.receipt, storage::item_receipt_from_json(part("receipt")));
-  TRY(evidence.head, storage::head_from_json(part("head")));
-  TRY(evidence.proof, storage::proof_from_json(part("proof")));
+  TRY(storage::ItemReceipt receipt, storage::item_receipt_from_json(part("receipt")));
+  TRY(storage::Head head, storage::head_from_json(part("head")));
+  TRY(storage::HeadProof proof, storage::proof_from_json(part("proof")));
   const json::object key = part("key");
-  evidence.key = json::get_string(key, "pem").value_or("");
-  evidence.key_from = json::get_string(key, "fetched_from").value_or("");
-  evidence.key_at = from_rfc3339(json::get_string(key, "fetched_at").value_or("")).value_or(WallTime());
-  return evidence;
+  return Evidence{std::move(receipt),
+                  std::move(head),
+                  std::move(proof),
+                  json::get_string(key, "pem").value_or(""),
+                  json::get_string(key, "fetched_from").value_or(""),
+                  from_rfc3339(json::get_string(key, "fetched_at").value_or("")).value_or(WallTime())};
 }
 
 }  // namespace tagring::audit

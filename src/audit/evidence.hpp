@@ -17,9 +17,9 @@ struct Evidence {
 };
 
 // kInvalid, with the reason, unless it proves the omission: both statements are signed with the key and by
-// one owner of storage, about one shelf of a hashtag; the head is later than the receipt, of the hour of the
-// post and of a time from which on the owner keeps the hashtag, and that part of it; and the post is not in
-// it.
+// one owner of storage, about one partition of a hashtag; the head is later than the receipt, of the hour of
+// the post and of a time from which on the owner keeps the hashtag, and that part of it; and the post is not
+// in it.
 Result<void> check(const Evidence& evidence);
 
 json::object to_json(const Evidence& evidence);

@@ -17,13 +17,13 @@ constexpr Duration kYear = std::chrono::days(365);
 }  // namespace
 
 // This node's own word on whether a post of its instances stands.
-Task<bool> Judge::publishes(std::string uri, std::string tag) {
+Task<bool> Judge::publishes(std::string uri, Tag tag) {
   const Result<delivery::PublishedPost> post = co_await store_.find_post(std::move(uri));
   co_return post&& std::ranges::find(post->tags, tag) != post->tags.end();
 }
 
 // Says that a post which this node publishes still was removed, or was not there as it is.
-Task<bool> Judge::contradicts(std::string uri, std::string tag, storage::PostState state, std::int64_t hour) {
+Task<bool> Judge::contradicts(std::string uri, Tag tag, storage::PostState state, std::int64_t hour) {
   const Result<delivery::PublishedPost> post = co_await store_.find_post(std::move(uri));
   if (!post || std::ranges::find(post->tags, tag) == post->tags.end()) co_return false;
   co_return state == storage::PostState::kRemoved || storage::hour_of(post->published) == hour;
@@ -46,7 +46,7 @@ Task<void> Judge::judge(Statement statement, AuditedPost* post, Report* report) 
   }
   if (state == storage::PostState::kRemoved || state == storage::PostState::kCorrected) {
     const bool contradicts =
-        co_await this->contradicts(uri, statement.tag.canonical(), state, statement.answer->head.hour);
+        co_await this->contradicts(uri, statement.tag, state, statement.answer->head.hour);
     if (contradicts)
       report->find("not_removed", origin, uri,
                    fmt::format("{} says that {} was {}; this node publishes it still", origin, uri,
@@ -61,10 +61,10 @@ void Judge::judge_absence(const Statement& statement, AuditedPost* post, Report*
   const AuditedOwner& owner = *statement.owner;
   const OwnerAnswer& answer = *statement.answer;
   const storage::Head& head = answer.head;
-  const Part part(owner.contact.origin(), statement.slot);
+  const Part part(owner.contact.origin(), statement.partition);
   const std::string& origin = part.first;
   const std::string& uri = statement.uri;
-  const std::string name = "#" + head.tag;
+  const std::string name = "#" + head.partition.tag.canonical();
   const auto promised = post->of_storage.find(part);
   const bool has_promised = promised != post->of_storage.end();
   const WallTime date = has_promised ? promised->second.receipt.item.published : post->published;
@@ -75,7 +75,7 @@ void Judge::judge_absence(const Statement& statement, AuditedPost* post, Report*
     const bool is_of_part =
         std::ranges::any_of(post->of_storage,
                             [&](const auto& entry) { return entry.first.second == part.second; }) ||
-        slots_of(hints_, head.tag, uri).size() == 1;
+        partitions_of(hints_, head.partition.tag, uri).size() == 1;
     if (head.at - date < kYear && is_of_part)
       report->find("let_go_early", origin, uri,
                    fmt::format("{} let {} go to make room, as all of {} before {}", origin, uri, name,
@@ -102,7 +102,7 @@ void Judge::judge_absence(const Statement& statement, AuditedPost* post, Report*
 void Judge::judge_missing(const Tag& tag, const std::string& uri, const AuditedPost& post,
                           Report* report) const {
   if (post.removal) return;
-  const bool is_only_part = slots_of(hints_, tag.canonical(), uri).size() == 1;
+  const bool is_only_part = partitions_of(hints_, tag, uri).size() == 1;
   for (const auto& [part, seen] : post.seen) {
     if (seen.state != storage::PostState::kAbsent || seen.is_let_go || seen.is_promised) continue;
     const auto is_of_part = [&](const auto& entry) {
@@ -152,9 +152,10 @@ Task<void> Judge::judge_handed(Tag tag, std::string uri, const AuditedPost* post
 Task<std::optional<storage::TakeDown>> Judge::explained(const Held* held) {
   const storage::TakenItem& item = held->receipt.item;
   const std::string& actor = held->receipt.batch.actor;
-  const auto url = Url::parse(fmt::format(
-      "{}{}?tag={}&slot={}&hour={}&id={}", origin_of(actor), SignedTreeHeads::kPath, percent_encode(item.tag),
-      item.slot, storage::hour_of(item.published), to_hex(storage::post_id(item.uri))));
+  const auto url =
+      Url::parse(fmt::format("{}{}?tag={}&slot={}&hour={}&id={}", origin_of(actor), SignedTreeHeads::kPath,
+                             percent_encode(item.partition.tag.canonical()), item.partition.number,
+                             storage::hour_of(item.published), to_hex(storage::post_id(item.uri))));
   const auto key = crypto::PublicKey::from_pem(held->key);
   if (!url || !key) co_return std::nullopt;
   const Result<HttpResponse> response =
@@ -165,7 +166,7 @@ Task<std::optional<storage::TakeDown>> Judge::explained(const Held* held) {
   json::for_each(json::find(*body, "taken_down"), [&](const json::value& element) {
     const auto notice =
         storage::take_down_from_json(element.is_object() ? element.get_object() : json::object());
-    const bool is_genuine = notice && notice->actor == actor && notice->tag == item.tag &&
+    const bool is_genuine = notice && notice->actor == actor && notice->tag == item.partition.tag &&
                             notice->uri == item.uri && key->verify(notice->signed_text(), notice->signature);
     if (is_genuine) found = *notice;
   });

@@ -27,7 +27,7 @@ class Judge {
   // What one owner says of one post, at `index` of its answer. Owner and answer outlive the task.
   struct Statement {
     const AuditedOwner* owner;
-    unsigned slot;
+    unsigned partition;
     Tag tag;
     std::string uri;
     const OwnerAnswer* answer;
@@ -36,12 +36,12 @@ class Judge {
   // Notes in `post` what bears on judge_all(). Both outlive the task.
   [[nodiscard]] Task<void> judge(Statement statement, AuditedPost* post, Report* report);
   // This node publishes the post under that hashtag still.
-  [[nodiscard]] Task<bool> publishes(std::string uri, std::string tag);
+  [[nodiscard]] Task<bool> publishes(std::string uri, Tag tag);
   // When all owners were asked.
   [[nodiscard]] Task<void> judge_all(Tag tag, const AuditedPosts* posts, Report* report);
 
  private:
-  Task<bool> contradicts(std::string uri, std::string tag, storage::PostState state, std::int64_t hour);
+  Task<bool> contradicts(std::string uri, Tag tag, storage::PostState state, std::int64_t hour);
   void judge_absence(const Statement& statement, AuditedPost* post, Report* report) const;
   void judge_missing(const Tag& tag, const std::string& uri, const AuditedPost& post, Report* report) const;
   Task<void> judge_handed(Tag tag, std::string uri, const AuditedPost* post, Report* report);

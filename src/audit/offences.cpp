@@ -64,7 +64,7 @@ json::object Offences::list() const {
   for (const auto& [origin, evidence] : kept_) {
     if (!is_current(evidence.head.at)) continue;
     offenders.push_back(json::object{{"owner", origin},
-                                     {"tag", evidence.head.tag},
+                                     {"tag", evidence.head.partition.tag.canonical()},
                                      {"post", evidence.receipt.item.uri},
                                      {"accepted_at", to_rfc3339(evidence.receipt.batch.at)},
                                      {"absent_at", to_rfc3339(evidence.head.at)},
@@ -87,8 +87,9 @@ Task<void> Offences::found(Evidence evidence) {
 Task<void> Offences::keep(Evidence evidence) {
   const std::string origin = origin_of(evidence.head.actor);
   const WallTime at = evidence.head.at;
-  log_.warn("owner_dropped_a_post",
-            {{"owner", origin}, {"tag", evidence.head.tag}, {"post", evidence.receipt.item.uri}});
+  log_.warn("owner_dropped_a_post", {{"owner", origin},
+                                     {"tag", evidence.head.partition.tag.canonical()},
+                                     {"post", evidence.receipt.item.uri}});
   standing_.prove(origin, clock_.now() + (at + kKept - clock_.wall_now()));
   ReceiptStore::Offence offence{origin, at, json::serialize(to_json(evidence))};
   if (!kept_.contains(origin)) make_room(kept_, kKeptMax);
@@ -111,7 +112,7 @@ Task<HttpResponse> Offences::answer(HttpRequest request) {
 }
 
 Task<Result<void>> Offences::take(HttpRequest request) {
-  if (request.body.size() > kOctetsMax) co_return fail(ErrorCode::kTooLarge, "evidence is never so long");
+  if (request.body.size() > kBytesMax) co_return fail(ErrorCode::kTooLarge, "evidence is never so long");
   CO_TRY(const json::object object, json::parse_object(request.body));
   CO_TRY(Evidence evidence, evidence_from_json(object));
   if (is_known(origin_of(evidence.head.actor), evidence.head.at)) co_return Result<void>();
@@ -130,16 +131,15 @@ Task<Result<void>> Offences::consider(Evidence evidence, IpAddress sender) {
   if (head.network != notary_.network()) co_return fail(ErrorCode::kInvalid, "it is of another network");
   if (!is_current(head.at)) co_return fail(ErrorCode::kInvalid, "it is too old, or not signed yet");
   CO_TRY_VOID(check(evidence));
-  CO_TRY(const Tag tag, Tag::parse(head.tag));
-  if (tag.canonical() != head.tag) co_return fail(ErrorCode::kInvalid, "it is about no hashtag");
   const std::string origin = origin_of(head.actor);
   if (head.actor == notary_.actor()) {
     if (evidence.key != notary_.key()) co_return fail(ErrorCode::kDenied, "that is not the key of this node");
     ++counters_.accused;
-    log_.error("this_node_dropped_a_post", {{"tag", head.tag}, {"post", evidence.receipt.item.uri}});
+    log_.error("this_node_dropped_a_post",
+               {{"tag", head.partition.tag.canonical()}, {"post", evidence.receipt.item.uri}});
     co_return Result<void>();
   }
-  std::optional<ring::Contact> accused = co_await concerned_.owner(tag, head.slot, origin);
+  std::optional<ring::Contact> accused = co_await concerned_.owner(head.partition, origin);
   if (!accused) co_return fail(ErrorCode::kNotOwner, "the accused is no owner of the hashtag");
   CO_TRY(const AuditedOwner owner, co_await questions_.meet(std::move(*accused), /*fresh=*/true, sender));
   if (owner.key != evidence.key) co_return fail(ErrorCode::kDenied, "that is not the key of the accused");
@@ -153,8 +153,8 @@ Task<Result<void>> Offences::consider(Evidence evidence, IpAddress sender) {
 
 // --- handing on --------------------------------------------------------------------------------------------
 
-Task<std::optional<ring::Contact>> Concerned::owner(Tag tag, unsigned slot, std::string origin) {
-  const std::vector<ring::Contact> owners = co_await history_.owners_of_shelf(std::move(tag), slot);
+Task<std::optional<ring::Contact>> Concerned::owner(redundancy::Partition partition, std::string origin) {
+  const std::vector<ring::Contact> owners = co_await history_.owners_of_partition(std::move(partition));
   const auto found = std::ranges::find(owners, origin, &ring::Contact::origin);
   co_return found == owners.end() ? std::nullopt : std::optional(*found);
 }
@@ -172,11 +172,9 @@ std::vector<ring::Contact> Concerned::neighbours() const {
 
 // Who is told does not tell others: they see the same, or are told by who found it.
 Task<void> Concerned::tell(Evidence evidence, std::string path) {
-  const Result<Tag> tag = Tag::parse(evidence.head.tag);
-  if (!tag) co_return;
-  const unsigned slot = evidence.head.slot;
-  std::vector<ring::Contact> told = co_await history_.owners_of_shelf(*tag, slot);
-  const std::vector<ring::Contact> relays = co_await history_.owners(Ring::kRelay, *tag);
+  const redundancy::Partition partition = evidence.head.partition;
+  std::vector<ring::Contact> told = co_await history_.owners_of_partition(partition);
+  const std::vector<ring::Contact> relays = co_await history_.owners(Ring::kRelay, partition.tag);
   told.insert(told.end(), relays.begin(), relays.end());
   std::ranges::copy(neighbours(), std::back_inserter(told));
   const std::string body = json::serialize(to_json(evidence));

@@ -18,6 +18,7 @@
 #include "hashtag/tag.hpp"
 #include "http/message.hpp"
 #include "overlay/ring_service.hpp"
+#include "redundancy/partition.hpp"
 #include "ring/contact.hpp"
 #include "storage/history_service.hpp"
 
@@ -33,8 +34,8 @@ class Concerned {
 
   // Sends it to each of them. Who is away, and is concerned, finds it out some day.
   [[nodiscard]] Task<void> tell(Evidence evidence, std::string path);
-  // The node at that origin, if it is a storage owner of that shelf now.
-  [[nodiscard]] Task<std::optional<ring::Contact>> owner(Tag tag, unsigned slot, std::string origin);
+  // The node at that origin, if it is a storage owner of that partition now.
+  [[nodiscard]] Task<std::optional<ring::Contact>> owner(redundancy::Partition partition, std::string origin);
 
  private:
   static constexpr std::size_t kToldMax = 16;  // nodes
@@ -88,7 +89,7 @@ class Offences {
   [[nodiscard]] std::size_t offenders() const;
 
  private:
-  static constexpr std::size_t kOctetsMax = 1U << 16U;
+  static constexpr std::size_t kBytesMax = 1U << 16U;
   static constexpr std::size_t kConsideredAtOnce = 2;
   static constexpr std::size_t kKeptMax = 1'000;
   // An owner of which that much newer evidence is there is proved again.

@@ -25,23 +25,23 @@ Task<Result<AuditedOwner>> OwnerQuestions::meet(ring::Contact contact, bool fres
   co_return AuditedOwner{std::move(contact), owner.key.pem(), now, owner.key};
 }
 
-Task<Result<OwnerAnswer>> OwnerQuestions::ask(AuditedOwner owner, Tag tag, unsigned slot, std::int64_t hour,
-                                              std::vector<std::string> uris) {
+Task<Result<OwnerAnswer>> OwnerQuestions::ask(AuditedOwner owner, Tag tag, unsigned partition,
+                                              std::int64_t hour, std::vector<std::string> uris) {
   std::string ids;
   for (const std::string& uri : uris) {
     if (!ids.empty()) ids += ',';
     ids += to_hex(storage::post_id(uri));
   }
   std::string target = fmt::format("{}?tag={}&slot={}&hour={}&id={}", SignedTreeHeads::kPath,
-                                   percent_encode(tag.canonical()), slot, hour, ids);
+                                   percent_encode(tag.canonical()), partition, hour, ids);
   CO_TRY(const json::object body,
          co_await rings_.ask_owner(owner.contact, std::move(target), clock_.now() + kAuditTimeout));
-  hints_.read_answer(body, {tag.canonical()});
-  OwnerAnswer answer;
-  const json::object* head = json::get_object(body, "head");
-  CO_TRY(answer.head, storage::head_from_json(head == nullptr ? json::object() : *head));
-  const bool fits = answer.head.network == notary_.network() && answer.head.tag == tag.canonical() &&
-                    answer.head.slot == slot && answer.head.hour == hour &&
+  hints_.read_answer(body, {tag});
+  const json::object* said = json::get_object(body, "head");
+  CO_TRY(storage::Head head, storage::head_from_json(said == nullptr ? json::object() : *said));
+  OwnerAnswer answer{std::move(head)};
+  const bool fits = answer.head.network == notary_.network() && answer.head.partition.tag == tag &&
+                    answer.head.partition.number == partition && answer.head.hour == hour &&
                     answer.head.actor == owner.contact.origin() + "/actor" &&
                     owner.public_key.verify(answer.head.signed_text(), answer.head.signature);
   if (!fits) co_return fail(ErrorCode::kInvalid, "its head is not about what was asked, or not signed by it");
@@ -57,7 +57,7 @@ Task<Result<OwnerAnswer>> OwnerQuestions::ask(AuditedOwner owner, Tag tag, unsig
   json::for_each(json::find(body, "taken_down"), [&](const json::value& element) {
     if (!element.is_object()) return;
     Result<storage::TakeDown> notice = storage::take_down_from_json(element.get_object());
-    const bool genuine = notice && notice->actor == answer.head.actor && notice->tag == tag.canonical() &&
+    const bool genuine = notice && notice->actor == answer.head.actor && notice->tag == tag &&
                          owner.public_key.verify(notice->signed_text(), notice->signature);
     if (genuine) answer.notices.emplace(notice->uri, std::move(*notice));
   });

@@ -32,8 +32,8 @@ class OwnerQuestions {
                                                 std::optional<IpAddress> asker = {});
   // About posts of one hour, at most SignedTreeHeads::kIdsMax. kInvalid if what it says is not about them,
   // not signed by it, or proves nothing.
-  [[nodiscard]] Task<Result<OwnerAnswer>> ask(AuditedOwner owner, Tag tag, unsigned slot, std::int64_t hour,
-                                              std::vector<std::string> uris);
+  [[nodiscard]] Task<Result<OwnerAnswer>> ask(AuditedOwner owner, Tag tag, unsigned partition,
+                                              std::int64_t hour, std::vector<std::string> uris);
 
  private:
   redundancy::StorageHints& hints_;

@@ -25,17 +25,18 @@ Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* rep
   std::map<std::string, Result<AuditedOwner>> met;
   std::set<unsigned> done;
   for (;;) {
-    const std::vector<unsigned> slots =
-        redundancy::partitions_of_set(hints_.copies(), hints_.known(tag.canonical()).read_factor);
-    const auto next = std::ranges::find_if(slots, [&](unsigned slot) { return !done.contains(slot); });
-    if (next == slots.end()) co_return;
-    const unsigned slot = *next;
-    done.insert(slot);
+    const std::vector<unsigned> partitions =
+        redundancy::partitions_of_set(hints_.copies(), hints_.known(tag).read_factor);
+    const auto next =
+        std::ranges::find_if(partitions, [&](unsigned partition) { return !done.contains(partition); });
+    if (next == partitions.end()) co_return;
+    const unsigned partition = *next;
+    done.insert(partition);
     std::vector<std::string> uris;
     for (const auto& [uri, post] : *posts) {
-      if (std::ranges::binary_search(slots_of(hints_, tag.canonical(), uri), slot)) uris.push_back(uri);
+      if (std::ranges::binary_search(partitions_of(hints_, tag, uri), partition)) uris.push_back(uri);
     }
-    const std::vector<ring::Contact> contacts = co_await history_.owners_of_shelf(tag, slot);
+    const std::vector<ring::Contact> contacts = co_await history_.owners_of_partition({tag, partition});
     for (const ring::Contact& contact : contacts) {
       const std::string origin = contact.origin();
       if (questions_.is_self(contact)) continue;
@@ -47,15 +48,15 @@ Task<void> Questioning::question_parts(Tag tag, AuditedPosts* posts, Report* rep
       }
       const Result<AuditedOwner>& owner = met.at(origin);
       Result<void> answered = owner ? Result<void>() : std::unexpected(owner.error());
-      if (owner) answered = co_await question(*owner, tag, slot, uris, posts, report);
+      if (owner) answered = co_await question(*owner, tag, partition, uris, posts, report);
       if (!answered) line.error = answered.error().message;
     }
   }
 }
 
-Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned slot,
+Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned partition,
                                          std::vector<std::string> uris, AuditedPosts* posts, Report* report) {
-  const Part part(owner.contact.origin(), slot);
+  const Part part(owner.contact.origin(), partition);
   Report::Line& line = report->lines.at(part.first);
   std::map<std::int64_t, std::vector<std::string>> hours;
   for (const std::string& uri : uris) {
@@ -71,13 +72,13 @@ Task<Result<void>> Questioning::question(AuditedOwner owner, Tag tag, unsigned s
       const std::size_t end = std::min(begin + SignedTreeHeads::kIdsMax, of_hour.size());
       const std::vector<std::string> some(of_hour.begin() + static_cast<std::ptrdiff_t>(begin),
                                           of_hour.begin() + static_cast<std::ptrdiff_t>(end));
-      CO_TRY(const OwnerAnswer answer, co_await questions_.ask(owner, tag, slot, hour, some));
+      CO_TRY(const OwnerAnswer answer, co_await questions_.ask(owner, tag, partition, hour, some));
       for (std::size_t i = 0; i < some.size(); ++i) {
         AuditedPost& post = posts->at(some[i]);
         post.seen[part] = {answer.states[i], answer.head.at};
         ++line.asked;
         ++line.counts[std::string(storage::to_string(answer.states[i]))];
-        co_await judge_.judge({&owner, slot, tag, some[i], &answer, i}, &post, report);
+        co_await judge_.judge({&owner, partition, tag, some[i], &answer, i}, &post, report);
       }
     }
   }

@@ -26,7 +26,7 @@ class Questioning {
 
  private:
   Task<void> question_parts(Tag tag, AuditedPosts* posts, Report* report);
-  Task<Result<void>> question(AuditedOwner owner, Tag tag, unsigned slot, std::vector<std::string> uris,
+  Task<Result<void>> question(AuditedOwner owner, Tag tag, unsigned partition, std::vector<std::string> uris,
                               AuditedPosts* posts, Report* report);
 
   OwnerQuestions& questions_;

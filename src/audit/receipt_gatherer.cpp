@@ -27,7 +27,7 @@ void add(AuditedPosts* posts, Held held) {
   } else {
     post.holders.insert(held.holder);
     // The latest: an owner may have taken it again.
-    const std::pair part(origin_of(held.receipt.batch.actor), item.slot);
+    const std::pair part(origin_of(held.receipt.batch.actor), item.partition.number);
     const auto known = post.of_storage.find(part);
     if (known == post.of_storage.end() || known->second.receipt.batch.at < held.receipt.batch.at)
       post.of_storage.insert_or_assign(part, std::move(held));
@@ -47,7 +47,7 @@ Task<Result<void>> ReceiptGatherer::gather_from(std::string relay, Tag tag, Audi
            co_await http_.send(HttpCall("GET", url, clock_.now() + kAuditTimeout)));
     if (response.status != 200) co_return fail(ErrorCode::kUnavailable, relay + " shows no receipts");
     CO_TRY(const json::object body, json::parse_object(response.body));
-    for (Held& held : Receipts::read(body, tag.canonical(), relay, &after)) {
+    for (Held& held : Receipts::read(body, tag, relay, &after)) {
       const bool ours = held.receipt.batch.network == notary_.network();
       if (ours && held.receipt.batch.ring == Ring::kStorage) add(posts, std::move(held));
     }
@@ -59,7 +59,7 @@ Task<Result<void>> ReceiptGatherer::gather_from(std::string relay, Tag tag, Audi
 Task<void> ReceiptGatherer::gather(Tag tag, AuditedPosts* posts, Report* report) {
   history_.forget_owners(tag);
   std::map<std::string, WallTime> relays;  // by origin: when they last took something of this node
-  Result<std::vector<Held>> own = co_await receipts_.held(tag.canonical());
+  Result<std::vector<Held>> own = co_await receipts_.held(tag);
   if (own) {
     for (Held& held : *own) {
       const storage::Receipt& batch = held.receipt.batch;

@@ -14,7 +14,7 @@ namespace tagring::audit {
 namespace {
 
 using Items = std::vector<storage::TakenItem>;
-using Place = std::pair<std::string, std::string>;  // tag, URI
+using Place = std::pair<redundancy::Partition, std::string>;  // and URI
 
 storage::TakenItem item_of(const delivery::TagEvent& event) {
   const bool removal = event.op == delivery::Op::kRemove;
@@ -25,7 +25,7 @@ storage::TakenItem item_of(const delivery::TagEvent& event) {
 
 std::vector<storage::TakenItem> taken_items(const std::vector<delivery::TagEvent>& events,
                                             const std::vector<delivery::Refusal>& refusals) {
-  std::set<std::pair<std::string_view, std::string_view>> refused;
+  std::set<Place> refused;
   for (const delivery::Refusal& refusal : refusals) refused.emplace(refusal.tag, refusal.uri);
   std::map<Place, storage::TakenItem> items;
   for (const delivery::TagEvent& event : events) {
@@ -36,48 +36,48 @@ std::vector<storage::TakenItem> taken_items(const std::vector<delivery::TagEvent
   return sorted;
 }
 
-// The shelves on which it may be here, beginning with that on which it would be put now.
-std::vector<unsigned> ReceiptIssuer::slots_of(const storage::TakenItem& item) const {
-  const redundancy::StorageSet set = redundancy_.of(item.tag);
-  std::vector<unsigned> slots =
+// The partitions on which it may be here, beginning with that on which it would be put now.
+std::vector<unsigned> ReceiptIssuer::partitions_of(const storage::TakenItem& item) const {
+  const redundancy::StorageSet set = redundancy_.of(item.partition.tag);
+  std::vector<unsigned> partitions =
       redundancy::partitions_of_post(item.uri, redundancy_.copies(), redundancy_.at_rest(), set.read_factor);
   const unsigned now = redundancy::partition_of_post(item.uri, redundancy_.copies(), set.replicas);
-  std::erase(slots, now);
-  slots.insert(slots.begin(), now);
-  return slots;
+  std::erase(partitions, now);
+  partitions.insert(partitions.begin(), now);
+  return partitions;
 }
 
 // Of a post that was known already the first date counts; one that is too old to be kept is not there.
 Task<Result<Items>> ReceiptIssuer::as_kept(Items items, json::array* differs) {
   std::vector<Place> places;
   for (const storage::TakenItem& item : items) {
-    for (const unsigned slot : slots_of(item))
-      places.emplace_back(redundancy::Partition{item.tag, slot}.name(), item.uri);
+    for (const unsigned partition : partitions_of(item))
+      places.emplace_back(redundancy::Partition(item.partition.tag, partition), item.uri);
   }
   CO_TRY(const auto stored, co_await history_.find(places));
-  std::map<Place, storage::HistoryEntry> there;  // by shelf and URI
+  std::map<Place, storage::HistoryEntry> there;  // by partition and URI
   for (const auto& entry : stored) {
-    if (entry) there.emplace(Place(entry->tag, entry->uri), *entry);
+    if (entry) there.emplace(Place(entry->partition, entry->uri), *entry);
   }
   Items kept;
   for (storage::TakenItem& item : items) {
     const storage::TakenItem sent = item;
     bool is_there = false;
-    for (const unsigned slot : slots_of(item)) {
-      const auto entry = there.find({redundancy::Partition{item.tag, slot}.name(), item.uri});
+    for (const unsigned partition : partitions_of(item)) {
+      const auto entry = there.find({redundancy::Partition(item.partition.tag, partition), item.uri});
       is_there = entry != there.end();
       if (!is_there) continue;
       item.published = entry->second.published;
-      if (!item.removal) item.slot = slot;
+      if (!item.removal) item.partition.number = partition;
       break;
     }
     if (is_there && item == sent) {
       kept.push_back(std::move(item));
       continue;
     }
-    json::object difference = {{"tag", item.tag}, {"uri", item.uri}};
+    json::object difference = {{"tag", item.partition.tag.canonical()}, {"uri", item.uri}};
     if (is_there) difference["published"] = item.published.time_since_epoch().count();
-    if (item.slot != 0) difference["slot"] = item.slot;
+    if (item.partition.number != 0) difference["slot"] = item.partition.number;
     differs->push_back(std::move(difference));
     if (is_there) kept.push_back(std::move(item));
   }

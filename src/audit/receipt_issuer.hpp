@@ -33,7 +33,7 @@ class ReceiptIssuer {
  private:
   using Items = std::vector<storage::TakenItem>;
   Task<Result<Items>> as_kept(Items items, json::array* differs);
-  [[nodiscard]] std::vector<unsigned> slots_of(const storage::TakenItem& item) const;
+  [[nodiscard]] std::vector<unsigned> partitions_of(const storage::TakenItem& item) const;
 
   storage::HistoryStore& history_;
   const storage::KeptPartitions& redundancy_;

@@ -29,17 +29,17 @@ class ReceiptStore {
  public:
   virtual ~ReceiptStore() = default;
   struct Limits {
-    WallTime kept_after;       // older ones are forgotten
-    std::uint64_t octets = 0;  // the oldest are forgotten beyond that
+    WallTime kept_after;      // older ones are forgotten
+    std::uint64_t bytes = 0;  // the oldest are forgotten beyond that
   };
   // Durable when it completes. Forgets what is beyond the limits, some of it at a time.
   virtual Task<Result<void>> keep(KeptReceipt receipt, WallTime now, Limits limits) = 0;
   // Those with items under that tag and a greater id, oldest first.
-  virtual Task<Result<std::vector<KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
+  virtual Task<Result<std::vector<KeptReceipt>>> receipts(Tag tag, std::uint64_t after,
                                                           std::size_t limit) = 0;
   struct Totals {
     std::uint64_t batches = 0;
-    std::uint64_t octets = 0;
+    std::uint64_t bytes = 0;
   };
   virtual Task<Result<Totals>> totals() = 0;
   // The latest batches, the latest first, until they have that many items.

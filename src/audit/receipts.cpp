@@ -48,8 +48,9 @@ void Receipts::correct(Items* items, const json::object& answer) const {
     const json::object difference = element.is_object() ? element.get_object() : json::object();
     const std::string tag = json::get_string(difference, "tag").value_or("");
     const std::string uri = json::get_string(difference, "uri").value_or("");
-    const auto item = std::ranges::find_if(
-        *items, [&](const storage::TakenItem& sent) { return sent.tag == tag && sent.uri == uri; });
+    const auto item = std::ranges::find_if(*items, [&](const storage::TakenItem& sent) {
+      return sent.partition.tag.canonical() == tag && sent.uri == uri;
+    });
     if (item == items->end()) return;
     const auto published = json::get_int(difference, "published");
     if (!published) {
@@ -57,11 +58,12 @@ void Receipts::correct(Items* items, const json::object& answer) const {
       return;
     }
     item->published = WallTime(Duration(*published));
-    // A shelf on which the post can be: an owner of another part would never be asked for it.
-    const std::int64_t slot = json::get_int(difference, "slot").value_or(0);
+    // A partition on which the post can be: an owner of another part would never be asked for it.
+    const std::int64_t partition = json::get_int(difference, "slot").value_or(0);
     const auto possible = redundancy::partitions_of_post(uri, redundancy_.copies(), redundancy_.at_rest(),
                                                          redundancy::kRelaysMax);
-    if (std::ranges::find(possible, slot) != possible.end()) item->slot = static_cast<unsigned>(slot);
+    if (std::ranges::find(possible, partition) != possible.end())
+      item->partition.number = static_cast<unsigned>(partition);
   });
 }
 
@@ -109,12 +111,12 @@ Task<void> Receipts::keep(std::string origin, KeptReceipt kept) {
     co_return;
   }
   const WallTime now = clock_.wall_now();
-  const ReceiptStore::Limits limits{now - options_.kept, options_.octets};
+  const ReceiptStore::Limits limits{now - options_.kept, options_.bytes};
   const Result<void> saved = co_await store_.keep(std::move(kept), now, limits);
   if (saved) ++counters_.kept;
 }
 
-Task<Result<std::vector<Receipts::Held>>> Receipts::held(std::string tag) {
+Task<Result<std::vector<Receipts::Held>>> Receipts::held(Tag tag) {
   std::vector<Held> found;
   for (std::uint64_t after = 0; found.size() < kHeldMax;) {
     CO_TRY(const std::vector<KeptReceipt> page, co_await store_.receipts(tag, after, kBatchesPerPage));
@@ -123,7 +125,7 @@ Task<Result<std::vector<Receipts::Held>>> Receipts::held(std::string tag) {
     for (const KeptReceipt& kept : page) {
       const crypto::HashTree tree(kept.leaves());
       for (std::size_t i = 0; i < kept.items.size(); ++i) {
-        if (kept.items[i].tag != tag) continue;
+        if (kept.items[i].partition.tag != tag) continue;
         found.push_back(
             {{kept.receipt, kept.items[i], i, tree.path(i)}, kept.key, origin_of(notary_.actor())});
       }
@@ -141,7 +143,7 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
   std::uint64_t after = 0;
   const std::string place = query_value(query, "after");
   std::from_chars(place.data(), place.data() + place.size(), after);
-  const auto page = co_await store_.receipts(tag->canonical(), after, kBatchesPerPage);
+  const auto page = co_await store_.receipts(*tag, after, kBatchesPerPage);
   if (!page) co_return error_response(page.error());
   json::array receipts;
   std::size_t bytes = 0;
@@ -158,7 +160,7 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
     json::array leaves;
     for (const crypto::Hash256& leaf : kept.leaves()) leaves.push_back(storage::to_json(leaf));
     for (std::size_t i = 0; i < kept.items.size(); ++i) {
-      if (kept.items[i].tag != tag->canonical()) continue;
+      if (kept.items[i].partition.tag != *tag) continue;
       json::object item = storage::to_json(kept.items[i]);
       item["index"] = i;
       bytes += 250 + kept.items[i].uri.size();
@@ -182,7 +184,7 @@ Task<HttpResponse> Receipts::answer(HttpRequest request) {
 namespace {
 
 // The items of one batch of such an answer that are what was signed.
-void read_batch(const json::object& object, const std::string& tag, const std::string& holder,
+void read_batch(const json::object& object, const Tag& tag, const std::string& holder,
                 std::vector<Receipts::Held>* found) {
   const Result<storage::Receipt> batch = storage::receipt_from_json(object);
   const std::string pem = json::get_string(object, "key").value_or("");
@@ -195,7 +197,7 @@ void read_batch(const json::object& object, const std::string& tag, const std::s
     if (!element.is_object() || found->size() >= kHeldMax) return;
     const Result<storage::TakenItem> item = storage::item_from_json(element.get_object());
     const std::int64_t index = json::get_int(element.get_object(), "index").value_or(-1);
-    const bool there = item && item->tag == tag && index >= 0 &&
+    const bool there = item && item->partition.tag == tag && index >= 0 &&
                        static_cast<std::size_t>(index) < leaves->size() &&
                        (*leaves)[static_cast<std::size_t>(index)] == item->leaf();
     if (!there) return;
@@ -206,7 +208,7 @@ void read_batch(const json::object& object, const std::string& tag, const std::s
 
 }  // namespace
 
-std::vector<Receipts::Held> Receipts::read(const json::object& body, const std::string& tag,
+std::vector<Receipts::Held> Receipts::read(const json::object& body, const Tag& tag,
                                            const std::string& holder, std::uint64_t* after) {
   std::vector<Held> found;
   json::for_each(json::find(body, "receipts"), [&](const json::value& element) {

@@ -21,7 +21,7 @@ class Receipts {
  public:
   struct Options {
     Duration kept = std::chrono::days(90);
-    std::uint64_t octets = std::uint64_t{256} << 20U;
+    std::uint64_t bytes = std::uint64_t{256} << 20U;
   };
   Receipts(Options options, ReceiptStore& store, const storage::KeptPartitions& redundancy,
            const Notary& notary, federation::RemoteKeys& keys, const Runtime& runtime);
@@ -42,9 +42,9 @@ class Receipts {
     std::string holder;  // origin
   };
   // Those of the tag that this node keeps, of both rings.
-  [[nodiscard]] Task<Result<std::vector<Held>>> held(std::string tag);
+  [[nodiscard]] Task<Result<std::vector<Held>>> held(Tag tag);
   // What such an answer of another node holds that is genuine; `after` is where to go on, 0: at its end.
-  [[nodiscard]] static std::vector<Held> read(const json::object& body, const std::string& tag,
+  [[nodiscard]] static std::vector<Held> read(const json::object& body, const Tag& tag,
                                               const std::string& holder, std::uint64_t* after);
 
   struct Counters {

@@ -23,14 +23,15 @@ Task<std::optional<Sample>> Samples::of_own() {
   // What was taken shorter ago may still be on its way.
   if (clock_.wall_now() - (*batch)->receipt.at < Judge::kGrace) co_return std::nullopt;
   const storage::TakenItem& first = items[rng_.below(items.size())];
-  const Result<Tag> tag = Tag::parse(first.tag);
-  if (!tag) co_return std::nullopt;
-  Sample sample{
-      *tag, storage::hour_of(first.published), {}, slots_of(hints_, first.tag, first.uri), /*own=*/true};
+  Sample sample{first.partition.tag,
+                storage::hour_of(first.published),
+                {},
+                partitions_of(hints_, first.partition.tag, first.uri),
+                /*own=*/true};
   for (const storage::TakenItem& item : items) {
-    const bool fits = !item.removal && item.indexable && item.tag == first.tag &&
+    const bool fits = !item.removal && item.indexable && item.partition.tag == first.partition.tag &&
                       storage::hour_of(item.published) == sample.hour &&
-                      slots_of(hints_, item.tag, item.uri) == sample.slots;
+                      partitions_of(hints_, item.partition.tag, item.uri) == sample.partitions;
     if (fits && sample.uris.size() < SignedTreeHeads::kIdsMax) sample.uris.push_back(item.uri);
   }
   if (sample.uris.empty()) co_return std::nullopt;
@@ -41,9 +42,11 @@ std::optional<Sample> Samples::of_read() {
   const auto& read = history_.lately_read();
   if (read.empty()) return std::nullopt;
   const storage::HistoryEntry& entry = read[rng_.below(read.size())];
-  const Result<Tag> tag = Tag::parse(entry.tag);
-  if (!tag || clock_.wall_now() - entry.published < Judge::kGrace) return std::nullopt;
-  return Sample{*tag, storage::hour_of(entry.published), {entry.uri}, slots_of(hints_, entry.tag, entry.uri)};
+  if (clock_.wall_now() - entry.published < Judge::kGrace) return std::nullopt;
+  return Sample{entry.partition.tag,
+                storage::hour_of(entry.published),
+                {entry.uri},
+                partitions_of(hints_, entry.partition.tag, entry.uri)};
 }
 
 }  // namespace tagring::audit

@@ -15,12 +15,12 @@
 
 namespace tagring::audit {
 
-// Posts of one hashtag, published in one hour, which are on these shelves.
+// Posts of one hashtag, published in one hour, which are on these partitions.
 struct Sample {
   Tag tag;
   std::int64_t hour = 0;
   std::vector<std::string> uris;
-  std::vector<unsigned> slots;
+  std::vector<unsigned> partitions;
   bool own = false;
 };
 

@@ -39,19 +39,19 @@ Task<HttpResponse> SignedTreeHeads::answer(HttpRequest request) {
           {ErrorCode::kInvalid, "'id' must be up to 16 hashes of URIs, with commas between"});
     ids.push_back(*id);
   }
-  Result<redundancy::Partition> shelf = redundancy_.asked_for(query);
-  if (shelf && !redundancy_.is_read(*shelf))
-    shelf = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
-  if (!shelf) {
+  Result<redundancy::Partition> partition = redundancy_.asked_for(query);
+  if (partition && !redundancy_.is_read(*partition))
+    partition = fail(ErrorCode::kNotOwner, "that part of the hashtag is with the owners of another");
+  if (!partition) {
     const std::string tag = query_value(query, "tag");
-    co_return co_await refuse(shelf.error(), tag, std::move(ids));
+    co_return co_await refuse(partition.error(), tag, std::move(ids));
   }
   // Each may read an hour, and signs.
   const budget::Share share(&budget_, budget::Resource::kProofs, budget_.who(request.peer));
   if (!share.is_granted()) co_return error_response({ErrorCode::kBusy, "too many proofs at a time"});
-  Result<json::object> proven = co_await prove(*shelf, hour, std::move(ids));
+  Result<json::object> proven = co_await prove(*partition, hour, std::move(ids));
   if (!proven) co_return error_response(proven.error());
-  for (auto& [name, value] : redundancy_.news({shelf->tag})) (*proven)[name] = std::move(value);
+  for (auto& [name, value] : redundancy_.news({partition->tag})) (*proven)[name] = std::move(value);
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(*proven);
@@ -66,7 +66,7 @@ Task<HttpResponse> SignedTreeHeads::refuse(Error error, std::string tag, std::ve
   if (!parsed || !body) co_return response;
   json::array notices;
   for (const crypto::Hash256& id : ids) {
-    const auto notice = co_await history_.take_down_of(parsed->canonical(), id);
+    const auto notice = co_await history_.take_down_of(*parsed, id);
     if (notice && *notice) notices.push_back(storage::to_json(**notice));
   }
   if (!notices.empty()) (*body)["taken_down"] = std::move(notices);
@@ -74,13 +74,13 @@ Task<HttpResponse> SignedTreeHeads::refuse(Error error, std::string tag, std::ve
   co_return response;
 }
 
-Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition shelf, std::int64_t hour,
+Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition partition, std::int64_t hour,
                                                   std::vector<crypto::Hash256> ids) {
   const WallTime at = notary_.now();
-  CO_TRY(const BucketPtr bucket, co_await this->bucket(shelf, hour));
+  CO_TRY(const BucketPtr bucket, co_await this->bucket(partition, hour));
   storage::Head head{
-      notary_.network(),     notary_.actor(),     shelf.tag, hour,         bucket->kept_from, at,
-      bucket->leaves.size(), bucket->tree.root(), {},        shelf.number, bucket->begun};
+      notary_.network(),     notary_.actor(),     partition, hour,         bucket->kept_from, at,
+      bucket->leaves.size(), bucket->tree.root(), {},        bucket->begun};
   head.signature = co_await notary_.sign(head.signed_text());
   const std::vector<storage::HeadProof> found = co_await workers_.run([bucket, ids] {
     std::vector<storage::HeadProof> proofs;
@@ -92,7 +92,7 @@ Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition shelf, s
   for (std::size_t i = 0; i < ids.size(); ++i) {
     proofs.push_back(storage::to_json(found[i]));
     if (!found[i].here || found[i].here->state != storage::PostState::kTakenDown) continue;
-    CO_TRY(const auto notice, co_await history_.take_down_of(shelf.tag, ids[i]));
+    CO_TRY(const auto notice, co_await history_.take_down_of(partition.tag, ids[i]));
     if (notice) notices.push_back(storage::to_json(*notice));
   }
   json::object result = {{"head", storage::to_json(head)}, {"proofs", std::move(proofs)}};
@@ -101,42 +101,41 @@ Task<Result<json::object>> SignedTreeHeads::prove(redundancy::Partition shelf, s
 }
 
 // As it is now. An hour that has not changed since it was asked for is not read again.
-Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Partition shelf,
+Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::bucket(redundancy::Partition partition,
                                                                  std::int64_t hour) {
-  CO_TRY(const Tag tag, Tag::parse(shelf.tag));
-  const storage::HourPlace place{redundancy::partition_key(tag.key(), shelf.number), hour};
+  const storage::HourPlace place{partition.key(), hour};
   std::vector<storage::HourRange> range{{place, place}};
   CO_TRY(const std::vector<storage::HourDigest> now, co_await history_.digests(std::move(range), hour));
   CO_TRY(const storage::HistoryStore::Bucket first,
-         co_await history_.bucket(shelf.name(), hour, std::nullopt, 1));
-  const std::pair name(shelf.name(), hour);
+         co_await history_.bucket(partition, hour, std::nullopt, 1));
+  const std::pair name(partition, hour);
   const auto known = buckets_.find(name);
   if (known != buckets_.end() && known->second->digest == now.front() &&
       known->second->kept_from == first.kept_from && known->second->begun == first.begun &&
       known->second->corrected == first.corrected.size())
     co_return known->second;
-  CO_TRY(BucketPtr fresh, co_await read(shelf, hour, now.front()));
+  CO_TRY(BucketPtr fresh, co_await read(partition, hour, now.front()));
   while (!buckets_.empty() && cached_ + fresh->leaves.size() + 1 > kCachedMax) {
     drop_some(buckets_, [this](const auto& entry) {
       if (entry.second) cached_ -= entry.second->leaves.size() + 1;
     });
   }
-  BucketPtr& slot = buckets_[name];
-  if (slot) cached_ -= slot->leaves.size() + 1;
+  BucketPtr& kept = buckets_[name];
+  if (kept) cached_ -= kept->leaves.size() + 1;
   cached_ += fresh->leaves.size() + 1;
-  slot = fresh;
+  kept = fresh;
   co_return fresh;
 }
 
-Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Partition shelf, std::int64_t hour,
+Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Partition partition,
+                                                               std::int64_t hour,
                                                                storage::HourDigest digest) {
   auto bucket = std::make_shared<Bucket>();
   bucket->digest = digest;
   std::optional<storage::HistoryCursor> after;
   std::vector<crypto::Hash256> corrected;
   for (;;) {
-    CO_TRY(const storage::HistoryStore::Bucket page,
-           co_await history_.bucket(shelf.name(), hour, after, kPage));
+    CO_TRY(const storage::HistoryStore::Bucket page, co_await history_.bucket(partition, hour, after, kPage));
     // That of the last page: what was let go meanwhile is older than that.
     bucket->kept_from = page.kept_from;
     bucket->begun = page.begun;
@@ -164,22 +163,22 @@ Task<Result<SignedTreeHeads::BucketPtr>> SignedTreeHeads::read(redundancy::Parti
 
 Task<Result<storage::TakeDown>> SignedTreeHeads::take_down(Tag tag, std::string uri, std::string reason) {
   if (reason.empty() || reason.size() > storage::TakeDown::kReasonMax || reason.contains('\n'))
-    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 octets");
+    co_return fail(ErrorCode::kInvalid, "a take-down needs a reason, of one line and at most 1000 bytes");
   const WallTime at = notary_.now();
   storage::TakeDown notice{
-      notary_.network(), notary_.actor(), tag.canonical(), std::move(uri), std::move(reason), at, {}};
+      notary_.network(), notary_.actor(), tag, std::move(uri), std::move(reason), at, {}};
   notice.signature = co_await notary_.sign(notice.signed_text());
   CO_TRY_VOID(co_await history_.take_down(notice));
   forget_heads();
   taken_down_.emplace(notice.tag, notice.uri);
-  std::vector<std::pair<std::string, std::string>> places;
-  for (const unsigned slot :
+  std::vector<std::pair<redundancy::Partition, std::string>> places;
+  for (const unsigned partition :
        redundancy::partitions_of_set(redundancy_.copies(), redundancy_.of(notice.tag).read_factor))
-    places.emplace_back(redundancy::Partition{notice.tag, slot}.name(), notice.uri);
+    places.emplace_back(redundancy::Partition(notice.tag, partition), notice.uri);
   CO_TRY(auto found, co_await history_.find(std::move(places)));
   for (auto& entry : found) {
     if (!entry) continue;
-    entry->tag = notice.tag;
+    entry->partition = notice.tag;
     on_taken_down_(*entry);
     break;
   }
@@ -193,9 +192,9 @@ void SignedTreeHeads::forget_heads() {
 }
 
 Task<Result<void>> SignedTreeHeads::undo_take_down(Tag tag, std::string uri) {
-  CO_TRY_VOID(co_await history_.undo_take_down(tag.canonical(), uri));
+  CO_TRY_VOID(co_await history_.undo_take_down(tag, uri));
   forget_heads();
-  taken_down_.erase({tag.canonical(), uri});
+  taken_down_.erase({tag, uri});
   co_return Result<void>();
 }
 

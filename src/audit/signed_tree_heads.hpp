@@ -39,9 +39,9 @@ class SignedTreeHeads {
   static constexpr std::string_view kPath = "/tagring/v1/history/proof";
   static constexpr std::size_t kIdsMax = 16;
 
-  // Answers GET kPath?tag=…[&slot=…]&hour=…&id=…[,…]: the head of that shelf (redundancy/partition.hpp), a
-  // proof for each id, and the notices of those that were taken down. kNotOwner or kBusy unless this node
-  // serves it, with these notices.
+  // Answers GET kPath"?tag=…[&slot=…]&hour=…&id=…[,…]": the head of that partition
+  // (redundancy/partition.hpp), a proof for each id, and the notices of those that were taken down. kNotOwner
+  // or kBusy unless this node serves it, with these notices.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // Shows the post under that hashtag to nobody any more, whoever else has it; auditors find the reason here.
   [[nodiscard]] Task<Result<storage::TakeDown>> take_down(Tag tag, std::string uri, std::string reason);
@@ -49,7 +49,7 @@ class SignedTreeHeads {
   [[nodiscard]] Task<Result<void>> undo_take_down(Tag tag, std::string uri);
   // What was taken down, once at the start.
   [[nodiscard]] Task<Result<void>> load();
-  [[nodiscard]] bool is_taken_down(const std::string& tag, const std::string& uri) const {
+  [[nodiscard]] bool is_taken_down(const Tag& tag, const std::string& uri) const {
     return taken_down_.contains({tag, uri});
   }
   // The latest first, at most kListMax: {"takedowns": [docs/audit.md]}.
@@ -66,9 +66,10 @@ class SignedTreeHeads {
     crypto::HashTree tree{{}};  // of their hashes
   };
   using BucketPtr = std::shared_ptr<const Bucket>;
-  Task<Result<BucketPtr>> bucket(redundancy::Partition shelf, std::int64_t hour);
-  Task<Result<BucketPtr>> read(redundancy::Partition shelf, std::int64_t hour, storage::HourDigest digest);
-  Task<Result<json::object>> prove(redundancy::Partition shelf, std::int64_t hour,
+  Task<Result<BucketPtr>> bucket(redundancy::Partition partition, std::int64_t hour);
+  Task<Result<BucketPtr>> read(redundancy::Partition partition, std::int64_t hour,
+                               storage::HourDigest digest);
+  Task<Result<json::object>> prove(redundancy::Partition partition, std::int64_t hour,
                                    std::vector<crypto::Hash256> ids);
 
   void forget_heads();
@@ -80,9 +81,9 @@ class SignedTreeHeads {
   budget::Manager& budget_;
   Workers& workers_;
   std::function<void(const storage::HistoryEntry&)> on_taken_down_;
-  std::map<std::pair<std::string, std::int64_t>, BucketPtr> buckets_;  // by shelf and hour
-  std::size_t cached_ = 0;                                             // leaves
-  std::set<std::pair<std::string, std::string>> taken_down_;           // tag and URI
+  std::map<std::pair<redundancy::Partition, std::int64_t>, BucketPtr> buckets_;  // by partition and hour
+  std::size_t cached_ = 0;                                                       // leaves
+  std::set<std::pair<Tag, std::string>> taken_down_;                             // tag and URI
 };
 
 }  // namespace tagring::audit

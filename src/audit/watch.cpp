@@ -36,10 +36,10 @@ Task<void> Watch::look() {
   if (!amiss) co_return;
   ++counters_.amiss;
   const Instant now = clock_.now();
-  const auto audited = audited_.find(tag.canonical());
+  const auto audited = audited_.find(tag);
   if (audited != audited_.end() && now - audited->second < kAuditedFor) co_return;
   if (audited == audited_.end()) make_room(audited_, kAuditedMax);
-  audited_.insert_or_assign(tag.canonical(), now);
+  audited_.insert_or_assign(tag, now);
   ++counters_.audits;
   co_await audit_.of(tag);  // what it finds it keeps
 }
@@ -49,15 +49,15 @@ Task<void> Watch::look() {
 Task<bool> Watch::is_amiss(Sample sample) {
   std::vector<std::set<PostState>> said_of_all(sample.uris.size());
   bool differ = false;
-  for (const unsigned slot : sample.slots) {
+  for (const unsigned partition : sample.partitions) {
     std::vector<std::set<PostState>> said(sample.uris.size());
-    const std::vector<ring::Contact> owners = co_await history_.owners_of_shelf(sample.tag, slot);
+    const std::vector<ring::Contact> owners = co_await history_.owners_of_partition({sample.tag, partition});
     for (const ring::Contact& contact : owners) {
       if (questions_.is_self(contact)) continue;
       const Result<AuditedOwner> owner = co_await questions_.meet(contact, /*fresh=*/false);
       if (!owner) continue;
       const Result<OwnerAnswer> answer =
-          co_await questions_.ask(*owner, sample.tag, slot, sample.hour, sample.uris);
+          co_await questions_.ask(*owner, sample.tag, partition, sample.hour, sample.uris);
       if (!answer || storage::hour_of(answer->head.kept_from) >= sample.hour) continue;
       for (std::size_t i = 0; i < said.size(); ++i) {
         if (answer->states[i] != PostState::kTakenDown) said[i].insert(answer->states[i]);
@@ -74,7 +74,7 @@ Task<bool> Watch::is_amiss(Sample sample) {
     if (said == std::set{PostState::kAbsent}) co_return true;
     if (!sample.own || (!said.contains(PostState::kRemoved) && !said.contains(PostState::kCorrected)))
       continue;
-    const bool stands = co_await judge_.publishes(sample.uris[i], sample.tag.canonical());
+    const bool stands = co_await judge_.publishes(sample.uris[i], sample.tag);
     if (stands) co_return true;
   }
   co_return false;

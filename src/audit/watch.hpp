@@ -53,7 +53,7 @@ class Watch {
   Audit& audit_;
   Clock& clock_;
   Rng rng_;
-  std::map<std::string, Instant> audited_;  // by tag
+  std::map<Tag, Instant> audited_;
   Counters counters_;
   TaskGroup tasks_;
 };

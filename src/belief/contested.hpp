@@ -12,12 +12,13 @@
 
 #include "base/time.hpp"
 #include "belief/standing.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::belief {
 
 class Contested {
  public:
-  using Key = std::tuple<std::string, std::string, bool>;  // tag, URI, removed
+  using Key = std::tuple<Tag, std::string, bool>;  // under a hashtag, URI, removed
   // The same document is asked for no more often.
   static constexpr Duration kLookEvery = std::chrono::minutes(1);
 

@@ -13,7 +13,7 @@ Task<void> DoubtQueue::stop() {
   co_await tasks_.join();
 }
 
-void DoubtQueue::add(const std::string& tag, const std::string& host) {
+void DoubtQueue::add(const Tag& tag, const std::string& host) {
   const auto known = lately_.find(tag);
   if (known != lately_.end() && clock_.now() - known->second < kAgainAfter) return;
   const std::string domain = ring::registrable_domain(host).value_or(host);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/runtime.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::belief {
 
@@ -20,17 +21,17 @@ class DoubtQueue {
   static constexpr std::size_t kOfDomainMax = 8;  // waiting, or being considered
   static constexpr Duration kAgainAfter = std::chrono::seconds(10);
 
-  using Consider = std::function<Task<void>(std::string tag)>;
+  using Consider = std::function<Task<void>(Tag tag)>;
   DoubtQueue(Consider consider, const Runtime& runtime)
       : consider_(std::move(consider)), clock_(runtime.clock), tasks_(runtime.executor) {}
   [[nodiscard]] Task<void> stop();
 
   // `host`: who takes this node for a relay of the tag.
-  void add(const std::string& tag, const std::string& host);
+  void add(const Tag& tag, const std::string& host);
 
  private:
   struct Doubt {
-    std::string tag;
+    Tag tag;
     std::string domain;
   };
   Task<void> work();
@@ -39,7 +40,7 @@ class DoubtQueue {
   Clock& clock_;
   std::deque<Doubt> waiting_;
   std::map<std::string, std::size_t> of_domain_;
-  std::map<std::string, Instant> lately_;  // by tag: when it was added
+  std::map<Tag, Instant> lately_;  // when it was added
   std::size_t working_ = 0;
   TaskGroup tasks_;
 };

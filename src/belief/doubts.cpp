@@ -13,7 +13,7 @@ Task<void> Doubts::stop() {
   co_await tasks_.join();
 }
 
-bool Doubts::has(const std::string& relay, const std::string& tag) const {
+bool Doubts::has(const std::string& relay, const Tag& tag) const {
   const auto heard = heard_.find(relay);
   return heard != heard_.end() && heard->second.by_tag.contains(tag);
 }
@@ -48,7 +48,7 @@ void Doubts::make_room() {
   heard.doubts.pop_front();
 }
 
-void Doubts::forget(Heard& heard, const std::string& tag) {
+void Doubts::forget(Heard& heard, const Tag& tag) {
   const auto count = heard.by_tag.find(tag);
   if (--count->second == 0) heard.by_tag.erase(count);
   --waiting_;
@@ -65,7 +65,7 @@ Task<void> Doubts::resolve(std::string relay) {
     if (heard.doubts.empty()) break;
     Doubt doubt = std::move(heard.doubts.front());
     heard.doubts.pop_front();
-    const std::string tag = doubt.event.tag;
+    const Tag tag = doubt.event.tag;
     const bool is_decided = co_await resolve_one(doubt, relay);
     if (is_decided) {
       forget(heard, tag);

@@ -11,6 +11,7 @@
 
 #include "base/runtime.hpp"
 #include "belief/post_checker.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::belief {
 
@@ -32,7 +33,7 @@ class Doubts {
                                            const PostChecker::Relayed& relayed, Taker& taker);
 
   // Something that the relay has said under the hashtag is not decided yet.
-  [[nodiscard]] bool has(const std::string& relay, const std::string& tag) const;
+  [[nodiscard]] bool has(const std::string& relay, const Tag& tag) const;
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
   static constexpr std::size_t kMax = 20'000;
@@ -49,10 +50,10 @@ class Doubts {
     Instant due;
   };
   struct Heard {
-    std::deque<Doubt> doubts;                   // by `due`, about
-    std::map<std::string, std::size_t> by_tag;  // with the one that is looked into now
+    std::deque<Doubt> doubts;           // by `due`, about
+    std::map<Tag, std::size_t> by_tag;  // with the one that is looked into now
   };
-  void forget(Heard& heard, const std::string& tag);
+  void forget(Heard& heard, const Tag& tag);
   void make_room();
   Task<void> resolve(std::string relay);
   // False if it is to be tried again.

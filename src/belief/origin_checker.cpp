@@ -32,10 +32,10 @@ OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& 
 // What a removal says is always looked at anew, as is a tag that was not there.
 const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
   const auto post = posts_.find(claim.uri);
-  const bool bears_out =
-      !claim.removed && post != posts_.end() && clock_.now() - post->second.at < kRemembered &&
-      post->second.author == claim.author &&
-      std::ranges::any_of(post->second.tags, [&](const Tag& tag) { return tag.canonical() == claim.tag; });
+  const bool bears_out = !claim.removed && post != posts_.end() &&
+                         clock_.now() - post->second.at < kRemembered &&
+                         post->second.author == claim.author &&
+                         std::ranges::find(post->second.tags, claim.tag) != post->second.tags.end();
   return bears_out ? &post->second : nullptr;
 }
 
@@ -192,9 +192,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   } else {
     posts_.erase(claim.uri);
   }
-  const bool tagged = offered && std::ranges::any_of(note->tags, [&](const Tag& tag) {
-                        return tag.canonical() == claim.tag;
-                      });
+  const bool tagged = offered && std::ranges::find(note->tags, claim.tag) != note->tags.end();
   if (tagged != claim.removed) return Answer{.published = published.value_or(claim.published)};
   return fail(ErrorCode::kInvalid,
               tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");

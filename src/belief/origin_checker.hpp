@@ -24,7 +24,7 @@ namespace tagring::belief {
 
 // What somebody says of a post under a hashtag.
 struct Claim {
-  std::string tag;  // canonical
+  Tag tag;
   std::string uri;
   std::string author;  // actor id
   bool removed = false;
@@ -114,7 +114,7 @@ class OriginChecker {
   std::map<std::string, Wishes> wishes_;  // by author
   std::map<std::string, Post> posts_;     // by URI
   AskedHosts hosts_;
-  std::map<std::pair<std::string, std::string>, Absent> absent_;  // by tag and URI
+  std::map<std::pair<Tag, std::string>, Absent> absent_;  // by hashtag and URI
   Standing standing_;
   Contested contested_;
   std::uint64_t asked_ = 0;

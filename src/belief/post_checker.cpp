@@ -38,7 +38,7 @@ Task<void> PostChecker::stop() {
 Result<void> PostChecker::check_blocks(const TagEvent& event) const {
   TRY_VOID(blocks_.check_actor(event.uri));
   TRY_VOID(blocks_.check_actor(event.author));
-  return blocks_.check_tag(event.tag);
+  return blocks_.check_tag(event.tag.canonical());
 }
 
 bool PostChecker::vouches(const std::string& sender, const TagEvent& event) const {
@@ -48,7 +48,6 @@ bool PostChecker::vouches(const std::string& sender, const TagEvent& event) cons
 // Before anybody is asked about it.
 Result<void> PostChecker::check_door(const Owner& owner, const TagEvent& event,
                                      const std::string& sender) const {
-  TRY_VOID(Tag::parse(event.tag));
   if (event.op == Op::kAdd) {
     TRY_VOID(check_blocks(event));
   }
@@ -70,7 +69,7 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     if (!relayed.contains(event.tag)) {
       const auto claim = claims.find(event.tag);
       const auto claimed = claim == claims.end() ? std::nullopt : std::optional(claim->second);
-      relayed[event.tag] = co_await owner.witness(*Tag::parse(event.tag), sender, claimed);
+      relayed[event.tag] = co_await owner.witness(event.tag, sender, claimed);
     }
     const redundancy::RelayHalves halves = relayed.at(event.tag);
     if (halves == 0 || origins_.standing().is_proved(sender)) continue;
@@ -92,9 +91,8 @@ Task<std::vector<TagEvent>> PostChecker::believable(Owner& owner, std::vector<Ta
     }
     // Last, and with no wait between it and the write: ownership may change at any await.
     if (verdict) verdict = owner.check_place(event);
-    const Result<Tag> tag = Tag::parse(event.tag);
-    if (!verdict && tag && verdict.error().code == ErrorCode::kNotOwner)
-      owner.mistaken_for_owner(*tag, host_of(sender));
+    if (!verdict && verdict.error().code == ErrorCode::kNotOwner)
+      owner.mistaken_for_owner(event.tag, host_of(sender));
     if (verdict) {
       believed.push_back(std::move(event));
     } else {

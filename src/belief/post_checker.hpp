@@ -52,7 +52,7 @@ class PostChecker {
                                                        std::string sender, redundancy::RelayClaims claims,
                                                        std::vector<Refusal>* refusals);
   // The hashtags of which a node surely is a relay, and of which of the halves.
-  using Relayed = std::map<std::string, redundancy::RelayHalves>;
+  using Relayed = std::map<Tag, redundancy::RelayHalves>;
   // Of what a relay of the hashtags `relayed` says, what can be believed: waits a moment for another one to
   // say the same, and then asks the posts' servers, as for other hashtags at once. Others are added to
   // `refusals`, never as kDenied: that would be about the relay.

@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::belief {
 
@@ -14,7 +15,7 @@ enum class Op : std::uint8_t { kAdd = 0, kRemove = 1 };  // a removal is final: 
 
 // A post's membership in one tag, or the end of it.
 struct TagEvent {
-  std::string tag;  // canonical
+  Tag tag;
   Op op = Op::kAdd;
   std::string uri;
   std::string author;  // actor id
@@ -29,15 +30,15 @@ struct TagEvent {
   friend bool operator==(const TagEvent&, const TagEvent&) = default;
 };
 
-// About how many octets an event takes in JSON.
+// About how many bytes an event takes in JSON.
 inline std::size_t weight(const TagEvent& event) {
-  return 200 + event.uri.size() + event.author.size() + event.tag.size();
+  return 200 + event.uri.size() + event.author.size() + event.tag.canonical().size();
 }
 
 // An event that an owner did not take.
 struct Refusal {
   std::string uri;
-  std::string tag;
+  Tag tag;
   Error error;
 };
 

@@ -14,8 +14,8 @@ namespace {
 // Not what the author's server signed, which proves itself.
 std::array<std::uint8_t, 16> statement_of(const TagEvent& event) {
   const auto hash = crypto::sha3_256(
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", event.tag, static_cast<int>(event.op), event.uri, event.author,
-                  event.published.time_since_epoch().count(), event.indexable));
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", event.tag.canonical(), static_cast<int>(event.op), event.uri,
+                  event.author, event.published.time_since_epoch().count(), event.indexable));
   std::array<std::uint8_t, 16> statement{};
   std::copy_n(hash.begin(), statement.size(), statement.begin());
   return statement;

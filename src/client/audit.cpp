@@ -110,7 +110,7 @@ int verify(const AuditOptions& options) {
     if (!proved) result["because"] = proved.error().message;
     if (evidence) {
       result["owner"] = evidence->head.actor;
-      result["tag"] = evidence->head.tag;
+      result["tag"] = evidence->head.partition.tag.canonical();
       result["uri"] = evidence->receipt.item.uri;
       result["accepted_at"] = to_rfc3339(evidence->receipt.batch.at);
       result["absent_at"] = to_rfc3339(evidence->head.at);
@@ -121,8 +121,9 @@ int verify(const AuditOptions& options) {
         "proved: the owner of this key signed at {} that it took\n  {}\nunder #{}, and at {} that its "
         "history does "
         "not have it.\nIt calls itself {}. Whether the key is its is for you to look up there:\n{}",
-        to_rfc3339(evidence->receipt.batch.at), evidence->receipt.item.uri, evidence->head.tag,
-        to_rfc3339(evidence->head.at), evidence->head.actor, evidence->key);
+        to_rfc3339(evidence->receipt.batch.at), evidence->receipt.item.uri,
+        evidence->head.partition.tag.canonical(), to_rfc3339(evidence->head.at), evidence->head.actor,
+        evidence->key);
   } else {
     fmt::print("not proved: {}\n", proved.error().message);
   }

@@ -234,7 +234,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"relay.deliveries_per_second", number(config.deliveries_per_second, 10, 100'000'000)},
       {"relay.cooldown_seconds", number(config.cooldown_seconds, 10, 3'600)},
       {"storage.keep_days", number(config.keep_days, 365, 36'500)},
-      {"storage.max_octets", number(config.history_octets, 1, kCapacityMax)},
+      {"storage.max_octets", number(config.history_bytes, 1, kCapacityMax)},
       {"publish.instances", texts(config.instances)},
       {"publish.hashtags_of_a_post", number(config.hashtags_of_a_post, 1, 64)},
       {"publish.posts_an_hour", number(config.posts_an_hour, 1, 1'000'000)},

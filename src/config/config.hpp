@@ -80,8 +80,8 @@ struct Config {
   std::uint64_t balance_rate = 1 << 20;  // bytes a second that moves carry, over time
 
   // [storage]
-  std::uint32_t keep_days = 365;     // younger posts go only if nothing else makes room
-  std::uint64_t history_octets = 0;  // 0: twice storage_capacity
+  std::uint32_t keep_days = 365;    // younger posts go only if nothing else makes room
+  std::uint64_t history_bytes = 0;  // 0: twice storage_capacity
 
   // [publish]
   std::vector<std::string>
@@ -120,7 +120,7 @@ struct Config {
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 
   [[nodiscard]] std::uint64_t room_for_history() const {  // bytes
-    return history_octets == 0 ? 2 * storage_capacity : history_octets;
+    return history_bytes == 0 ? 2 * storage_capacity : history_bytes;
   }
   [[nodiscard]] std::string origin() const;  // "https://host[:port]"
   // A proxy speaks TLS with the world, and plain HTTP with the node.

@@ -141,7 +141,7 @@ Result<PublicKey> PublicKey::from_pem(std::string_view pem) {
   } else {
     return refuse("PEM block is not a public key");
   }
-  if (key != nullptr && at != end) return refuse("octets after the key");
+  if (key != nullptr && at != end) return refuse("bytes after the key");
   TRY(Key checked, check_key(std::move(key)));
   return PublicKey(std::move(checked));
 }
@@ -161,7 +161,7 @@ Result<PublicKey> PublicKey::from_multibase(std::string_view text) {
   } else if (codec == kRsaCodec) {
     const unsigned char* at = data_of(raw);
     key = own(d2i_PublicKey(EVP_PKEY_RSA, nullptr, &at, static_cast<long>(raw.size())));
-    if (key != nullptr && at != data_of(raw) + raw.size()) return refuse("octets after the key");
+    if (key != nullptr && at != data_of(raw) + raw.size()) return refuse("bytes after the key");
   } else {
     return refuse("multikey is neither RSA nor Ed25519");
   }

@@ -21,10 +21,10 @@ using Partials = std::map<std::string, Partial>;  // of one collection, by autho
 
 // What stands at `column` and the two after it.
 Partial partial_at(const Statement& row, int column) {
-  Digest::Bytes bytes{};
-  const std::string_view octets = row.view(column);
-  std::copy_n(octets.begin(), std::min(octets.size(), bytes.size()), bytes.begin());
-  return {Digest(bytes), row.number(column + 1), row.number(column + 2)};
+  Digest::Bytes digest{};
+  const std::string_view bytes = row.view(column);
+  std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
+  return {Digest(digest), row.number(column + 1), row.number(column + 2)};
 }
 
 Result<void> save_partial(Connection& db, const PartialKey& key, const Partial& partial) {
@@ -33,11 +33,11 @@ Result<void> save_partial(Connection& db, const PartialKey& key, const Partial& 
         db.run("DELETE FROM partials WHERE collection = ? AND authority = ?", key.collection, key.authority));
     return {};
   }
-  const auto& bytes = partial.digest.bytes();
-  const std::string_view octets(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto& digest = partial.digest.bytes();
+  const std::string_view bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
   TRY_VOID(db.run(
       "INSERT OR REPLACE INTO partials(collection, authority, digest, count, octets) VALUES(?, ?, ?, ?, ?)",
-      key.collection, key.authority, Blob{octets}, partial.count, partial.octets));
+      key.collection, key.authority, Blob{bytes}, partial.count, partial.bytes));
   return {};
 }
 
@@ -129,8 +129,8 @@ Result<delivery::Store::PartialsCheck> check_all_partials(Connection& db) {
     if (!more) break;
     ++check.followers;
     tag = row.text(0);
-    const auto member =
-        delivery::membership_of({tag, row.text(1), {}, {}, static_cast<delivery::Via>(row.integer(2)), 0});
+    const auto member = delivery::membership_of(
+        {Tag::from_canonical(tag), row.text(1), {}, {}, static_cast<delivery::Via>(row.integer(2)), 0});
     if (!member) continue;
     Partials& partials = member->key.collection.empty() ? of_node : of_tag;
     partials[member->key.authority].add(member->id);

@@ -31,7 +31,7 @@ Result<std::uint64_t> last_id(Connection& db) {
 }
 
 Result<void> forget(Connection& db, std::uint64_t last, const audit::ReceiptStore::Limits& limits) {
-  const std::uint64_t beyond = last > limits.octets ? last - limits.octets : 0;
+  const std::uint64_t beyond = last > limits.bytes ? last - limits.bytes : 0;
   std::uint64_t through = 0;
   {
     Statement row = db.query(
@@ -54,7 +54,7 @@ Result<void> write_receipt(Connection& db, const KeptReceipt& kept, WallTime now
   std::set<std::string_view> tags;
   for (const TakenItem& item : kept.items) {
     items.push_back(storage::to_json(item));
-    tags.insert(item.tag);
+    tags.insert(item.partition.tag.canonical());
   }
   const std::string receipt_text = json::serialize(storage::to_json(kept.receipt));
   const std::string items_text = json::serialize(items);
@@ -79,7 +79,8 @@ Result<KeptReceipt> receipt_at(const Statement& row) {
   if (!items.is_array()) return fail(ErrorCode::kCorrupt, "database: the items of a receipt are no list");
   for (const json::value& element : items.get_array()) {
     if (!element.is_object()) return fail(ErrorCode::kCorrupt, "database: an item of a receipt is no object");
-    TRY(kept.items.emplace_back(), storage::item_from_json(element.get_object()));
+    TRY(TakenItem item, storage::item_from_json(element.get_object()));
+    kept.items.push_back(std::move(item));
   }
   return kept;
 }
@@ -92,7 +93,7 @@ Task<Result<void>> SqliteReceiptStore::keep(KeptReceipt receipt, WallTime now, L
   });
 }
 
-Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::receipts(std::string tag, std::uint64_t after,
+Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::receipts(Tag tag, std::uint64_t after,
                                                                     std::size_t limit) {
   return database_.read(
       [tag = std::move(tag), after, limit](Connection& db) -> Result<std::vector<KeptReceipt>> {
@@ -100,7 +101,7 @@ Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::receipts(std::string 
         Statement row = db.query(
             "SELECT r.id, k.pem, r.receipt, r.items FROM receipt_tags t JOIN receipts r ON r.id = t.id JOIN"
             " receipt_keys k ON k.id = r.key WHERE t.tag = ? AND t.id > ? ORDER BY t.id LIMIT ?",
-            tag, after, limit);
+            tag.canonical(), after, limit);
         for (;;) {
           TRY(const bool more, row.step());
           if (!more) return found;

@@ -12,7 +12,7 @@ class SqliteReceiptStore final : public audit::ReceiptStore {
   explicit SqliteReceiptStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> keep(audit::KeptReceipt receipt, WallTime now, Limits limits) override;
-  Task<Result<std::vector<audit::KeptReceipt>>> receipts(std::string tag, std::uint64_t after,
+  Task<Result<std::vector<audit::KeptReceipt>>> receipts(Tag tag, std::uint64_t after,
                                                          std::size_t limit) override;
   Task<Result<Totals>> totals() override;
   Task<Result<std::vector<audit::KeptReceipt>>> latest(std::size_t items) override;

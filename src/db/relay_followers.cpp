@@ -11,17 +11,17 @@ namespace tagring::db {
 
 using namespace sql;
 
-std::string join_tags(const std::vector<std::string>& tags) {
+std::string join_tags(const std::vector<Tag>& tags) {
   std::string text;
-  for (const std::string& tag : tags) text += (text.empty() ? "" : "\n") + tag;
+  for (const Tag& tag : tags) text += (text.empty() ? "" : "\n") + tag.canonical();
   return text;
 }
 
-std::vector<std::string> split_tags(std::string_view text) {
-  std::vector<std::string> tags;
+std::vector<Tag> split_tags(std::string_view text) {
+  std::vector<Tag> tags;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    tags.emplace_back(text.substr(0, end));
+    tags.push_back(Tag::from_canonical(std::string(text.substr(0, end))));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return tags;
@@ -32,15 +32,15 @@ namespace {
 using delivery::Follower;
 using delivery::Subscription;
 using delivery::Via;
-using Pairs = std::vector<std::pair<std::string, std::string>>;
+using Pairs = std::vector<std::pair<Tag, std::string>>;
 
 // Appends the rows of a statement that selects tag, actor, inbox, follow_id, via, since.
 Result<void> append_followers(Statement row, std::vector<Follower>& followers) {
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return {};
-    followers.push_back({row.text(0), row.text(1), row.text(2), row.text(3), static_cast<Via>(row.integer(4)),
-                         row.number(5)});
+    followers.push_back({Tag::from_canonical(row.text(0)), row.text(1), row.text(2), row.text(3),
+                         static_cast<Via>(row.integer(4)), row.number(5)});
   }
 }
 
@@ -51,13 +51,13 @@ Result<void> save_follower(Connection& db, Follower& follower, std::uint64_t fee
       "INSERT INTO followers(tag, actor, inbox, follow_id, via, since) VALUES(?, ?, ?, ?, ?, ?)"
       " ON CONFLICT DO UPDATE SET inbox = excluded.inbox, follow_id = excluded.follow_id, via = excluded.via"
       " RETURNING since",
-      follower.tag, follower.actor, follower.inbox, follower.follow_id, static_cast<int>(follower.via),
-      since);
+      follower.tag.canonical(), follower.actor, follower.inbox, follower.follow_id,
+      static_cast<int>(follower.via), since);
   TRY(const bool row, saved.step());
   if (row) follower.since = saved.number(0);
   TRY_VOID(saved.step());
   TRY_VOID(db.run("INSERT OR IGNORE INTO followed_tags(key, tag) VALUES(?, ?)",
-                  Blob{key_octets(tag_key(follower.tag))}, follower.tag));
+                  Blob{key_bytes(follower.tag.key())}, follower.tag.canonical()));
   return {};
 }
 
@@ -69,12 +69,11 @@ Result<void> drop_unused_inbox(Connection& db, const std::string& inbox) {
   return {};
 }
 
-Result<std::optional<Follower>> find_follower(Connection& db, const std::string& tag,
-                                              const std::string& actor) {
+Result<std::optional<Follower>> find_follower(Connection& db, const Tag& tag, const std::string& actor) {
   std::vector<Follower> found;
   Statement row =
       db.query("SELECT tag, actor, inbox, follow_id, via, since FROM followers WHERE tag = ? AND actor = ?",
-               tag, actor);
+               tag.canonical(), actor);
   TRY_VOID(append_followers(std::move(row), found));
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
@@ -93,29 +92,29 @@ Result<void> add_follower(Connection& db, Follower& follower, std::uint64_t feed
   return count_follower(db, follower, /*enters=*/true);
 }
 
-Result<void> drop_follower(Connection& db, const std::string& tag, const std::string& actor) {
+Result<void> drop_follower(Connection& db, const Tag& tag, const std::string& actor) {
   TRY(const std::optional<Follower> old, find_follower(db, tag, actor));
   if (!old) return {};
-  TRY_VOID(db.run("DELETE FROM followers WHERE tag = ? AND actor = ?", tag, actor));
+  TRY_VOID(db.run("DELETE FROM followers WHERE tag = ? AND actor = ?", tag.canonical(), actor));
   TRY_VOID(count_follower(db, *old, /*enters=*/false));
   TRY_VOID(
       db.run("DELETE FROM followed_tags WHERE key = ? AND NOT EXISTS (SELECT 1 FROM followers WHERE tag = ?)",
-             Blob{key_octets(tag_key(tag))}, tag));
+             Blob{key_bytes(tag.key())}, tag.canonical()));
   return drop_unused_inbox(db, old->inbox);
 }
 
 Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segment,
-                                            const std::string& after_tag, const std::string& after_actor,
-                                            std::size_t limit) {
+                                            const std::optional<Tag>& after_tag,
+                                            const std::string& after_actor, std::size_t limit) {
   std::vector<Follower> found;
   std::optional<RingId> place;
-  if (!after_tag.empty()) {
-    place = tag_key(after_tag);
+  if (after_tag) {
+    place = after_tag->key();
     if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
     Statement rest = db.query(
         "SELECT tag, actor, inbox, follow_id, via, since FROM followers WHERE tag = ? AND actor > ?"
         " AND via = 1 ORDER BY actor LIMIT ?",
-        after_tag, after_actor, limit);
+        after_tag->canonical(), after_actor, limit);
     TRY_VOID(append_followers(std::move(rest), found));
   }
   for (const KeyRange& range : key_ranges(segment, place)) {
@@ -171,11 +170,11 @@ Task<Result<void>> SqliteRelayStore::unfollow(Pairs tags_and_actors) {
   });
 }
 
-Task<Result<std::string>> SqliteRelayStore::tag_followed(std::string actor, std::string follow_id,
-                                                         std::vector<std::string> tags) {
+Task<Result<Tag>> SqliteRelayStore::tag_followed(std::string actor, std::string follow_id,
+                                                 std::vector<Tag> tags) {
   return database_.read([actor = std::move(actor), id = std::move(follow_id),
-                         tags = std::move(tags)](Connection& db) -> Result<std::string> {
-    for (const std::string& tag : tags) {
+                         tags = std::move(tags)](Connection& db) -> Result<Tag> {
+    for (const Tag& tag : tags) {
       TRY(const std::optional<Follower> follower, find_follower(db, tag, actor));
       if (follower && follower->follow_id == id) return tag;
     }
@@ -183,20 +182,21 @@ Task<Result<std::string>> SqliteRelayStore::tag_followed(std::string actor, std:
   });
 }
 
-Task<Result<std::vector<Follower>>> SqliteRelayStore::followers(std::string after_tag,
+Task<Result<std::vector<Follower>>> SqliteRelayStore::followers(std::optional<Tag> after_tag,
                                                                 std::string after_actor, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Follower>> {
     std::vector<Follower> found;
     Statement rows = db.query(
         "SELECT tag, actor, inbox, follow_id, via, since FROM followers WHERE (tag, actor) > (?, ?)"
         " ORDER BY tag, actor LIMIT ?",
-        after_tag, after_actor, limit);
+        after_tag ? after_tag->canonical() : std::string(), after_actor, limit);
     TRY_VOID(append_followers(std::move(rows), found));
     return found;
   });
 }
 
-Task<Result<std::vector<Follower>>> SqliteRelayStore::nodes_of_segment(Segment segment, std::string after_tag,
+Task<Result<std::vector<Follower>>> SqliteRelayStore::nodes_of_segment(Segment segment,
+                                                                       std::optional<Tag> after_tag,
                                                                        std::string after_actor,
                                                                        std::size_t limit) {
   return database_.read(
@@ -227,29 +227,31 @@ Task<Result<void>> SqliteRelayStore::drop_former_server(delivery::PartialKey key
   });
 }
 
-Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::string tag) {
+Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::optional<Tag> tag) {
+  const std::string name = tag ? tag->canonical() : std::string();
   const auto find = [](Connection& db, const std::string& of) -> Result<std::optional<WallTime>> {
     Statement row = db.query("SELECT since FROM actors WHERE tag = ?", of);
     TRY(const bool known, row.step());
     return known ? std::optional(row.time(0)) : std::nullopt;
   };
   CO_TRY(const std::optional<WallTime> known,
-         co_await database_.read([find, tag](Connection& db) { return find(db, tag); }));
+         co_await database_.read([find, name](Connection& db) { return find(db, name); }));
   if (known) co_return known;
-  co_return co_await database_.write([find, tag = std::move(tag), now = clock_.wall_now()](
-                                         Connection& db) -> Result<std::optional<WallTime>> {
-    // Whoever asks for an actor makes it be: those go that came to be longest ago and that nobody follows.
-    TRY_VOID(
-        db.run("DELETE FROM actors WHERE (SELECT count(*) FROM actors) >= ?1 AND tag IN"
-               " (SELECT tag FROM actors WHERE tag != '' AND tag NOT IN (SELECT tag FROM followers)"
-               " ORDER BY since LIMIT ?2)",
-               kActorsMax, kActorsMax / 8));
-    TRY_VOID(
-        db.run("INSERT OR IGNORE INTO actors(tag, since) SELECT ?1, ?2"
-               " WHERE ?1 = '' OR (SELECT count(*) FROM actors) < ?3",
-               tag, now, kActorsMax));
-    return find(db, tag);
-  });
+  co_return co_await database_.write(
+      [find, name, now = clock_.wall_now()](Connection& db) -> Result<std::optional<WallTime>> {
+        // Whoever asks for an actor makes it be: those go that came to be longest ago and that nobody
+        // follows.
+        TRY_VOID(
+            db.run("DELETE FROM actors WHERE (SELECT count(*) FROM actors) >= ?1 AND tag IN"
+                   " (SELECT tag FROM actors WHERE tag != '' AND tag NOT IN (SELECT tag FROM followers)"
+                   " ORDER BY since LIMIT ?2)",
+                   kActorsMax, kActorsMax / 8));
+        TRY_VOID(
+            db.run("INSERT OR IGNORE INTO actors(tag, since) SELECT ?1, ?2"
+                   " WHERE ?1 = '' OR (SELECT count(*) FROM actors) < ?3",
+                   name, now, kActorsMax));
+        return find(db, name);
+      });
 }
 
 Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) {
@@ -276,33 +278,32 @@ Task<Result<std::map<std::string, std::uint64_t>>> SqliteRelayStore::cursors() {
   });
 }
 
-Task<Result<void>> SqliteRelayStore::want(std::vector<std::string> tags, std::string reason) {
+Task<Result<void>> SqliteRelayStore::want(std::vector<Tag> tags, std::string reason) {
   return database_.write(
       [tags = std::move(tags), reason = std::move(reason)](Connection& db) -> Result<void> {
-        for (const std::string& tag : tags) {
-          TRY_VOID(db.run("INSERT OR IGNORE INTO wants(tag, reason) VALUES(?, ?)", tag, reason));
+        for (const Tag& tag : tags) {
+          TRY_VOID(db.run("INSERT OR IGNORE INTO wants(tag, reason) VALUES(?, ?)", tag.canonical(), reason));
         }
         return {};
       });
 }
 
-Task<Result<void>> SqliteRelayStore::unwant(std::vector<std::string> tags, std::string reason) {
+Task<Result<void>> SqliteRelayStore::unwant(std::vector<Tag> tags, std::string reason) {
   return database_.write(
       [tags = std::move(tags), reason = std::move(reason)](Connection& db) -> Result<void> {
-        for (const std::string& tag : tags) {
-          TRY_VOID(db.run("DELETE FROM wants WHERE tag = ? AND reason = ?", tag, reason));
+        for (const Tag& tag : tags) {
+          TRY_VOID(db.run("DELETE FROM wants WHERE tag = ? AND reason = ?", tag.canonical(), reason));
         }
         return {};
       });
 }
 
-Task<Result<std::vector<std::string>>> SqliteRelayStore::wanted(std::string after, std::size_t limit) {
-  return database_.read(
-      [after = std::move(after), limit](Connection& db) -> Result<std::vector<std::string>> {
-        return all_rows<std::string>(
-            db.query("SELECT DISTINCT tag FROM wants WHERE tag > ? ORDER BY tag LIMIT ?", after, limit),
-            [](const Statement& row) { return row.text(0); });
-      });
+Task<Result<std::vector<Tag>>> SqliteRelayStore::wanted(std::optional<Tag> after, std::size_t limit) {
+  return database_.read([after = std::move(after), limit](Connection& db) -> Result<std::vector<Tag>> {
+    return all_rows<Tag>(db.query("SELECT DISTINCT tag FROM wants WHERE tag > ? ORDER BY tag LIMIT ?",
+                                  after ? after->canonical() : std::string(), limit),
+                         [](const Statement& row) { return Tag::from_canonical(row.text(0)); });
+  });
 }
 
 Task<Result<void>> SqliteRelayStore::save_subscriptions(std::vector<Subscription> subscriptions) {
@@ -310,7 +311,7 @@ Task<Result<void>> SqliteRelayStore::save_subscriptions(std::vector<Subscription
     for (const Subscription& s : subscriptions) {
       TRY_VOID(
           db.run("INSERT OR REPLACE INTO subscriptions(tag, owner, follow_id, accepted) VALUES(?, ?, ?, ?)",
-                 s.tag, s.owner, s.follow_id, s.accepted));
+                 s.tag.canonical(), s.owner, s.follow_id, s.accepted));
     }
     return {};
   });
@@ -319,7 +320,7 @@ Task<Result<void>> SqliteRelayStore::save_subscriptions(std::vector<Subscription
 Task<Result<void>> SqliteRelayStore::drop_subscriptions(Pairs tags_and_owners) {
   return database_.write([pairs = std::move(tags_and_owners)](Connection& db) -> Result<void> {
     for (const auto& [tag, owner] : pairs) {
-      TRY_VOID(db.run("DELETE FROM subscriptions WHERE tag = ? AND owner = ?", tag, owner));
+      TRY_VOID(db.run("DELETE FROM subscriptions WHERE tag = ? AND owner = ?", tag.canonical(), owner));
     }
     return {};
   });
@@ -330,7 +331,8 @@ Task<Result<std::vector<Subscription>>> SqliteRelayStore::subscriptions() {
     return all_rows<Subscription>(
         db.query("SELECT tag, owner, follow_id, accepted FROM subscriptions ORDER BY tag, owner"),
         [](const Statement& row) {
-          return Subscription{row.text(0), row.text(1), row.text(2), row.integer(3) != 0};
+          return Subscription{Tag::from_canonical(row.text(0)), row.text(1), row.text(2),
+                              row.integer(3) != 0};
         });
   });
 }

@@ -34,19 +34,23 @@ std::uint32_t all_replicas(unsigned count) {
 }
 
 TagEvent event_at(const Statement& row) {
-  return {row.text(0), static_cast<Op>(row.integer(1)),
-          row.text(2), row.text(3),
-          row.time(4), row.integer(5) != 0,
+  return {Tag::from_canonical(row.text(0)),
+          static_cast<Op>(row.integer(1)),
+          row.text(2),
+          row.text(3),
+          row.time(4),
+          row.integer(5) != 0,
           row.text(6)};
 }
 
 Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
   const TagEvent& event = entry.event;
-  TRY_VOID(db.run(
-      "INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
-      "signed_copy) VALUES(?,?,?,?,?,?,?,?,?,?)",
-      entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag, static_cast<int>(event.op),
-      event.uri, event.author, event.published, event.indexable, event.signed_copy));
+  TRY_VOID(
+      db.run("INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
+             "signed_copy) VALUES(?,?,?,?,?,?,?,?,?,?)",
+             entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag.canonical(),
+             static_cast<int>(event.op), event.uri, event.author, event.published, event.indexable,
+             event.signed_copy));
   return {};
 }
 
@@ -92,34 +96,34 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   }
 
   std::vector<OutboxEntry> owed;
-  const auto owe = [&](const std::string& tag, Op op, const PublishedPost& as, const std::string& copy) {
+  const auto owe = [&](const Tag& tag, Op op, const PublishedPost& as, const std::string& copy) {
     owed.push_back({0,
                     Ring::kRelay,
                     {tag, op, post.uri, as.author, as.published, post.indexable, copy},
                     all_replicas(replicas)});
   };
-  std::vector<std::string> gone;
+  std::vector<Tag> gone;
   std::ranges::set_difference(old.post.tags, post.tags, std::back_inserter(gone));
-  std::vector<std::string> added;
+  std::vector<Tag> added;
   std::ranges::set_difference(post.tags, old.post.tags, std::back_inserter(added));
   // A removal bears the date of what it removes: that is where histories keep it.
-  for (const std::string& tag : gone) owe(tag, Op::kRemove, old.post, post.signed_copy);
-  for (const std::string& tag : added) owe(tag, Op::kAdd, post, "");
+  for (const Tag& tag : gone) owe(tag, Op::kRemove, old.post, post.signed_copy);
+  for (const Tag& tag : added) owe(tag, Op::kAdd, post, "");
   if (!post.signed_copy.empty()) {
-    std::vector<std::string> kept;
+    std::vector<Tag> kept;
     std::ranges::set_intersection(old.post.tags, post.tags, std::back_inserter(kept));
-    for (const std::string& tag : kept) owe(tag, Op::kAdd, old.post, post.signed_copy);
+    for (const Tag& tag : kept) owe(tag, Op::kAdd, old.post, post.signed_copy);
   }
 
-  std::vector<std::string> before;
+  std::vector<Tag> before;
   std::ranges::set_union(old.post.former, gone, std::back_inserter(before));
-  std::vector<std::string> former;
+  std::vector<Tag> former;
   std::ranges::set_difference(before, post.tags, std::back_inserter(former));
-  if (former.size() > kFormerMax) former.resize(kFormerMax);
+  if (former.size() > kFormerMax) former.erase(former.begin() + kFormerMax, former.end());
   if (!post.signed_copy.empty()) {
-    std::vector<std::string> had;
+    std::vector<Tag> had;
     std::ranges::set_difference(former, gone, std::back_inserter(had));
-    for (const std::string& tag : had) owe(tag, Op::kRemove, old.post, post.signed_copy);
+    for (const Tag& tag : had) owe(tag, Op::kRemove, old.post, post.signed_copy);
   }
 
   const PublishedPost& stored = post.tags.empty() ? old.post : post;
@@ -142,7 +146,7 @@ Result<void> acknowledge_entry(Connection& db, std::uint64_t seq, std::uint32_t 
 
 // Identifies (tag, uri), or an edit of that. 128 bits: nobody finds two pairs that share one.
 std::string seen_digest(const TagEvent& event, bool as_edit) {
-  std::string text = event.tag + '\0' + event.uri;
+  std::string text = event.tag.canonical() + '\0' + event.uri;
   if (as_edit) text += '\0' + event.signed_copy.substr(0, event.signed_copy.find(' '));
   const auto digest = crypto::sha3_256(text);
   return {reinterpret_cast<const char*>(digest.data()), 16};
@@ -220,8 +224,8 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
     TRY_VOID(
         db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy)"
                " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-               answers[i].feed_seq, now, event.tag, static_cast<int>(event.op), event.uri, event.author,
-               event.published, event.indexable, event.signed_copy));
+               answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri,
+               event.author, event.published, event.indexable, event.signed_copy));
     // The archive has a post once, whatever it says now.
     const bool of_archive = (event.indexable && !event.is_edit()) || event.op == Op::kRemove;
     if (storage_replicas == 0 || !of_archive) continue;
@@ -252,7 +256,7 @@ Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t
       return scan;
     }
     scan.at = row.number(7);
-    if (segment != nullptr && !segment->contains(tag_key(row.view(0)))) continue;
+    if (segment != nullptr && !segment->contains(Tag::from_canonical(row.text(0)).key())) continue;
     scan.entries.push_back({scan.at, event_at(row)});
   }
   scan.done = scan.entries.size() >= limit;

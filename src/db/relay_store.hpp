@@ -4,13 +4,14 @@
 #include "base/time.hpp"
 #include "delivery/store.hpp"
 #include "federation/letter_store.hpp"
+#include "hashtag/tag.hpp"
 #include "sql/database.hpp"
 
 namespace tagring::db {
 
 // Hashtags of a post in one column.
-std::string join_tags(const std::vector<std::string>& tags);
-std::vector<std::string> split_tags(std::string_view text);
+std::string join_tags(const std::vector<Tag>& tags);
+std::vector<Tag> split_tags(std::string_view text);
 
 class SqliteRelayStore : public delivery::Store, public federation::LetterStore {
  public:
@@ -58,19 +59,20 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<void>> prune_feed(std::uint64_t through, WallTime before) override;
 
   Task<Result<std::vector<delivery::Follower>>> follow(std::vector<delivery::Follower> followers) override;
-  Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) override;
-  Task<Result<std::string>> tag_followed(std::string actor, std::string follow_id,
-                                         std::vector<std::string> tags) override;
-  Task<Result<std::vector<delivery::Follower>>> followers(std::string after_tag, std::string after_actor,
+  Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> tags_and_actors) override;
+  Task<Result<Tag>> tag_followed(std::string actor, std::string follow_id, std::vector<Tag> tags) override;
+  Task<Result<std::vector<delivery::Follower>>> followers(std::optional<Tag> after_tag,
+                                                          std::string after_actor,
                                                           std::size_t limit) override;
-  Task<Result<std::vector<delivery::Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
+  Task<Result<std::vector<delivery::Follower>>> nodes_of_segment(Segment segment,
+                                                                 std::optional<Tag> after_tag,
                                                                  std::string after_actor,
                                                                  std::size_t limit) override;
   Task<Result<delivery::Partial>> partial(delivery::PartialKey key) override;
   Task<Result<PartialsCheck>> check_partials() override;
   Task<Result<std::vector<FormerServer>>> former_servers() override;
   Task<Result<void>> drop_former_server(delivery::PartialKey key) override;
-  Task<Result<std::optional<WallTime>>> actor_since(std::string tag) override;
+  Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) override;
   Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) override;
   Task<Result<std::map<std::string, std::uint64_t>>> cursors() override;
 
@@ -78,12 +80,11 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
   Task<Result<std::vector<federation::Letter>>> letters(std::uint64_t after, std::size_t limit) override;
   Task<Result<void>> drop_letter(std::uint64_t seq) override;
 
-  Task<Result<void>> want(std::vector<std::string> tags, std::string reason) override;
-  Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason) override;
-  Task<Result<std::vector<std::string>>> wanted(std::string after, std::size_t limit) override;
+  Task<Result<void>> want(std::vector<Tag> tags, std::string reason) override;
+  Task<Result<void>> unwant(std::vector<Tag> tags, std::string reason) override;
+  Task<Result<std::vector<Tag>>> wanted(std::optional<Tag> after, std::size_t limit) override;
   Task<Result<void>> save_subscriptions(std::vector<delivery::Subscription> subscriptions) override;
-  Task<Result<void>> drop_subscriptions(
-      std::vector<std::pair<std::string, std::string>> tags_and_owners) override;
+  Task<Result<void>> drop_subscriptions(std::vector<std::pair<Tag, std::string>> tags_and_owners) override;
   Task<Result<std::vector<delivery::Subscription>>> subscriptions() override;
 
  private:

@@ -9,7 +9,7 @@ using namespace sql;
 
 namespace {
 
-// Times are milliseconds since 1970. `key` is the 32 octets of a tag's key, so that a ring segment is a
+// Times are milliseconds since 1970. `key` is the 32 bytes of a tag's key, so that a ring segment is a
 // range.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE meta(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID, STRICT;
@@ -154,7 +154,7 @@ CREATE TABLE history_hours(
 
 constexpr const char* kVersion2 = R"sql(
 -- What owners signed that they took (audit/receipt_store.hpp). An id is that of the one before and what
--- this one takes in octets, so that a number of octets is a range of ids.
+-- this one takes in bytes, so that a number of bytes is a range of ids.
 CREATE TABLE receipt_keys(id INTEGER PRIMARY KEY, pem TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE receipts(
   id INTEGER PRIMARY KEY, kept INTEGER NOT NULL, key INTEGER NOT NULL, receipt TEXT NOT NULL, items TEXT NOT NULL

@@ -22,8 +22,8 @@ std::string_view origin_of(std::string_view url) {
 
 bool is_dash_place(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
-std::string uuid_text(std::string_view octets) {
-  std::string text = to_hex(octets);
+std::string uuid_text(std::string_view bytes) {
+  std::string text = to_hex(bytes);
   for (const std::size_t place : {8U, 13U, 18U, 23U}) text.insert(std::min(place, text.size()), 1, '-');
   return text;
 }
@@ -34,9 +34,9 @@ std::optional<Uuid> parse_uuid(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!is_dash_place(i)) hex.push_back(text[i]);
   }
-  const auto octets = from_hex(hex);
-  if (!octets || uuid_text(*octets) != text) return std::nullopt;
-  return Uuid{*octets};
+  const auto bytes = from_hex(hex);
+  if (!bytes || uuid_text(*bytes) != text) return std::nullopt;
+  return Uuid{*bytes};
 }
 
 Tail make_tail(std::string_view text) {
@@ -50,7 +50,7 @@ Tail make_tail(std::string_view text) {
 
 std::string tail_text(const Tail& tail) {
   if (const auto* number = std::get_if<std::int64_t>(&tail)) return std::to_string(*number);
-  if (const auto* uuid = std::get_if<Uuid>(&tail)) return uuid_text(uuid->octets);
+  if (const auto* uuid = std::get_if<Uuid>(&tail)) return uuid_text(uuid->bytes);
   return std::get<std::string>(tail);
 }
 

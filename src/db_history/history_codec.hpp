@@ -4,7 +4,7 @@
 //   author  https://mastodon.social/users/somebody123
 //   uri     https://mastodon.social/users/somebody123/statuses/113512345678901234
 //   form    "=/statuses/"                  shared by all posts of Mastodon servers: kept once
-//   tail    113512345678901234             8 octets
+//   tail    113512345678901234             8 bytes
 //
 // No SQL here: history_store.cpp keeps forms in a dictionary.
 #pragma once
@@ -16,9 +16,9 @@
 
 namespace tagring::db_history {
 
-// A UUID, as its 16 octets.
+// A UUID, as its 16 bytes.
 struct Uuid {
-  std::string octets;
+  std::string bytes;
   friend bool operator==(const Uuid&, const Uuid&) = default;
 };
 
@@ -26,7 +26,7 @@ struct Uuid {
 using Tail = std::variant<std::int64_t, Uuid, std::string>;
 
 struct SplitUri {
-  std::string form;  // one octet that says what comes before it ('=' the author, '@' the author's origin,
+  std::string form;  // one byte that says what comes before it ('=' the author, '@' the author's origin,
                      // '!' nothing), then text up to the tail
   Tail tail;
 };

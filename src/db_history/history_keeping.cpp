@@ -25,93 +25,95 @@ using storage::TakeDown;
 using Bucket = storage::HistoryStore::Bucket;
 using Span = storage::HistoryStore::Span;
 
-Result<Bucket> read_bucket(Connection& db, const TagRow& tag, std::int64_t hour,
+Result<Bucket> read_bucket(Connection& db, const PartitionRow& of, std::int64_t hour,
                            const std::optional<HistoryCursor>& after, std::size_t limit) {
-  Bucket bucket{tag.kept_from, tag.begun, {}};
+  Bucket bucket{of.kept_from, of.begun, {}};
   const WallTime begin{std::chrono::hours(hour)};
   const WallTime end = begin + std::chrono::hours(1);
   Statement row = db.query(TR_HISTORY_ROWS
                            "WHERE h.tag = ? AND h.published >= ? AND h.published < ? AND h.published <= ?"
                            " ORDER BY h.published DESC, h.tie DESC",
-                           tag.id, begin, end, after ? after->published : end);
+                           of.id, begin, end, after ? after->published : end);
   while (bucket.entries.size() < limit) {
     TRY(const bool found, row.step());
     if (!found) break;
-    HistoryEntry entry = entry_at(row, tag.tag);
+    HistoryEntry entry = entry_at(row, of.partition);
     if (!after || after->before(entry)) bucket.entries.push_back(std::move(entry));
   }
   if (after) return bucket;
   Statement corrected =
-      db.query("SELECT post FROM history_corrected WHERE tag = ? AND hour = ?", tag.id, hour);
+      db.query("SELECT post FROM history_corrected WHERE tag = ? AND hour = ?", of.id, hour);
   for (;;) {
     TRY(const bool found, corrected.step());
     if (!found) return bucket;
-    const std::string octets = corrected.text(0);
+    const std::string bytes = corrected.text(0);
     crypto::Hash256 id{};
-    std::ranges::copy_n(octets.begin(), static_cast<std::ptrdiff_t>(std::min(octets.size(), id.size())),
+    std::ranges::copy_n(bytes.begin(), static_cast<std::ptrdiff_t>(std::min(bytes.size(), id.size())),
                         id.begin());
     bucket.corrected.push_back(id);
   }
 }
 
-// On all shelves of the hashtag: nobody else knows on which the post is.
+// In all partitions of the hashtag: nobody else knows in which the post is.
 Result<void> mark_taken_down(Connection& db, const TakeDown& notice) {
   bool is_here = false;
-  TRY(const std::vector<TagRow> shelves, shelves_of(db, notice.tag));
-  for (const TagRow& shelf : shelves) {
-    TRY(const auto place, find_post(db, shelf.id, notice.uri, hash_post(shelf.tag, notice.uri).index));
+  TRY(const std::vector<PartitionRow> partitions, partitions_of(db, notice.tag));
+  for (const PartitionRow& partition : partitions) {
+    TRY(const auto place,
+        find_post(db, partition.id, notice.uri, hash_post(partition.partition, notice.uri).index));
     if (!place || place->removed) continue;
     is_here = true;
     TRY_VOID(db.run("UPDATE history SET removed = ? WHERE tag = ? AND published = ? AND tie = ?", kTakenDown,
-                    shelf.id, place->published, place->tie));
+                    partition.id, place->published, place->tie));
   }
   if (!is_here)
-    return fail(ErrorCode::kNotFound, "the history of #" + notice.tag + " here does not have that post");
-  TRY_VOID(db.run("INSERT OR REPLACE INTO take_downs(tag, post, notice) VALUES(?, ?, ?)", notice.tag,
-                  Blob{octets_of(storage::post_id(notice.uri))}, json::serialize(storage::to_json(notice))));
+    return fail(ErrorCode::kNotFound,
+                "the history of #" + notice.tag.canonical() + " here does not have that post");
+  TRY_VOID(db.run("INSERT OR REPLACE INTO take_downs(tag, post, notice) VALUES(?, ?, ?)",
+                  notice.tag.canonical(), Blob{bytes_of(storage::post_id(notice.uri))},
+                  json::serialize(storage::to_json(notice))));
   return {};
 }
 
-Result<void> erase_notice(Connection& db, const std::string& tag, const std::string& uri) {
-  TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", tag,
-                  Blob{octets_of(storage::post_id(uri))}));
+Result<void> erase_notice(Connection& db, const Tag& tag, const std::string& uri) {
+  TRY_VOID(db.run("DELETE FROM take_downs WHERE tag = ? AND post = ?", tag.canonical(),
+                  Blob{bytes_of(storage::post_id(uri))}));
   return {};
 }
 
 // A notice goes with the last copy of its post.
-Result<void> drop_notice(Connection& db, const std::string& name, const std::string& uri) {
-  TRY(const redundancy::Partition gone, redundancy::Partition::parse(name));
-  TRY(const std::vector<TagRow> shelves, shelves_of(db, gone.tag));
-  for (const TagRow& shelf : shelves) {
-    TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
+Result<void> drop_notice(Connection& db, const Tag& tag, const std::string& uri) {
+  TRY(const std::vector<PartitionRow> partitions, partitions_of(db, tag));
+  for (const PartitionRow& partition : partitions) {
+    TRY(const auto place, find_post(db, partition.id, uri, hash_post(partition.partition, uri).index));
     if (place) return {};
   }
-  return erase_notice(db, gone.tag, uri);
+  return erase_notice(db, tag, uri);
 }
 
 // Digests counted it as live all the time.
-Result<void> show_again(Connection& db, const std::string& tag, const std::string& uri) {
+Result<void> show_again(Connection& db, const Tag& tag, const std::string& uri) {
   TRY(const std::set<std::string> hidden, history_rows::taken_down(db, tag));
-  if (!hidden.contains(octets_of(storage::post_id(uri))))
-    return fail(ErrorCode::kNotFound, uri + " was not taken down from #" + tag + " here");
-  TRY(const std::vector<TagRow> shelves, shelves_of(db, tag));
-  for (const TagRow& shelf : shelves) {
-    TRY(const auto place, find_post(db, shelf.id, uri, hash_post(shelf.tag, uri).index));
+  if (!hidden.contains(bytes_of(storage::post_id(uri))))
+    return fail(ErrorCode::kNotFound, uri + " was not taken down from #" + tag.canonical() + " here");
+  TRY(const std::vector<PartitionRow> partitions, partitions_of(db, tag));
+  for (const PartitionRow& partition : partitions) {
+    TRY(const auto place, find_post(db, partition.id, uri, hash_post(partition.partition, uri).index));
     if (!place || !place->taken_down) continue;
-    TRY_VOID(db.run("UPDATE history SET removed = 0 WHERE tag = ? AND published = ? AND tie = ?", shelf.id,
-                    place->published, place->tie));
+    TRY_VOID(db.run("UPDATE history SET removed = 0 WHERE tag = ? AND published = ? AND tie = ?",
+                    partition.id, place->published, place->tie));
   }
   return erase_notice(db, tag, uri);
 }
 
 // --- letting go ----------------------------------------------------------------------------------------
 
-Result<Span> span_of(Connection& db, const TagRow& tag) {
+Result<Span> span_of(Connection& db, const PartitionRow& of) {
   Statement row = db.query(
       "SELECT posts, (SELECT min(published) FROM history WHERE tag = ?1) FROM history_tags WHERE id = ?1",
-      tag.id);
+      of.id);
   TRY(const bool found, row.step());
-  return Span{tag.tag, found ? row.number(0) : 0, found ? row.time(1) : WallTime(), tag.key};
+  return Span{of.partition, found ? row.number(0) : 0, found ? row.time(1) : WallTime(), of.partition.key()};
 }
 
 // Hours that are over and gone become one, so that what is left of them does not grow.
@@ -136,7 +138,7 @@ Result<void> fold_hours(Connection& db, std::int64_t tag, std::int64_t end) {
   return {};
 }
 
-Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std::size_t most) {
+Result<void> delete_older(Connection& db, const PartitionRow& of, WallTime than, std::size_t most) {
   struct Old {
     WallTime published;
     std::string tie;
@@ -147,79 +149,80 @@ Result<void> delete_older(Connection& db, const TagRow& tag, WallTime than, std:
   {
     Statement row =
         db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published < ? ORDER BY h.published, h.tie LIMIT ?",
-                 tag.id, than, most);
+                 of.id, than, most);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;
-      HistoryEntry entry = entry_at(row, tag.tag);
+      HistoryEntry entry = entry_at(row, of.partition);
       old.push_back({row.time(0), row.text(2), std::move(entry.uri), entry.taken_down || entry.removed});
     }
   }
   for (const Old& post : old) {
-    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag.id, post.published,
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", of.id, post.published,
                     post.tie));
     TRY_VOID(db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?",
-                    hash_post(tag.tag, post.uri).index, post.published));
+                    hash_post(of.partition, post.uri).index, post.published));
     if (post.hidden) {
-      TRY_VOID(drop_notice(db, tag.tag, post.uri));
+      TRY_VOID(drop_notice(db, of.partition.tag, post.uri));
     }
   }
-  TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ? WHERE id = ?", old.size(), tag.id));
+  TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ? WHERE id = ?", old.size(), of.id));
   TRY_VOID(reserve_numbers(db, kLetGoTotal, old.size()));
   return {};
 }
 
-Result<Span> let_go_of(Connection& db, const std::string& name, std::size_t count, WallTime before) {
-  TRY(auto tag, find_tag(db, name));
-  if (!tag) return Span{name, 0, {}, key_of(name)};
+Result<Span> let_go_of(Connection& db, const redundancy::Partition& partition, std::size_t count,
+                       WallTime before) {
+  TRY(auto of, find_partition(db, partition));
+  if (!of) return Span{partition, 0, {}, partition.key()};
   WallTime last = WallTime::min();  // of so many, the newest
   {
     Statement row = db.query(
         "SELECT max(published) FROM (SELECT published FROM history WHERE tag = ? ORDER BY"
         " published, tie LIMIT ?)",
-        tag->id, count);
+        of->id, count);
     TRY(const bool found, row.step());
     if (found && row.type(0) != Type::kNull) last = row.time(0);
   }
-  const WallTime floor = std::max(tag->kept_from, std::min(last + Duration(1), before));
+  const WallTime floor = std::max(of->kept_from, std::min(last + Duration(1), before));
   // Posts of one millisecond may be more than `count`: these are gone from here on, and deleted by and by.
-  TRY_VOID(delete_older(db, *tag, floor, count));
-  TRY_VOID(db.run("UPDATE history_tags SET kept_from = ? WHERE id = ?", floor, tag->id));
-  TRY_VOID(fold_hours(db, tag->id, storage::hour_of(floor)));
+  TRY_VOID(delete_older(db, *of, floor, count));
+  TRY_VOID(db.run("UPDATE history_tags SET kept_from = ? WHERE id = ?", floor, of->id));
+  TRY_VOID(fold_hours(db, of->id, storage::hour_of(floor)));
   TRY_VOID(
-      db.run("DELETE FROM history_corrected WHERE tag = ? AND hour < ?", tag->id, storage::hour_of(floor)));
-  return span_of(db, *tag);
+      db.run("DELETE FROM history_corrected WHERE tag = ? AND hour < ?", of->id, storage::hour_of(floor)));
+  return span_of(db, *of);
 }
 
 // --- correcting ----------------------------------------------------------------------------------------
 
-Result<void> correct_post(Connection& db, const std::string& name, const std::string& uri,
+Result<void> correct_post(Connection& db, const redundancy::Partition& partition, const std::string& uri,
                           const std::optional<HistoryEntry>& truth, bool promised) {
-  TRY(const auto tag, find_tag(db, name));
-  const PostHash hash = hash_post(name, uri);
+  TRY(const auto of, find_partition(db, partition));
+  const PostHash hash = hash_post(partition, uri);
   std::optional<Place> known;
-  if (tag) {
-    TRY(known, find_post(db, tag->id, uri, hash.index));
+  if (of) {
+    TRY(known, find_post(db, of->id, uri, hash.index));
   }
   if (known && known->taken_down) return {};
   const bool stays =
       known && truth && storage::hour_of(truth->published) == storage::hour_of(known->published);
   if (known && promised && !stays) {
-    TRY_VOID(db.run("INSERT OR IGNORE INTO history_corrected(tag, hour, post) VALUES(?, ?, ?)", tag->id,
-                    storage::hour_of(known->published), Blob{octets_of(storage::post_id(uri))}));
+    TRY_VOID(db.run("INSERT OR IGNORE INTO history_corrected(tag, hour, post) VALUES(?, ?, ?)", of->id,
+                    storage::hour_of(known->published), Blob{bytes_of(storage::post_id(uri))}));
   }
   if (known) {
-    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", tag->id,
+    TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", of->id,
                     known->published, known->tie));
     TRY_VOID(
         db.run("DELETE FROM history_uris WHERE digest = ? AND published = ?", hash.index, known->published));
     HourChanges changes;
-    HourChange& change = changes[{tag->id, storage::hour_of(known->published)}];
+    HourChange& change = changes[{of->id, storage::hour_of(known->published)}];
     --change.posts;
     change.take(known->removed ? hash.removed : hash.live);
     TRY_VOID(write_changes(db, changes));
-    TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", tag->id));
-    TRY_VOID(db.run("UPDATE history_tags SET posts = posts - 1 WHERE id = ?", tag->id));
+    TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", of->id));
+    TRY_VOID(db.run("UPDATE history_tags SET posts = posts - 1 WHERE id = ?", of->id));
     TRY_VOID(db.run("UPDATE counters SET value = value - 1 WHERE name = ?", kEntryTotal));
   }
   if (!truth) return {};
@@ -228,11 +231,11 @@ Result<void> correct_post(Connection& db, const std::string& name, const std::st
 
 }  // namespace
 
-std::string history_rows::octets_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
+std::string history_rows::bytes_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
 
-Result<std::set<std::string>> history_rows::taken_down(Connection& db, const std::string& tag) {
+Result<std::set<std::string>> history_rows::taken_down(Connection& db, const Tag& tag) {
   std::set<std::string> posts;
-  Statement row = db.query("SELECT post FROM take_downs WHERE tag = ?", tag.substr(0, tag.find('/')));
+  Statement row = db.query("SELECT post FROM take_downs WHERE tag = ?", tag.canonical());
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return posts;
@@ -241,37 +244,39 @@ Result<std::set<std::string>> history_rows::taken_down(Connection& db, const std
 }
 
 Task<Result<std::vector<std::optional<HistoryEntry>>>> SqliteHistoryStore::find(
-    std::vector<std::pair<std::string, std::string>> posts) {
+    std::vector<std::pair<redundancy::Partition, std::string>> posts) {
   return database_.read(
       [posts = std::move(posts)](Connection& db) -> Result<std::vector<std::optional<HistoryEntry>>> {
         std::vector<std::optional<HistoryEntry>> found;
-        std::optional<TagRow> row;
-        for (const auto& [tag, uri] : posts) {
-          if (!row || row->tag != tag) {
-            TRY(row, find_tag(db, tag));
+        std::optional<PartitionRow> row;
+        for (const auto& [partition, uri] : posts) {
+          if (!row || row->partition != partition) {
+            TRY(row, find_partition(db, partition));
           }
           std::optional<Place> place;
           if (row) {
-            TRY(place, find_post(db, row->id, uri, hash_post(tag, uri).index));
+            TRY(place, find_post(db, row->id, uri, hash_post(partition, uri).index));
           }
           found.emplace_back();
           if (place)
-            found.back() = {tag, uri, place->author, place->published, place->removed, place->taken_down};
+            found.back() = HistoryEntry{
+                partition, uri, place->author, place->published, place->removed, place->taken_down};
         }
         return found;
       });
 }
 
-Task<Result<void>> SqliteHistoryStore::correct(std::string tag, std::string uri,
+Task<Result<void>> SqliteHistoryStore::correct(redundancy::Partition partition, std::string uri,
                                                std::optional<HistoryEntry> truth, bool promised) {
-  return database_.write([tag = std::move(tag), uri = std::move(uri), truth = std::move(truth),
-                          promised](Connection& db) { return correct_post(db, tag, uri, truth, promised); });
+  return database_.write(
+      [partition = std::move(partition), uri = std::move(uri), truth = std::move(truth),
+       promised](Connection& db) { return correct_post(db, partition, uri, truth, promised); });
 }
 
-Task<Result<Bucket>> SqliteHistoryStore::bucket(std::string tag, std::int64_t hour,
+Task<Result<Bucket>> SqliteHistoryStore::bucket(redundancy::Partition partition, std::int64_t hour,
                                                 std::optional<HistoryCursor> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<Bucket> {
-    TRY(const auto row, find_tag(db, tag));
+    TRY(const auto row, find_partition(db, partition));
     if (!row) return Bucket();
     return read_bucket(db, *row, hour, after, limit);
   });
@@ -282,15 +287,15 @@ Task<Result<void>> SqliteHistoryStore::take_down(TakeDown notice) {
       [notice = std::move(notice)](Connection& db) { return mark_taken_down(db, notice); });
 }
 
-Task<Result<void>> SqliteHistoryStore::undo_take_down(std::string tag, std::string uri) {
+Task<Result<void>> SqliteHistoryStore::undo_take_down(Tag tag, std::string uri) {
   return database_.write(
       [tag = std::move(tag), uri = std::move(uri)](Connection& db) { return show_again(db, tag, uri); });
 }
 
-Task<Result<std::optional<TakeDown>>> SqliteHistoryStore::take_down_of(std::string tag, crypto::Hash256 id) {
+Task<Result<std::optional<TakeDown>>> SqliteHistoryStore::take_down_of(Tag tag, crypto::Hash256 id) {
   return database_.read([tag = std::move(tag), id](Connection& db) -> Result<std::optional<TakeDown>> {
-    Statement row =
-        db.query("SELECT notice FROM take_downs WHERE tag = ? AND post = ?", tag, Blob{octets_of(id)});
+    Statement row = db.query("SELECT notice FROM take_downs WHERE tag = ? AND post = ?", tag.canonical(),
+                             Blob{bytes_of(id)});
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;
     TRY(const json::object object, json::parse_object(row.view(0)));
@@ -306,7 +311,9 @@ Task<Result<std::vector<TakeDown>>> SqliteHistoryStore::take_downs() {
       TRY(const bool found, row.step());
       if (!found) break;
       TRY(const json::object object, json::parse_object(row.view(0)));
-      TRY(notices.emplace_back(), storage::take_down_from_json(object));
+      // What an older Unicode may have left, under what is no hashtag any more, is shown to nobody anyway.
+      Result<TakeDown> notice = storage::take_down_from_json(object);
+      if (notice) notices.push_back(*std::move(notice));
     }
     std::ranges::sort(notices, std::greater<>(), &TakeDown::at);
     return notices;
@@ -319,16 +326,20 @@ Task<Result<std::vector<Span>>> SqliteHistoryStore::spans(std::optional<RingId> 
         db.query(
             "SELECT tag, posts, (SELECT min(published) FROM history h WHERE h.tag = t.id) FROM history_tags t"
             " WHERE key > ? AND posts > 0 ORDER BY key LIMIT ?",
-            Blob{after ? key_octets(*after) : std::string()}, limit),
+            Blob{after ? key_bytes(*after) : std::string()}, limit),
         [](const Statement& row) {
-          return Span{row.text(0), row.number(1), row.time(2), key_of(row.text(0))};
+          redundancy::Partition partition = redundancy::Partition::from_name(row.view(0));
+          const RingId key = partition.key();
+          return Span{std::move(partition), row.number(1), row.time(2), key};
         });
   });
 }
 
-Task<Result<Span>> SqliteHistoryStore::let_go(std::string tag, std::size_t count, WallTime before) {
-  return database_.write(
-      [tag = std::move(tag), count, before](Connection& db) { return let_go_of(db, tag, count, before); });
+Task<Result<Span>> SqliteHistoryStore::let_go(redundancy::Partition partition, std::size_t count,
+                                              WallTime before) {
+  return database_.write([partition = std::move(partition), count, before](Connection& db) {
+    return let_go_of(db, partition, count, before);
+  });
 }
 
 }  // namespace tagring::db_history

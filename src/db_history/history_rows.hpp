@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "redundancy/partition.hpp"
 #include "sql/sqlite.hpp"
 #include "storage/history.hpp"
 
@@ -17,18 +18,16 @@ inline constexpr const char* kEntryTotal = "history_entries";  // ever
 inline constexpr const char* kLetGoTotal = "history_let_go";
 inline constexpr int kTakenDown = 2;  // in the column `removed`
 
-// Of a shelf (redundancy/partition.hpp).
-struct TagRow {
+struct PartitionRow {
   std::int64_t id = 0;
-  std::string tag;  // its name
-  RingId key;
+  redundancy::Partition partition;
   WallTime kept_from{};
   WallTime begun{};
 };
-Result<std::optional<TagRow>> find_tag(sql::Connection& db, const std::string& tag);
-RingId key_of(const std::string& name);
-// Of the canonical hashtag: all that there ever were.
-Result<std::vector<TagRow>> shelves_of(sql::Connection& db, const std::string& tag);
+Result<std::optional<PartitionRow>> find_partition(sql::Connection& db,
+                                                   const redundancy::Partition& partition);
+// Of the hashtag: all that there ever were.
+Result<std::vector<PartitionRow>> partitions_of(sql::Connection& db, const Tag& tag);
 
 // Columns: published, removed, tie, author prefix, author name, form, tail.
 #define TR_HISTORY_ROWS                                                                            \
@@ -36,15 +35,23 @@ Result<std::vector<TagRow>> shelves_of(sql::Connection& db, const std::string& t
   " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
   " LEFT JOIN history_strings f ON f.id = h.form "
 
-storage::HistoryEntry entry_at(const sql::Statement& row, const std::string& tag);
+struct Post {
+  std::string uri;
+  std::string author;
+  WallTime published;
+  bool removed = false;
+  bool taken_down = false;
+};
+Post post_at(const sql::Statement& row);
+storage::HistoryEntry entry_at(const sql::Statement& row, const redundancy::Partition& partition);
 
 // The hash of a post, and what is taken of it.
 struct PostHash {
-  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six octets
+  std::int64_t index = 0;     // 48 bits for history_uris; signed, so that SQLite stores it in six bytes
   std::uint64_t live = 0;     // what the post adds to the digest of its hour,
   std::uint64_t removed = 0;  // and what its tombstone does
 };
-PostHash hash_post(const std::string& tag, const std::string& uri);
+PostHash hash_post(const redundancy::Partition& partition, const std::string& uri);
 inline constexpr std::uint64_t kDigestMask =
     (std::uint64_t{1} << 62U) - 1;  // sums of two fit SQLite's integers
 
@@ -73,8 +80,8 @@ Result<void> write_changes(sql::Connection& db, const HourChanges& changes);
 
 Result<void> put_entries(sql::Connection& db, const std::vector<storage::HistoryEntry>& entries);
 
-// The posts taken down here under a hashtag, or one of its shelves, by storage::post_id() in octets.
-Result<std::set<std::string>> taken_down(sql::Connection& db, const std::string& tag);
-std::string octets_of(const crypto::Hash256& hash);
+// The posts taken down here under a hashtag, by storage::post_id() in bytes.
+Result<std::set<std::string>> taken_down(sql::Connection& db, const Tag& tag);
+std::string bytes_of(const crypto::Hash256& hash);
 
 }  // namespace tagring::db_history::history_rows

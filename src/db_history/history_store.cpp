@@ -43,18 +43,14 @@ constexpr const char* kTagTotal = "history_tags";
 
 }  // namespace
 
-RingId history_rows::key_of(const std::string& name) {
-  const auto shelf = redundancy::Partition::parse(name);
-  return shelf ? redundancy::partition_key(tag_key(shelf->tag), shelf->number) : tag_key(name);
-}
-
 // --- dictionaries --------------------------------------------------------------------------------------
 
-Result<std::optional<TagRow>> history_rows::find_tag(Connection& db, const std::string& tag) {
-  Statement row = db.query("SELECT id, kept_from, begun FROM history_tags WHERE tag = ?", tag);
+Result<std::optional<PartitionRow>> history_rows::find_partition(Connection& db,
+                                                                 const redundancy::Partition& partition) {
+  Statement row = db.query("SELECT id, kept_from, begun FROM history_tags WHERE tag = ?", partition.name());
   TRY(const bool found, row.step());
   if (!found) return std::nullopt;
-  return TagRow{row.integer(0), tag, key_of(tag), row.time(1), row.time(2)};
+  return PartitionRow{row.integer(0), partition, row.time(1), row.time(2)};
 }
 
 namespace {
@@ -68,15 +64,15 @@ Result<std::int64_t> only_integer(Statement row) {
   return value;
 }
 
-Result<TagRow> make_tag(Connection& db, const std::string& tag) {
-  TRY(const auto known, find_tag(db, tag));
+Result<PartitionRow> make_partition(Connection& db, const redundancy::Partition& partition) {
+  TRY(const auto known, find_partition(db, partition));
   if (known) return *known;
   TRY_VOID(reserve_numbers(db, kTagTotal, 1));
-  const RingId key = key_of(tag);
+  const RingId key = partition.key();
   TRY(const std::int64_t id,
-      only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", tag,
-                            Blob{key_octets(key)})));
-  return TagRow{id, tag, key, {}, {}};
+      only_integer(db.query("INSERT INTO history_tags(tag, key) VALUES(?, ?) RETURNING id", partition.name(),
+                            Blob{key_bytes(key)})));
+  return PartitionRow{id, partition, {}, {}};
 }
 
 Result<std::int64_t> string_id(Connection& db, const std::string& text) {
@@ -105,19 +101,25 @@ Result<std::int64_t> author_id(Connection& db, const std::string& author) {
 
 }  // namespace
 
-HistoryEntry history_rows::entry_at(const Statement& row, const std::string& tag) {
-  HistoryEntry entry{tag,         row.text(2),         row.text(3) + row.text(4),
-                     row.time(0), row.integer(1) == 1, row.integer(1) == kTakenDown};
-  if (!entry.uri.empty()) return entry;
+Post history_rows::post_at(const Statement& row) {
+  Post post{row.text(2), row.text(3) + row.text(4), row.time(0), row.integer(1) == 1,
+            row.integer(1) == kTakenDown};
+  if (!post.uri.empty()) return post;
   Tail tail = row.text(6);
   if (row.type(6) == Type::kInteger) tail = row.integer(6);
   if (row.type(6) == Type::kBlob) tail = Uuid{row.text(6)};
-  entry.uri = join_uri(entry.author, row.view(5), tail);
-  return entry;
+  post.uri = join_uri(post.author, row.view(5), tail);
+  return post;
 }
 
-PostHash history_rows::hash_post(const std::string& tag, const std::string& uri) {
-  const auto hash = crypto::sha3_256(tag + ' ' + uri);
+HistoryEntry history_rows::entry_at(const Statement& row, const redundancy::Partition& partition) {
+  Post post = post_at(row);
+  return {partition,      std::move(post.uri), std::move(post.author),
+          post.published, post.removed,        post.taken_down};
+}
+
+PostHash history_rows::hash_post(const redundancy::Partition& partition, const std::string& uri) {
+  const auto hash = crypto::sha3_256(partition.name() + ' ' + uri);
   const auto number = [&](std::size_t at) {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < 8; ++i) value = value << 8U | hash[at + i];
@@ -147,8 +149,8 @@ Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime 
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;
-    const HistoryEntry entry = entry_at(row, {});
-    if (entry.uri == uri) return Place{published, row.text(2), entry.removed, entry.taken_down, entry.author};
+    const Post post = post_at(row);
+    if (post.uri == uri) return Place{published, row.text(2), post.removed, post.taken_down, post.author};
   }
 }
 
@@ -177,7 +179,7 @@ Result<bool> share_time(Connection& db, std::int64_t tag, WallTime published) {
     TRY(const bool taken, row.step());
     if (!taken) return false;
     if (!row.view(2).empty()) return true;
-    lone_uri = entry_at(row, {}).uri;
+    lone_uri = post_at(row).uri;
   }
   TRY_VOID(
       db.run("UPDATE history SET tie = ?, form = 0, tail = NULL WHERE tag = ? AND published = ? AND tie = ''",
@@ -209,7 +211,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
     TRY_VOID(insert(*number));
   } else if (const auto* uuid = std::get_if<Uuid>(&split.tail)) {
-    TRY_VOID(insert(Blob{uuid->octets}));
+    TRY_VOID(insert(Blob{uuid->bytes}));
   } else {
     TRY_VOID(insert(std::get<std::string>(split.tail)));
   }
@@ -219,11 +221,11 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
 // True if the post is new. `hidden`: those taken down under the hashtag.
 Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& entry,
                        const std::set<std::string>& hidden, HourChanges* changes) {
-  const PostHash hash = hash_post(entry.tag, entry.uri);
+  const PostHash hash = hash_post(entry.partition, entry.uri);
   TRY(const auto known, find_post(db, tag, entry.uri, hash.index));
   if (!known) {
     const bool is_hidden =
-        !entry.removed && !hidden.empty() && hidden.contains(octets_of(storage::post_id(entry.uri)));
+        !entry.removed && !hidden.empty() && hidden.contains(bytes_of(storage::post_id(entry.uri)));
     TRY_VOID(
         insert_post(db, tag, entry, hash.index, is_hidden ? kTakenDown : static_cast<int>(entry.removed)));
     HourChange& change = (*changes)[{tag, storage::hour_of(entry.published)}];
@@ -253,20 +255,24 @@ Result<void> count_posts(Connection& db, std::int64_t tag, std::uint64_t fresh) 
 Result<void> history_rows::put_entries(Connection& db, const std::vector<HistoryEntry>& entries) {
   std::uint64_t fresh = 0;
   HourChanges changes;
-  TagRow tag;
+  std::optional<PartitionRow> row;
   std::set<std::string> hidden;
   for (const HistoryEntry& entry : entries) {
-    if (entry.tag.empty() || entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without tag or uri");
-    if (entry.tag != tag.tag) {
-      TRY_VOID(count_posts(db, tag.id, std::exchange(fresh, 0)));
-      TRY(tag, make_tag(db, entry.tag));
-      TRY(hidden, taken_down(db, entry.tag));
+    if (entry.uri.empty()) return fail(ErrorCode::kInvalid, "a post without uri");
+    if (!row || entry.partition != row->partition) {
+      if (row) {
+        TRY_VOID(count_posts(db, row->id, std::exchange(fresh, 0)));
+      }
+      TRY(row, make_partition(db, entry.partition));
+      TRY(hidden, taken_down(db, entry.partition.tag));
     }
-    if (entry.published < tag.kept_from) continue;  // was let go, or would be at once
-    TRY(const bool added, put_entry(db, tag.id, entry, hidden, &changes));
+    if (entry.published < row->kept_from) continue;  // was let go, or would be at once
+    TRY(const bool added, put_entry(db, row->id, entry, hidden, &changes));
     fresh += added ? 1 : 0;
   }
-  TRY_VOID(count_posts(db, tag.id, fresh));
+  if (row) {
+    TRY_VOID(count_posts(db, row->id, fresh));
+  }
   return write_changes(db, changes);
 }
 
@@ -274,21 +280,21 @@ namespace {
 
 // --- reading -------------------------------------------------------------------------------------------
 
-Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::optional<HistoryCursor>& cursor,
-                              std::size_t limit) {
+Result<HistoryPage> read_page(Connection& db, const PartitionRow& of,
+                              const std::optional<HistoryCursor>& cursor, std::size_t limit) {
   HistoryPage page;
-  page.kept_from = tag.kept_from;
+  page.kept_from = of.kept_from;
   const WallTime newest = cursor ? cursor->published : WallTime::max();
-  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this octet
+  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this byte
   // A post alone at the cursor's time has an empty tie and so comes along, wherever it belongs.
   Statement row =
       db.query(TR_HISTORY_ROWS
                "WHERE h.tag = ? AND (h.published, h.tie) <= (?, ?) ORDER BY h.published DESC, h.tie DESC",
-               tag.id, newest, tie);
+               of.id, newest, tie);
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return page;
-    HistoryEntry entry = entry_at(row, tag.tag);
+    HistoryEntry entry = entry_at(row, of.partition);
     if (entry.taken_down || (cursor && !cursor->before(entry))) continue;
     if (page.entries.size() == limit) {
       page.more = true;
@@ -299,17 +305,17 @@ Result<HistoryPage> read_page(Connection& db, const TagRow& tag, const std::opti
   }
 }
 
-Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const HistoryCursor& cursor,
+Result<HistoryPage> read_page_after(Connection& db, const PartitionRow& of, const HistoryCursor& cursor,
                                     std::size_t limit) {
   HistoryPage page;
-  page.kept_from = tag.kept_from;
-  const HistoryEntry place{tag.tag, cursor.uri, {}, cursor.published};
+  page.kept_from = of.kept_from;
+  const HistoryEntry place{of.partition, cursor.uri, {}, cursor.published};
   Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published >= ? ORDER BY h.published, h.tie",
-                           tag.id, cursor.published);
+                           of.id, cursor.published);
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) break;
-    HistoryEntry entry = entry_at(row, tag.tag);
+    HistoryEntry entry = entry_at(row, of.partition);
     if (entry.taken_down || !storage::newer(entry, place)) continue;
     if (page.entries.size() == limit) {
       page.more = true;
@@ -322,10 +328,10 @@ Result<HistoryPage> read_page_after(Connection& db, const TagRow& tag, const His
   return page;
 }
 
-Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const std::string& tag, WallTime from,
-                                                   WallTime to) {
+Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const redundancy::Partition& partition,
+                                                   WallTime from, WallTime to) {
   std::vector<storage::HistoryDay> days;
-  TRY(const auto known, find_tag(db, tag));
+  TRY(const auto known, find_partition(db, partition));
   if (!known) return days;
   Statement row = db.query(
       "SELECT published / 86400000, count(*), count(DISTINCT author) FROM history"
@@ -339,36 +345,39 @@ Result<std::vector<storage::HistoryDay>> read_days(Connection& db, const std::st
   }
 }
 
-Result<std::vector<TagRow>> next_tags(Connection& db, const KeyRange& range, std::size_t limit) {
-  return all_rows<TagRow>(
+Result<std::vector<PartitionRow>> next_partitions(Connection& db, const KeyRange& range, std::size_t limit) {
+  return all_rows<PartitionRow>(
       db.query("SELECT id, tag FROM history_tags WHERE key > ? AND key <= ? ORDER BY key LIMIT ?",
                Blob{range.after}, Blob{range.through}, limit),
-      [](const Statement& row) { return TagRow{row.integer(0), row.text(1), {}, {}, {}}; });
+      [](const Statement& row) {
+        return PartitionRow{row.integer(0), redundancy::Partition::from_name(row.view(1)), {}, {}};
+      });
 }
 
 Result<std::vector<HistoryEntry>> read_segment(Connection& db, const Segment& segment,
-                                               const std::string& after_tag,
+                                               const std::optional<redundancy::Partition>& last,
                                                const std::optional<HistoryCursor>& after, std::size_t limit) {
   std::vector<HistoryEntry> entries;
-  const auto append = [&](const TagRow& tag, const std::optional<HistoryCursor>& cursor) -> Result<void> {
-    TRY(HistoryPage page, read_page(db, tag, cursor, limit - entries.size()));
+  const auto append = [&](const PartitionRow& of,
+                          const std::optional<HistoryCursor>& cursor) -> Result<void> {
+    TRY(HistoryPage page, read_page(db, of, cursor, limit - entries.size()));
     for (HistoryEntry& entry : page.entries) entries.push_back(std::move(entry));
     return {};
   };
   std::optional<RingId> place;
-  if (!after_tag.empty()) {
-    place = key_of(after_tag);
+  if (last) {
+    place = last->key();
     if (!segment.contains(*place)) return fail(ErrorCode::kInvalid, "after_tag is not in the segment");
-    TRY(const auto started, find_tag(db, after_tag));
+    TRY(const auto started, find_partition(db, *last));
     if (started && after) {
       TRY_VOID(append(*started, after));
     }
   }
   for (const KeyRange& range : key_ranges(segment, place)) {
-    TRY(const std::vector<TagRow> tags, next_tags(db, range, limit - entries.size()));
-    for (const TagRow& tag : tags) {
+    TRY(const std::vector<PartitionRow> tags, next_partitions(db, range, limit - entries.size()));
+    for (const PartitionRow& of : tags) {
       if (entries.size() == limit) return entries;
-      TRY_VOID(append(tag, std::nullopt));
+      TRY_VOID(append(of, std::nullopt));
     }
   }
   return entries;
@@ -380,46 +389,50 @@ Task<Result<void>> SqliteHistoryStore::put(std::vector<HistoryEntry> entries) {
   return database_.write([entries = std::move(entries)](Connection& db) { return put_entries(db, entries); });
 }
 
-Task<Result<HistoryPage>> SqliteHistoryStore::page(std::string tag, std::optional<HistoryCursor> cursor,
-                                                   std::size_t limit) {
-  return database_.read(
-      [tag = std::move(tag), cursor = std::move(cursor), limit](Connection& db) -> Result<HistoryPage> {
-        TRY(const auto known, find_tag(db, tag));
-        if (!known) return HistoryPage();
-        return read_page(db, *known, cursor, limit);
-      });
-}
-
-Task<Result<HistoryPage>> SqliteHistoryStore::page_after(std::string tag, HistoryCursor cursor,
-                                                         std::size_t limit) {
-  return database_.read(
-      [tag = std::move(tag), cursor = std::move(cursor), limit](Connection& db) -> Result<HistoryPage> {
-        TRY(const auto known, find_tag(db, tag));
-        if (!known) return HistoryPage();
-        return read_page_after(db, *known, cursor, limit);
-      });
-}
-
-Task<Result<std::vector<storage::HistoryDay>>> SqliteHistoryStore::days(std::string tag,
-                                                                        std::chrono::sys_days from,
-                                                                        std::chrono::sys_days to) {
-  return database_.read([tag = std::move(tag), from, to](Connection& db) {
-    return read_days(db, tag, WallTime(from), WallTime(to));
+Task<Result<HistoryPage>> SqliteHistoryStore::page(redundancy::Partition partition,
+                                                   std::optional<HistoryCursor> cursor, std::size_t limit) {
+  return database_.read([partition = std::move(partition), cursor = std::move(cursor),
+                         limit](Connection& db) -> Result<HistoryPage> {
+    TRY(const auto known, find_partition(db, partition));
+    if (!known) return HistoryPage();
+    return read_page(db, *known, cursor, limit);
   });
 }
 
-Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(Segment segment, std::string after_tag,
-                                                                    std::optional<HistoryCursor> after,
-                                                                    std::size_t limit) {
-  return database_.read([=](Connection& db) { return read_segment(db, segment, after_tag, after, limit); });
+Task<Result<HistoryPage>> SqliteHistoryStore::page_after(redundancy::Partition partition,
+                                                         HistoryCursor cursor, std::size_t limit) {
+  return database_.read([partition = std::move(partition), cursor = std::move(cursor),
+                         limit](Connection& db) -> Result<HistoryPage> {
+    TRY(const auto known, find_partition(db, partition));
+    if (!known) return HistoryPage();
+    return read_page_after(db, *known, cursor, limit);
+  });
+}
+
+Task<Result<std::vector<storage::HistoryDay>>> SqliteHistoryStore::days(redundancy::Partition partition,
+                                                                        std::chrono::sys_days from,
+                                                                        std::chrono::sys_days to) {
+  return database_.read([partition = std::move(partition), from, to](Connection& db) {
+    return read_days(db, partition, WallTime(from), WallTime(to));
+  });
+}
+
+Task<Result<std::vector<HistoryEntry>>> SqliteHistoryStore::segment(
+    Segment segment, std::optional<redundancy::Partition> after_partition, std::optional<HistoryCursor> after,
+    std::size_t limit) {
+  return database_.read(
+      [=](Connection& db) { return read_segment(db, segment, after_partition, after, limit); });
 }
 
 Task<Result<std::vector<storage::HistoryStore::Weight>>> SqliteHistoryStore::weights(
     std::optional<RingId> after, std::size_t limit) {
   return database_.read([=](Connection& db) -> Result<std::vector<Weight>> {
     return all_rows<Weight>(db.query("SELECT tag, posts FROM history_tags WHERE key > ? ORDER BY key LIMIT ?",
-                                     Blob{after ? key_octets(*after) : std::string()}, limit),
-                            [](const Statement& row) { return Weight{key_of(row.text(0)), row.number(1)}; });
+                                     Blob{after ? key_bytes(*after) : std::string()}, limit),
+                            [](const Statement& row) {
+                              return Weight{redundancy::Partition::from_name(row.view(0)).key(),
+                                            row.number(1)};
+                            });
   });
 }
 
@@ -427,13 +440,13 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
-    TRY(const std::int64_t octets,
+    TRY(const std::int64_t bytes,
         only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
     TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
     TRY(const std::int64_t unused,
         only_integer(
             db.query("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")));
-    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(octets), let_go,
+    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(bytes), let_go,
                   static_cast<std::uint64_t>(unused)};
   });
 }

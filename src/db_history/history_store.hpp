@@ -1,4 +1,4 @@
-// storage::HistoryStore on SQLite: about 60 octets a post, indexes included (bench/ measures it).
+// storage::HistoryStore on SQLite: about 60 bytes a post, indexes included (bench/ measures it).
 #pragma once
 
 #include "redundancy/storage_hints.hpp"
@@ -13,17 +13,19 @@ class SqliteHistoryStore : public storage::HistoryStore {
   explicit SqliteHistoryStore(sql::Database& database) : database_(database) {}
 
   Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override;
-  Task<Result<void>> correct(std::string tag, std::string uri, std::optional<storage::HistoryEntry> truth,
-                             bool promised) override;
-  Task<Result<storage::HistoryPage>> page(std::string tag, std::optional<storage::HistoryCursor> cursor,
+  Task<Result<void>> correct(redundancy::Partition partition, std::string uri,
+                             std::optional<storage::HistoryEntry> truth, bool promised) override;
+  Task<Result<storage::HistoryPage>> page(redundancy::Partition partition,
+                                          std::optional<storage::HistoryCursor> cursor,
                                           std::size_t limit) override;
-  Task<Result<storage::HistoryPage>> page_after(std::string tag, storage::HistoryCursor cursor,
-                                                std::size_t limit) override;
-  Task<Result<std::vector<storage::HistoryDay>>> days(std::string tag, std::chrono::sys_days from,
+  Task<Result<storage::HistoryPage>> page_after(redundancy::Partition partition,
+                                                storage::HistoryCursor cursor, std::size_t limit) override;
+  Task<Result<std::vector<storage::HistoryDay>>> days(redundancy::Partition partition,
+                                                      std::chrono::sys_days from,
                                                       std::chrono::sys_days to) override;
-  Task<Result<std::vector<storage::HistoryEntry>>> segment(Segment segment, std::string after_tag,
-                                                           std::optional<storage::HistoryCursor> after,
-                                                           std::size_t limit) override;
+  Task<Result<std::vector<storage::HistoryEntry>>> segment(
+      Segment segment, std::optional<redundancy::Partition> after_partition,
+      std::optional<storage::HistoryCursor> after, std::size_t limit) override;
   Task<Result<std::vector<storage::HourDigest>>> digests(std::vector<storage::HourRange> ranges,
                                                          std::int64_t since) override;
   Task<Result<std::vector<storage::HourDigest>>> split(storage::HourRange range, std::int64_t since,
@@ -32,17 +34,17 @@ class SqliteHistoryStore : public storage::HistoryStore {
                                                            std::optional<storage::HistoryCursor> after,
                                                            std::size_t limit) override;
   Task<Result<std::vector<std::optional<storage::HistoryEntry>>>> find(
-      std::vector<std::pair<std::string, std::string>> posts) override;
-  Task<Result<Bucket>> bucket(std::string tag, std::int64_t hour, std::optional<storage::HistoryCursor> after,
-                              std::size_t limit) override;
+      std::vector<std::pair<redundancy::Partition, std::string>> posts) override;
+  Task<Result<Bucket>> bucket(redundancy::Partition partition, std::int64_t hour,
+                              std::optional<storage::HistoryCursor> after, std::size_t limit) override;
   Task<Result<void>> take_down(storage::TakeDown notice) override;
-  Task<Result<std::optional<storage::TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) override;
+  Task<Result<std::optional<storage::TakeDown>>> take_down_of(Tag tag, crypto::Hash256 id) override;
   Task<Result<std::vector<storage::TakeDown>>> take_downs() override;
-  Task<Result<void>> undo_take_down(std::string tag, std::string uri) override;
+  Task<Result<void>> undo_take_down(Tag tag, std::string uri) override;
   Task<Result<std::vector<Span>>> spans(std::optional<RingId> after, std::size_t limit) override;
-  Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) override;
+  Task<Result<Span>> let_go(redundancy::Partition partition, std::size_t count, WallTime before) override;
   Task<Result<std::vector<Weight>>> weights(std::optional<RingId> after, std::size_t limit) override;
-  Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) override;
+  Task<Result<std::size_t>> forget(redundancy::Partition partition, std::size_t limit, WallTime at) override;
   Task<Result<void>> save_set(redundancy::StorageSet set) override;
   Task<Result<std::vector<redundancy::StorageSet>>> sets() override;
   Task<Result<Totals>> totals() override;

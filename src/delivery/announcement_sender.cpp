@@ -34,13 +34,14 @@ std::string AnnouncementSender::fresh_id() {
   return fmt::format("{}/activities/{}-{}", identity_.origin(), rng_.next(), ++activity_);
 }
 
-Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string tag, std::string inbox, std::string body) {
-  const std::optional<std::string> header = partials_.header(tag, inbox);
+Task<Result<HttpResponse>> AnnouncementSender::deliver(std::string collection, std::string inbox,
+                                                       std::string body) {
+  const std::optional<std::string> header = partials_.header(collection, inbox);
   const Result<HttpResponse> response =
-      co_await client_.deliver_as(partials_.actor_of(tag), inbox, std::move(body), header);
+      co_await client_.deliver_as(partials_.actor_of(collection), inbox, std::move(body), header);
   if (header) {
     const std::string problem = federation::was_accepted(response) ? "" : federation::why_not(response);
-    partials_.note_sent(tag, inbox, *header, problem);
+    partials_.note_sent(collection, inbox, *header, problem);
   }
   co_return response;
 }
@@ -68,7 +69,7 @@ std::string AnnouncementSender::letter(Op op, const Announcements& items) {
   redundancy::RelayClaims claims;
   for (const auto& item : items) {
     events.push_back(item->entry.event);
-    const std::string& tag = item->entry.event.tag;
+    const Tag& tag = item->entry.event.tag;
     if (claims.contains(tag)) continue;
     if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag)) claims.emplace(tag, *claim);
   }
@@ -88,11 +89,11 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
     std::ranges::copy_if(items, std::back_inserter(batch),
                          [op](const auto& item) { return item->entry.event.op == op; });
     if (batch.empty()) continue;
-    std::map<std::string, std::uint64_t> asked;  // by tag
+    std::map<Tag, std::uint64_t> asked;
     for (const auto& item : batch)
       asked[item->entry.event.tag] = followers_.asked(item->entry.event.tag, inbox);
     // Whoever has followed again meanwhile answers what was said before that.
-    const auto lose = [&](const std::string& tag) {
+    const auto lose = [&](const Tag& tag) {
       const auto before = asked.find(tag);
       if (before != asked.end() && followers_.asked(tag, inbox) == before->second)
         observer_.lost_follower(tag, inbox);
@@ -109,7 +110,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
       // Both kinds again: what was taken is known there.
       co_return Sent{std::move(items), federation::why_not(refusals.error()), false};
     }
-    std::set<std::pair<std::string, std::string>> later;
+    std::set<std::pair<std::string, Tag>> later;
     for (const auto& item : batch) observer_.relayed(item->entry.event.tag, bytes);
     for (const Refusal& refusal : *refusals) {
       if (refusal.error.code == ErrorCode::kDenied) lose(refusal.tag);
@@ -128,7 +129,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
 // By hashtag, what came before what left. If one announcement fails, it and those after it are sent again.
 Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox,
                                                                        Announcements items) {
-  std::map<std::pair<std::string, Op>, Announcements> groups;
+  std::map<std::pair<Tag, Op>, Announcements> groups;
   for (const auto& item : items) {
     const TagEvent& event = item->entry.event;
     const bool agreed = event.op == Op::kRemove || event.indexable;
@@ -142,8 +143,8 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
       std::vector<std::string> uris;
       const std::size_t to = std::min(group.size(), from + kFaspObjectsMax);
       for (std::size_t i = from; i < to; ++i) uris.push_back(group[i]->entry.event.uri);
-      std::string body =
-          fediverse::make_fasp_hashtag_announcement(about.first, about.second == Op::kRemove, uris);
+      std::string body = fediverse::make_fasp_hashtag_announcement(about.first.canonical(),
+                                                                   about.second == Op::kRemove, uris);
       const Result<HttpResponse> response = co_await observer_.deliver_to_fasp_server(inbox, std::move(body));
       if (federation::is_gone(response)) {
         observer_.lost_follower(about.first, inbox);
@@ -167,8 +168,8 @@ std::string AnnouncementSender::single(const std::string& actor, Via via, const 
           : fediverse::make_undo_announce(id + "#undo", actor, id, event.uri, audience, event.published));
 }
 
-std::string AnnouncementSender::announcer(const Followers::Target& target, const std::string& tag) {
-  return target.via() == Via::kRelay ? std::string() : tag;
+std::string AnnouncementSender::announcer(const Followers::Target& target, const Tag& tag) {
+  return target.via() == Via::kRelay ? std::string() : tag.canonical();
 }
 
 std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {

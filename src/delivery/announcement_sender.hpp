@@ -60,7 +60,7 @@ class AnnouncementSender {
   // What servers ask of the pace of deliveries.
   [[nodiscard]] queues::HostPauses& hosts() { return client_.hosts(); }
   // Whoever follows the hashtag there is gone.
-  void lost(const std::string& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
+  void lost(const Tag& tag, const std::string& inbox) { observer_.lost_follower(tag, inbox); }
   // The id of the Announce of that post there; empty if nobody there follows the hashtag.
   [[nodiscard]] std::string announce_id_of(const std::string& inbox, const TagEvent& event) const;
 
@@ -71,15 +71,15 @@ class AnnouncementSender {
     Announcements items;
     std::string body;
   };
-  // By the actor of that hashtag, or the node's if it is empty, with the header.
-  Task<Result<HttpResponse>> deliver(std::string tag, std::string inbox, std::string body);
+  // By the actor of that collection (followers/partial.hpp), with the header.
+  Task<Result<HttpResponse>> deliver(std::string collection, std::string inbox, std::string body);
   [[nodiscard]] std::string fresh_id();
   Task<Sent> send_to_node(std::string inbox, Announcements items);
   Task<Sent> send_to_fasp_server(std::string inbox, Announcements items);
   std::string letter(Op op, const Announcements& items);
   [[nodiscard]] std::string single(const std::string& actor, Via via, const TagEvent& event) const;
-  // The hashtag as whose actor a post is announced to who follows there; empty: as the node's.
-  [[nodiscard]] static std::string announcer(const Followers::Target& target, const std::string& tag);
+  // The collection as whose actor a post is announced to who follows there.
+  [[nodiscard]] static std::string announcer(const Followers::Target& target, const Tag& tag);
 
   const Followers& followers_;
   PartialCollections& partials_;

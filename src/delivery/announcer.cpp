@@ -76,7 +76,7 @@ void Announcer::push(FeedEntry entry, To to) {
   queue(std::make_shared<Announcement>(std::move(entry), clock_.now()), nullptr, to);
 }
 
-Task<void> Announcer::push_missed(std::string tag, std::vector<std::string> inboxes, std::uint64_t after) {
+Task<void> Announcer::push_missed(Tag tag, std::vector<std::string> inboxes, std::uint64_t after) {
   const std::uint64_t end = last_seq_;  // what comes later is queued when it comes
   while (after < end) {
     const auto page = co_await store_.feed(after, kLoadPage);
@@ -105,7 +105,7 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
   if (targets == nullptr) return;
   const TagEvent& event = item->entry.event;
   const std::string author_host = host_of(event.uri);
-  const bool is_refused = event.op == Op::kAdd && blocks_.is_refused_by(event.author, event.tag);
+  const bool is_refused = event.op == Op::kAdd && blocks_.is_refused_by(event.author, event.tag.canonical());
   const std::size_t beyond = targets->size() - std::min(targets->size(), kTargetsAtOnce);
   const Duration spread = std::min(kSpreadMax, kSpreadPerInbox * static_cast<Duration::rep>(beyond));
   std::set<std::string_view> told;  // hosts of which one stands for all
@@ -196,7 +196,7 @@ void Announcer::decide(const std::string& destination, Inbox& inbox, const std::
   // Most posts: then nobody need be counted.
   const bool is_only_one = under.size() == 1 && told.announced.empty();
   for (const Item& item : under) {
-    const std::string& tag = item->entry.event.tag;
+    const Tag& tag = item->entry.event.tag;
     const Followers::Target* target = followers_.target(tag, destination);
     if (target == nullptr) {
       settle(destination, inbox, item->entry.seq);

@@ -37,8 +37,7 @@ class Announcer {
   enum class To : std::uint8_t { kEverybody, kPeople };  // kPeople: to followers who are no nodes
   void push(FeedEntry entry, To to = To::kEverybody);
   // Queues what entered the feed under a tag after that place for followers who came only now.
-  [[nodiscard]] Task<void> push_missed(std::string tag, std::vector<std::string> inboxes,
-                                       std::uint64_t after);
+  [[nodiscard]] Task<void> push_missed(Tag tag, std::vector<std::string> inboxes, std::uint64_t after);
   // Nothing up to that place in the feed waits for the inbox.
   [[nodiscard]] bool has_reached(const std::string& inbox, std::uint64_t seq) const;
   // The latest place in the feed.
@@ -67,8 +66,8 @@ class Announcer {
   // A post told of lately: the tags by which it concerns an inbox, and those under which it was announced
   // there.
   struct Told {
-    std::map<std::string, Item> under;
-    std::map<std::string, Instant> announced;
+    std::map<Tag, Item> under;
+    std::map<Tag, Instant> announced;
     bool gathering = false;  // its other tags may be on their way
     bool again = false;      // it has lost a tag, and is looked at again
   };

@@ -37,7 +37,7 @@ void Followers::add(const Follower& follower) {
   remove(follower.tag, follower.actor);
   const auto place = tags_.try_emplace(follower.tag).first;
   OfTag& of_tag = place->second;
-  tags_of_[follower.actor].insert(place->first);
+  tags_of_[follower.actor].insert(place->first.canonical());
   const auto actor =
       of_tag.actors.insert_or_assign(follower.actor, Entry{follower.inbox, follower.via}).first;
   count(follower.tag, follower.actor, follower.via, /*enters=*/true);
@@ -55,14 +55,14 @@ void Followers::add(const Follower& follower) {
   ++size_;
 }
 
-std::optional<Via> Followers::remove(const std::string& tag, const std::string& actor) {
+std::optional<Via> Followers::remove(const Tag& tag, const std::string& actor) {
   const auto it = tags_.find(tag);
   if (it == tags_.end()) return std::nullopt;
   const auto gone = it->second.actors.extract(actor);
   if (gone.empty()) return std::nullopt;
   --size_;
   const auto of_actor = tags_of_.find(actor);
-  of_actor->second.erase(it->first);
+  of_actor->second.erase(it->first.canonical());
   if (of_actor->second.empty()) tags_of_.erase(of_actor);
   count(tag, actor, gone.mapped().via, /*enters=*/false);
   charge(actor, gone.mapped().via, /*enters=*/false);
@@ -90,7 +90,7 @@ void Followers::count_own(const std::string& actor, bool enters) {
 }
 
 // Keeps the digests up to date with a follower who enters or leaves.
-void Followers::count(const std::string& tag, const std::string& actor, Via via, bool enters) {
+void Followers::count(const Tag& tag, const std::string& actor, Via via, bool enters) {
   const auto member = membership_of({tag, actor, {}, {}, via, 0});
   if (!member) return;
   const auto& [key, id] = *member;
@@ -112,7 +112,7 @@ Partial Followers::partial(const PartialKey& key) const {
     const auto node = nodes_.find(key.authority);
     return node == nodes_.end() ? Partial() : node->second.partial;
   }
-  const auto tag = tags_.find(key.collection);
+  const auto tag = tags_.find(Tag::from_canonical(key.collection));
   if (tag == tags_.end()) return {};
   const auto partial = tag->second.partials.find(key.authority);
   return partial == tag->second.partials.end() ? Partial() : partial->second;
@@ -125,7 +125,7 @@ std::vector<std::string> Followers::members(const PartialKey& key) const {
     if (node != nodes_.end()) ids.assign(node->second.ids.begin(), node->second.ids.end());
     return ids;
   }
-  const auto tag = tags_.find(key.collection);
+  const auto tag = tags_.find(Tag::from_canonical(key.collection));
   if (tag == tags_.end()) return ids;
   const auto& actors = tag->second.actors;
   // '0' is the character after '/'.
@@ -138,19 +138,19 @@ std::vector<std::string> Followers::members(const PartialKey& key) const {
   return ids;
 }
 
-const std::map<std::string, Followers::Target>* Followers::targets(const std::string& tag) const {
+const std::map<std::string, Followers::Target>* Followers::targets(const Tag& tag) const {
   const auto it = tags_.find(tag);
   return it == tags_.end() ? nullptr : &it->second.targets;
 }
 
-const Followers::Target* Followers::target(const std::string& tag, const std::string& inbox) const {
+const Followers::Target* Followers::target(const Tag& tag, const std::string& inbox) const {
   const auto* all = targets(tag);
   if (all == nullptr) return nullptr;
   const auto it = all->find(inbox);
   return it == all->end() ? nullptr : &it->second;
 }
 
-std::uint64_t Followers::asked(const std::string& tag, const std::string& inbox) const {
+std::uint64_t Followers::asked(const Tag& tag, const std::string& inbox) const {
   const Target* known = target(tag, inbox);
   return known == nullptr ? 0 : known->asked;
 }
@@ -160,18 +160,20 @@ std::size_t Followers::tags_at(const std::string& inbox) const {
   return known == tags_at_.end() ? 0 : known->second;
 }
 
-bool Followers::follows(const std::string& tag, const std::string& actor) const {
+bool Followers::follows(const Tag& tag, const std::string& actor) const {
   const auto it = tags_.find(tag);
   return it != tags_.end() && it->second.actors.contains(actor);
 }
 
-std::vector<std::string> Followers::tags_of(const std::string& actor) const {
+std::vector<Tag> Followers::tags_of(const std::string& actor) const {
+  std::vector<Tag> tags;
   const auto known = tags_of_.find(actor);
-  if (known == tags_of_.end()) return {};
-  return {known->second.begin(), known->second.end()};
+  if (known == tags_of_.end()) return tags;
+  for (const std::string_view tag : known->second) tags.push_back(Tag::from_canonical(std::string(tag)));
+  return tags;
 }
 
-std::vector<std::string> Followers::actors(const std::string& tag, const std::string& inbox) const {
+std::vector<std::string> Followers::actors(const Tag& tag, const std::string& inbox) const {
   std::vector<std::string> found;
   const auto it = tags_.find(tag);
   if (it == tags_.end()) return found;
@@ -181,7 +183,7 @@ std::vector<std::string> Followers::actors(const std::string& tag, const std::st
   return found;
 }
 
-std::vector<std::pair<std::string, std::string>> Followers::nodes(const std::string& tag) const {
+std::vector<std::pair<std::string, std::string>> Followers::nodes(const Tag& tag) const {
   std::vector<std::pair<std::string, std::string>> nodes;
   const auto it = tags_.find(tag);
   if (it == tags_.end()) return nodes;
@@ -191,7 +193,7 @@ std::vector<std::pair<std::string, std::string>> Followers::nodes(const std::str
   return nodes;
 }
 
-std::size_t Followers::people(const std::string& tag) const {
+std::size_t Followers::people(const Tag& tag) const {
   std::size_t people = 0;
   if (const auto* all = targets(tag)) {
     for (const auto& [inbox, target] : *all) people += target.people.size();
@@ -199,7 +201,7 @@ std::size_t Followers::people(const std::string& tag) const {
   return people;
 }
 
-bool Followers::has_people(const std::string& tag) const {
+bool Followers::has_people(const Tag& tag) const {
   const auto* all = targets(tag);
   return all != nullptr &&
          std::ranges::any_of(*all, [](const auto& target) { return target.second.via() != Via::kNode; });

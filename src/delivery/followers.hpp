@@ -14,6 +14,7 @@
 
 #include "budget/manager.hpp"
 #include "delivery/store.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::delivery {
 
@@ -28,7 +29,7 @@ class Followers {
   // Adds or replaces by (tag, actor).
   void add(const Follower& follower);
   // How they followed; nothing for unknown pairs.
-  std::optional<Via> remove(const std::string& tag, const std::string& actor);
+  std::optional<Via> remove(const Tag& tag, const std::string& actor);
   // Somebody who is no node follows the node's own actor, or not any more: a person or a LitePub relay, who
   // stands in its collection under the own id. Repetitions are ignored.
   void count_own(const std::string& actor, bool enters);
@@ -46,24 +47,24 @@ class Followers {
     [[nodiscard]] std::size_t count() const;
   };
   // By inbox. Null if nobody follows the tag. Valid until the next change.
-  [[nodiscard]] const std::map<std::string, Target>* targets(const std::string& tag) const;
+  [[nodiscard]] const std::map<std::string, Target>* targets(const Tag& tag) const;
   // Hashtags that are followed there.
   [[nodiscard]] std::size_t tags_at(const std::string& inbox) const;
   // Target::asked; 0 if nobody there follows the tag.
-  [[nodiscard]] std::uint64_t asked(const std::string& tag, const std::string& inbox) const;
+  [[nodiscard]] std::uint64_t asked(const Tag& tag, const std::string& inbox) const;
   // Null if nobody there follows the tag.
-  [[nodiscard]] const Target* target(const std::string& tag, const std::string& inbox) const;
+  [[nodiscard]] const Target* target(const Tag& tag, const std::string& inbox) const;
 
-  [[nodiscard]] bool follows(const std::string& tag, const std::string& actor) const;
+  [[nodiscard]] bool follows(const Tag& tag, const std::string& actor) const;
   // Hashtags that the actor follows.
-  [[nodiscard]] std::vector<std::string> tags_of(const std::string& actor) const;
-  [[nodiscard]] std::vector<std::string> actors(const std::string& tag, const std::string& inbox) const;
+  [[nodiscard]] std::vector<Tag> tags_of(const std::string& actor) const;
+  [[nodiscard]] std::vector<std::string> actors(const Tag& tag, const std::string& inbox) const;
   // How many people follow the tag, nodes and relays not counted.
-  [[nodiscard]] std::size_t people(const std::string& tag) const;
+  [[nodiscard]] std::size_t people(const Tag& tag) const;
   // The nodes among those who follow the tag: actor and inbox, by actor.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> nodes(const std::string& tag) const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> nodes(const Tag& tag) const;
   // Somebody follows the tag who is not a node: a reason for this node to subscribe to it.
-  [[nodiscard]] bool has_people(const std::string& tag) const;
+  [[nodiscard]] bool has_people(const Tag& tag) const;
   [[nodiscard]] std::size_t size() const { return size_; }
   // visit(tag, count by Via) for each hashtag that is followed.
   template <class Visit>
@@ -117,12 +118,12 @@ class Followers {
     std::set<std::string> ids;
   };
   void count_own(const PartialKey& key, const std::string& id, bool enters);
-  void count(const std::string& tag, const std::string& actor, Via via, bool enters);
+  void count(const Tag& tag, const std::string& actor, Via via, bool enters);
   void charge(const std::string& actor, Via via, bool enters);
 
   budget::Manager* budget_;
-  std::map<std::string, OfTag> tags_;
-  std::unordered_map<std::string, std::set<std::string_view>> tags_of_;  // by actor; keys of tags_
+  std::map<Tag, OfTag> tags_;
+  std::unordered_map<std::string, std::set<std::string_view>> tags_of_;  // by actor; of keys of tags_
   std::unordered_map<std::string, std::size_t> tags_at_;                 // by inbox
   std::unordered_map<std::string, OfNode> nodes_;
   // Ids that do not begin with their authority as we write it, such as https://EXAMPLE.org/u: so the others

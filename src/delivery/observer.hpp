@@ -11,6 +11,7 @@
 #include "base/task.hpp"
 #include "delivery/results.hpp"
 #include "delivery/store.hpp"
+#include "hashtag/tag.hpp"
 #include "http/message.hpp"
 #include "redundancy/relay_hints.hpp"
 
@@ -29,13 +30,13 @@ class Observer {
 
   // --- of what is announced ---
   // What this node says of itself as a relay of a tag; nothing while all is as at rest.
-  [[nodiscard]] virtual std::optional<redundancy::RelayClaim> claim(const std::string& tag) const = 0;
+  [[nodiscard]] virtual std::optional<redundancy::RelayClaim> claim(const Tag& tag) const = 0;
   // A new entry of the feed, before it goes to anybody.
   virtual void entered(const FeedEntry& entry) = 0;
   // A subscriber's node has taken an item, with its part of the bytes of the batch.
-  virtual void relayed(const std::string& tag, std::size_t bytes) = 0;
+  virtual void relayed(const Tag& tag, std::size_t bytes) = 0;
   // A follower is gone for good: its inbox does not exist, or refuses us.
-  virtual void lost_follower(const std::string& tag, const std::string& inbox) = 0;
+  virtual void lost_follower(const Tag& tag, const std::string& inbox) = 0;
   // Sends an announcement to a server that uses this node as a FASP.
   virtual Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) = 0;
 
@@ -43,11 +44,11 @@ class Observer {
   // What an owner took before it knew this subscriber.
   virtual Task<Result<void>> receive_missed(std::vector<TagEvent> events, std::string owner) = 0;
   // Something of that, under the tag, is not decided yet.
-  [[nodiscard]] virtual bool is_in_doubt(const std::string& owner, const std::string& tag) const = 0;
+  [[nodiscard]] virtual bool is_in_doubt(const std::string& owner, const Tag& tag) const = 0;
   // An actor that gets nothing, by the administrator's decision.
   [[nodiscard]] virtual bool is_denied(const std::string& actor) const = 0;
-  // This node offers the hashtag to people and servers.
-  [[nodiscard]] virtual bool is_offered(const std::string& tag) const = 0;
+  // This node offers the collection (followers/partial.hpp), so its hashtag, to people and servers.
+  [[nodiscard]] virtual bool is_offered(const std::string& collection) const = 0;
 };
 
 }  // namespace tagring::delivery

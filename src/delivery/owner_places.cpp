@@ -42,7 +42,7 @@ Task<Result<ring::Owner>> OwnerPlaces::find_owner_anew(Ring ring, RingId key) {
   return rings_.of(ring).find_owner(key);
 }
 
-void OwnerPlaces::read_answer(Ring ring, const json::object& answer, const std::set<std::string>& tags) {
+void OwnerPlaces::read_answer(Ring ring, const json::object& answer, const std::set<Tag>& tags) {
   if (ring == Ring::kRelay) {
     relays_.read_answer(answer, tags);
   } else {
@@ -50,7 +50,7 @@ void OwnerPlaces::read_answer(Ring ring, const json::object& answer, const std::
   }
 }
 
-void OwnerPlaces::doubt(Ring ring, const std::string& tag) {
+void OwnerPlaces::doubt(Ring ring, const Tag& tag) {
   if (ring == Ring::kStorage) storage_.doubt(tag);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "delivery/store.hpp"
+#include "hashtag/tag.hpp"
 #include "overlay/ring_service.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "redundancy/storage_hints.hpp"
@@ -37,13 +38,13 @@ class OwnerPlaces {
   [[nodiscard]] bool is_blocked_at(const std::string& origin) const { return rings_.is_blocked_at(origin); }
 
   // What relays were told by others of these tags, to be shown to the next.
-  [[nodiscard]] std::vector<redundancy::OverloadToken> tokens(const std::set<std::string>& tags) const {
+  [[nodiscard]] std::vector<redundancy::OverloadToken> tokens(const std::set<Tag>& tags) const {
     return relays_.tokens(tags);
   }
   // An owner has answered something about these tags.
-  void read_answer(Ring ring, const json::object& answer, const std::set<std::string>& tags);
+  void read_answer(Ring ring, const json::object& answer, const std::set<Tag>& tags);
   // An owner has refused what belongs there by what is known.
-  void doubt(Ring ring, const std::string& tag);
+  void doubt(Ring ring, const Tag& tag);
 
  private:
   [[nodiscard]] std::vector<unsigned> partitions_of(const TagEvent& event) const;

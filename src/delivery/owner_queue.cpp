@@ -96,11 +96,8 @@ Task<Result<void>> OwnerQueue::publish(PublishedPost post) {
 
 void OwnerQueue::add(OutboxEntry entry) {
   if (pending_.contains(entry.seq)) return;
-  const Result<Tag> tag = Tag::parse(entry.event.tag);
-  TR_ASSERT(tag);  // only canonical tags are ever stored
-  auto pending = std::make_shared<Pending>();
-  pending->tag_key = tag->key();
-  pending->entry = std::move(entry);
+  const RingId key = entry.event.tag.key();
+  auto pending = std::make_shared<Pending>(Pending{std::move(entry), key});
   const unsigned count = places_.copies(pending->entry.ring);
   // Written when the network kept more replicas.
   const std::uint32_t wanted = pending->entry.replicas_left & ((1U << count) - 1);
@@ -152,7 +149,7 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
     Items batch;
     std::vector<TagEvent> events;
     // A node that owns two replicas of a tag needs one copy, of what is owed twice as well.
-    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> taken;
+    std::set<std::tuple<std::string_view, Tag, std::string_view>> taken;
     for (const Item& item : items) {
       const TagEvent& event = item.pending->entry.event;
       if (event.op != op) continue;
@@ -202,7 +199,7 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
   const RelayNews news = news_about(ring, events);
   const std::string body = op == Op::kAdd ? add_activity(id, identity_.actor(), target, events, news)
                                           : remove_activity(id, identity_.actor(), target, events, news);
-  std::set<std::string> tags;
+  std::set<Tag> tags;
   for (const TagEvent& event : events) tags.insert(event.tag);
   const Result<HttpResponse> response = co_await client_.deliver(origin + "/inbox", body);
   Result<std::vector<Refusal>> refusals = read_results(response);
@@ -214,11 +211,11 @@ Task<Result<std::vector<Refusal>>> OwnerQueue::send_events(std::string origin, R
 
 // To a relay, who was overloaded before; to a storage owner, which relay of the tags this node is.
 RelayNews OwnerQueue::news_about(Ring ring, const std::vector<TagEvent>& events) const {
-  std::set<std::string> tags;
+  std::set<Tag> tags;
   for (const TagEvent& event : events) tags.insert(event.tag);
   if (ring == Ring::kRelay) return {{}, places_.tokens(tags)};
   RelayNews news;
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     if (const std::optional<redundancy::RelayClaim> claim = observer_.claim(tag))
       news.claims.emplace(tag, *claim);
   }
@@ -233,7 +230,7 @@ Task<Result<void>> OwnerQueue::reassign(Ring ring, std::vector<TagEvent> events)
 
 // Acknowledges what was taken; queues the rest again where it belongs.
 Task<void> OwnerQueue::settle(std::string origin, Items items, std::vector<Refusal> refusals, Items* again) {
-  std::map<std::pair<std::string, std::string>, Error> refused;
+  std::map<std::pair<std::string, Tag>, Error> refused;
   for (Refusal& refusal : refusals)
     refused.insert_or_assign({std::move(refusal.uri), std::move(refusal.tag)}, std::move(refusal.error));
   const auto send_again = [&](Item item, const Error& why) {

@@ -36,49 +36,49 @@ HttpResponse not_found(const std::string& what) { return error_response({ErrorCo
 
 bool PartialCollections::is_path(std::string_view path) { return place_of(path).has_value(); }
 
-std::string PartialCollections::actor_of(const std::string& tag) const {
-  const Result<Tag> parsed = Tag::parse(tag);
-  return parsed ? identity_.tag_actor(*parsed) : identity_.actor();
+std::string PartialCollections::actor_of(const std::string& collection) const {
+  const Result<Tag> tag = Tag::parse(collection);
+  return tag ? identity_.tag_actor(*tag) : identity_.actor();
 }
 
-std::optional<std::string> PartialCollections::header(const std::string& tag,
+std::optional<std::string> PartialCollections::header(const std::string& collection,
                                                       const std::string& inbox) const {
   const auto authority = followers::Authority::of(inbox);
   if (!options_.enabled || !authority) return std::nullopt;
-  const Partial partial = followers_.partial({tag, authority->text()});
+  const Partial partial = followers_.partial({collection, authority->text()});
   if (!fits(partial)) return std::nullopt;
-  const std::string actor = actor_of(tag);
+  const std::string actor = actor_of(collection);
   return followers::format_header(
       {fediverse::followers_of(actor), actor + std::string(kName), partial.digest});
 }
 
 bool PartialCollections::fits(const Partial& partial) const {
-  return followers::documents_fit(partial.count, partial.octets, options_.documents);
+  return followers::documents_fit(partial.count, partial.bytes, options_.documents);
 }
 
-void PartialCollections::note_sent(const std::string& tag, const std::string& inbox,
+void PartialCollections::note_sent(const std::string& collection, const std::string& inbox,
                                    const std::string& header, std::string problem) {
   const auto authority = followers::Authority::of(inbox);
   const auto read = followers::parse_header(header);
   TR_ASSERT(authority && read);
   make_room(sent_, kNotedMax);
-  sent_[{tag, authority->text()}] = {clock_.wall_now(), read->digest.hex(), std::move(problem)};
+  sent_[{collection, authority->text()}] = {clock_.wall_now(), read->digest.hex(), std::move(problem)};
 }
 
 std::size_t PartialCollections::too_long() const {
-  // No shorter one can be: an id has so many octets at most.
-  constexpr std::size_t kIdOctetsMax = 2'048;
-  const std::size_t least = options_.documents.bytes_max * options_.documents.pages_max / kIdOctetsMax / 2;
+  // No shorter one can be: an id has so many bytes at most.
+  constexpr std::size_t kIdBytesMax = 2'048;
+  const std::size_t least = options_.documents.bytes_max * options_.documents.pages_max / kIdBytesMax / 2;
   std::size_t count = 0;
   followers_.visit_partials(least, [&](const Partial& partial) { count += fits(partial) ? 0 : 1; });
   return count;
 }
 
-json::object PartialCollections::report(const std::string& tag, const std::string& server) const {
-  const PartialKey key{tag, server};
+json::object PartialCollections::report(const std::string& collection, const std::string& server) const {
+  const PartialKey key{collection, server};
   const Partial partial = followers_.partial(key);
   json::array problems;
-  json::object report = {{"actor", actor_of(tag)},
+  json::object report = {{"actor", actor_of(collection)},
                          {"server", server},
                          {"count", partial.count},
                          {"digest", partial.digest.hex()}};

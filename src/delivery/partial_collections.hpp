@@ -38,22 +38,24 @@ class PartialCollections {
         clock_(runtime.clock),
         workers_(runtime.workers) {}
 
-  // The hashtag's actor; the node's if `tag` is empty or, as what an older Unicode may have left, no hashtag.
-  [[nodiscard]] std::string actor_of(const std::string& tag) const;
-  // Collection-Synchronization for a delivery to `inbox` by the hashtag actor of `tag`, or by the node's
+  // The actor of the collection (followers/partial.hpp): of that hashtag; the node if it is empty or, as what
+  // an older Unicode may have left, no hashtag.
+  [[nodiscard]] std::string actor_of(const std::string& collection) const;
+  // Collection-Synchronization for a delivery to `inbox` by the actor of `collection`, or by the node's
   // actor if that is empty, as things stand now. Nothing if there is none to send.
-  [[nodiscard]] std::optional<std::string> header(const std::string& tag, const std::string& inbox) const;
+  [[nodiscard]] std::optional<std::string> header(const std::string& collection,
+                                                  const std::string& inbox) const;
 
   // A delivery to that inbox had a header; `problem` says why it was not taken, if it was not.
-  void note_sent(const std::string& tag, const std::string& inbox, const std::string& header,
+  void note_sent(const std::string& collection, const std::string& inbox, const std::string& header,
                  std::string problem);
   // Parts of collections that are too long to be listed, so that no header is sent for them.
   [[nodiscard]] std::size_t too_long() const;
   // For the administrator: who of that server (an authority's text) follows the hashtag, or the node's actor
-  // if `tag` is empty, as this node believes, and what is known of what the server believes.
+  // if `collection` is empty, as this node believes, and what is known of what the server believes.
   // {"server", "followers": […], "count", "digest", "header"?: {"at", "digest", "problem"},
   //  "fetch"?: {"at", "status"}, "problems": […]}
-  [[nodiscard]] json::object report(const std::string& tag, const std::string& server) const;
+  [[nodiscard]] json::object report(const std::string& collection, const std::string& server) const;
 
   // True for …/followers_synchronization and the pages below it.
   [[nodiscard]] static bool is_path(std::string_view path);

@@ -9,7 +9,7 @@ HttpResponse results_response(std::size_t asked, const std::vector<Refusal>& ref
   json::array refused;
   for (const Refusal& refusal : refusals) {
     refused.push_back(json::object{{"uri", refusal.uri},
-                                   {"tag", refusal.tag},
+                                   {"tag", refusal.tag.canonical()},
                                    {"error", to_string(refusal.error.code)},
                                    {"message", refusal.error.message}});
   }
@@ -29,8 +29,9 @@ Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response) 
   json::for_each(json::find(body, "refused"), [&](const json::value& element) {
     if (!element.is_object()) return;
     const json::object& item = element.get_object();
-    refusals.push_back({json::get_string(item, "uri").value_or(""),
-                        json::get_string(item, "tag").value_or(""),
+    Result<Tag> tag = Tag::parse(json::get_string(item, "tag").value_or(""));
+    if (!tag) return;  // of nothing that was sent
+    refusals.push_back({json::get_string(item, "uri").value_or(""), std::move(*tag),
                         decode_error(400, json::serialize(item))});
   });
   return refusals;

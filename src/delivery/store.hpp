@@ -23,6 +23,7 @@
 #include "base/time.hpp"
 #include "belief/tag_event.hpp"
 #include "followers/partial.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::delivery {
 
@@ -58,7 +59,7 @@ enum class Via : std::uint8_t {
 
 // Somebody who gets announcements of a tag.
 struct Follower {
-  std::string tag;        // canonical
+  Tag tag;
   std::string actor;      // actor id
   std::string inbox;      // where announcements go; the shared inbox if there is one
   std::string follow_id;  // id of the Follow, for Undo
@@ -70,7 +71,7 @@ struct Follower {
 
 // This node's own following of a tag at an owner.
 struct Subscription {
-  std::string tag;
+  Tag tag;
   std::string owner;  // origin of the owner's node, "https://host[:port]"
   std::string follow_id;
   bool accepted = false;
@@ -80,11 +81,11 @@ struct PublishedPost {
   std::string uri;
   std::string author;
   WallTime published;
-  std::vector<std::string> tags;         // canonical, sorted; an edit may take out all of them
-  bool indexable = false;                // as in TagEvent, of the tags that are new
-  std::string signed_copy = {};          // as in TagEvent, of the others
-  bool deleted = false;                  // and has no tags
-  std::vector<std::string> former = {};  // tags that it had: who got it by them has it still
+  std::vector<Tag> tags;         // sorted; an edit may take out all of them
+  bool indexable = false;        // as in TagEvent, of the tags that are new
+  std::string signed_copy = {};  // as in TagEvent, of the others
+  bool deleted = false;          // and has no tags
+  std::vector<Tag> former = {};  // tags that it had: who got it by them has it still
 };
 
 // What an author of this node's instances was known to wish (fediverse/consent.hpp).
@@ -176,17 +177,16 @@ class Store {
   // end, unless `since` is set. Returns them as stored.
   virtual Task<Result<std::vector<Follower>>> follow(std::vector<Follower> followers) = 0;
   // (tag, actor) pairs; unknown ones are ignored. The cursor of an inbox goes with its last follower.
-  virtual Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> tags_and_actors) = 0;
+  virtual Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> tags_and_actors) = 0;
   // Everyone, by (tag, actor), after that pair; for start-up and for lists.
-  virtual Task<Result<std::vector<Follower>>> followers(std::string after_tag, std::string after_actor,
+  virtual Task<Result<std::vector<Follower>>> followers(std::optional<Tag> after_tag, std::string after_actor,
                                                         std::size_t limit) = 0;
   // Which of these tags the actor follows by the Follow of that id; kNotFound if none.
-  virtual Task<Result<std::string>> tag_followed(std::string actor, std::string follow_id,
-                                                 std::vector<std::string> tags) = 0;
+  virtual Task<Result<Tag>> tag_followed(std::string actor, std::string follow_id, std::vector<Tag> tags) = 0;
   // The nodes among the followers of tags whose key lies in the segment, tags clockwise from segment.from,
   // then by actor, after that pair. Others follow this node's own actor, and stay with it. kInvalid if
   // after_tag is set and its key is not in the segment.
-  virtual Task<Result<std::vector<Follower>>> nodes_of_segment(Segment segment, std::string after_tag,
+  virtual Task<Result<std::vector<Follower>>> nodes_of_segment(Segment segment, std::optional<Tag> after_tag,
                                                                std::string after_actor,
                                                                std::size_t limit) = 0;
   // What follow() and unfollow() keep up to date beside the followers. All zero if there are none.
@@ -205,23 +205,22 @@ class Store {
   static constexpr std::size_t kFormerServersMax = 10'000;
   virtual Task<Result<std::vector<FormerServer>>> former_servers() = 0;
   virtual Task<Result<void>> drop_former_server(PartialKey key) = 0;
-  // When one of this node's actors came to be: its own if `tag` is empty, or that of a hashtag, which is when
+  // When one of this node's actors came to be: its own without `tag`, or that of a hashtag, which is when
   // somebody first asked for it. Anybody can ask for any: of kActorsMax the oldest that nobody follows go.
   static constexpr std::size_t kActorsMax = 20'000;
-  virtual Task<Result<std::optional<WallTime>>> actor_since(std::string tag) = 0;
+  virtual Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) = 0;
   // How far an inbox has acknowledged the feed. Cursors never go back.
   virtual Task<Result<void>> advance(std::map<std::string, std::uint64_t> acknowledged_by_inbox) = 0;
   virtual Task<Result<std::map<std::string, std::uint64_t>>> cursors() = 0;
 
   // Tags that this node wants, whoever asked ("admin", or an instance). A tag is wanted while it has a
   // reason.
-  virtual Task<Result<void>> want(std::vector<std::string> tags, std::string reason) = 0;
-  virtual Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason) = 0;
-  virtual Task<Result<std::vector<std::string>>> wanted(std::string after, std::size_t limit) = 0;
+  virtual Task<Result<void>> want(std::vector<Tag> tags, std::string reason) = 0;
+  virtual Task<Result<void>> unwant(std::vector<Tag> tags, std::string reason) = 0;
+  virtual Task<Result<std::vector<Tag>>> wanted(std::optional<Tag> after, std::size_t limit) = 0;
   virtual Task<Result<void>> save_subscriptions(
       std::vector<Subscription> subscriptions) = 0;  // by (tag, owner)
-  virtual Task<Result<void>> drop_subscriptions(
-      std::vector<std::pair<std::string, std::string>> tags_and_owners) = 0;
+  virtual Task<Result<void>> drop_subscriptions(std::vector<std::pair<Tag, std::string>> tags_and_owners) = 0;
   virtual Task<Result<std::vector<Subscription>>> subscriptions() = 0;
 };
 

@@ -20,19 +20,15 @@ std::vector<fediverse::PostRef> posts_of(const std::vector<TagEvent>& events) {
     if (full) place->second = posts.size();
     if (fresh || full)
       posts.push_back({event.uri, event.author, event.published, {}, event.indexable, event.signed_copy});
-    Result<Tag> tag = Tag::parse(event.tag);
-    if (tag) posts[place->second].tags.push_back(std::move(*tag));
+    posts[place->second].tags.push_back(event.tag);
   }
   return posts;
 }
 
-std::vector<std::string> tag_actors(const std::string& origin, const std::vector<std::string>& tags) {
+std::vector<std::string> tag_actors(const std::string& origin, const std::vector<Tag>& tags) {
   const fediverse::NodeUrls urls(origin);
   std::vector<std::string> actors;
-  for (const std::string& text : tags) {
-    const Result<Tag> tag = Tag::parse(text);
-    if (tag) actors.push_back(urls.tag_actor(*tag));
-  }
+  for (const Tag& tag : tags) actors.push_back(urls.tag_actor(tag));
   return actors;
 }
 
@@ -52,8 +48,8 @@ std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& po
     const std::string origin = copy.substr(copy.find(' ') + 1);
     const bool vouches = !copy.empty() && is_same_or_below(host_of(origin), host_of(post.uri));
     for (const Tag& tag : post.tags) {
-      events.push_back({tag.canonical(), op, post.uri, post.author, post.published.value_or(now),
-                        post.indexable, vouches ? copy : std::string()});
+      events.push_back({tag, op, post.uri, post.author, post.published.value_or(now), post.indexable,
+                        vouches ? copy : std::string()});
     }
   }
   return events;
@@ -63,7 +59,7 @@ json::array to_json(const std::vector<FeedEntry>& entries) {
   json::array items;
   for (const FeedEntry& entry : entries) {
     items.push_back(json::object{{"seq", entry.seq},
-                                 {"tag", entry.event.tag},
+                                 {"tag", entry.event.tag.canonical()},
                                  {"op", entry.event.op == Op::kAdd ? "add" : "remove"},
                                  {"uri", entry.event.uri},
                                  {"author", entry.event.author},
@@ -81,7 +77,7 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
     if (!element.is_object()) return fail(ErrorCode::kInvalid, "an item is no object");
     const json::object& item = element.get_object();
     const auto text = [&](std::string_view key) { return json::get_string(item, key).value_or(""); };
-    TRY(const Tag tag, Tag::parse(text("tag")));
+    TRY(Tag tag, Tag::parse(text("tag")));
     const auto seq = json::get_int(item, "seq");
     const auto published = json::get_int(item, "published");
     if (!seq || !published || *seq < 0 || !Url::parse(text("uri"))) {
@@ -89,7 +85,7 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
     }
     const Op op = text("op") == "remove" ? Op::kRemove : Op::kAdd;
     entries.push_back({static_cast<std::uint64_t>(*seq),
-                       {tag.canonical(), op, text("uri"), text("author"), WallTime(Duration(*published)),
+                       {std::move(tag), op, text("uri"), text("author"), WallTime(Duration(*published)),
                         json::get_flag(item, "indexable"), text("signed")}});
   }
   return entries;
@@ -127,13 +123,12 @@ std::string undo_announce_activity(const std::string& id, const std::string& act
 }
 
 std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
-                            const std::vector<std::string>& tags) {
+                            const std::vector<Tag>& tags) {
   return json::serialize(fediverse::make_follow(id, actor, tag_actors(owner_origin, tags)));
 }
 
 std::string undo_follow_activity(const std::string& id, const std::string& actor,
-                                 const std::string& owner_origin, const std::vector<std::string>& tags,
-                                 bool moves) {
+                                 const std::string& owner_origin, const std::vector<Tag>& tags, bool moves) {
   json::object undo = fediverse::make_undo_follow(id, actor, "", tag_actors(owner_origin, tags));
   if (moves) undo[kMoves] = true;
   return json::serialize(undo);
@@ -145,9 +140,9 @@ bool is_move(const std::string& activity) {
   return object && json::get_flag(*object, kMoves);
 }
 
-std::string announce_id(const federation::Identity& identity, const std::string& actor,
-                        const std::string& tag, const std::string& uri) {
-  return identity.activity_id("announces", actor + " " + tag + " " + uri);
+std::string announce_id(const federation::Identity& identity, const std::string& actor, const Tag& tag,
+                        const std::string& uri) {
+  return identity.activity_id("announces", actor + " " + tag.canonical() + " " + uri);
 }
 
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow) {

@@ -8,6 +8,7 @@
 #include "federation/identity.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/builders.hpp"
+#include "hashtag/tag.hpp"
 #include "redundancy/relay_hints.hpp"
 
 namespace tagring::delivery {
@@ -39,12 +40,12 @@ std::string announce_activity(const std::string& id, const std::string& actor,
 std::string undo_announce_activity(const std::string& id, const std::string& actor,
                                    const std::vector<TagEvent>& events,
                                    const redundancy::RelayClaims& claims);
-// A Follow, or its Undo, of the owner's hashtag actors of many tags (canonical).
+// A Follow, or its Undo, of the owner's hashtag actors of many tags.
 std::string follow_activity(const std::string& id, const std::string& actor, const std::string& owner_origin,
-                            const std::vector<std::string>& tags);
+                            const std::vector<Tag>& tags);
 // `moves`: the tags are still wanted, and followed elsewhere.
 std::string undo_follow_activity(const std::string& id, const std::string& actor,
-                                 const std::string& owner_origin, const std::vector<std::string>& tags,
+                                 const std::string& owner_origin, const std::vector<Tag>& tags,
                                  bool moves = false);
 // Whether an Undo of a Follow, as it came, says so.
 bool is_move(const std::string& activity);
@@ -52,8 +53,8 @@ bool is_move(const std::string& activity);
 // Of the Announce of a post under a hashtag by one of this node's actors. Always the same, so that a
 // repetition is known for what it is; and never that of one that was undone, since a hashtag that a post has
 // lost does not come back.
-std::string announce_id(const federation::Identity& identity, const std::string& actor,
-                        const std::string& tag, const std::string& uri);
+std::string announce_id(const federation::Identity& identity, const std::string& actor, const Tag& tag,
+                        const std::string& uri);
 // Echoes the Follow (JSON text) as it came.
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow);
 std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow);

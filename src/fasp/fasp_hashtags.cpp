@@ -24,7 +24,7 @@ HttpResponse denied(std::string why) { return error_response({ErrorCode::kDenied
 }  // namespace
 
 void FaspHashtags::note(const delivery::Follower& follower) {
-  if (follower.via == delivery::Via::kFasp) tags_[follower.actor].insert(follower.tag);
+  if (follower.via == delivery::Via::kFasp) tags_[follower.actor].insert(follower.tag.canonical());
 }
 
 std::vector<std::string> FaspHashtags::hashtags(const std::string& host) const {
@@ -35,7 +35,7 @@ std::vector<std::string> FaspHashtags::hashtags(const std::string& host) const {
   if (tags == tags_.end()) return found;
   // Whoever does not take announcements is unsubscribed by the announcer.
   std::ranges::copy_if(tags->second, std::back_inserter(found), [&](const std::string& tag) {
-    return followers_.all().follows(tag, server->base_url);
+    return followers_.all().follows(Tag::from_canonical(tag), server->base_url);
   });
   return found;
 }
@@ -83,7 +83,7 @@ Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
   tags_[base] = {before.begin(), before.end()};
   tags_[base].insert(tag.canonical());
   std::vector<delivery::Follower> followers = {
-      {tag.canonical(), base, base + std::string(kTagAnnouncements), "", delivery::Via::kFasp, 0}};
+      {tag, base, base + std::string(kTagAnnouncements), "", delivery::Via::kFasp, 0}};
   const Result<void> done = co_await followers_.follow(std::move(followers));
   co_return done ? no_content() : error_response(done.error());
 }
@@ -91,7 +91,7 @@ Task<HttpResponse> FaspHashtags::subscribe(std::string host, Tag tag) {
 Task<HttpResponse> FaspHashtags::unsubscribe(std::string host, Tag tag) {
   const std::string base = servers_.find(host)->base_url;
   tags_[base].erase(tag.canonical());
-  std::vector<std::pair<std::string, std::string>> pairs = {{tag.canonical(), base}};
+  std::vector<std::pair<Tag, std::string>> pairs = {{tag, base}};
   const Result<void> done = co_await followers_.unfollow(std::move(pairs));
   co_return done ? no_content() : error_response(done.error());
 }
@@ -99,8 +99,9 @@ Task<HttpResponse> FaspHashtags::unsubscribe(std::string host, Tag tag) {
 Task<Result<void>> FaspHashtags::forget(std::string host) {
   const FaspServer* server = servers_.find(host);
   if (server == nullptr) co_return Result<void>();
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (std::string& tag : hashtags(host)) pairs.emplace_back(std::move(tag), server->base_url);
+  std::vector<std::pair<Tag, std::string>> pairs;
+  for (std::string& tag : hashtags(host))
+    pairs.emplace_back(Tag::from_canonical(std::move(tag)), server->base_url);
   tags_.erase(server->base_url);
   history_.forget(host);
   if (pairs.empty()) co_return Result<void>();

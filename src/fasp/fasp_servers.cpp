@@ -14,7 +14,7 @@ namespace {
 
 constexpr Duration kTimeout = std::chrono::seconds(20);
 constexpr std::size_t kAnswerMax = 64 * 1024;
-constexpr std::size_t kIdOctets = 16;
+constexpr std::size_t kIdBytes = 16;
 constexpr std::string_view kMastodonPath = "/api/fasp";
 
 // Keys that were checked when they were stored.
@@ -80,7 +80,7 @@ std::string FaspServers::fingerprint(const FaspServer& server) {
 
 std::string FaspServers::below_prefix(const std::string& target) {
   std::string below = target.substr(kPrefix.size());
-  constexpr std::size_t kId = 1 + 2 * kIdOctets;
+  constexpr std::size_t kId = 1 + 2 * kIdBytes;
   const bool has_id = below.size() > kId && below[kId] == '/' && from_hex(below.substr(1, kId - 1));
   return has_id ? below.substr(kId) : below;
 }
@@ -165,7 +165,7 @@ Task<Result<FaspServer>> FaspServers::enroll(std::string server) {
   if (find(draft.host) != nullptr)
     co_return fail(ErrorCode::kConflict,
                    "this node is registered with " + draft.host + " already: tagring fasp remove");
-  draft.id = to_hex(crypto::random_bytes(kIdOctets));
+  draft.id = to_hex(crypto::random_bytes(kIdBytes));
   draft.own_key = crypto::PrivateKey::generate(crypto::KeyType::kEd25519).pem();
   draft.since = clock_.wall_now();
   const std::string own_base = identity_.origin() + std::string(kPrefix);

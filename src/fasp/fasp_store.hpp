@@ -22,7 +22,7 @@ struct FaspServer {
   std::string base_url;        // of its FASP interface, without a final slash
   std::string fasp_id;         // that it gave to this node
   std::string own_key;         // this node's key towards it, PEM
-  std::string server_key;      // its own, 32 octets
+  std::string server_key;      // its own, 32 bytes
   std::string completion_url;  // where its administrator goes on
   WallTime since;
   bool shares = false;               // has activated data_sharing

@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kTimeout = std::chrono::seconds(20);
 constexpr int kRedirectsMax = 3;
 constexpr std::string_view kMaxAge = "max-age=";
-constexpr std::size_t kReasonMax = 300;  // octets
+constexpr std::size_t kReasonMax = 300;  // bytes
 constexpr const char* kAccept =
     "application/activity+json, application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\"";
 

@@ -20,17 +20,17 @@ struct PartialKey {
 struct Partial {
   followers::Digest digest;
   std::uint64_t count = 0;
-  std::uint64_t octets = 0;  // of all ids together
+  std::uint64_t bytes = 0;  // of all ids together
 
   void add(const std::string& id) {
     digest.add(id);
     ++count;
-    octets += id.size();
+    bytes += id.size();
   }
   void remove(const std::string& id) {
     digest.remove(id);
     --count;
-    octets -= id.size();
+    bytes -= id.size();
   }
   friend bool operator==(const Partial&, const Partial&) = default;
 };

@@ -75,7 +75,7 @@ Task<Result<std::vector<Difference>>> AntiEntropy::ask_replica(std::string origi
   CO_TRY(std::vector<Difference> differences, differences_from_json(answer, asked));
   for (Difference& difference : differences) {
     for (const storage::HistoryEntry& entry : difference.entries) {
-      CO_TRY_VOID(check_item(keys, entry.tag, entry.uri, entry.author));
+      CO_TRY_VOID(check_item(keys, entry.partition, entry.uri, entry.author));
     }
     kept_.leave_out_moved(&difference.entries);
   }

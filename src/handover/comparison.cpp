@@ -160,7 +160,7 @@ Result<std::vector<Difference>> differences_from_json(const json::object& answer
     if (json::find(*item, "parts") != nullptr) {
       TRY(difference.parts, parts_from(*item, asked[difference.index].own.range));
     } else if (!difference.later) {
-      TRY(difference.entries, storage::entries_from_json(json::find(*item, "items"), ""));
+      TRY(difference.entries, storage::entries_from_json(json::find(*item, "items")));
       TRY(difference.next, cursor_from(*item, "next"));
     }
     differences.push_back(std::move(difference));

@@ -13,6 +13,13 @@
 namespace tagring::handover {
 namespace {
 
+// A place among hashtags; nothing if the text is empty.
+Result<std::optional<Tag>> tag_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  TRY(Tag tag, Tag::parse(text));
+  return tag;
+}
+
 // A place in a history; nothing if the text is empty.
 Result<std::optional<storage::HistoryCursor>> cursor_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -25,11 +32,12 @@ Result<std::optional<storage::HistoryCursor>> cursor_of(const std::string& text)
 // --- followers ---------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> FollowersKind::page(Request request) {
+  CO_TRY(std::optional<Tag> after_tag, tag_of(request.after_tag));
   CO_TRY(const std::vector<delivery::Follower> followers,
-         co_await store_.nodes_of_segment(request.segment, request.after_tag, request.after, kPage));
+         co_await store_.nodes_of_segment(request.segment, std::move(after_tag), request.after, kPage));
   json::array items;
   for (const delivery::Follower& follower : followers) {
-    items.push_back(json::object{{"tag", follower.tag},
+    items.push_back(json::object{{"tag", follower.tag.canonical()},
                                  {"actor", follower.actor},
                                  {"inbox", follower.inbox},
                                  {"follow_id", follower.follow_id}});
@@ -42,10 +50,14 @@ Task<Result<void>> FollowersKind::absorb(Request* request, std::string /*origin*
   for (const json::value& element : items) {
     if (!element.is_object()) co_return fail(ErrorCode::kInvalid, "a transfer item is no object");
     const json::object& item = element.get_object();
-    delivery::Follower next{json::text_of(item, "tag"),   json::text_of(item, "actor"),
-                            json::text_of(item, "inbox"), json::text_of(item, "follow_id"),
-                            delivery::Via::kNode,         0};
-    request->after_tag = next.tag;
+    CO_TRY(Tag tag, Tag::parse_canonical(json::text_of(item, "tag")));
+    delivery::Follower next{std::move(tag),
+                            json::text_of(item, "actor"),
+                            json::text_of(item, "inbox"),
+                            json::text_of(item, "follow_id"),
+                            delivery::Via::kNode,
+                            0};
+    request->after_tag = next.tag.canonical();
     request->after = next.actor;
     CO_TRY_VOID(check_item(request->segment, next.tag, next.actor, next.inbox));
     // What this node followed at the old owner it now owns itself.
@@ -89,15 +101,15 @@ Task<Result<void>> FeedKind::take_believed(std::vector<delivery::TagEvent> event
 // --- sets --------------------------------------------------------------------------------------------------
 
 Task<Result<json::object>> SetsKind::page(Request request) {
-  co_return json::object{
-      {"items", redundancy::to_json(kept_.sets_at(request.segment, request.after_tag, kPage))}};
+  CO_TRY(const std::optional<Tag> after_tag, tag_of(request.after_tag));
+  co_return json::object{{"items", redundancy::to_json(kept_.sets_at(request.segment, after_tag, kPage))}};
 }
 
 Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, json::array items) {
   const json::value list = std::move(items);
   CO_TRY(std::vector<redundancy::StorageSet> sets, kept_.hints().sets_from(&list));
   for (redundancy::StorageSet& set : sets) {
-    request->after_tag = set.tag;
+    request->after_tag = set.tag.canonical();
     CO_TRY_VOID(co_await kept_.adopt(std::move(set)));
   }
   co_return Result<void>();
@@ -107,8 +119,13 @@ Task<Result<void>> SetsKind::absorb(Request* request, std::string /*origin*/, js
 
 Task<Result<json::object>> HistoryKind::page(Request request) {
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
-  CO_TRY(const std::vector<storage::HistoryEntry> entries,
-         co_await kept_.history().segment(request.segment, request.after_tag, std::move(after), kPage));
+  std::optional<redundancy::Partition> after_partition;
+  if (!request.after_tag.empty()) {
+    CO_TRY(after_partition, redundancy::Partition::parse(request.after_tag));
+  }
+  CO_TRY(
+      const std::vector<storage::HistoryEntry> entries,
+      co_await kept_.history().segment(request.segment, std::move(after_partition), std::move(after), kPage));
   if (entries.empty()) reads_.note(request.segment);
   json::array items = storage::to_json(entries, true);
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -119,11 +136,11 @@ Task<Result<json::object>> HistoryKind::page(Request request) {
 
 Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, json::array items) {
   const json::value list = std::move(items);
-  CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(&list, ""));
+  CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(&list));
   for (const storage::HistoryEntry& entry : entries) {
-    CO_TRY_VOID(check_item(request->segment, entry.tag, entry.uri, entry.author));
+    CO_TRY_VOID(check_item(request->segment, entry.partition, entry.uri, entry.author));
   }
-  request->after_tag = entries.back().tag;
+  request->after_tag = entries.back().partition.name();
   request->after = storage::HistoryCursor::of(entries.back()).text();
   // What the other one has only heard is not its word: who says the same may be whom it heard.
   std::vector<storage::HistoryEntry> heard;
@@ -145,18 +162,18 @@ Task<Result<void>> HistoryKind::absorb(Request* request, std::string origin, jso
 // --- partitions --------------------------------------------------------------------------------------------
 
 Result<Kind::Place> PartitionKind::place(const Request& request) const {
-  TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.shelf));
-  TRY(const Tag tag, Tag::parse(partition.tag));
-  return Place{tag.key(), kept_.of(tag.canonical()).read_factor, tag.key() - RingId::power_of_two(0)};
+  TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.partition));
+  const RingId key = partition.tag.key();
+  return Place{key, kept_.of(partition.tag).read_factor, key - RingId::power_of_two(0)};
 }
 
 Task<Result<json::object>> PartitionKind::page(Request request) {
-  CO_TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.shelf));
+  CO_TRY(const redundancy::Partition partition, redundancy::Partition::parse(request.partition));
   // Before the page is read: from that version on nothing is added.
   const std::uint64_t version = kept_.of(partition.tag).version;
   CO_TRY(std::optional<storage::HistoryCursor> after, cursor_of(request.after));
-  CO_TRY(const storage::HistoryPage page, co_await history_.page(request.shelf, std::move(after), kPage));
-  if (page.entries.size() < kPage) kept_.note_handed(request.shelf);
+  CO_TRY(const storage::HistoryPage page, co_await history_.page(partition, std::move(after), kPage));
+  if (page.entries.size() < kPage) kept_.note_handed(partition);
   co_return json::object{{"items", storage::to_json(page.entries, true)}, {"version", version}};
 }
 

@@ -27,13 +27,13 @@ Task<HttpResponse> MissedAnswers::answer(HttpRequest request) {
 }
 
 Task<Result<json::object>> MissedAnswers::page_of(json::object request, std::string follower) {
-  std::set<std::string> tags;
+  std::set<Tag> tags;
   bool follows_all = true;
   json::for_each(json::find(request, "tags"), [&](const json::value& element) {
     if (!element.is_string()) return;
-    std::string tag(element.get_string());
-    follows_all = follows_all && followers_.follows(tag, follower);
-    tags.insert(std::move(tag));
+    Result<Tag> tag = Tag::parse(element.get_string());
+    follows_all = follows_all && tag && followers_.follows(*tag, follower);
+    if (tag) tags.insert(std::move(*tag));
   });
   // Silence would make them believe that they follow, and have missed nothing.
   if (!follows_all || tags.empty())

@@ -141,20 +141,18 @@ Task<bool> ReassignQueue::feed(Segment keys) {
 }
 
 Task<bool> ReassignQueue::history(Segment keys) {
-  std::string after_tag;
+  std::optional<redundancy::Partition> last;
   std::optional<storage::HistoryCursor> after;
   for (;;) {
     const Result<std::vector<storage::HistoryEntry>> page =
-        co_await history_.segment(keys, after_tag, after, kRowsAtOnce);
+        co_await history_.segment(keys, last, after, kRowsAtOnce);
     if (!page || page->empty()) co_return page.has_value();
-    after_tag = page->back().tag;
+    last = page->back().partition;
     after = storage::HistoryCursor::of(page->back());
     std::vector<delivery::TagEvent> events;
     for (const storage::HistoryEntry& entry : *page) {
-      const Result<redundancy::Partition> shelf = redundancy::Partition::parse(entry.tag);
-      if (!shelf) continue;
-      events.push_back({shelf->tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd, entry.uri,
-                        entry.author, entry.published, true});
+      events.push_back({entry.partition.tag, entry.removed ? delivery::Op::kRemove : delivery::Op::kAdd,
+                        entry.uri, entry.author, entry.published, true});
     }
     const Result<void> owed = co_await outbox_.reassign(Ring::kStorage, std::move(events));
     if (!owed) co_return false;

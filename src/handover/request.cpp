@@ -18,7 +18,7 @@ json::object to_json(const Request& request, const std::string& network) {
                        {"kind", request.kind},
                        {"after_tag", request.after_tag},
                        {"after", request.after}};
-  if (!request.shelf.empty()) body["shelf"] = request.shelf;
+  if (!request.partition.empty()) body["shelf"] = request.partition;
   if (!request.question.empty()) body["question"] = request.question;
   return body;
 }
@@ -41,18 +41,15 @@ Result<Request> request_from_json(const json::object& body, const std::string& n
   result.kind = json::text_of(body, "kind");
   result.after_tag = json::text_of(body, "after_tag");
   result.after = json::text_of(body, "after");
-  result.shelf = json::text_of(body, "shelf");
+  result.partition = json::text_of(body, "shelf");
   const json::value* question = json::find(body, "question");
   if (question != nullptr && question->is_object()) result.question = question->get_object();
   return result;
 }
 
-Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
+Result<void> check_item(const Segment& segment, const redundancy::Partition& item, const std::string& url,
                         const std::string& other) {
-  const Result<redundancy::Partition> partition = redundancy::Partition::parse(tag);
-  const Result<Tag> parsed = partition ? Tag::parse(partition->tag) : std::unexpected(partition.error());
-  if (!parsed || parsed->canonical() != partition->tag ||
-      !segment.contains(redundancy::partition_key(parsed->key(), partition->number))) {
+  if (!segment.contains(item.key())) {
     return fail(ErrorCode::kInvalid, "a transferred item is not of the segment that was asked for");
   }
   if (!fediverse::is_same_origin(url, other)) {

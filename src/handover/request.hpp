@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/ring_id.hpp"
+#include "redundancy/partition.hpp"
 #include "ring/contact.hpp"
 
 namespace tagring::handover {
@@ -16,7 +17,7 @@ struct Request {
   ring::Contact requester;
   Segment segment;  // of keys, not of positions, but for kind "sets"
   std::string kind;
-  std::string shelf;  // kind "shelf": a partition, by name
+  std::string partition;  // kind "shelf": by name
   // Where the last page ended; empty at first. What that means is for the kind to say.
   std::string after_tag;
   std::string after;
@@ -30,7 +31,7 @@ Result<Request> request_from_json(const json::object& body, const std::string& n
 
 // A transferred item, of a hashtag or a partition of one, belongs to the segment that was asked for, and its
 // two URLs (post and author, or follower and inbox) to one server: kInvalid otherwise.
-Result<void> check_item(const Segment& segment, const std::string& tag, const std::string& url,
+Result<void> check_item(const Segment& segment, const redundancy::Partition& item, const std::string& url,
                         const std::string& other);
 
 }  // namespace tagring::handover

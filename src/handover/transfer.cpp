@@ -129,27 +129,25 @@ Task<Result<json::object>> Transfer::ask(std::string origin, Request request) {
 Task<Result<void>> Transfer::fetch_partition(std::string origin, ring::Contact requester,
                                              redundancy::Partition from, redundancy::Partition to,
                                              std::uint64_t version) {
-  CO_TRY(const Tag tag, Tag::parse(from.tag));
-  const RingId key = redundancy::partition_key(tag.key(), from.number);
+  const RingId key = from.key();
   Request request;
   request.ring = Ring::kStorage;
   request.requester = std::move(requester);
   request.segment = {key - RingId::power_of_two(0), key};
   request.kind = "shelf";
-  request.shelf = from.name();
+  request.partition = from.name();
   for (;;) {
     CO_TRY(const json::object page, co_await ask(origin, request));
     const std::int64_t known = json::get_int(page, "version").value_or(0);
     if (known < 0 || static_cast<std::uint64_t>(known) < version)
       co_return fail(ErrorCode::kBusy, origin + " may still take posts of the part");
-    CO_TRY(std::vector<storage::HistoryEntry> entries,
-           storage::entries_from_json(json::find(page, "items"), ""));
+    CO_TRY(std::vector<storage::HistoryEntry> entries, storage::entries_from_json(json::find(page, "items")));
     const std::size_t count = entries.size();
     fetched_ += count;
     for (storage::HistoryEntry& entry : entries) {
-      CO_TRY_VOID(check_item(request.segment, entry.tag, entry.uri, entry.author));
+      CO_TRY_VOID(check_item(request.segment, entry.partition, entry.uri, entry.author));
       request.after = storage::HistoryCursor::of(entry).text();
-      entry.tag = to.name();
+      entry.partition = to;
     }
     CO_TRY_VOID(co_await disputes_.adopt(std::move(entries), origin));
     if (count < kPage) co_return Result<void>();

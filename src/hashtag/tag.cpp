@@ -133,9 +133,21 @@ Result<Tag> Tag::parse(std::string_view spelling) {
   TRY_VOID(check_name(name));
   std::string canonical = to_utf8(name);
   if (canonical.size() > kSizeMax) return fail(ErrorCode::kInvalid, "hashtag is too long");
-  const RingId key = RingId::from_bytes(crypto::sha3_256(canonical));
-  return Tag(std::move(canonical), key);
+  return Tag(std::move(canonical));
 }
+
+Result<Tag> Tag::parse_canonical(std::string_view text) {
+  TRY(Tag tag, parse(text));
+  if (tag.canonical_ != text) return fail(ErrorCode::kInvalid, "hashtag is not in canonical form");
+  return tag;
+}
+
+Tag Tag::from_canonical(std::string canonical) {
+  TR_ASSERT(!canonical.empty());
+  return Tag(std::move(canonical));
+}
+
+RingId Tag::key() const { return RingId::from_bytes(crypto::sha3_256(canonical_)); }
 
 std::string Tag::actor_name() const {
   if (is_plain(canonical_)) return canonical_;

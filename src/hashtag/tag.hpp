@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.hpp"
 #include "base/ring_id.hpp"
@@ -22,10 +23,15 @@ class Tag {
   // From any spelling, with or without '#' ('＃' too). kInvalid, with the reason, if nothing of a hashtag is
   // left: empty, no letter, a middle dot in front, not UTF-8, too long.
   static Result<Tag> parse(std::string_view spelling);
+  // The same of what has to be in canonical form, as between nodes.
+  static Result<Tag> parse_canonical(std::string_view text);
+  // From what canonical() gave before: of this node's own database, or of its memory. Nothing is normalised.
+  static Tag from_canonical(std::string canonical);
 
   [[nodiscard]] const std::string& canonical() const { return canonical_; }  // UTF-8, without '#'
-  // hk of the paper's §5.1: SHA3-256 of the canonical form.
-  [[nodiscard]] const RingId& key() const { return key_; }
+  // hk of the paper's §5.1: SHA3-256 of the canonical form. Computed anew each time: of most hashtags that
+  // pass through a node nobody asks for it.
+  [[nodiscard]] RingId key() const;
   // Name of the hashtag actor: the canonical form where it is [a-z0-9_], else its Punycode "xn--…". No two
   // tags share one.
   [[nodiscard]] std::string actor_name() const;
@@ -37,9 +43,8 @@ class Tag {
   friend auto operator<=>(const Tag& a, const Tag& b) { return a.canonical_ <=> b.canonical_; }
 
  private:
-  Tag(std::string canonical, RingId key) : canonical_(std::move(canonical)), key_(key) {}
+  explicit Tag(std::string canonical) : canonical_(std::move(canonical)) {}
   std::string canonical_;
-  RingId key_;
 };
 
 }  // namespace tagring

@@ -86,15 +86,15 @@ std::optional<Forecast> forecast(const std::vector<Sizes>& samples, std::uint64_
     if (s.disk == last.disk) same.push_back(s);
   if (last.at - same.front().at < kLeast) return std::nullopt;
   Forecast found{.days_seen = static_cast<std::int64_t>(days_between(same.front().at, last.at)),
-                 .octets_a_day = -slope(same, [](const Sizes& s) { return static_cast<double>(s.room); })};
+                 .bytes_a_day = -slope(same, [](const Sizes& s) { return static_cast<double>(s.room); })};
   const double of_history = slope(same, [](const Sizes& s) { return static_cast<double>(s.history); });
   const double history_left = static_cast<double>(history_max) - static_cast<double>(last.history);
   const double history_full = days_until(history_left, of_history);
   const auto room = static_cast<double>(last.room);
-  double disk_full = days_until(room, found.octets_a_day);
+  double disk_full = days_until(room, found.bytes_a_day);
   if (history_full < disk_full) {
-    const double then = room - found.octets_a_day * history_full;
-    disk_full = history_full + days_until(then, found.octets_a_day - std::max(0.0, of_history));
+    const double then = room - found.bytes_a_day * history_full;
+    disk_full = history_full + days_until(then, found.bytes_a_day - std::max(0.0, of_history));
   }
   found.disk_full_in_days = in_days(disk_full);
   found.history_full_in_days = in_days(history_full);
@@ -159,7 +159,7 @@ std::optional<json::object> Growth::status() const {
   const std::optional<Forecast> found = look_ahead();
   if (!found) return std::nullopt;
   json::object status = {{"days_seen", found->days_seen},
-                         {"octets_a_day", static_cast<std::int64_t>(found->octets_a_day)},
+                         {"octets_a_day", static_cast<std::int64_t>(found->bytes_a_day)},
                          {"text", found->text()}};
   if (found->disk_full_in_days) status["disk_full_in_days"] = *found->disk_full_in_days;
   if (found->history_full_in_days) status["history_full_in_days"] = *found->history_full_in_days;

@@ -20,12 +20,12 @@ struct Sizes {
   WallTime at;
   std::uint64_t disk = 0;     // of the file system
   std::int64_t room = 0;      // that is left there, without the part that the node keeps off
-  std::uint64_t history = 0;  // as storage.max_octets counts it
+  std::uint64_t history = 0;  // as "storage.max_octets" counts it
 };
 
 struct Forecast {
   std::int64_t days_seen = 0;
-  double octets_a_day = 0;  // that the disk loses, whoever takes them
+  double bytes_a_day = 0;  // that the disk loses, whoever takes them
   // From the last sample on. None: not within ten years.
   std::optional<std::int64_t> disk_full_in_days = {};
   std::optional<std::int64_t> history_full_in_days = {};

@@ -202,10 +202,10 @@ Task<void> FollowerSync::apply_to_node(std::string owner, Plan plan) {
   if (!plan.undo.empty()) co_await subscriber_.disown_at(owner, tags_of(plan.undo));
 }
 
-std::vector<std::string> FollowerSync::tags_of(const std::vector<std::string>& ids) const {
-  std::vector<std::string> tags;
+std::vector<Tag> FollowerSync::tags_of(const std::vector<std::string>& ids) const {
+  std::vector<Tag> tags;
   for (const std::string& id : ids) {
-    if (const auto tag = identity_.tag_of_actor(id)) tags.push_back(tag->canonical());
+    if (const auto tag = identity_.tag_of_actor(id)) tags.push_back(*tag);
   }
   return tags;
 }

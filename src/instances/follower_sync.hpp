@@ -93,7 +93,7 @@ class FollowerSync {
                              followers::Digest digest);
   Task<void> apply(fediverse::RemoteActor sender, followers::Plan plan);
   Task<void> apply_to_node(std::string owner, followers::Plan plan);
-  [[nodiscard]] std::vector<std::string> tags_of(const std::vector<std::string>& ids) const;
+  [[nodiscard]] std::vector<Tag> tags_of(const std::vector<std::string>& ids) const;
 
   Options options_;
   subscriber::Subscriptions& subscriber_;

@@ -45,7 +45,7 @@ Task<Result<void>> Instances::load() {
 }
 
 void Instances::note(const delivery::Follower& follower) {
-  if (follower.via == delivery::Via::kRelay) tags_[follower.actor].insert(follower.tag);
+  if (follower.via == delivery::Via::kRelay) tags_[follower.actor].insert(follower.tag.canonical());
 }
 
 // --- who may what ------------------------------------------------------------------------------------------
@@ -100,8 +100,7 @@ bool Instances::is_litepub_relay(const std::string& actor) const {
   return link != links_.end() && link->second.style == Style::kLitePub && link->second.accepted;
 }
 
-std::optional<Instances::Recipient> Instances::recipient(const std::string& host,
-                                                         const std::string& tag) const {
+std::optional<Instances::Recipient> Instances::recipient(const std::string& host, const Tag& tag) const {
   const auto permission = decision(host);
   if (!permission || !permission->receives) return std::nullopt;
   for (const auto& [key, link] : links_) {
@@ -111,10 +110,7 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
     const auto asked = [&](delivery::Via via) {
       return target->followers[static_cast<std::size_t>(via)] > 0;
     };
-    const Result<Tag> parsed = Tag::parse(tag);
-    if (parsed && asked(delivery::Via::kTagRelay)) {
-      return Recipient{identity_.tag_actor(*parsed), link.delivery_inbox};
-    }
+    if (asked(delivery::Via::kTagRelay)) return Recipient{identity_.tag_actor(tag), link.delivery_inbox};
     if (asked(delivery::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
   }
   return std::nullopt;
@@ -240,7 +236,7 @@ Task<Result<void>> Instances::accept(Link link) {
     const auto permission = decision(link.host);
     if (!permission || !permission->receives) co_return co_await drop(std::move(link));
     std::vector<delivery::Follower> followers = {
-        {tag->canonical(), link.actor, link.delivery_inbox, "", delivery::Via::kTagRelay, 0}};
+        {*tag, link.actor, link.delivery_inbox, "", delivery::Via::kTagRelay, 0}};
     CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   }
   const std::string id = activities_.fresh_id("accepts", link.relay + " " + link.follow);
@@ -312,7 +308,7 @@ Task<Result<void>> Instances::unfollow(std::string actor, std::optional<std::str
   }
   for (const Link& link : gone) {
     if (const auto tag = identity_.tag_of_actor(link.relay)) {
-      std::vector<std::pair<std::string, std::string>> pairs = {{tag->canonical(), link.actor}};
+      std::vector<std::pair<Tag, std::string>> pairs = {{*tag, link.actor}};
       CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
     } else {
       const std::set<std::string> tags = tags_[link.actor];
@@ -462,7 +458,8 @@ Task<Result<void>> Instances::subscribe(std::string host, std::vector<std::strin
   const std::string actor = link->actor;
   std::vector<delivery::Follower> followers;
   for (std::string& tag : tags)
-    followers.push_back({std::move(tag), actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
+    followers.push_back(
+        {Tag::from_canonical(std::move(tag)), actor, link->delivery_inbox, "", delivery::Via::kRelay, 0});
   CO_TRY_VOID(co_await followers_.follow(std::move(followers)));
   tags_[actor].insert(all.begin(), all.end());
   co_return Result<void>();
@@ -475,8 +472,8 @@ Task<Result<void>> Instances::unsubscribe(std::string host, std::vector<std::str
 }
 
 Task<Result<void>> Instances::drop_tags(std::string actor, std::vector<std::string> tags) {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (const std::string& tag : tags) pairs.emplace_back(tag, actor);
+  std::vector<std::pair<Tag, std::string>> pairs;
+  for (const std::string& tag : tags) pairs.emplace_back(Tag::from_canonical(tag), actor);
   CO_TRY_VOID(co_await followers_.unfollow(std::move(pairs)));
   for (const std::string& tag : tags) tags_[actor].erase(tag);
   co_return Result<void>();

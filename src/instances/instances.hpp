@@ -124,7 +124,7 @@ class Instances {
     std::string relay;
     std::string inbox;
   };
-  [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const std::string& tag) const;
+  [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const Tag& tag) const;
 
   // A server there believes what somebody else has signed and this node brings: not if it is known to be of
   // those with a LitePub relay (Pleroma).

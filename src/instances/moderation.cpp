@@ -38,12 +38,11 @@ Task<Result<void>> Moderation::load() {
   co_return Result<void>();
 }
 
-std::vector<std::string> Moderation::admit(const std::string& author, const std::string& uri,
-                                           std::vector<std::string> tags) {
+std::vector<Tag> Moderation::admit(const std::string& author, const std::string& uri, std::vector<Tag> tags) {
   if (tags.size() > options_.hashtags_of_a_post) return {};
   make_room(recent_, kRecentMax);
   const std::uint64_t post = crypto::hash64(uri);
-  std::erase_if(tags, [&](const std::string& tag) {
+  std::erase_if(tags, [&](const Tag& tag) {
     std::deque<Counted>& posts = recent_[{author, tag}];
     while (!posts.empty() && clock_.now() - posts.front().at > std::chrono::hours(1)) posts.pop_front();
     if (std::ranges::find(posts, post, &Counted::post) != posts.end()) return false;
@@ -54,10 +53,9 @@ std::vector<std::string> Moderation::admit(const std::string& author, const std:
   return tags;
 }
 
-void Moderation::take_back(const std::string& author, const std::string& uri,
-                           const std::vector<std::string>& tags) {
+void Moderation::take_back(const std::string& author, const std::string& uri, const std::vector<Tag>& tags) {
   const std::uint64_t post = crypto::hash64(uri);
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     const auto posts = recent_.find({author, tag});
     if (posts != recent_.end())
       std::erase_if(posts->second, [&](const Counted& counted) { return counted.post == post; });
@@ -70,8 +68,8 @@ Moderation::Effect Moderation::preview(const std::vector<Block>& list) const {
     ++(blocks_.find(block.kind, block.what) != nullptr ? effect.known : effect.fresh);
   const federation::Blocks coming = of(list);
   std::set<std::string> actors;
-  followers_.all().visit([&](const std::string& tag, const std::string& actor) {
-    if (coming.of_actor(actor) != nullptr || coming.of_tag(tag) != nullptr) actors.insert(actor);
+  followers_.all().visit([&](const Tag& tag, const std::string& actor) {
+    if (coming.of_actor(actor) != nullptr || coming.of_tag(tag.canonical()) != nullptr) actors.insert(actor);
   });
   effect.followers.assign(actors.begin(), actors.end());
   for (std::string& host : instances_.hosts()) {
@@ -91,9 +89,10 @@ Task<Result<Moderation::Effect>> Moderation::block(std::vector<Block> list) {
   for (const std::string& host : effect.instances) {
     CO_TRY_VOID(co_await instances_.expel(host));
   }
-  std::vector<std::pair<std::string, std::string>> gone;
-  followers_.all().visit([&](const std::string& tag, const std::string& actor) {
-    if (blocks_.of_actor(actor) != nullptr || blocks_.of_tag(tag) != nullptr) gone.emplace_back(tag, actor);
+  std::vector<std::pair<Tag, std::string>> gone;
+  followers_.all().visit([&](const Tag& tag, const std::string& actor) {
+    if (blocks_.of_actor(actor) != nullptr || blocks_.of_tag(tag.canonical()) != nullptr)
+      gone.emplace_back(tag, actor);
   });
   CO_TRY_VOID(co_await followers_.unfollow(std::move(gone)));
   co_return effect;

@@ -42,12 +42,12 @@ class Moderation {
 
   // The hashtags of a post that are within the limits, and counts them: a post once, however often and by
   // whatever way it comes. Empty for too many.
-  [[nodiscard]] std::vector<std::string> admit(const std::string& author, const std::string& uri,
-                                               std::vector<std::string> tags);
+  [[nodiscard]] std::vector<Tag> admit(const std::string& author, const std::string& uri,
+                                       std::vector<Tag> tags);
   // A post with so many hashtags is no advertising.
   [[nodiscard]] bool allows(std::size_t hashtags) const { return hashtags <= options_.hashtags_of_a_post; }
   // What was admitted was not taken after all, and does not count.
-  void take_back(const std::string& author, const std::string& uri, const std::vector<std::string>& tags);
+  void take_back(const std::string& author, const std::string& uri, const std::vector<Tag>& tags);
 
   // What a change does, or would do.
   struct Effect {
@@ -99,7 +99,7 @@ class Moderation {
     std::uint64_t post;  // hash of its URI
     Instant at;
   };
-  std::map<std::pair<std::string, std::string>, std::deque<Counted>> recent_;  // by author and hashtag
+  std::map<std::pair<std::string, Tag>, std::deque<Counted>> recent_;  // by author and hashtag
 };
 
 }  // namespace tagring::instances

@@ -40,7 +40,7 @@ void LiveReader::close() {
 }
 
 void LiveReader::listen(const Tag& tag, const std::string& spelling) {
-  if (tags_.insert_or_assign(tag.canonical(), spelling).second) owner_->listens(this, tag);
+  if (tags_.insert_or_assign(tag, spelling).second) owner_->listens(this, tag);
 }
 
 void LiveReader::push(const Event& event) {
@@ -71,18 +71,17 @@ void LiveReader::receive(std::string message) {
   if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
   if (!tag || !owner_->offers(*tag)) return refuse("No such hashtag");
   if (type == "unsubscribe") {
-    if (tags_.erase(tag->canonical()) > 0) owner_->leaves(this, tag->canonical());
+    if (tags_.erase(*tag) > 0) owner_->leaves(this, *tag);
     return;
   }
   if (type != "subscribe") return refuse("Unknown message type");
-  if (tags_.size() >= options_.tags_max && !tags_.contains(tag->canonical()))
-    return refuse("Too many hashtags");
+  if (tags_.size() >= options_.tags_max && !tags_.contains(*tag)) return refuse("Too many hashtags");
   listen(*tag, name);
 }
 
 std::string LiveReader::text_of(const Event& event) const {
   if (!is_socket_) return "event: " + event.name + "\ndata: " + event.payload + "\n\n";
-  const auto spelling = tags_.find(event.tag.canonical());
+  const auto spelling = tags_.find(event.tag);
   const std::string& name = spelling == tags_.end() ? event.tag.canonical() : spelling->second;
   return json::serialize(json::object{
       {"stream", json::array{"hashtag", name}}, {"event", event.name}, {"payload", event.payload}});

@@ -33,7 +33,7 @@ class LiveReader final : public HttpStream {
     [[nodiscard]] virtual bool offers(const Tag& tag) const = 0;
     // Each tag is left once, when it is not read any more or before the reader closes.
     virtual void listens(LiveReader* reader, const Tag& tag) = 0;
-    virtual void leaves(LiveReader* reader, const std::string& tag) = 0;
+    virtual void leaves(LiveReader* reader, const Tag& tag) = 0;
     virtual void closes(LiveReader* reader) = 0;  // the last that is heard of it
   };
   struct Event {
@@ -56,7 +56,7 @@ class LiveReader final : public HttpStream {
   // Reads that as well from now on; events name it as it is spelled here.
   void listen(const Tag& tag, const std::string& spelling);
   void push(const Event& event);
-  [[nodiscard]] const std::map<std::string, std::string>& tags() const { return tags_; }
+  [[nodiscard]] const std::map<Tag, std::string>& tags() const { return tags_; }
 
  private:
   [[nodiscard]] bool has_said_too_much();
@@ -68,7 +68,7 @@ class LiveReader final : public HttpStream {
   Owner* owner_;  // null once it is closed
   const bool is_socket_;
   Clock& clock_;
-  std::map<std::string, std::string> tags_;  // to: how the reader spells it
+  std::map<Tag, std::string> tags_;  // to: how the reader spells it
   std::deque<std::string> waiting_;
   std::size_t waiting_bytes_ = 0;
   queues::Alarm alarm_;

@@ -120,7 +120,7 @@ Task<std::optional<SearchApi::Found>> SearchApi::find_post(std::string uri, bool
   if (!contents.front()) co_return std::nullopt;
   const std::shared_ptr<const posts::Post> post = contents.front()->post;
   for (const Tag& tag : post->tags) {
-    if (!history_.is_shown({tag.canonical(), post->uri, post->author, post->published})) continue;
+    if (!history_.is_shown({tag, post->uri, post->author, post->published})) continue;
     const bool found = co_await is_in_history(tag, post->uri, post->published);
     if (!found) continue;
     if (counts) budget_.give_back(budget::Resource::kReaderHosts, host, kRequestsOfPost);

@@ -39,7 +39,7 @@ Task<void> Streams::stop() {
 }
 
 Task<void> Streams::forget_former() {
-  std::vector<std::string> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
+  std::vector<Tag> tags(subscriber_.wanted().begin(), subscriber_.wanted().end());
   if (!tags.empty()) (void)co_await subscriber_.unwant(std::move(tags), kReason);
 }
 
@@ -70,16 +70,15 @@ std::shared_ptr<HttpStream> Streams::open_socket(std::optional<Tag> tag, const s
 bool Streams::offers(const Tag& tag) const { return blocks_.of_tag(tag.canonical()) == nullptr; }
 
 void Streams::listens(LiveReader* reader, const Tag& tag) {
-  const std::string& name = tag.canonical();
-  by_tag_[name].insert(reader);
-  if (subscribed_.contains(name) || subscriber_.wants(name)) return;
+  by_tag_[tag].insert(reader);
+  if (subscribed_.contains(tag) || subscriber_.wants(tag)) return;
   budget::Share share(&budget_, budget::Resource::kStreamTags, readers_.at(reader).reader);
   if (!share.is_granted()) return;
-  subscribed_.emplace(name, std::move(share));
-  tasks_.spawn("reader_subscribes", subscribe(name));
+  subscribed_.emplace(tag, std::move(share));
+  tasks_.spawn("reader_subscribes", subscribe(tag));
 }
 
-void Streams::leaves(LiveReader* reader, const std::string& tag) {
+void Streams::leaves(LiveReader* reader, const Tag& tag) {
   const auto listeners = by_tag_.find(tag);
   listeners->second.erase(reader);
   if (!listeners->second.empty()) return;
@@ -88,12 +87,12 @@ void Streams::leaves(LiveReader* reader, const std::string& tag) {
   if (left_.insert_or_assign(tag, clock_.now()).second) tasks_.spawn("reader_leaves", let_go(tag));
 }
 
-Task<void> Streams::subscribe(std::string tag) {
+Task<void> Streams::subscribe(Tag tag) {
   const Result<void> done = co_await subscriber_.want({tag}, kReason);
   if (!done) subscribed_.erase(tag);
 }
 
-Task<void> Streams::let_go(std::string tag) {
+Task<void> Streams::let_go(Tag tag) {
   while (clock_.now() < left_[tag] + options_.linger) {
     const Instant later = left_[tag] + options_.linger;
     co_await clock_.sleep_until(later);
@@ -114,7 +113,7 @@ void Streams::note(const delivery::TagEvent& event) {
   if (!by_tag_.contains(event.tag)) return;
   if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(posts::status_id(event.published, event.uri));
-    deliver({*Tag::parse(event.tag), "delete", id});
+    deliver({event.tag, "delete", id});
   } else if (event.indexable &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
     tasks_.spawn("tell_readers", tell(event));
@@ -122,19 +121,18 @@ void Streams::note(const delivery::TagEvent& event) {
 }
 
 Task<void> Streams::tell(delivery::TagEvent event) {
-  const Tag tag = *Tag::parse(event.tag);
   const Instant deadline = clock_.now() + kFetchTime;
   const auto contents = co_await posts_.read({{event.uri, event.author}}, deadline);
   if (!contents.front()) co_return;
   const posts::Post& post = *contents.front()->post;
-  if (post.author != event.author || !post.has(tag)) co_return;
+  if (post.author != event.author || !post.has(event.tag)) co_return;
   const json::object status = posts_.show(*contents.front(), posts::status_id(event.published, event.uri));
   const char* name = event.is_edit() ? "status.update" : "update";
-  deliver({tag, name, json::serialize(status)});
+  deliver({event.tag, name, json::serialize(status)});
 }
 
 void Streams::deliver(const LiveReader::Event& event) {
-  const auto listeners = by_tag_.find(event.tag.canonical());
+  const auto listeners = by_tag_.find(event.tag);
   if (listeners == by_tag_.end()) return;
   // Pushing may close a reader, which changes the set.
   const auto readers = listeners->second;

@@ -62,15 +62,15 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   };
   [[nodiscard]] bool offers(const Tag& tag) const override;
   void listens(LiveReader* reader, const Tag& tag) override;
-  void leaves(LiveReader* reader, const std::string& tag) override;
+  void leaves(LiveReader* reader, const Tag& tag) override;
   void closes(LiveReader* reader) override { readers_.erase(reader); }
 
   [[nodiscard]] HttpResponse open(const ApiRequest& request);
   std::shared_ptr<LiveReader> open(bool is_socket, IpAddress peer);
   void deliver(const LiveReader::Event& event);
   Task<void> tell(delivery::TagEvent event);
-  Task<void> subscribe(std::string tag);
-  Task<void> let_go(std::string tag);
+  Task<void> subscribe(Tag tag);
+  Task<void> let_go(Tag tag);
   Task<void> forget_former();
 
   Options options_;
@@ -81,9 +81,9 @@ class Streams final : public ApiPart, public LiveReader::Owner {
   const Runtime runtime_;
   Clock& clock_;
   std::map<LiveReader*, Place> readers_;
-  std::map<std::string, std::set<LiveReader*>> by_tag_;
-  std::map<std::string, budget::Share> subscribed_;  // for readers; of who came first
-  std::map<std::string, Instant> left_;              // by the last reader; each has one task that waits
+  std::map<Tag, std::set<LiveReader*>> by_tag_;
+  std::map<Tag, budget::Share> subscribed_;  // for readers; of who came first
+  std::map<Tag, Instant> left_;              // by the last reader; each has one task that waits
   TaskGroup tasks_;
 };
 

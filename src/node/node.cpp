@@ -307,7 +307,7 @@ json::object Node::status() const {
       {"fasp", json::object{{"servers", parts_->fasp.servers.all().size()},
                             {"waiting", parts_->fasp.sharing.waiting()}}},
       {"retention", json::object{{"posts", parts_->storage.retention.state().posts},
-                                 {"octets_max", parts_->storage.retention.options().octets_max},
+                                 {"octets_max", parts_->storage.retention.options().bytes_max},
                                  {"keep_days", parts_->config.keep_days},
                                  {"let_go", parts_->storage.retention.state().let_go},
                                  {"let_go_early", parts_->storage.retention.state().too_early}}},

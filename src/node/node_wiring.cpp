@@ -63,7 +63,7 @@ Task<Result<std::vector<delivery::Refusal>>> NodeWiring::take_as_owner(
 
 // What Inbox does for other publishers, and OwnerQueue with the answer.
 Task<Result<std::vector<delivery::Refusal>>> NodeWiring::relay_own(std::vector<delivery::TagEvent> events) {
-  std::set<std::string> tags;
+  std::set<Tag> tags;
   for (const delivery::TagEvent& event : events) tags.insert(event.tag);
   parts_.health.doctor.note_taken(events);
   redundancy::RelayHints& relays = parts_.rings.relays;
@@ -79,7 +79,7 @@ void NodeWiring::answered(const std::string& origin, Ring ring, const std::vecto
   parts_.health.doctor.note_taken(events);
 }
 
-std::optional<redundancy::RelayClaim> NodeWiring::claim(const std::string& tag) const {
+std::optional<redundancy::RelayClaim> NodeWiring::claim(const Tag& tag) const {
   return parts_.relay.redundancy.claim(tag);
 }
 
@@ -91,19 +91,17 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   const bool is_edit = event.is_edit();
   if (event.op == delivery::Op::kRemove || is_edit) parts_.reading.posts.forget(event.uri);
   if (event.op == delivery::Op::kAdd && !is_edit) {
-    parts_.reading.trends.note(event.tag, event.author, parts_.environment.clock.wall_now());
-    parts_.instances.day_authors.came(event.tag, event.author);
+    parts_.reading.trends.note(event.tag.canonical(), event.author, parts_.environment.clock.wall_now());
+    parts_.instances.day_authors.came(event.tag.canonical(), event.author);
   }
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
   parts_.instances.copies.hand_on(event);
 }
 
-void NodeWiring::relayed(const std::string& tag, std::size_t bytes) {
-  parts_.rings.loads.relayed(tag, bytes);
-}
+void NodeWiring::relayed(const Tag& tag, std::size_t bytes) { parts_.rings.loads.relayed(tag, bytes); }
 
-void NodeWiring::lost_follower(const std::string& tag, const std::string& inbox) {
+void NodeWiring::lost_follower(const Tag& tag, const std::string& inbox) {
   parts_.relay.followers.lose(tag, inbox);
 }
 
@@ -115,7 +113,7 @@ Task<Result<void>> NodeWiring::receive_missed(std::vector<delivery::TagEvent> ev
   return parts_.relay.subscriber.receive_missed(std::move(events), std::move(owner));
 }
 
-bool NodeWiring::is_in_doubt(const std::string& owner, const std::string& tag) const {
+bool NodeWiring::is_in_doubt(const std::string& owner, const Tag& tag) const {
   return parts_.relay.doubts.has(owner, tag);
 }
 
@@ -124,8 +122,8 @@ bool NodeWiring::is_denied(const std::string& actor) const {
          parts_.speech.blocks.of_actor(actor) != nullptr;
 }
 
-bool NodeWiring::is_offered(const std::string& tag) const {
-  return parts_.speech.blocks.of_tag(tag) == nullptr;
+bool NodeWiring::is_offered(const std::string& collection) const {
+  return parts_.speech.blocks.of_tag(collection) == nullptr;
 }
 
 // --- storage::Observer -------------------------------------------------------------------------------------
@@ -140,18 +138,19 @@ Task<Result<void>> NodeWiring::fetch_partition(std::string origin, ring::Contact
 bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
   const federation::Blocks& blocks = parts_.speech.blocks;
   return blocks.of_actor(entry.author) == nullptr && blocks.of_actor(entry.uri) == nullptr &&
-         blocks.of_tag(entry.tag) == nullptr && !parts_.audit.heads.is_taken_down(entry.tag, entry.uri);
+         blocks.of_tag(entry.partition.tag.canonical()) == nullptr &&
+         !parts_.audit.heads.is_taken_down(entry.partition.tag, entry.uri);
 }
 
 // --- the others --------------------------------------------------------------------------------------------
 
-void NodeWiring::more_relays(const std::string& tag) {
+void NodeWiring::more_relays(const Tag& tag) {
   if (parts_.relay.subscriptions.wants(tag)) parts_.relay.subscriptions.renew_soon();
 }
 
 void NodeWiring::taken_down(const storage::HistoryEntry& entry) {
   parts_.reading.streams.note(
-      {entry.tag, delivery::Op::kRemove, entry.uri, entry.author, entry.published, false});
+      {entry.partition.tag, delivery::Op::kRemove, entry.uri, entry.author, entry.published, false});
 }
 
 }  // namespace tagring::node

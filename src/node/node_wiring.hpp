@@ -34,15 +34,15 @@ class NodeWiring final : public Wiring {
                                                              std::vector<delivery::TagEvent> events) override;
   void answered(const std::string& origin, Ring ring, const std::vector<delivery::TagEvent>& events,
                 const std::vector<delivery::Refusal>& refusals, const std::string& answer) override;
-  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& tag) const override;
+  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const Tag& tag) const override;
   void entered(const delivery::FeedEntry& entry) override;
-  void relayed(const std::string& tag, std::size_t bytes) override;
-  void lost_follower(const std::string& tag, const std::string& inbox) override;
+  void relayed(const Tag& tag, std::size_t bytes) override;
+  void lost_follower(const Tag& tag, const std::string& inbox) override;
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string inbox, std::string body) override;
   Task<Result<void>> receive_missed(std::vector<delivery::TagEvent> events, std::string owner) override;
-  [[nodiscard]] bool is_in_doubt(const std::string& owner, const std::string& tag) const override;
+  [[nodiscard]] bool is_in_doubt(const std::string& owner, const Tag& tag) const override;
   [[nodiscard]] bool is_denied(const std::string& actor) const override;
-  [[nodiscard]] bool is_offered(const std::string& tag) const override;
+  [[nodiscard]] bool is_offered(const std::string& collection) const override;
 
   // --- storage::Observer ---
   Task<Result<void>> fetch_partition(std::string origin, ring::Contact requester, redundancy::Partition from,
@@ -50,7 +50,7 @@ class NodeWiring final : public Wiring {
   [[nodiscard]] bool is_shown(const storage::HistoryEntry& entry) const override;
 
   // --- Wiring ---
-  void more_relays(const std::string& tag) override;
+  void more_relays(const Tag& tag) override;
   void taken_down(const storage::HistoryEntry& entry) override;
 
  private:

@@ -55,7 +55,7 @@ overlay::Balancer::Options balancer_options(const config::Config& config) {
   options.parameters.relief = config.balance_relief / 100.0;
   options.every = config.balance_every;
   options.patience = config.balance_patience;
-  options.octets_per_second = static_cast<double>(config.balance_rate);
+  options.bytes_per_second = static_cast<double>(config.balance_rate);
   return options;
 }
 
@@ -119,7 +119,7 @@ instances::Moderation::Options moderation_options(const config::Config& config, 
 
 storage::Retention::Options retention_options(const config::Config& config, const Environment& world) {
   storage::Retention::Options options;
-  options.octets_max = config.room_for_history();
+  options.bytes_max = config.room_for_history();
   options.keep = std::chrono::days(config.keep_days);
   if (health::Machine* machine = world.machine) options.room = [machine] { return machine->room(); };
   return options;

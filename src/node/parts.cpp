@@ -24,8 +24,7 @@ Speech::Speech(const config::Config& config, crypto::PrivateKey key, const Envir
 Rings::Rings(const config::Config& config, std::uint64_t incarnation, const Environment& world,
              Wiring& wiring, const Speech& speech)
     : service(ring_options(config, incarnation, world), world.http, wiring, speech.runtime),
-      relays(config.relay_replicas, world.clock,
-             [&wiring](const std::string& tag) { wiring.more_relays(tag); }),
+      relays(config.relay_replicas, world.clock, [&wiring](const Tag& tag) { wiring.more_relays(tag); }),
       storage(config.storage_replicas, world.clock),
       loads({config.relay_replicas, storage.copies()}, world.stores.history, world.clock),
       balancer(balancer_options(config), saved_places(config, world), world.save_places, service, loads,

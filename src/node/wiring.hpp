@@ -14,7 +14,7 @@ namespace tagring::node {
 class Wiring : public overlay::Observer, public delivery::Observer, public storage::Observer {
  public:
   // A hashtag is known to have more relays than before.
-  virtual void more_relays(const std::string& tag) = 0;
+  virtual void more_relays(const Tag& tag) = 0;
   // The administrator has taken a post down: readers who look at it need to hear of it.
   virtual void taken_down(const storage::HistoryEntry& entry) = 0;
 };

@@ -302,7 +302,7 @@ Task<void> Balancer::decide(Ring ring) {
   const bool done = co_await carry_out(ring, move, view);
   if (!done) co_return;
   ++side(ring).moves;
-  const double seconds = move.carried / std::max(1.0, options_.octets_per_second);
+  const double seconds = move.carried / std::max(1.0, options_.bytes_per_second);
   side(ring).rested = clock_.now() + std::chrono::milliseconds(static_cast<std::int64_t>(1'000 * seconds));
   log_.info("moved_on_ring", {{"ring", ring::to_string(ring)},
                               {"from", move.from ? std::to_string(*move.from) : "none"},

@@ -1,7 +1,7 @@
 // Chooses where on the rings this node stands (paper §6.2): asks what the owners of its possible places bear,
 // lets balance/kchoices.hpp decide, and carries the decision out, one vserver at a time.
 //
-// Both rings are balanced alike and apart from each other: the load is octets a second relayed on one, octets
+// Both rings are balanced alike and apart from each other: the load is bytes a second relayed on one, bytes
 // stored on the other.
 #pragma once
 
@@ -40,14 +40,14 @@ class Balancer {
   struct Options {
     bool enabled = true;
     unsigned vservers = 4;        // places that a new node takes on each ring
-    double relay_capacity = 0;    // octets a second
-    double storage_capacity = 0;  // octets
+    double relay_capacity = 0;    // bytes a second
+    double storage_capacity = 0;  // bytes
     unsigned relay_replicas = 2;
     unsigned storage_replicas = 4;
     balance::Parameters parameters;
     Duration every = std::chrono::hours(1);     // between two decisions on a ring
     Duration patience = std::chrono::hours(6);  // an overload that ends sooner is nobody's business
-    double octets_per_second = 1 << 20;         // that decisions make move, over time
+    double bytes_per_second = 1 << 20;          // that decisions make move, over time
   };
   using Save = std::function<Task<Result<void>>(std::string places)>;
 

@@ -9,7 +9,7 @@ namespace tagring::overlay {
 namespace {
 
 constexpr std::size_t kPage = 1'000;
-constexpr double kDust = 1;  // octets
+constexpr double kDust = 1;  // bytes
 
 }  // namespace
 
@@ -18,23 +18,20 @@ Loads::Loads(Options options, StoredLoad& history, Clock& clock)
 
 double Loads::faded(const Rate& rate) const {
   const Duration age = clock_.now() - rate.at;
-  return rate.octets *
+  return rate.bytes *
          std::exp(-static_cast<double>(age.count()) / static_cast<double>(options_.window.count()));
 }
 
-void Loads::relayed(const std::string& tag, std::size_t octets) {
+void Loads::relayed(const Tag& tag, std::size_t bytes) {
   Rate& rate = rates_[tag];
-  rate = {faded(rate) + static_cast<double>(octets), clock_.now()};
+  rate = {faded(rate) + static_cast<double>(bytes), clock_.now()};
 }
 
 Task<Result<void>> Loads::refresh() {
   std::erase_if(rates_, [this](const auto& entry) { return faded(entry.second) < kDust; });
   const double seconds = std::chrono::duration<double>(options_.window).count();
   Sums relay;
-  for (const auto& [text, rate] : rates_) {
-    const Result<Tag> tag = Tag::parse(text);
-    if (tag) relay.emplace_back(tag->key(), faded(rate) / seconds);
-  }
+  for (const auto& [tag, rate] : rates_) relay.emplace_back(tag.key(), faded(rate) / seconds);
   std::ranges::sort(relay);
   Sums storage;
   for (std::optional<RingId> after;;) {

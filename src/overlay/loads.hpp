@@ -1,5 +1,5 @@
-// What each hashtag costs this node as an owner: on the relay ring octets a second sent to subscribers, on
-// the storage ring octets of history. Sums over parts of a ring are what balancing asks for (paper §6.2).
+// What each hashtag costs this node as an owner: on the relay ring bytes a second sent to subscribers, on
+// the storage ring bytes of history. Sums over parts of a ring are what balancing asks for (paper §6.2).
 #pragma once
 
 #include <map>
@@ -8,6 +8,7 @@
 
 #include "base/ring_id.hpp"
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 #include "overlay/stored_load.hpp"
 
 namespace tagring::overlay {
@@ -21,7 +22,7 @@ class Loads {
   };
   Loads(Options options, StoredLoad& history, Clock& clock);
 
-  void relayed(const std::string& tag, std::size_t octets);
+  void relayed(const Tag& tag, std::size_t bytes);
   // Counts anew; what of() says is as old as that.
   [[nodiscard]] Task<Result<void>> refresh();
   // Of all replicas that lie at these positions.
@@ -31,7 +32,7 @@ class Loads {
   // Keys in order, each with the load of itself and all before it.
   using Sums = std::vector<std::pair<RingId, double>>;
   struct Rate {
-    double octets = 0;  // sent lately: what is older counts less
+    double bytes = 0;  // sent lately: what is older counts less
     Instant at{};
   };
   [[nodiscard]] double faded(const Rate& rate) const;
@@ -41,7 +42,7 @@ class Loads {
   Options options_;
   StoredLoad& history_;
   Clock& clock_;
-  std::map<std::string, Rate> rates_;
+  std::map<Tag, Rate> rates_;
   Sums relay_;
   Sums storage_;
 };

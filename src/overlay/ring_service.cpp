@@ -349,9 +349,9 @@ Task<void> RingService::leave(Ring ring) {
 
 Task<Result<Segment>> RingService::give_up_place(Ring ring, std::uint8_t number) {
   Segment owned;
-  Segment* slot = &owned;
-  const auto hand_over = [this, ring, slot](ring::Vserver* vserver) {
-    *slot = vserver->owned().value_or(Segment{});
+  Segment* place = &owned;
+  const auto hand_over = [this, ring, place](ring::Vserver* vserver) {
+    *place = vserver->owned().value_or(Segment{});
     return leave_place(ring, vserver, true);
   };
   CO_TRY_VOID(co_await of(ring).give_up_place(number, hand_over));

@@ -9,7 +9,7 @@ namespace tagring::overlay {
 
 // By the ring's name: {"member", "serving", "share", "vservers", "load", "capacity", "moves", …}. "serving":
 // all of its vservers know what they own and have it, and other nodes reach them. "share": of the ring, 0
-// to 1. Loads and capacities of the relay ring are octets a second, of the storage ring octets.
+// to 1. Loads and capacities of the relay ring are bytes a second, of the storage ring bytes.
 json::object rings_status(RingService& rings, const Balancer& balancer);
 
 }  // namespace tagring::overlay

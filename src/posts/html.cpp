@@ -248,12 +248,12 @@ std::string sanitize_html(std::string_view html, const HtmlLimits& limits) {
   return writer.take();
 }
 
-std::string text_of_html(std::string_view html, std::size_t octets_max) {
+std::string text_of_html(std::string_view html, std::size_t bytes_max) {
   const HtmlLimits limits;
   html = cut_utf8(html, limits.input_max);
-  if (!html.contains('<') && !html.contains('&')) return std::string(cut_utf8(html, octets_max));
+  if (!html.contains('<') && !html.contains('&')) return std::string(cut_utf8(html, bytes_max));
   if (static_cast<std::size_t>(std::ranges::count(html, '<')) > limits.tags_max)
-    return std::string(cut_utf8(strip_tags(html), octets_max));
+    return std::string(cut_utf8(strip_tags(html), bytes_max));
   const Parsed parsed = parse(html);
   std::string text;
   const auto end_line = [&](const GumboNode& node) {
@@ -263,13 +263,13 @@ std::string text_of_html(std::string_view html, std::size_t octets_max) {
   walk(
       parsed->root,
       [&](const GumboNode& node) {
-        if (is_text(node) && text.size() < octets_max) text += node.v.text.text;
+        if (is_text(node) && text.size() < bytes_max) text += node.v.text.text;
         end_line(node);
-        return is_transparent(node) && text.size() < octets_max;
+        return is_transparent(node) && text.size() < bytes_max;
       },
       end_line);
   while (text.ends_with('\n')) text.pop_back();
-  return std::string(cut_utf8(text, octets_max));
+  return std::string(cut_utf8(text, bytes_max));
 }
 
 }  // namespace tagring::posts

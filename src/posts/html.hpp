@@ -10,19 +10,19 @@
 namespace tagring::posts {
 
 struct HtmlLimits {
-  std::size_t input_max = 128U * 1024U;  // octets; what is beyond is not read
+  std::size_t input_max = 128U * 1024U;  // bytes; what is beyond is not read
   // Elements that are left open are opened again and again, so the work may be the square of their number.
   // Beyond this many the text is shown without any.
   std::size_t tags_max = 1500;
-  std::size_t output_max = 64U * 1024U;  // octets; what is beyond is left out
+  std::size_t output_max = 64U * 1024U;  // bytes; what is beyond is left out
 };
 
 // Only p, br, a, span, lists, quotes, code and emphasis; links only to http and https, with rel and target of
 // our own; classes only those that mark mentions, hashtags and shortened links.
 std::string sanitize_html(std::string_view html, const HtmlLimits& limits = {});
 
-// Its text alone, a line per paragraph, not escaped; at most `octets_max`, at a character's end.
-std::string text_of_html(std::string_view html, std::size_t octets_max);
+// Its text alone, a line per paragraph, not escaped; at most `bytes_max`, at a character's end.
+std::string text_of_html(std::string_view html, std::size_t bytes_max);
 
 // &, <, >, " and ' as character references: fit for HTML and XML, as text and as attribute. Control
 // characters that XML forbids are left out.

@@ -177,7 +177,7 @@ Task<void> PostCache::fetch(std::string uri, bool is_author) {
   Entry entry;
   if (body) {
     note_failing(host_of(uri), false);
-    entry.octets = body->size();
+    entry.bytes = body->size();
     auto job = [body = *std::move(body), uri, is_author, now = clock_.wall_now(), site = site_] {
       Read read;
       if (is_author) {
@@ -267,14 +267,13 @@ std::string PostCache::found_at(const std::string& url) const {
 
 // Forgets the oldest, a tenth at a time.
 void PostCache::make_room() {
-  if (entries_.size() <= options_.remembered_max && octets_ <= options_.octets_max) return;
+  if (entries_.size() <= options_.remembered_max && bytes_ <= options_.bytes_max) return;
   std::multimap<Instant, std::string> by_age;
   for (const auto& [uri, entry] : entries_) {
     if (entry.state >= State::kThere) by_age.emplace(entry.since, uri);
   }
   for (const auto& [since, uri] : by_age) {
-    if (entries_.size() <= options_.remembered_max / 10 * 9 && octets_ <= options_.octets_max / 10 * 9)
-      return;
+    if (entries_.size() <= options_.remembered_max / 10 * 9 && bytes_ <= options_.bytes_max / 10 * 9) return;
     const auto oldest = entries_.find(uri);
     leave_out(uri, oldest->second);
     entries_.erase(oldest);
@@ -282,12 +281,12 @@ void PostCache::make_room() {
 }
 
 void PostCache::take_in(const std::string& uri, const Entry& entry) {
-  octets_ += entry.octets;
+  bytes_ += entry.bytes;
   if (entry.post && !entry.post->in_reply_to.empty()) replies_.emplace(entry.post->in_reply_to, uri);
 }
 
 void PostCache::leave_out(const std::string& uri, const Entry& entry) {
-  octets_ -= entry.octets;
+  bytes_ -= entry.bytes;
   if (entry.post) replies_.erase({entry.post->in_reply_to, uri});
 }
 

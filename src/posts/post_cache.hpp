@@ -30,7 +30,7 @@ class PostCache {
     Duration failed = std::chrono::seconds(30);        // nor one whose server did not answer
     Duration author_fresh = std::chrono::minutes(10);  // who hides meanwhile is hidden after that
     std::size_t remembered_max = 10'000;               // posts and authors
-    std::size_t octets_max = 64U << 20U;               // of their documents, as they came
+    std::size_t bytes_max = 64U << 20U;                // of their documents, as they came
     std::size_t concurrent_max = 64;                   // fetches under way
     std::size_t per_host_max = 8;                      // of these, from one host
     std::size_t waiting_max = 2000;                    // fetches not begun; beyond that posts are left out
@@ -90,7 +90,7 @@ class PostCache {
   struct Entry {
     State state = State::kWaiting;
     Instant since;
-    std::size_t octets = 0;
+    std::size_t bytes = 0;
     std::shared_ptr<const Post> post;             // of a post
     std::shared_ptr<const json::object> account;  // of an author
     std::string other = {};                       // see found_at()
@@ -132,7 +132,7 @@ class PostCache {
   std::size_t fetching_ = 0;
   std::size_t named_fetching_ = 0;
   std::size_t named_waiting_ = 0;
-  std::size_t octets_ = 0;
+  std::size_t bytes_ = 0;
   Counters counters_;
   queues::Alarm alarm_;
   TaskGroup tasks_;

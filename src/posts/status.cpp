@@ -12,7 +12,7 @@
 namespace tagring::posts {
 namespace {
 
-constexpr std::size_t kWarningMax = 2000;        // octets of a content warning
+constexpr std::size_t kWarningMax = 2000;        // bytes of a content warning
 constexpr std::size_t kDescriptionMax = 10'000;  // of a description of an image
 constexpr std::size_t kChoiceMax = 500;
 constexpr std::size_t kBlurhashMax = 200;

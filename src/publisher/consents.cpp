@@ -240,7 +240,7 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
     std::vector<delivery::TagEvent> removals;
     for (delivery::PublishedPost& post : posts) {
       if (from_archive_only) {
-        for (std::string& tag : post.tags)
+        for (Tag& tag : post.tags)
           removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
       } else {
         post.tags.clear();

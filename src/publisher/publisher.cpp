@@ -24,9 +24,10 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
   // An edit that makes a post less than public takes it out of every tag.
   for (const Tag& tag : note.tags) {
-    if (is_public) post.tags.push_back(tag.canonical());
+    if (is_public) post.tags.push_back(tag);
   }
-  std::erase_if(post.tags, [this](const std::string& tag) { return !moderation_.blocks().check_tag(tag); });
+  std::erase_if(post.tags,
+                [this](const Tag& tag) { return !moderation_.blocks().check_tag(tag.canonical()); });
   std::ranges::sort(post.tags);
   const bool has_tags = !post.tags.empty();
   CO_TRY(Admitted admitted, co_await admit(&post, is_update));
@@ -49,7 +50,7 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
 // count: a Create is new, unless it comes again.
 Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post, bool is_update) {
   Admitted admitted;
-  std::vector<std::string> fresh;
+  std::vector<Tag> fresh;
   if (moderation_.allows(post->tags.size())) fresh = post->tags;
   if (!is_update) {
     admitted.counted = moderation_.admit(post->author, post->uri, fresh);
@@ -57,13 +58,13 @@ Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post
   }
   Result<delivery::PublishedPost> known = co_await store_.find_post(post->uri);
   if (!known && known.error().code != ErrorCode::kNotFound) co_return std::unexpected(known.error());
-  std::vector<std::string> kept;
+  std::vector<Tag> kept;
   if (known) {
     std::ranges::set_intersection(post->tags, known->tags, std::back_inserter(kept));
     admitted.known = std::move(*known);
   }
   if (is_update) {
-    std::erase_if(fresh, [&](const std::string& tag) { return std::ranges::binary_search(kept, tag); });
+    std::erase_if(fresh, [&](const Tag& tag) { return std::ranges::binary_search(kept, tag); });
     admitted.counted = moderation_.admit(post->author, post->uri, fresh);
   }
   post->tags.clear();
@@ -74,7 +75,7 @@ Task<Result<Publisher::Admitted>> Publisher::admit(delivery::PublishedPost* post
 
 // `later`: its hashtags that are over the limits now.
 Task<Publisher::Outcome> Publisher::hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
-                                            std::vector<std::string> later) {
+                                            std::vector<Tag> later) {
   if (!post.tags.empty() || !later.empty()) {
     CO_TRY(const delivery::Consent consent, co_await consents_.of(std::move(author)));
     const bool refused = moderation_.blocks().is_refused_by(post.author);
@@ -118,19 +119,18 @@ Task<void> Publisher::publish_put_off() {
 Task<Result<void>> Publisher::try_again(delivery::PublishedPost post) {
   CO_TRY(const std::optional<delivery::Consent> consent, co_await consents_.known(post.author));
   const auto& blocks = moderation_.blocks();
-  std::erase_if(post.tags, [&](const std::string& tag) { return !blocks.check_tag(tag); });
+  std::erase_if(post.tags, [&](const Tag& tag) { return !blocks.check_tag(tag.canonical()); });
   const bool is_wanted = consent && consent->relay && !post.tags.empty() &&
                          blocks.of_actor(post.author) == nullptr && !blocks.is_refused_by(post.author);
   if (!is_wanted) co_return co_await store_.drop_put_off(post.uri);
-  const std::vector<std::string> counted = moderation_.admit(post.author, post.uri, post.tags);
+  const std::vector<Tag> counted = moderation_.admit(post.author, post.uri, post.tags);
   delivery::PublishedPost rest = post;
   rest.tags.clear();
   std::ranges::set_difference(post.tags, counted, std::back_inserter(rest.tags));
   if (!counted.empty()) {
     const Result<delivery::PublishedPost> known = co_await store_.find_post(post.uri);
     post.tags.clear();
-    std::ranges::set_union(counted, known ? known->tags : std::vector<std::string>(),
-                           std::back_inserter(post.tags));
+    std::ranges::set_union(counted, known ? known->tags : std::vector<Tag>(), std::back_inserter(post.tags));
     post.indexable = consent->archive;
     CO_TRY_VOID(co_await owners_.publish(std::move(post)));
   }
@@ -195,8 +195,8 @@ Task<Publisher::Outcome> Publisher::deletion(std::string uri, std::string actor,
 // To who follows here: through the rings it goes only from the nodes of its own server.
 void Publisher::hand_on(const delivery::PublishedPost& known, const std::string& signed_copy,
                         delivery::Op op) {
-  for (const std::vector<std::string>* tags : {&known.tags, &known.former}) {
-    for (const std::string& tag : *tags)
+  for (const std::vector<Tag>* tags : {&known.tags, &known.former}) {
+    for (const Tag& tag : *tags)
       copies_.hand_on({tag, op, known.uri, known.author, known.published, false, signed_copy});
   }
 }

@@ -75,12 +75,11 @@ class Publisher {
   static constexpr Duration kSweepPause = std::chrono::milliseconds(20);
   struct Admitted {
     std::optional<delivery::PublishedPost> known;  // as it was, if that was looked for
-    std::vector<std::string> counted;              // hashtags that count against the limits
-    std::vector<std::string> later;                // those that are over them
+    std::vector<Tag> counted;                      // hashtags that count against the limits
+    std::vector<Tag> later;                        // those that are over them
   };
   Task<Result<Admitted>> admit(delivery::PublishedPost* post, bool is_update);
-  Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author,
-                        std::vector<std::string> later);
+  Task<Outcome> hand_in(delivery::PublishedPost post, fediverse::RemoteActor author, std::vector<Tag> later);
   Task<void> publish_put_off();
   Task<void> sweep();
   Task<Result<void>> try_again(delivery::PublishedPost post);

@@ -47,15 +47,15 @@ std::string SignedCopies::keep(const std::string& body) {
 void SignedCopies::remember(const std::string& hash, std::string body) {
   while (!order_.empty()) {
     const auto oldest = copies_.find(order_.front());
-    if (octets_ + body.size() <= kOctetsMax && clock_.now() - oldest->second.since < kKept) break;
-    octets_ -= oldest->second.body.size();
+    if (bytes_ + body.size() <= kBytesMax && clock_.now() - oldest->second.since < kKept) break;
+    bytes_ -= oldest->second.body.size();
     copies_.erase(oldest);
     order_.pop_front();
   }
   const std::size_t size = body.size();
   if (!copies_.try_emplace(hash, Copy{std::move(body), clock_.now()}).second) return;
   order_.push_back(hash);
-  octets_ += size;
+  bytes_ += size;
 }
 
 Task<HttpResponse> SignedCopies::answer(HttpRequest request) {
@@ -137,13 +137,12 @@ Task<void> SignedCopies::hand_on(delivery::TagEvent event, std::string hash, std
   const auto* targets = followers_.targets(event.tag);
   if (targets == nullptr) co_return;
   std::map<std::string, std::string> actors;  // by inbox: who brings it
-  const Result<Tag> tag = Tag::parse(event.tag);
   const federation::Identity& identity = client_.identity();
   for (const auto& [inbox, target] : *targets) {
     const delivery::Via via = target.via();
     if (via == delivery::Via::kNode || via == delivery::Via::kFasp || target.host == host) continue;
-    if (!tag || !blocks_.may_go(host, target.host) || !instances_.believes_copies(target.host)) continue;
-    actors[inbox] = via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(*tag);
+    if (!blocks_.may_go(host, target.host) || !instances_.believes_copies(target.host)) continue;
+    actors[inbox] = via == delivery::Via::kRelay ? identity.actor() : identity.tag_actor(event.tag);
   }
   for (const auto& [inbox, actor] : actors) {
     if (sent_.contains({hash, inbox}) || !admits(host)) continue;

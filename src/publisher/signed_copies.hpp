@@ -27,8 +27,8 @@ namespace tagring::publisher {
 class SignedCopies {
  public:
   static constexpr std::string_view kPath = "/tagring/v1/signed";
-  static constexpr std::size_t kSizeMax = 65'536;      // of one; those of Mastodon have 1500 to 10,000 bytes
-  static constexpr std::size_t kOctetsMax = 16 << 20;  // of all that are kept
+  static constexpr std::size_t kSizeMax = 65'536;     // of one; those of Mastodon have 1500 to 10,000 bytes
+  static constexpr std::size_t kBytesMax = 16 << 20;  // of all that are kept
   static constexpr Duration kKept = std::chrono::hours(24);
   static constexpr std::size_t kSentMax = 100'000;  // (copy, inbox) remembered
   static constexpr std::size_t kAnHour = 1000;      // handed on of one author's server
@@ -80,7 +80,7 @@ class SignedCopies {
   Clock& clock_;
   std::map<std::string, Copy> copies_;  // by SHA-256
   std::deque<std::string> order_;       // oldest first
-  std::size_t octets_ = 0;
+  std::size_t bytes_ = 0;
   std::set<std::pair<std::string, std::string>> sent_;
   std::map<std::string, Hour> hours_;  // by host
   // What waits for a copy that is being fetched, by TagEvent::signed_copy.

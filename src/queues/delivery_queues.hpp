@@ -27,9 +27,9 @@
 namespace tagring::queues {
 
 struct QueueOptions {
-  std::size_t batch_max = 500;             // items of one request
-  std::size_t batch_octets_max = 700'000;  // what they weigh together, or one item
-  std::size_t concurrent_max = 128;        // requests under way, all lanes together
+  std::size_t batch_max = 500;            // items of one request
+  std::size_t batch_bytes_max = 700'000;  // what they weigh together, or one item
+  std::size_t concurrent_max = 128;       // requests under way, all lanes together
   Duration gather =
       Duration::zero();  // random wait up to this before a request that follows another: more per request
   Backoff backoff;
@@ -48,7 +48,7 @@ class DeliveryQueues {
  public:
   // Sends a batch to a destination. Returns the items that must be tried again there, in order.
   using Send = std::function<Task<std::vector<Item>>(std::string destination, std::vector<Item> batch)>;
-  // About how many octets an item takes in a request.
+  // About how many bytes an item takes in a request.
   using Weigh = std::function<std::size_t(const Item& item)>;
 
   DeliveryQueues(Clock& clock, Executor executor, Rng rng, QueueOptions options, Send send, Weigh weigh = {})
@@ -153,9 +153,9 @@ class DeliveryQueues {
   std::vector<Item> take(Lane& lane) {
     const std::size_t most = std::min(lane.items.size(), options_.batch_max);
     std::size_t count = 0;
-    for (std::size_t octets = 0; count < most; ++count) {
-      octets += weigh_ ? weigh_(lane.items[count]) : 0;
-      if (count > 0 && octets > options_.batch_octets_max) break;
+    for (std::size_t bytes = 0; count < most; ++count) {
+      bytes += weigh_ ? weigh_(lane.items[count]) : 0;
+      if (count > 0 && bytes > options_.batch_bytes_max) break;
     }
     std::vector<Item> batch(std::make_move_iterator(lane.items.begin()),
                             std::make_move_iterator(lane.items.begin() + static_cast<std::ptrdiff_t>(count)));

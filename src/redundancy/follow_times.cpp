@@ -11,12 +11,12 @@ void FollowTimes::forget_old() {
   make_room(requests_, kSizeMax);
 }
 
-void FollowTimes::note(const std::string& tag, const std::string& actor, Request request) {
+void FollowTimes::note(const Tag& tag, const std::string& actor, Request request) {
   forget_old();
   requests_[{tag, actor}] = request;
 }
 
-FollowTimes::Request FollowTimes::last(const std::string& tag, const std::string& actor) const {
+FollowTimes::Request FollowTimes::last(const Tag& tag, const std::string& actor) const {
   const auto it = requests_.find({tag, actor});
   if (it == requests_.end() || it->second.at < clock_.wall_now() - kRemembered) return {};
   return it->second;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::redundancy {
 
@@ -21,16 +22,16 @@ class FollowTimes {
     WallTime at;
     bool follows = false;
   };
-  void note(const std::string& tag, const std::string& actor, Request request);
+  void note(const Tag& tag, const std::string& actor, Request request);
   // 1970 if it is not remembered.
-  [[nodiscard]] Request last(const std::string& tag, const std::string& actor) const;
+  [[nodiscard]] Request last(const Tag& tag, const std::string& actor) const;
 
  private:
   static constexpr std::size_t kSizeMax = 200'000;
   void forget_old();
 
   Clock& clock_;
-  std::map<std::pair<std::string, std::string>, Request> requests_;  // by tag and actor
+  std::map<std::pair<Tag, std::string>, Request> requests_;  // by tag and actor
 };
 
 }  // namespace tagring::redundancy

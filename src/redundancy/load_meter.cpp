@@ -12,7 +12,7 @@ constexpr double kHalf = 0.5;
 
 double seconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
-double of_tag(const std::map<std::string, double>& tags, const std::string& tag) {
+double of_tag(const std::map<Tag, double>& tags, const Tag& tag) {
   const auto found = tags.find(tag);
   return found == tags.end() ? 0 : found->second;
 }
@@ -31,7 +31,7 @@ void LoadMeter::turn() {
   begun_ = age < 2 * kWindow ? begun_ + kWindow : clock_.now();
 }
 
-void LoadMeter::add(const std::string& tag, double deliveries) {
+void LoadMeter::add(const Tag& tag, double deliveries) {
   turn();
   level_ = level() + deliveries;
   changed_ = clock_.now();
@@ -45,11 +45,11 @@ bool LoadMeter::is_strained() const {
   return level() >= capacity_ * kDepthSeconds * kStrainedLevel || rate() >= capacity_ * kHalf;
 }
 
-bool LoadMeter::is_calm(const std::string& tag) const {
+bool LoadMeter::is_calm(const Tag& tag) const {
   return level() < capacity_ * kDepthSeconds * kStrainedLevel && rate() + rate(tag) <= capacity_ * kHalf;
 }
 
-bool LoadMeter::is_major(const std::string& tag) const {
+bool LoadMeter::is_major(const Tag& tag) const {
   const std::size_t tags = std::max<std::size_t>(1, std::max(before_.tags.size(), now_.tags.size()));
   return rate(tag) > 0 && rate(tag) * static_cast<double>(tags) >= rate() * kHalf;
 }
@@ -64,7 +64,7 @@ double LoadMeter::per_second(double before, double now) const {
 
 double LoadMeter::rate() const { return per_second(before_.total, now_.total); }
 
-double LoadMeter::rate(const std::string& tag) const {
+double LoadMeter::rate(const Tag& tag) const {
   return per_second(of_tag(before_.tags, tag), of_tag(now_.tags, tag));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::redundancy {
 
@@ -17,25 +18,25 @@ class LoadMeter {
   // `capacity`: deliveries a second.
   LoadMeter(double capacity, Clock& clock) : capacity_(capacity), clock_(clock) {}
 
-  void add(const std::string& tag, double deliveries);
+  void add(const Tag& tag, double deliveries);
   // Nothing more can be taken now.
   [[nodiscard]] bool is_overloaded() const;
   // Soon it may be so: filling up, or above half the capacity over the last seconds.
   [[nodiscard]] bool is_strained() const;
   // Twice what the tag brings would still be half of the capacity at most.
-  [[nodiscard]] bool is_calm(const std::string& tag) const;
+  [[nodiscard]] bool is_calm(const Tag& tag) const;
   // The tag has a good part in the load: at least half of what a tag has on average.
   // None has where there is no load.
-  [[nodiscard]] bool is_major(const std::string& tag) const;
+  [[nodiscard]] bool is_major(const Tag& tag) const;
   // Deliveries a second over the last ten seconds.
   [[nodiscard]] double rate() const;
-  [[nodiscard]] double rate(const std::string& tag) const;
+  [[nodiscard]] double rate(const Tag& tag) const;
 
  private:
   static constexpr Duration kWindow = std::chrono::seconds(10);
   struct Window {
     double total = 0;
-    std::map<std::string, double> tags;
+    std::map<Tag, double> tags;
   };
   [[nodiscard]] double level() const;
   void turn();

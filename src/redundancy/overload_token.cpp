@@ -14,12 +14,12 @@ constexpr std::size_t kSignatureMax = 2048;
 }  // namespace
 
 std::string OverloadToken::signed_text(const std::string& network) const {
-  return fmt::format("tagring overload\n{}\n{}\n{}\n{}\n{}", network, tag, relays, actor,
+  return fmt::format("tagring overload\n{}\n{}\n{}\n{}\n{}", network, tag.canonical(), relays, actor,
                      at.time_since_epoch().count());
 }
 
 json::object to_json(const OverloadToken& token) {
-  return {{"tag", token.tag},
+  return {{"tag", token.tag.canonical()},
           {"relays", token.relays},
           {"actor", token.actor},
           {"at", token.at.time_since_epoch().count()},
@@ -29,7 +29,7 @@ json::object to_json(const OverloadToken& token) {
 Result<OverloadToken> token_from_json(const json::value& value) {
   if (!value.is_object()) return fail(ErrorCode::kInvalid, "a token is no object");
   const json::object& object = value.get_object();
-  TRY(const Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
+  TRY(Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
   const auto relays = json::get_int(object, "relays");
   const auto at = json::get_int(object, "at");
   const std::string actor = json::get_string(object, "actor").value_or("");
@@ -39,7 +39,7 @@ Result<OverloadToken> token_from_json(const json::value& value) {
       signature->size() > kSignatureMax) {
     return fail(ErrorCode::kInvalid, "a token lacks 'relays', 'actor', 'at' or 'signature'");
   }
-  return OverloadToken{tag.canonical(), static_cast<unsigned>(*relays), actor, WallTime(Duration(*at)),
+  return OverloadToken{std::move(tag), static_cast<unsigned>(*relays), actor, WallTime(Duration(*at)),
                        *signature};
 }
 

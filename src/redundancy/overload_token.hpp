@@ -8,11 +8,12 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::redundancy {
 
 struct OverloadToken {
-  std::string tag;      // canonical
+  Tag tag;
   unsigned relays = 0;  // of the set that was too small
   std::string actor;    // of the node that says so: {origin}/actor
   WallTime at;

@@ -12,7 +12,7 @@ constexpr std::size_t kTagsMax = 10'000;
 json::array to_json(const RelayClaims& claims) {
   json::array list;
   for (const auto& [tag, claim] : claims)
-    list.push_back(json::object{{"tag", tag}, {"relays", claim.relays}, {"index", claim.index}});
+    list.push_back(json::object{{"tag", tag.canonical()}, {"relays", claim.relays}, {"index", claim.index}});
   return list;
 }
 
@@ -25,17 +25,17 @@ RelayClaims claims_from_json(const json::value* list) {
     const auto relays = json::get_int(object, "relays");
     const auto index = json::get_int(object, "index").value_or(0);
     if (!tag || !relays || !is_relay_count(*relays) || index < 0 || index >= *relays) return;
-    claims[tag->canonical()] = {static_cast<unsigned>(*relays), static_cast<unsigned>(index)};
+    claims[*tag] = {static_cast<unsigned>(*relays), static_cast<unsigned>(index)};
   });
   return claims;
 }
 
-unsigned RelayHints::of(const std::string& tag) const {
+unsigned RelayHints::of(const Tag& tag) const {
   const auto it = tags_.find(tag);
   return it == tags_.end() || clock_.now() - it->second.told > kBelieved ? at_rest_ : it->second.relays;
 }
 
-bool RelayHints::was_raised(const std::string& tag) const {
+bool RelayHints::was_raised(const Tag& tag) const {
   const auto it = tags_.find(tag);
   return it != tags_.end() && clock_.now() - it->second.raised < kRemembered;
 }
@@ -46,7 +46,7 @@ void RelayHints::forget_old() {
   if (tags_.size() >= kTagsMax) tags_.erase(tags_.begin());
 }
 
-void RelayHints::learn(const std::string& tag, unsigned relays) {
+void RelayHints::learn(const Tag& tag, unsigned relays) {
   if (relays < at_rest_ || !is_relay_count(relays)) return;
   const unsigned before = of(tag);
   auto it = tags_.find(tag);
@@ -62,7 +62,7 @@ void RelayHints::learn(const std::string& tag, unsigned relays) {
 }
 
 void RelayHints::learn(OverloadToken token) {
-  const std::string tag = token.tag;
+  const Tag tag = token.tag;
   const unsigned relays = token.relays;
   // An older token says nothing about the relays that there are now.
   if (relays != of(tag) || relays >= kRelaysMax) return;
@@ -71,9 +71,9 @@ void RelayHints::learn(OverloadToken token) {
   if (it != tags_.end()) it->second.token = std::move(token);
 }
 
-void RelayHints::read_answer(const json::object& answer, const std::set<std::string>& tags) {
+void RelayHints::read_answer(const json::object& answer, const std::set<Tag>& tags) {
   const RelayClaims claims = claims_from_json(json::find(answer, "relays"));
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     const auto claim = claims.find(tag);
     learn(tag, claim == claims.end() ? at_rest_ : claim->second.relays);
   }
@@ -82,9 +82,9 @@ void RelayHints::read_answer(const json::object& answer, const std::set<std::str
   }
 }
 
-std::vector<OverloadToken> RelayHints::tokens(const std::set<std::string>& tags) const {
+std::vector<OverloadToken> RelayHints::tokens(const std::set<Tag>& tags) const {
   std::vector<OverloadToken> good;
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     const auto it = tags_.find(tag);
     if (it == tags_.end() || !it->second.token) continue;
     if (it->second.token->is_fresh(clock_.wall_now())) good.push_back(*it->second.token);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "hashtag/tag.hpp"
 #include "redundancy/overload_token.hpp"
 #include "redundancy/relay_place.hpp"
 
@@ -20,8 +21,8 @@ struct RelayClaim {
   unsigned relays = 0;
   unsigned index = 0;
 };
-// By canonical tag. On the wire: [{"tag", "relays", "index"}].
-using RelayClaims = std::map<std::string, RelayClaim>;
+// On the wire: [{"tag", "relays", "index"}].
+using RelayClaims = std::map<Tag, RelayClaim>;
 json::array to_json(const RelayClaims& claims);
 // What is malformed is left out.
 RelayClaims claims_from_json(const json::value* list);
@@ -30,25 +31,25 @@ class RelayHints {
  public:
   // `at_rest`: of every hashtag that is not known to have more.
   // `on_more` is called when a tag is known to have more relays than before.
-  RelayHints(unsigned at_rest, Clock& clock, std::function<void(const std::string& tag)> on_more)
+  RelayHints(unsigned at_rest, Clock& clock, std::function<void(const Tag& tag)> on_more)
       : at_rest_(at_rest), clock_(clock), on_more_(std::move(on_more)) {}
 
   [[nodiscard]] unsigned at_rest() const { return at_rest_; }
   [[nodiscard]] unsigned copies() const { return copies_of_post(at_rest_); }
-  [[nodiscard]] unsigned of(const std::string& tag) const;
+  [[nodiscard]] unsigned of(const Tag& tag) const;
   // The tag had more relays than at rest in the last day: some that are none any more may still deliver.
-  [[nodiscard]] bool was_raised(const std::string& tag) const;
+  [[nodiscard]] bool was_raised(const Tag& tag) const;
 
   // A relay says so.
-  void learn(const std::string& tag, unsigned relays);
+  void learn(const Tag& tag, unsigned relays);
   // A relay of as many relays as are known is overloaded: twice as many are to be tried. Kept to be shown to
   // them.
   void learn(OverloadToken token);
   // What an answer of a relay to something about these tags says: "relays", where there are more than at
   // rest, and "overloaded".
-  void read_answer(const json::object& answer, const std::set<std::string>& tags);
+  void read_answer(const json::object& answer, const std::set<Tag>& tags);
   // Of the tags, those that are still good.
-  [[nodiscard]] std::vector<OverloadToken> tokens(const std::set<std::string>& tags) const;
+  [[nodiscard]] std::vector<OverloadToken> tokens(const std::set<Tag>& tags) const;
 
  private:
   struct Entry {
@@ -61,8 +62,8 @@ class RelayHints {
 
   unsigned at_rest_;
   Clock& clock_;
-  std::function<void(const std::string& tag)> on_more_;
-  std::map<std::string, Entry> tags_;
+  std::function<void(const Tag& tag)> on_more_;
+  std::map<Tag, Entry> tags_;
 };
 
 }  // namespace tagring::redundancy

@@ -17,17 +17,17 @@ bool supersedes(const StorageSet& a, const StorageSet& b) {
   return std::tie(a.version, a.read_factor, a.replicas) > std::tie(b.version, b.read_factor, b.replicas);
 }
 
-StorageSet StorageHints::kept(const std::string& tag) const {
+StorageSet StorageHints::kept(const Tag& tag) const {
   const auto it = kept_.find(tag);
   return it == kept_.end() ? StorageSet{tag, 0, at_rest_, at_rest_, {}} : it->second;
 }
 
 void StorageHints::keep(StorageSet set) {
-  std::string tag = set.tag;
-  kept_[std::move(tag)] = std::move(set);
+  Tag tag = set.tag;
+  kept_.insert_or_assign(std::move(tag), std::move(set));
 }
 
-StorageSet StorageHints::known(const std::string& tag) const {
+StorageSet StorageHints::known(const Tag& tag) const {
   StorageSet set = kept(tag);
   const auto hint = hints_.find(tag);
   const bool is_good = hint != hints_.end() && clock_.now() - hint->second.told < kHintLife;
@@ -45,11 +45,11 @@ void StorageHints::learn(StorageSet set) {
   if (hints_.size() >= kHintsMax)
     std::erase_if(hints_, [this](const auto& entry) { return clock_.now() - entry.second.told > kHintLife; });
   if (hints_.size() >= kHintsMax) hints_.erase(hints_.begin());
-  std::string tag = set.tag;
+  Tag tag = set.tag;
   hints_.emplace(std::move(tag), Hint{std::move(set), clock_.now()});
 }
 
-void StorageHints::read_answer(const json::object& answer, const std::set<std::string>& tags) {
+void StorageHints::read_answer(const json::object& answer, const std::set<Tag>& tags) {
   Result<std::vector<StorageSet>> sets = sets_from(json::find(answer, "stores"));
   if (!sets) return;
   for (StorageSet& set : *sets) {
@@ -57,7 +57,7 @@ void StorageHints::read_answer(const json::object& answer, const std::set<std::s
   }
 }
 
-void StorageHints::doubt(const std::string& tag) {
+void StorageHints::doubt(const Tag& tag) {
   const auto hint = hints_.find(tag);
   if (hint != hints_.end() && clock_.now() - hint->second.told > kJustNow) hints_.erase(hint);
 }
@@ -65,7 +65,7 @@ void StorageHints::doubt(const std::string& tag) {
 // --- JSON --------------------------------------------------------------------------------------------------
 
 json::object to_json(const StorageSet& set) {
-  return {{"tag", set.tag},
+  return {{"tag", set.tag.canonical()},
           {"version", set.version},
           {"replicas", set.replicas},
           {"reach", set.read_factor},
@@ -79,7 +79,7 @@ json::array to_json(const std::vector<StorageSet>& sets) {
 }
 
 Result<StorageSet> StorageHints::set_from(const json::object& object) const {
-  TRY(const Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
+  TRY(Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
   const auto version = json::get_int(object, "version");
   const auto replicas = json::get_int(object, "replicas");
   const auto reach = json::get_int(object, "reach");
@@ -88,7 +88,7 @@ Result<StorageSet> StorageHints::set_from(const json::object& object) const {
                       is_relay_count(*replicas) && is_relay_count(*reach) && *replicas <= *reach &&
                       *replicas >= at_rest_;
   if (!shaped) return fail(ErrorCode::kInvalid, "no set of storage owners");
-  return StorageSet{tag.canonical(), static_cast<std::uint64_t>(*version), static_cast<unsigned>(*replicas),
+  return StorageSet{std::move(tag), static_cast<std::uint64_t>(*version), static_cast<unsigned>(*replicas),
                     static_cast<unsigned>(*reach), WallTime(Duration(*at))};
 }
 

@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "hashtag/tag.hpp"
 #include "redundancy/storage_place.hpp"
 
 namespace tagring::redundancy {
@@ -19,7 +20,7 @@ namespace tagring::redundancy {
 // How many storage owners a hashtag has, where that ever was another number than at rest (paper §7.2;
 // docs/protocol.md, "Storage sets").
 struct StorageSet {
-  std::string tag;            // canonical
+  Tag tag;
   std::uint64_t version = 0;  // larger after every change; 0: never changed
   unsigned replicas = 0;      // for new posts
   unsigned read_factor = 0;   // as many have to be asked for all posts; at least `replicas`
@@ -43,16 +44,16 @@ class StorageHints {
   [[nodiscard]] unsigned copies() const { return copies_in_storage(at_rest_); }
 
   // What this node keeps of the tag as storage owner; at rest if that is nothing.
-  [[nodiscard]] StorageSet kept(const std::string& tag) const;
+  [[nodiscard]] StorageSet kept(const Tag& tag) const;
   void keep(StorageSet set);
 
   // The latest that this node has heard or keeps.
-  [[nodiscard]] StorageSet known(const std::string& tag) const;
+  [[nodiscard]] StorageSet known(const Tag& tag) const;
   void learn(StorageSet set);
   // "stores" of an owner's answer to something about these tags.
-  void read_answer(const json::object& answer, const std::set<std::string>& tags);
+  void read_answer(const json::object& answer, const std::set<Tag>& tags);
   // An owner has refused what belongs there by what is known, and has not told better.
-  void doubt(const std::string& tag);
+  void doubt(const Tag& tag);
 
   // kInvalid if something is malformed, or fewer than at rest.
   [[nodiscard]] Result<StorageSet> set_from(const json::object& object) const;
@@ -66,8 +67,8 @@ class StorageHints {
 
   unsigned at_rest_;
   Clock& clock_;
-  std::map<std::string, StorageSet> kept_;  // by tag
-  std::map<std::string, Hint> hints_;       // by tag
+  std::map<Tag, StorageSet> kept_;
+  std::map<Tag, Hint> hints_;
 };
 
 }  // namespace tagring::redundancy

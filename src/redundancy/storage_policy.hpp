@@ -29,9 +29,9 @@ namespace tagring::redundancy {
 // What a storage owner says of itself.
 struct StorageReport {
   StorageSet set;
-  std::map<unsigned, double> bytes;  // by partition
-  double bearable = 0;               // of one partition; 0: any
-  std::uint64_t merged = 0;          // the version of the set to which it has taken up what it must
+  std::map<unsigned, double> bytes = {};  // by partition
+  double bearable = 0;                    // of one partition; 0: any
+  std::uint64_t merged = 0;               // the version of the set to which it has taken up what it must
 };
 
 class StoragePolicy {

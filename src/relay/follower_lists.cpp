@@ -16,16 +16,16 @@ WallTime time_of(const json::object& item) {
 
 }  // namespace
 
-void FollowerLists::note_request(const std::string& tag, const std::string& actor, bool follows) {
+void FollowerLists::note_request(const Tag& tag, const std::string& actor, bool follows) {
   times_.note(tag, actor, {clock_.wall_now(), follows});
 }
 
-double FollowerLists::deliveries(const std::string& tag) const {
+double FollowerLists::deliveries(const Tag& tag) const {
   const auto* targets = followers_.targets(tag);
   return targets == nullptr ? 1 : static_cast<double>(targets->size());
 }
 
-json::object FollowerLists::page(const std::string& tag, const std::string& after) const {
+json::object FollowerLists::page(const Tag& tag, const std::string& after) const {
   json::array items;
   json::object page;
   for (const auto& [actor, inbox] : followers_.nodes(tag)) {
@@ -57,13 +57,14 @@ void FollowerLists::read_page(const json::object& page, List* into) const {
   });
 }
 
-FollowerLists::Changes FollowerLists::changes(const std::string& tag, const List& list) const {
+FollowerLists::Changes FollowerLists::changes(const Tag& tag, const List& list) const {
   Changes changes;
   for (const auto& [actor, listed] : list) {
     const redundancy::FollowTimes::Request last = times_.last(tag, actor);
     const bool wanted = last.follows || listed.at > last.at || last.at == WallTime{};
     if (followers_.follows(tag, actor) || !wanted) continue;
-    changes.come.push_back({tag, actor, listed.inbox, identity_.activity_id("lists", tag + " " + actor),
+    changes.come.push_back({tag, actor, listed.inbox,
+                            identity_.activity_id("lists", tag.canonical() + " " + actor),
                             delivery::Via::kNode, 0});
     changes.inboxes.push_back(listed.inbox);
   }

@@ -13,6 +13,7 @@
 #include "delivery/followers.hpp"
 #include "delivery/store.hpp"
 #include "federation/identity.hpp"
+#include "hashtag/tag.hpp"
 #include "redundancy/follow_times.hpp"
 #include "relay/relay_places.hpp"
 
@@ -24,8 +25,8 @@ class FollowerLists {
     std::string inbox;
     WallTime at;
   };
-  using List = std::map<std::string, Listed>;                      // by actor
-  using Pairs = std::vector<std::pair<std::string, std::string>>;  // (tag, actor)
+  using List = std::map<std::string, Listed>;              // by actor
+  using Pairs = std::vector<std::pair<Tag, std::string>>;  // with the actor
 
   FollowerLists(delivery::Store& store, delivery::Followers& followers, const RelayPlaces& places,
                 const federation::Identity& identity, belief::NodeActors& nodes, Clock& clock)
@@ -38,17 +39,19 @@ class FollowerLists {
         times_(clock) {}
 
   // Another node has asked, just now, to follow the tag here, or not to.
-  void note_request(const std::string& tag, const std::string& actor, bool follows);
+  void note_request(const Tag& tag, const std::string& actor, bool follows);
   // How many deliveries a post of the tag is; at least one.
-  [[nodiscard]] double deliveries(const std::string& tag) const;
-  [[nodiscard]] bool has_inbox(const std::string& tag, const std::string& inbox) const {
+  [[nodiscard]] double deliveries(const Tag& tag) const;
+  [[nodiscard]] bool has_inbox(const Tag& tag, const std::string& inbox) const {
     return followers_.target(tag, inbox) != nullptr;
   }
   // Actor and inbox of each, by actor.
-  [[nodiscard]] Pairs nodes(const std::string& tag) const { return followers_.nodes(tag); }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> nodes(const Tag& tag) const {
+    return followers_.nodes(tag);
+  }
 
   // A page of this node's list, by actor after that one: {"followers", "after"?}.
-  [[nodiscard]] json::object page(const std::string& tag, const std::string& after) const;
+  [[nodiscard]] json::object page(const Tag& tag, const std::string& after) const;
   // Adds a page of another relay's list: of what several say of one follower, the latest request counts. What
   // is malformed is left out, as are followers whom this node gives nothing.
   void read_page(const json::object& page, List* into) const;
@@ -59,7 +62,7 @@ class FollowerLists {
     std::vector<delivery::Follower> come;
     std::vector<std::string> inboxes;  // theirs
   };
-  [[nodiscard]] Changes changes(const std::string& tag, const List& list) const;
+  [[nodiscard]] Changes changes(const Tag& tag, const List& list) const;
   // Those that may be nodes. Durable when it completes.
   [[nodiscard]] Task<Result<void>> add(std::vector<delivery::Follower> followers);
   [[nodiscard]] Task<Result<void>> remove(Pairs gone);

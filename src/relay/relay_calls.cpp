@@ -48,7 +48,7 @@ Task<std::vector<Result<RelayCalls::Count>>> RelayCalls::ask_counts(Tag tag) {
   co_return co_await all_of(std::move(questions));
 }
 
-redundancy::OverloadToken RelayCalls::sign(const std::string& tag, unsigned relays) const {
+redundancy::OverloadToken RelayCalls::sign(const Tag& tag, unsigned relays) const {
   redundancy::OverloadToken token{tag, relays, identity_.actor(), clock_.wall_now(), {}};
   token.signature = identity_.key.sign(token.signed_text(network_));
   return token;
@@ -57,10 +57,9 @@ redundancy::OverloadToken RelayCalls::sign(const std::string& tag, unsigned rela
 Task<Result<void>> RelayCalls::check_token(redundancy::OverloadToken token) {
   if (!token.is_fresh(clock_.wall_now())) co_return fail(ErrorCode::kDenied, "the token is stale");
   const std::string signer = origin_of(token.actor);
-  const Result<Tag> tag = Tag::parse(token.tag);
   const bool own = signer == identity_.origin();
-  const bool is_mine = own && !places_.own_places(*tag, token.relays).empty();
-  const std::vector<std::string> relays = co_await places_.origins(*tag, token.relays, 0, 1);
+  const bool is_mine = own && !places_.own_places(token.tag, token.relays).empty();
+  const std::vector<std::string> relays = co_await places_.origins(token.tag, token.relays, 0, 1);
   if (!is_mine && std::ranges::find(relays, signer) == relays.end())
     co_return fail(ErrorCode::kNotOwner, signer + " is no relay of the hashtag");
   if (own) {

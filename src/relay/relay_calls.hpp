@@ -41,7 +41,7 @@ class RelayCalls {
   [[nodiscard]] Task<std::vector<Result<Count>>> ask_counts(Tag tag);
 
   // This node's word that it has too much to do with the tag as one of so many relays.
-  [[nodiscard]] redundancy::OverloadToken sign(const std::string& tag, unsigned relays) const;
+  [[nodiscard]] redundancy::OverloadToken sign(const Tag& tag, unsigned relays) const;
   // kDenied or kNotOwner unless it was signed lately by one of the relays of the smaller set.
   [[nodiscard]] Task<Result<void>> check_token(redundancy::OverloadToken token);
 

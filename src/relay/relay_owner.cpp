@@ -25,10 +25,11 @@ Task<Result<std::vector<delivery::Refusal>>> RelayOwner::take(std::vector<delive
 Result<void> RelayOwner::check_serving(const Tag& tag) const {
   bool owned = false;
   const unsigned replicas = relays_.at_rest();
+  const RingId key = tag.key();
   for (unsigned i = 0; i < replicas; ++i) {
-    const RingId key = replica_key(tag.key(), i, replicas);
-    if (rings_.of(Ring::kRelay).serving(key) != nullptr) return {};
-    owned = owned || rings_.of(Ring::kRelay).owning(key) != nullptr;
+    const RingId place = replica_key(key, i, replicas);
+    if (rings_.of(Ring::kRelay).serving(place) != nullptr) return {};
+    owned = owned || rings_.of(Ring::kRelay).owning(place) != nullptr;
   }
   if (redundancy_.is_relay_beyond_rest(tag)) return {};
   if (owned) return fail(ErrorCode::kBusy, "this node is still fetching the tag's data");
@@ -36,8 +37,7 @@ Result<void> RelayOwner::check_serving(const Tag& tag) const {
 }
 
 Result<void> RelayOwner::check_place(const delivery::TagEvent& event) const {
-  TRY(const Tag tag, Tag::parse(event.tag));
-  return check_serving(tag);
+  return check_serving(event.tag);
 }
 
 Task<redundancy::RelayHalves> RelayOwner::witness(Tag /*tag*/, std::string /*sender*/,

@@ -6,8 +6,9 @@ namespace tagring::relay {
 
 std::vector<unsigned> RelayPlaces::own_places(const Tag& tag, unsigned relays) const {
   std::vector<unsigned> places;
+  const RingId key = tag.key();
   for (unsigned i = 0; i < relays; ++i) {
-    if (rings_.of(Ring::kRelay).owning(replica_key(tag.key(), i, relays)) != nullptr) places.push_back(i);
+    if (rings_.of(Ring::kRelay).owning(replica_key(key, i, relays)) != nullptr) places.push_back(i);
   }
   return places;
 }
@@ -23,9 +24,10 @@ double RelayPlaces::vservers() const {
 
 Task<std::vector<std::string>> RelayPlaces::origins(Tag tag, unsigned relays, unsigned first, unsigned step) {
   std::vector<std::string> found;
+  const RingId key = tag.key();
   for (unsigned i = first; i < relays; i += step) {
     const Result<ring::Owner> owner =
-        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
+        co_await rings_.of(Ring::kRelay).find_owner(replica_key(key, i, relays));
     if (!owner) continue;
     const std::string origin = owner->contact.origin();
     const bool known = origin == own_ || std::ranges::find(found, origin) != found.end();
@@ -47,10 +49,11 @@ Task<Result<void>> RelayPlaces::check_place(Tag tag, std::string origin, unsigne
 
 Task<RelayPlaces::Found> RelayPlaces::find(Tag tag) {
   Found found;
-  const unsigned relays = hints_.of(tag.canonical());
+  const unsigned relays = hints_.of(tag);
+  const RingId key = tag.key();
   for (unsigned i = 0; i < relays; ++i) {
     const Result<ring::Owner> owner =
-        co_await rings_.of(Ring::kRelay).find_owner(replica_key(tag.key(), i, relays));
+        co_await rings_.of(Ring::kRelay).find_owner(replica_key(key, i, relays));
     if (!owner) {
       found.complete = false;
       continue;
@@ -63,7 +66,7 @@ Task<RelayPlaces::Found> RelayPlaces::find(Tag tag) {
 
 Task<bool> RelayPlaces::may_be_at(Tag tag, std::string origin) {
   if (rings_.is_blocked_at(origin)) co_return false;
-  const unsigned relays = hints_.of(tag.canonical());
+  const unsigned relays = hints_.of(tag);
   for (unsigned i = 0; i < relays; ++i) {
     const Result<void> is_there = co_await check_place(tag, origin, i, relays);
     if (is_there || is_there.error().code == ErrorCode::kBusy) co_return true;
@@ -72,9 +75,9 @@ Task<bool> RelayPlaces::may_be_at(Tag tag, std::string origin) {
 }
 
 void RelayPlaces::forget(const Tag& tag) {
-  const unsigned relays = hints_.of(tag.canonical());
-  for (unsigned i = 0; i < relays; ++i)
-    rings_.of(Ring::kRelay).forget_route(replica_key(tag.key(), i, relays));
+  const unsigned relays = hints_.of(tag);
+  const RingId key = tag.key();
+  for (unsigned i = 0; i < relays; ++i) rings_.of(Ring::kRelay).forget_route(replica_key(key, i, relays));
 }
 
 }  // namespace tagring::relay

@@ -29,7 +29,7 @@ RelayRedundancy::RelayRedundancy(Options options, RelayPlaces& places, RelayCall
       clock_(runtime.clock),
       log_(runtime.log),
       meter_(options_.capacity, runtime.clock),
-      doubts_([this](std::string tag) { return consider(std::move(tag)); }, runtime),
+      doubts_([this](Tag tag) { return consider(std::move(tag)); }, runtime),
       tasks_(runtime.executor) {}
 
 Task<void> RelayRedundancy::stop() {
@@ -40,18 +40,18 @@ Task<void> RelayRedundancy::stop() {
 
 // --- what is known -----------------------------------------------------------------------------------------
 
-const RelaySet* RelayRedundancy::set_of(const std::string& tag) const {
+const RelaySet* RelayRedundancy::set_of(const Tag& tag) const {
   const auto it = sets_.find(tag);
   return it == sets_.end() ? nullptr : &it->second.set;
 }
 
-unsigned RelayRedundancy::relays_of(const std::string& tag) const {
+unsigned RelayRedundancy::relays_of(const Tag& tag) const {
   const RelaySet* set = set_of(tag);
   return set == nullptr ? places_.at_rest() : set->relays();
 }
 
 bool RelayRedundancy::is_relay_beyond_rest(const Tag& tag) const {
-  const unsigned relays = relays_of(tag.canonical());
+  const unsigned relays = relays_of(tag);
   if (relays == places_.at_rest()) return false;
   const std::vector<unsigned> own = places_.own_places(tag, relays);
   return std::ranges::any_of(own, [&](unsigned place) { return !places_.is_place_at_rest(place, relays); });
@@ -61,17 +61,17 @@ bool RelayRedundancy::is_relay(const Tag& tag) const {
   return places_.is_relay_at_rest(tag) || is_relay_beyond_rest(tag);
 }
 
-bool RelayRedundancy::has_just_shrunk(const std::string& tag) const {
+bool RelayRedundancy::has_just_shrunk(const Tag& tag) const {
   const RelaySet* set = set_of(tag);
   return set != nullptr && set->has_just_shrunk(clock_.now());
 }
 
-RelayCalls::Count RelayRedundancy::count(const std::string& tag) const {
+RelayCalls::Count RelayRedundancy::count(const Tag& tag) const {
   const RelaySet* set = set_of(tag);
   return {relays_of(tag), set == nullptr ? places_.at_rest() : set->lately(clock_.now())};
 }
 
-RelayRedundancy::Tended& RelayRedundancy::tended(const std::string& tag) {
+RelayRedundancy::Tended& RelayRedundancy::tended(const Tag& tag) {
   const auto known = sets_.find(tag);
   if (known != sets_.end()) return known->second;
   Tended& fresh =
@@ -80,7 +80,7 @@ RelayRedundancy::Tended& RelayRedundancy::tended(const std::string& tag) {
   return fresh;
 }
 
-bool RelayRedundancy::is_draining(const std::string& tag, const std::string& inbox) const {
+bool RelayRedundancy::is_draining(const Tag& tag, const std::string& inbox) const {
   if (!lists_.has_inbox(tag, inbox)) return false;
   const RelaySet* set = set_of(tag);
   const bool known = set != nullptr && set->draining();
@@ -91,7 +91,7 @@ bool RelayRedundancy::is_draining(const std::string& tag, const std::string& inb
 json::array RelayRedundancy::status() const {
   json::array list;
   for (const auto& [tag, tended] : sets_) {
-    list.push_back(json::object{{"tag", tag},
+    list.push_back(json::object{{"tag", tag.canonical()},
                                 {"relays", tended.set.relays()},
                                 {"spare", tended.set.is_spare(clock_.now())},
                                 {"deliveries_per_second", meter_.rate(tag)}});
@@ -101,7 +101,7 @@ json::array RelayRedundancy::status() const {
 
 // --- taking posts ------------------------------------------------------------------------------------------
 
-bool RelayRedundancy::admit(const std::string& tag) {
+bool RelayRedundancy::admit(const Tag& tag) {
   if (meter_.is_overloaded()) return false;
   meter_.add(tag, lists_.deliveries(tag));
   // Whoever has much to do with a tag tends its set: warns spares, and halves it again.
@@ -109,7 +109,7 @@ bool RelayRedundancy::admit(const std::string& tag) {
   return true;
 }
 
-std::optional<redundancy::OverloadToken> RelayRedundancy::sign(const std::string& tag) {
+std::optional<redundancy::OverloadToken> RelayRedundancy::sign(const Tag& tag) {
   const unsigned relays = relays_of(tag);
   const RelaySet* set = set_of(tag);
   const bool is_new = set != nullptr && set->is_settling(clock_.now());
@@ -121,38 +121,36 @@ std::optional<redundancy::OverloadToken> RelayRedundancy::sign(const std::string
   if (is_good) return it->second.first;
   redundancy::OverloadToken token = calls_.sign(tag, relays);
   make_room(signed_, kRemembered);
-  signed_[tag] = {token, clock_.now()};
+  signed_.insert_or_assign(tag, std::pair(token, clock_.now()));
   return token;
 }
 
-std::optional<redundancy::RelayClaim> RelayRedundancy::claim(const std::string& tag) const {
+std::optional<redundancy::RelayClaim> RelayRedundancy::claim(const Tag& tag) const {
   const RelaySet* set = set_of(tag);
-  const Result<Tag> parsed = Tag::parse(tag);
-  if (set == nullptr || !parsed) return std::nullopt;
+  if (set == nullptr) return std::nullopt;
   // Who has just ceased to be a relay passes the rest on.
   const unsigned lately = set->lately(clock_.now());
-  const unsigned relays = lately > set->relays() && !is_relay(*parsed) ? lately : set->relays();
+  const unsigned relays = lately > set->relays() && !is_relay(tag) ? lately : set->relays();
   if (relays == places_.at_rest()) return std::nullopt;
-  const std::vector<unsigned> own = places_.own_places(*parsed, relays);
+  const std::vector<unsigned> own = places_.own_places(tag, relays);
   if (own.empty()) return std::nullopt;
   return redundancy::RelayClaim{relays, own.front()};
 }
 
-json::object RelayRedundancy::news(const std::set<std::string>& tags,
+json::object RelayRedundancy::news(const std::set<Tag>& tags,
                                    const std::vector<delivery::Refusal>& refusals) {
-  std::set<std::string> overloaded;
+  std::set<Tag> overloaded;
   for (const delivery::Refusal& refusal : refusals) {
     if (refusal.error.code == ErrorCode::kUnavailable) overloaded.insert(refusal.tag);
   }
   json::object news;
   redundancy::RelayClaims claims;
-  for (const std::string& tag : tags) {
-    const Result<Tag> parsed = Tag::parse(tag);
-    if (relays_of(tag) > places_.at_rest() && parsed && is_relay(*parsed)) claims[tag] = {relays_of(tag), 0};
+  for (const Tag& tag : tags) {
+    if (relays_of(tag) > places_.at_rest() && is_relay(tag)) claims[tag] = {relays_of(tag), 0};
   }
   if (!claims.empty()) news["relays"] = to_json(claims);
   std::vector<redundancy::OverloadToken> tokens;
-  for (const std::string& tag : overloaded) {
+  for (const Tag& tag : overloaded) {
     if (std::optional<redundancy::OverloadToken> token = sign(tag)) tokens.push_back(std::move(*token));
   }
   if (!tokens.empty()) news["overloaded"] = to_json(tokens);
@@ -161,7 +159,7 @@ json::object RelayRedundancy::news(const std::set<std::string>& tags,
 
 // --- more relays -------------------------------------------------------------------------------------------
 
-void RelayRedundancy::set_relays(const std::string& tag, unsigned relays, bool overloaded) {
+void RelayRedundancy::set_relays(const Tag& tag, unsigned relays, bool overloaded) {
   RelaySet& set = tended(tag).set;
   const unsigned before = set.relays();
   if (before == relays) return;
@@ -171,15 +169,15 @@ void RelayRedundancy::set_relays(const std::string& tag, unsigned relays, bool o
     set.shrink(relays, clock_.now());
   }
   log_.info("relays_changed",
-            {{"tag", tag}, {"from", std::to_string(before)}, {"to", std::to_string(relays)}});
-  if (const Result<Tag> parsed = Tag::parse(tag); parsed && !is_relay(*parsed)) set.retire(clock_.now());
+            {{"tag", tag.canonical()}, {"from", std::to_string(before)}, {"to", std::to_string(relays)}});
+  if (!is_relay(tag)) set.retire(clock_.now());
   places_.hints().learn(tag, relays);
 }
 
 Task<void> RelayRedundancy::present(std::vector<redundancy::OverloadToken> tokens) {
   for (redundancy::OverloadToken& token : tokens) {
     if (token.relays < places_.at_rest() || token.relays >= redundancy::kRelaysMax) continue;
-    const std::string tag = token.tag;
+    const Tag tag = token.tag;
     // Somebody else has shown one, and it is being checked.
     for (int i = 0; i < kRaiseWaits && raising_.contains(tag); ++i) {
       const Instant soon = clock_.now() + kRaiseWait;
@@ -192,24 +190,24 @@ Task<void> RelayRedundancy::present(std::vector<redundancy::OverloadToken> token
 }
 
 Task<void> RelayRedundancy::raise(redundancy::OverloadToken token) {
-  const Result<Tag> tag = Tag::parse(token.tag);
+  const Tag tag = token.tag;
   const unsigned relays = token.relays * 2;
-  if (!tag || places_.own_places(*tag, relays).empty()) co_return;
+  if (places_.own_places(tag, relays).empty()) co_return;
   const Result<void> good = co_await calls_.check_token(token);
   if (!good) {
-    log_.debug("token_refused", {{"tag", token.tag}, {"because", good.error().message}});
+    log_.debug("token_refused", {{"tag", tag.canonical()}, {"because", good.error().message}});
     co_return;
   }
-  if (places_.is_relay_at_rest(*tag)) {
-    if (relays_of(token.tag) == token.relays) set_relays(token.tag, relays, /*overloaded=*/true);
+  if (places_.is_relay_at_rest(tag)) {
+    if (relays_of(tag) == token.relays) set_relays(tag, relays, /*overloaded=*/true);
   } else {
-    const Result<void> become = co_await become_relay(*tag, relays, /*attested=*/true);
+    const Result<void> become = co_await become_relay(tag, relays, /*attested=*/true);
     if (!become) {
-      log_.debug("no_relay", {{"tag", token.tag}, {"because", become.error().message}});
+      log_.debug("no_relay", {{"tag", tag.canonical()}, {"because", become.error().message}});
       co_return;
     }
   }
-  tasks_.spawn("tell_base", tell_relays_at_rest(*tag, std::move(token)));
+  tasks_.spawn("tell_base", tell_relays_at_rest(tag, std::move(token)));
 }
 
 // With the list of followers first, so that nobody misses a post. Whether more relays are needed is for those
@@ -217,16 +215,15 @@ Task<void> RelayRedundancy::raise(redundancy::OverloadToken token) {
 Task<Result<void>> RelayRedundancy::become_relay(Tag tag, unsigned relays, bool attested) {
   if (places_.own_places(tag, relays).empty())
     co_return fail(ErrorCode::kNotOwner, "none of its places is here");
-  const std::string name = tag.canonical();
   const unsigned needed = attested ? relays / 2 : relays;
   // A spare has it already; who came in the last seconds gets from the next list what was taken meanwhile.
-  if (!tended(name).set.holds_list(needed, clock_.now())) {
+  if (!tended(tag).set.holds_list(needed, clock_.now())) {
     CO_TRY(const unsigned known, co_await pull_at_rest(tag, relays));
     if (known < needed) co_return fail(ErrorCode::kNotOwner, "the relays at rest know of fewer relays");
   }
-  tended(name).set.take_from(announcer_.last_seq());
-  co_await apply_list(name);
-  if (relays_of(name) < relays) set_relays(name, relays, attested);
+  tended(tag).set.take_from(announcer_.last_seq());
+  co_await apply_list(tag);
+  if (relays_of(tag) < relays) set_relays(tag, relays, attested);
   co_return Result<void>();
 }
 
@@ -252,27 +249,25 @@ Task<void> RelayRedundancy::tell_next_set(Tag tag, std::string action, unsigned 
   }
 }
 
-Task<void> RelayRedundancy::consider(std::string name) {
-  const Result<Tag> tag = Tag::parse(name);
-  const Result<RelayCalls::Count> heard = co_await ask_count(*tag, Duration::zero());
+Task<void> RelayRedundancy::consider(Tag tag) {
+  const Result<RelayCalls::Count> heard = co_await ask_count(tag, Duration::zero());
   const bool wanted =
-      heard && heard->relays > relays_of(name) && !places_.is_relay_at_rest(*tag) && !has_just_shrunk(name);
-  if (!wanted || places_.own_places(*tag, heard->relays).empty() || !raising_.insert(name).second) co_return;
-  co_await become_relay(*tag, heard->relays, /*attested=*/false);
-  raising_.erase(name);
+      heard && heard->relays > relays_of(tag) && !places_.is_relay_at_rest(tag) && !has_just_shrunk(tag);
+  if (!wanted || places_.own_places(tag, heard->relays).empty() || !raising_.insert(tag).second) co_return;
+  co_await become_relay(tag, heard->relays, /*attested=*/false);
+  raising_.erase(tag);
 }
 
 // --- fewer relays ------------------------------------------------------------------------------------------
 
 // As one of half as many: asks the others to go, if this node can do without them.
 Task<void> RelayRedundancy::try_to_halve(Tag tag) {
-  const std::string name = tag.canonical();
-  const unsigned relays = relays_of(name);
+  const unsigned relays = relays_of(tag);
   const unsigned half = relays / 2;
   if (half < places_.at_rest() || places_.own_places(tag, half).empty()) co_return;
-  RelaySet& set = tended(name).set;
+  RelaySet& set = tended(tag).set;
   if (!set.may_halve(clock_.now())) co_return;
-  if (!meter_.is_calm(name)) {
+  if (!meter_.is_calm(tag)) {
     set.postpone_halving(clock_.now());
     co_return;
   }
@@ -286,32 +281,31 @@ Task<void> RelayRedundancy::try_to_halve(Tag tag) {
     const std::int64_t left = answer ? json::get_int(*answer, "relays").value_or(0) : 0;
     gone = gone && left <= half;
   }
-  if (relays_of(name) != relays) co_return;
+  if (relays_of(tag) != relays) co_return;
   const std::vector<unsigned> own = places_.own_places(tag, relays);
   const bool is_other = std::ranges::any_of(own, [](unsigned place) { return place % 2 != 0; });
   if (is_other) {
     co_await count_votes(tag, half);
   } else if (gone) {
-    set_relays(name, half);
+    set_relays(tag, half);
   }
 }
 
 // As one of the other half: goes when all of the smaller set have asked it to.
 Task<void> RelayRedundancy::count_votes(Tag tag, unsigned relays) {
-  const std::string name = tag.canonical();
   const std::vector<std::string> voters = co_await places_.origins(tag, relays, 0, 1);
-  if (relays_of(name) != relays * 2) co_return;
-  const RelaySet& set = tended(name).set;
+  if (relays_of(tag) != relays * 2) co_return;
+  const RelaySet& set = tended(tag).set;
   // Whoever stays as one of the smaller set has asked the others too; else they would wait for it in vain.
   const bool willing =
-      places_.own_places(tag, relays).empty() || (set.has_asked(clock_.now()) && meter_.is_calm(name));
-  if (willing && set.has_votes(voters, clock_.now())) set_relays(name, relays);
+      places_.own_places(tag, relays).empty() || (set.has_asked(clock_.now()) && meter_.is_calm(tag));
+  if (willing && set.has_votes(voters, clock_.now())) set_relays(tag, relays);
 }
 
 // Of a tag that this node does not relay any more: forgets followers who have got all that it took.
-Task<void> RelayRedundancy::drain(std::string tag) {
+Task<void> RelayRedundancy::drain(Tag tag) {
   RelaySet& set = tended(tag).set;
-  if (is_relay(*Tag::parse(tag))) set.return_to_set();
+  if (is_relay(tag)) set.return_to_set();
   const std::optional<std::uint64_t> last = set.drain_to(announcer_.last_seq(), clock_.now());
   if (!last) co_return;
   FollowerLists::Pairs done;
@@ -349,21 +343,19 @@ Task<redundancy::RelayHalves> RelayRedundancy::witness(Tag tag, std::string orig
     if (!there.empty() && there.front() == origin) halves |= redundancy::half_of_relay(i, at_rest);
   }
   if (halves != 0 || !claim) co_return halves;
-  const std::string name = tag.canonical();
-  const Result<void> is_relay = co_await check_relay(std::move(tag), std::move(origin), claim);
+  const Result<void> is_relay = co_await check_relay(tag, std::move(origin), claim);
   if (!is_relay) co_return 0;
-  const auto heard = heard_.find(name);
+  const auto heard = heard_.find(tag);
   const bool agreed = heard != heard_.end() && heard->second.agreed >= claim->relays;
   co_return agreed ? redundancy::half_of_relay(claim->index, claim->relays) : 0;
 }
 
 // What the relays at rest say.
 Task<Result<RelayCalls::Count>> RelayRedundancy::ask_count(Tag tag, Duration age_max) {
-  const std::string name = tag.canonical();
-  const auto known = heard_.find(name);
+  const auto known = heard_.find(tag);
   if (known != heard_.end() && clock_.now() - known->second.at < age_max) co_return known->second.count;
   std::vector<RelayCalls::Count> counts;
-  if (places_.is_relay_at_rest(tag)) counts.push_back(count(name));
+  if (places_.is_relay_at_rest(tag)) counts.push_back(count(tag));
   const std::vector<Result<RelayCalls::Count>> answers = co_await calls_.ask_counts(tag);
   for (const Result<RelayCalls::Count>& answer : answers) {
     if (answer) counts.push_back(*answer);
@@ -375,7 +367,7 @@ Task<Result<RelayCalls::Count>> RelayRedundancy::ask_count(Tag tag, Duration age
                                lately(std::ranges::max(counts, {}, lately))};
   if (most.relays == 0) co_return fail(ErrorCode::kUnavailable, "no relay of the hashtag answered");
   make_room(heard_, kRemembered);
-  heard_[name] = {most, lately(std::ranges::min(counts, {}, lately)), clock_.now()};
+  heard_[tag] = {most, lately(std::ranges::min(counts, {}, lately)), clock_.now()};
   co_return most;
 }
 

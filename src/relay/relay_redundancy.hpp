@@ -43,30 +43,29 @@ class RelayRedundancy {
 
   // --- taking posts ---------------------------------------------------------------------------------------
   // Of how many relays of the tag this node believes to be one.
-  [[nodiscard]] unsigned relays_of(const std::string& tag) const;
+  [[nodiscard]] unsigned relays_of(const Tag& tag) const;
   // The tag has more relays than at rest.
-  [[nodiscard]] bool is_raised(const std::string& tag) const { return relays_of(tag) > places_.at_rest(); }
+  [[nodiscard]] bool is_raised(const Tag& tag) const { return relays_of(tag) > places_.at_rest(); }
   // This node is one of the relays that the tag has beyond those at rest.
   [[nodiscard]] bool is_relay_beyond_rest(const Tag& tag) const;
   // Takes a post upon itself, as far as the load is concerned; false if it is too much.
-  bool admit(const std::string& tag);
+  bool admit(const Tag& tag);
   // What goes with the answer to a publisher or follower about these tags: "relays", and "overloaded" for
   // those that were refused as too much.
-  [[nodiscard]] json::object news(const std::set<std::string>& tags,
-                                  const std::vector<delivery::Refusal>& refusals);
+  [[nodiscard]] json::object news(const std::set<Tag>& tags, const std::vector<delivery::Refusal>& refusals);
   // Tokens that a publisher shows: this node becomes a relay if they prove that it is needed.
   [[nodiscard]] Task<void> present(std::vector<redundancy::OverloadToken> tokens);
   // The node of that host takes this one for a relay of the tag, and it is none: perhaps it should be.
-  void doubt(const Tag& tag, const std::string& host) { doubts_.add(tag.canonical(), host); }
-  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& tag) const;
+  void doubt(const Tag& tag, const std::string& host) { doubts_.add(tag, host); }
+  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const Tag& tag) const;
 
   // --- followers ------------------------------------------------------------------------------------------
   // Another node has asked, just now, to follow the tag here, or not to.
-  void note_request(const std::string& tag, const std::string& actor, bool follows) {
+  void note_request(const Tag& tag, const std::string& actor, bool follows) {
     lists_.note_request(tag, actor, follows);
   }
   // No relay of the tag any more, but still delivering to that inbox.
-  [[nodiscard]] bool is_draining(const std::string& tag, const std::string& inbox) const;
+  [[nodiscard]] bool is_draining(const Tag& tag, const std::string& inbox) const;
 
   // --- others as relays -----------------------------------------------------------------------------------
   // The node at that origin is one of the tag's relays, as it claims. kBusy if that may be found out later.
@@ -99,36 +98,36 @@ class RelayRedundancy {
   };
 
   // --- changing ---
-  Tended& tended(const std::string& tag);
-  [[nodiscard]] const redundancy::RelaySet* set_of(const std::string& tag) const;
+  Tended& tended(const Tag& tag);
+  [[nodiscard]] const redundancy::RelaySet* set_of(const Tag& tag) const;
   // `overloaded`: a token says that more are needed, and not others that there are more.
-  void set_relays(const std::string& tag, unsigned relays, bool overloaded = false);
-  std::optional<redundancy::OverloadToken> sign(const std::string& tag);
+  void set_relays(const Tag& tag, unsigned relays, bool overloaded = false);
+  std::optional<redundancy::OverloadToken> sign(const Tag& tag);
   Task<void> raise(redundancy::OverloadToken token);
   Task<Result<void>> become_relay(Tag tag, unsigned relays, bool attested);
-  Task<void> consider(std::string tag);
+  Task<void> consider(Tag tag);
   Task<void> tell_relays_at_rest(Tag tag, redundancy::OverloadToken token);
   Task<void> tell_next_set(Tag tag, std::string action, unsigned relays);
   Task<void> try_to_halve(Tag tag);
   Task<void> count_votes(Tag tag, unsigned relays);
-  Task<void> drain(std::string tag);
+  Task<void> drain(Tag tag);
   // --- lists ---
   Task<Result<unsigned>> pull(Tag tag, std::string origin, unsigned of, FollowerLists::List* into);
   Task<Result<unsigned>> pull_at_rest(Tag tag, unsigned of);
   Task<void> pull_by_turns(Tag tag);
-  Task<void> apply_list(std::string tag);
+  Task<void> apply_list(Tag tag);
   Task<Result<RelayCalls::Count>> ask_count(Tag tag, Duration age_max);
   // --- upkeep ---
   Task<void> upkeep();
   Task<void> tend(Tag tag);
   void tend_soon(const Tag& tag, Tended& tended);
-  [[nodiscard]] bool has_just_shrunk(const std::string& tag) const;
+  [[nodiscard]] bool has_just_shrunk(const Tag& tag) const;
   [[nodiscard]] bool is_relay(const Tag& tag) const;
   // --- answering ---
   Task<Result<json::object>> act(json::object request, std::string origin);
   Task<Result<json::object>> give_list(Tag tag, unsigned index, unsigned of, std::string after);
   Task<Result<void>> hear_raise(json::object request, Tag tag, unsigned relays, std::string origin);
-  [[nodiscard]] RelayCalls::Count count(const std::string& tag) const;
+  [[nodiscard]] RelayCalls::Count count(const Tag& tag) const;
 
   Options options_;
   RelayPlaces& places_;
@@ -138,11 +137,10 @@ class RelayRedundancy {
   Clock& clock_;
   Log& log_;
   redundancy::LoadMeter meter_;
-  std::map<std::string, Tended> sets_;  // by tag
-  std::map<std::string, Heard> heard_;  // of tags that others are relays of
-  std::set<std::string> raising_;
-  std::map<std::string, std::pair<redundancy::OverloadToken, Instant>>
-      signed_;  // by tag: what is given out now
+  std::map<Tag, Tended> sets_;
+  std::map<Tag, Heard> heard_;  // of tags that others are relays of
+  std::set<Tag> raising_;
+  std::map<Tag, std::pair<redundancy::OverloadToken, Instant>> signed_;  // what is given out now
   unsigned turn_ = 0;
   bool keeping_up_ = false;
   belief::DoubtQueue doubts_;

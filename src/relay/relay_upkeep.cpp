@@ -47,7 +47,7 @@ Task<Result<unsigned>> RelayRedundancy::pull_at_rest(Tag tag, unsigned of) {
     if (relays) most = std::max(most, *relays);
   }
   if (most == 0) co_return fail(ErrorCode::kBusy, "no relay at rest gave its list of followers");
-  Tended& spare = tended(tag.canonical());
+  Tended& spare = tended(tag);
   spare.list = std::move(list);
   spare.set.note_list(most, clock_.now());
   co_return most;
@@ -55,31 +55,29 @@ Task<Result<unsigned>> RelayRedundancy::pull_at_rest(Tag tag, unsigned of) {
 
 // From two relays, others each time, one of them at rest.
 Task<void> RelayRedundancy::pull_by_turns(Tag tag) {
-  const std::string name = tag.canonical();
-  const unsigned relays = relays_of(name);
+  const unsigned relays = relays_of(tag);
   const std::vector<std::string> at_rest = co_await places_.origins(tag, places_.at_rest(), 0, 1);
   const std::vector<std::string> all = co_await places_.origins(tag, relays, 0, 1);
   FollowerLists::List list;
   if (!at_rest.empty()) {
     const Result<unsigned> heard = co_await pull(tag, at_rest[turn_ % at_rest.size()], relays, &list);
-    if (heard && relays_of(name) == relays) {
+    if (heard && relays_of(tag) == relays) {
       const std::optional<unsigned> news =
-          tended(name).set.hear(*heard, places_.is_relay_at_rest(tag), clock_.now());
-      if (news) set_relays(name, *news);
+          tended(tag).set.hear(*heard, places_.is_relay_at_rest(tag), clock_.now());
+      if (news) set_relays(tag, *news);
     }
   }
   if (!all.empty()) co_await pull(tag, all[turn_ % all.size()], relays, &list);
-  tended(name).list = std::move(list);
+  tended(tag).list = std::move(list);
 }
 
 // Takes over whom the list has and this node lacks.
-Task<void> RelayRedundancy::apply_list(std::string tag) {
+Task<void> RelayRedundancy::apply_list(Tag tag) {
   const FollowerLists::List list = std::move(tended(tag).list);
   FollowerLists::Changes changes = lists_.changes(tag, list);
   if (!changes.come.empty()) {
     const Result<void> added = co_await lists_.add(std::move(changes.come));
-    const Result<Tag> parsed = Tag::parse(tag);
-    const bool late = added && is_relay_beyond_rest(*parsed) && !places_.is_relay_at_rest(*parsed);
+    const bool late = added && is_relay_beyond_rest(tag) && !places_.is_relay_at_rest(tag);
     if (late) {
       const std::uint64_t from = tended(tag).set.feed_from();
       co_await announcer_.push_missed(tag, std::move(changes.inboxes), from);
@@ -99,8 +97,8 @@ Task<void> RelayRedundancy::upkeep() {
       return tended.set.is_forgettable(clock_.now()) && !tended.tending && !raising_.contains(tag) &&
              !(meter_.is_strained() && meter_.is_major(tag));
     });
-    for (auto& [name, tended] : sets_) {
-      if (const Result<Tag> tag = Tag::parse(name)) tend_soon(*tag, tended);
+    for (auto& [tag, tended] : sets_) {
+      tend_soon(tag, tended);
     }
   }
   keeping_up_ = false;
@@ -111,26 +109,25 @@ void RelayRedundancy::tend_soon(const Tag& tag, Tended& tended) {
 }
 
 Task<void> RelayRedundancy::tend(Tag tag) {
-  const std::string name = tag.canonical();
-  const bool raised = is_raised(name);
+  const bool raised = is_raised(tag);
   if (is_relay(tag)) {
     if (raised) {
       co_await pull_by_turns(tag);
-      co_await apply_list(name);
-      co_await tell_next_set(tag, "raise", relays_of(name));
+      co_await apply_list(tag);
+      co_await tell_next_set(tag, "raise", relays_of(tag));
       co_await try_to_halve(tag);
     }
     const bool strained =
-        meter_.is_strained() && meter_.is_major(name) && relays_of(name) < redundancy::kRelaysMax;
-    if (strained && tended(name).set.warn_spares(clock_.now()))
-      co_await tell_next_set(tag, "spare", relays_of(name) * 2);
+        meter_.is_strained() && meter_.is_major(tag) && relays_of(tag) < redundancy::kRelaysMax;
+    if (strained && tended(tag).set.warn_spares(clock_.now()))
+      co_await tell_next_set(tag, "spare", relays_of(tag) * 2);
   } else if (raised) {
-    set_relays(name, places_.at_rest());  // its places are others' now
-  } else if (tended(name).set.is_spare(clock_.now())) {
-    co_await pull_at_rest(tag, tended(name).set.spare_of());
+    set_relays(tag, places_.at_rest());  // its places are others' now
+  } else if (tended(tag).set.is_spare(clock_.now())) {
+    co_await pull_at_rest(tag, tended(tag).set.spare_of());
   }
-  co_await drain(name);
-  tended(name).tending = false;
+  co_await drain(tag);
+  tended(tag).tending = false;
 }
 
 // --- answering ---------------------------------------------------------------------------------------------
@@ -145,7 +142,7 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
     const std::string query(query_of(request.target));
     const Result<Tag> tag = Tag::parse(query_value(query, "tag"));
     if (!tag) co_return error_response(tag.error());
-    if (places_.is_relay_at_rest(*tag)) answer = to_json(count(tag->canonical()));
+    if (places_.is_relay_at_rest(*tag)) answer = to_json(count(*tag));
   }
   if (!answer) co_return error_response(answer.error());
   HttpResponse response;
@@ -156,7 +153,6 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
 
 Task<Result<json::object>> RelayRedundancy::act(json::object request, std::string origin) {
   CO_TRY(const Tag tag, Tag::parse(json::get_string(request, "tag").value_or("")));
-  const std::string name = tag.canonical();
   const std::string action = json::get_string(request, "action").value_or("");
   const std::int64_t index = json::get_int(request, "index").value_or(-1);
   const std::int64_t of = json::get_int(request, "of").value_or(-1);
@@ -177,27 +173,26 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
         co_await hear_raise(std::move(request), tag, static_cast<unsigned>(relays), std::move(origin)));
   } else if (action == "spare" && !places_.is_relay_at_rest(tag) && sets_.size() < kSetsMax &&
              of * 2 == relays) {
-    Tended& spare = tended(name);
+    Tended& spare = tended(tag);
     spare.set.become_spare(static_cast<unsigned>(relays), clock_.now());
     tend_soon(tag, spare);
-  } else if (action == "shrink" && relays_of(name) == relays * 2 && of == relays) {
-    tended(name).set.vote(origin, clock_.now());
+  } else if (action == "shrink" && relays_of(tag) == relays * 2 && of == relays) {
+    tended(tag).set.vote(origin, clock_.now());
     co_await count_votes(tag, static_cast<unsigned>(relays));
   }
-  co_return to_json(count(name));
+  co_return to_json(count(tag));
 }
 
 // Followers are nobody's business but the relays', and the spares'.
 Task<Result<json::object>> RelayRedundancy::give_list(Tag tag, unsigned index, unsigned of,
                                                       std::string after) {
-  const std::string name = tag.canonical();
-  if (!is_relay(tag) || of > relays_of(name) * 2)
+  if (!is_relay(tag) || of > relays_of(tag) * 2)
     co_return fail(ErrorCode::kNotOwner, "neither relay nor spare of the hashtag, as far as is known here");
   // Both at rest, and the other did not go along with the last halving: it waits for this one to ask again.
   const bool is_behind = places_.is_relay_at_rest(tag) && places_.is_place_at_rest(index, of);
-  if (is_behind && of > relays_of(name) && !has_just_shrunk(name)) set_relays(name, of);
-  json::object page = lists_.page(name, after);
-  page["relays"] = relays_of(name);
+  if (is_behind && of > relays_of(tag) && !has_just_shrunk(tag)) set_relays(tag, of);
+  json::object page = lists_.page(tag, after);
+  page["relays"] = relays_of(tag);
   co_return page;
 }
 
@@ -205,11 +200,11 @@ Task<Result<void>> RelayRedundancy::hear_raise(json::object request, Tag tag, un
                                                std::string origin) {
   const json::value* shown = json::find(request, "token");
   if (shown == nullptr) {
-    if (relays_of(tag.canonical()) < relays) doubt(tag, host_of(origin));
+    if (relays_of(tag) < relays) doubt(tag, host_of(origin));
     co_return Result<void>();
   }
   CO_TRY(redundancy::OverloadToken token, redundancy::token_from_json(*shown));
-  if (token.tag == tag.canonical() && token.relays * 2 == relays) {
+  if (token.tag == tag && token.relays * 2 == relays) {
     std::vector<redundancy::OverloadToken> tokens{std::move(token)};
     co_await present(std::move(tokens));
   }

@@ -68,7 +68,7 @@ json::object to_json(const Replay& replay) {
 Task<Result<void>> Replayer::load() {
   CO_TRY(const std::vector<delivery::TagEvent> live,
          co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
-  for (const delivery::TagEvent& event : live) authors_.came(event.tag, event.author);
+  for (const delivery::TagEvent& event : live) authors_.came(event.tag.canonical(), event.author);
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};
@@ -149,7 +149,7 @@ Task<Result<Replay>> Replayer::begin(Request request) {
     co_return fail(ErrorCode::kInvalid,
                    fmt::format("posts of at most {} authors a day, or 0 for any number", kAuthorsPerDayMax));
   }
-  if (!sender_.is_subscribed(request.host, request.tag)) {
+  if (!sender_.is_subscribed(request.host, Tag::from_canonical(request.tag))) {
     co_return fail(
         ErrorCode::kNotFound,
         fmt::format("{} is not subscribed to #{}: tagring instance subscribe", request.host, request.tag));
@@ -319,7 +319,7 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     co_return Duration::zero();
   }
   Outgoing post{work->posts.back().entry, {}};
-  post.tags = co_await sender_.tags_of(replay.tag, post.entry.uri);
+  post.tags = co_await sender_.tags_of(Tag::from_canonical(replay.tag), post.entry.uri);
   if (const Duration wait = wait_for(replay, post); wait > Duration::zero()) {
     resting_[key] = clock_.now() + wait;
     co_return Duration::zero();
@@ -354,14 +354,16 @@ void Replayer::note_sent(Replay& replay, const Outgoing& post) {
 Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
-  const std::optional<instances::Instances::Recipient> recipient = sender_.recipient(replay.host, replay.tag);
+  const std::optional<instances::Instances::Recipient> recipient =
+      sender_.recipient(replay.host, Tag::from_canonical(replay.tag));
   if (!recipient) {
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
     co_return Duration::zero();
   }
   note_sent(replay, post);
   const HistoryEntry& entry = post.entry;
-  const Result<HttpResponse> response = co_await sender_.send(*recipient, replay.tag, entry);
+  const Result<HttpResponse> response =
+      co_await sender_.send(*recipient, Tag::from_canonical(replay.tag), entry);
   const bool taken = federation::was_accepted(response);
   work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);
   if (federation::is_gone(response) || work->refusals >= kRefusalsMax) {

@@ -20,7 +20,7 @@ bool leads_on(const HistoryCursor& cursor, const HistoryCursor& next) {
 }  // namespace
 
 Task<Result<ReplayPages::Found>> ReplayPages::find(Replay replay) {
-  CO_TRY(const Tag tag, Tag::parse(replay.tag));
+  const Tag tag = Tag::from_canonical(replay.tag);
   Found found;
   HistoryCursor cursor{replay.started, ""};
   bool more = true;
@@ -66,7 +66,7 @@ Task<Result<std::vector<HistoryEntry>>> ReplayPages::read_stretch(Tag tag, Histo
 }
 
 Task<Result<std::vector<ReplayPages::Post>>> ReplayPages::read(Replay replay) {
-  CO_TRY(const Tag tag, Tag::parse(replay.tag));
+  const Tag tag = Tag::from_canonical(replay.tag);
   const std::uint64_t number = replay.newest_first ? replay.pages_done : replay.pages - 1 - replay.pages_done;
   CO_TRY(const ReplayPage page, co_await store_.page(replay.host, replay.tag, number));
   CO_TRY(HistoryCursor after, HistoryCursor::parse(page.after));

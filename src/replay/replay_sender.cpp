@@ -10,8 +10,8 @@ constexpr std::size_t kFeedPage = 10'000;
 }
 
 std::optional<instances::Instances::Recipient> ReplaySender::recipient(const std::string& host,
-                                                                       const std::string& tag) const {
-  if (blocks_.of_tag(tag) != nullptr) return std::nullopt;
+                                                                       const Tag& tag) const {
+  if (blocks_.of_tag(tag.canonical()) != nullptr) return std::nullopt;
   return instances_.recipient(host, tag);
 }
 
@@ -34,17 +34,17 @@ Task<Result<std::vector<delivery::TagEvent>>> ReplaySender::came_since(WallTime 
   }
 }
 
-Task<std::vector<std::string>> ReplaySender::tags_of(std::string tag, std::string uri) {
-  std::vector<std::string> tags = {std::move(tag)};
+Task<std::vector<std::string>> ReplaySender::tags_of(Tag tag, std::string uri) {
+  std::vector<std::string> tags = {tag.canonical()};
   const Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
   if (!known) co_return tags;
-  for (const std::string& other : known->tags) {
-    if (other != tags.front()) tags.push_back(other);
+  for (const Tag& other : known->tags) {
+    if (other != tag) tags.push_back(other.canonical());
   }
   co_return tags;
 }
 
-Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient recipient, std::string tag,
+Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient recipient, Tag tag,
                                               storage::HistoryEntry entry) {
   const delivery::TagEvent event{std::move(tag), delivery::Op::kAdd, entry.uri, entry.author,
                                  entry.published};

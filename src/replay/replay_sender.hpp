@@ -21,20 +21,20 @@ class ReplaySender {
                delivery::Store& store, federation::SignedClient& client, const Clock& clock)
       : instances_(instances), blocks_(blocks), store_(store), client_(client), clock_(clock) {}
 
-  [[nodiscard]] bool is_subscribed(const std::string& host, const std::string& tag) const {
+  [[nodiscard]] bool is_subscribed(const std::string& host, const Tag& tag) const {
     return instances_.recipient(host, tag).has_value();
   }
   // Nothing if the instance is not subscribed to the hashtag any more, or that is blocked.
   [[nodiscard]] std::optional<instances::Instances::Recipient> recipient(const std::string& host,
-                                                                         const std::string& tag) const;
+                                                                         const Tag& tag) const;
   // The instance's own posts, and what is kept apart from it. What is blocked is in no history that is read
   // here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
   // The posts that came live from then on.
   [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> came_since(WallTime since);
   // The hashtags of a post, that one first: of posts that were published through this node all of them.
-  [[nodiscard]] Task<std::vector<std::string>> tags_of(std::string tag, std::string uri);
-  [[nodiscard]] Task<Result<HttpResponse>> send(instances::Instances::Recipient recipient, std::string tag,
+  [[nodiscard]] Task<std::vector<std::string>> tags_of(Tag tag, std::string uri);
+  [[nodiscard]] Task<Result<HttpResponse>> send(instances::Instances::Recipient recipient, Tag tag,
                                                 storage::HistoryEntry entry);
 
  private:

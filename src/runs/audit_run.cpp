@@ -52,7 +52,7 @@ class AuditRun {
   void choose_dropper() {
     const unsigned replicas = options_.ring == Ring::kStorage ? 4 : 2;
     for (unsigned replica = 0; replica < replicas; ++replica) {
-      const RingId key = replica_key(Tag::parse(kAuditedTag)->key(), replica, replicas);
+      const RingId key = replica_key(Tag::from_canonical(kAuditedTag).key(), replica, replicas);
       for (const std::size_t i : world_.up()) {
         if (i != kAuditor && world_.node(i).rings().of(options_.ring).owning(key) != nullptr) dropper_ = i;
       }

@@ -71,7 +71,8 @@ class FlashCrowd {
     for (std::size_t k = 0; k < nodes; ++k) {
       subscribed_.push_back(k * options_.nodes / nodes);
       const auto wanted = world_.await(
-          world_.node(subscribed_.back()).subscriber().want({kCrowdedTag}, "admin"), kCrowdSettles);
+          world_.node(subscribed_.back()).subscriber().want({Tag::from_canonical(kCrowdedTag)}, "admin"),
+          kCrowdSettles);
       TR_ASSERT(wanted && *wanted);
     }
     const std::set<std::size_t> owners = relay_nodes();
@@ -100,7 +101,7 @@ class FlashCrowd {
   // The nodes that own the hashtag on the relay ring, at rest.
   std::set<std::size_t> relay_nodes() {
     std::set<std::size_t> owners;
-    const RingId key = Tag::parse(kCrowdedTag)->key();
+    const RingId key = Tag::from_canonical(kCrowdedTag).key();
     for (const unsigned i : {0U, 1U}) {
       for (const std::size_t node : world_.up()) {
         if (world_.node(node).rings().of(Ring::kRelay).owning(replica_key(key, i, 2)) != nullptr)

@@ -95,7 +95,8 @@ class LiarRun {
     for (const std::string& tag : tags_) {
       subscribers_[tag] = draw_set(rng_, honest(), kSubscribers);
       for (const std::size_t node : subscribers_[tag]) {
-        const auto wanted = world_.await(world_.node(node).subscriber().want({tag}, "admin"), kSettle);
+        const auto wanted =
+            world_.await(world_.node(node).subscriber().want({Tag::from_canonical(tag)}, "admin"), kSettle);
         TR_ASSERT(wanted && *wanted);
       }
       for (int n = 0; n < 2; ++n) publish(tag);

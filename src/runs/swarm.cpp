@@ -183,15 +183,15 @@ class Swarm {
 
   // From all disks.
   void lose(const sim::World::Post& post) {
+    const Tag tag = Tag::from_canonical(post.tags.front());
     for (const std::size_t node : world_.up())
-      world_.await_on(
-          node, world_.history_store(node).correct(post.tags.front(), post.uri, std::nullopt, false), kAdmin);
+      world_.await_on(node, world_.history_store(node).correct(tag, post.uri, std::nullopt, false), kAdmin);
   }
 
   void subscribe(std::size_t node, std::size_t tag) {
     if (!world_.is_running(node)) return;
-    const auto done =
-        world_.await_on(node, world_.node(node).subscriber().want({kTags[tag]}, "admin"), kAdmin);
+    const auto done = world_.await_on(
+        node, world_.node(node).subscriber().want({Tag::from_canonical(kTags[tag])}, "admin"), kAdmin);
     if (done && *done) {
       if (!checks_.is_wanted(node, kTags[tag])) checks_.wants(node, kTags[tag]);
     } else {
@@ -201,8 +201,8 @@ class Swarm {
 
   void unsubscribe(std::size_t node, std::size_t tag) {
     if (!world_.is_running(node)) return;
-    const auto done =
-        world_.await_on(node, world_.node(node).subscriber().unwant({kTags[tag]}, "admin"), kAdmin);
+    const auto done = world_.await_on(
+        node, world_.node(node).subscriber().unwant({Tag::from_canonical(kTags[tag])}, "admin"), kAdmin);
     if (done && *done) {
       checks_.wants_no_more(node, kTags[tag]);
     } else {

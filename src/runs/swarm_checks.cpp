@@ -55,7 +55,7 @@ std::set<std::size_t> SwarmChecks::owners(Ring ring, const std::string& tag) con
   const unsigned replicas = ring == Ring::kRelay ? options_.relay_replicas : options_.storage_replicas;
   std::set<std::size_t> found;
   for (unsigned i = 0; i < replicas; ++i) {
-    const RingId position = replica_key(Tag::parse(tag)->key(), i, replicas);
+    const RingId position = replica_key(Tag::from_canonical(tag).key(), i, replicas);
     for (const std::size_t node : world_.up()) {
       if (world_.node(node).rings().of(ring).serving(position) != nullptr) found.insert(node);
     }
@@ -85,7 +85,8 @@ std::string SwarmChecks::wrong_entries(const std::vector<storage::HistoryEntry>&
   const storage::HistoryEntry* before = nullptr;
   for (const storage::HistoryEntry& entry : entries) {
     const auto post = posts.find(entry.uri);
-    if (entry.tag != tag || post == posts.end()) return fmt::format("has {}, which never was", entry.uri);
+    if (entry.partition.tag.canonical() != tag || post == posts.end())
+      return fmt::format("has {}, which never was", entry.uri);
     if (entry.author != sim::World::author_of(post->second->origin) || entry.published != post->second->dated)
       return fmt::format("has {} with another author or date", entry.uri);
     if (entry.removed && !post->second->left.contains(tag))
@@ -205,7 +206,8 @@ std::string SwarmChecks::traces(const std::string& uri, const std::string& tag) 
   std::string text = fmt::format("kept by {}, relayed by {}", fmt::join(owners(Ring::kStorage, tag), ", "),
                                  fmt::join(owners(Ring::kRelay, tag), ", "));
   for (const std::size_t node : world_.up()) {
-    const auto found = world_.await_on(node, world_.history_store(node).find({{tag, uri}}), kRead);
+    const auto found =
+        world_.await_on(node, world_.history_store(node).find({{Tag::from_canonical(tag), uri}}), kRead);
     if (found && *found && (*found)->front())
       text += fmt::format(", node {} has it on disk as {}", node,
                           (*found)->front()->removed ? "removed" : "living");
@@ -238,7 +240,8 @@ std::string SwarmChecks::wrong_disk(std::size_t node, const std::string& tag, bo
   std::map<std::string, bool> held;  // to: removed
   std::optional<storage::HistoryCursor> cursor;
   for (bool more = true; more;) {
-    const auto page = world_.await_on(node, world_.history_store(node).page(tag, cursor, 500), kRead);
+    const auto page =
+        world_.await_on(node, world_.history_store(node).page(Tag::from_canonical(tag), cursor, 500), kRead);
     if (!page || !*page) return fmt::format("node {} cannot read its disk", node);
     if (const std::string wrong = wrong_entries((*page)->entries, tag); !wrong.empty())
       return fmt::format("the disk of node {} {} under #{}", node, wrong, tag);
@@ -270,7 +273,7 @@ std::string SwarmChecks::wrong_relays() {
       const sim::World::Post& post = world_.posts()[n];
       for (unsigned copy = 0; post.is_under(tag) && copy < copies; ++copy) {
         const unsigned index = redundancy::relay_of_post(post.uri, copy, copies, relays);
-        const RingId position = replica_key(Tag::parse(tag)->key(), index, relays);
+        const RingId position = replica_key(Tag::from_canonical(tag).key(), index, relays);
         for (const std::size_t node : world_.up()) {
           if (world_.node(node).rings().of(Ring::kRelay).serving(position) != nullptr &&
               !world_.feed(node, tag).contains(post.uri))
@@ -287,7 +290,7 @@ std::string SwarmChecks::wrong_relays() {
 // hashtag.
 std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& tag) {
   std::set<std::string> followers;
-  std::pair<std::string, std::string> last;
+  std::pair<std::optional<Tag>, std::string> last;
   for (;;) {
     const auto page =
         world_.await_on(relay, world_.relay_store(relay).followers(last.first, last.second, 1'000), kRead);
@@ -295,7 +298,7 @@ std::string SwarmChecks::wrong_followers(std::size_t relay, const std::string& t
     if ((*page)->empty()) break;
     last = {(*page)->back().tag, (*page)->back().actor};
     for (const delivery::Follower& follower : **page) {
-      if (follower.tag == tag) followers.insert(follower.actor);
+      if (follower.tag.canonical() == tag) followers.insert(follower.actor);
     }
   }
   for (const std::size_t node : world_.up()) {
@@ -321,7 +324,7 @@ std::string SwarmChecks::wrong_subscriptions() {
     const auto kept = world_.await_on(node, world_.relay_store(node).subscriptions(), kRead);
     if (!kept || !*kept) return fmt::format("node {} cannot read its subscriptions", node);
     std::map<std::string, std::set<std::string>> followed;
-    for (const delivery::Subscription& one : **kept) followed[one.tag].insert(one.owner);
+    for (const delivery::Subscription& one : **kept) followed[one.tag.canonical()].insert(one.owner);
     for (const std::string& tag : tags_) {
       if (unknown_.contains({node, tag})) continue;
       std::set<std::string> expected = is_wanted(node, tag) ? relays[tag] : std::set<std::string>();
@@ -329,7 +332,7 @@ std::string SwarmChecks::wrong_subscriptions() {
       if (followed[tag] != expected)
         return fmt::format("node {} follows #{} at {} on its disk, at {} as it knows, instead of {}", node,
                            tag, fmt::join(followed[tag], " "),
-                           fmt::join(world_.node(node).subscriber().owners_of(tag), " "),
+                           fmt::join(world_.node(node).subscriber().owners_of(Tag::from_canonical(tag)), " "),
                            fmt::join(expected, " "));
     }
   }

@@ -36,7 +36,7 @@ Result<void> check_digest(std::string_view header, std::string_view body) {
     if (equals == std::string_view::npos) return refuse("Digest is not a list of algorithm=value");
     if (!ascii_iequals(entry.substr(0, equals), "sha-256")) continue;
     const std::optional<std::string> value = from_base64(entry.substr(equals + 1));
-    if (!value || value->size() != 32) return refuse("Digest has no base64 of 32 octets for SHA-256");
+    if (!value || value->size() != 32) return refuse("Digest has no base64 of 32 bytes for SHA-256");
     if (entry.substr(equals + 1) != expected) return refuse("Digest does not fit the body");
     found = true;
   }

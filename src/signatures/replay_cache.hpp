@@ -31,15 +31,15 @@ class ReplayCache {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  // A SHA-256 is as good a hash as any; its first octets do.
-  struct FirstOctets {
+  // A SHA-256 is as good a hash as any; its first bytes do.
+  struct FirstBytes {
     std::size_t operator()(const crypto::Hash256& hash) const {
       std::size_t value = 0;
       std::memcpy(&value, hash.data(), sizeof value);
       return value;
     }
   };
-  using Signatures = std::unordered_set<crypto::Hash256, FirstOctets>;
+  using Signatures = std::unordered_set<crypto::Hash256, FirstBytes>;
   void drop_oldest();
 
   Duration lifetime_;

@@ -7,6 +7,7 @@
 #include "db/relay_store.hpp"
 #include "db_history/history_store.hpp"
 #include "delivery/store.hpp"
+#include "redundancy/partition.hpp"
 #include "sql/database.hpp"
 #include "storage/history.hpp"
 
@@ -34,13 +35,13 @@ class DroppingHistory final : public db_history::SqliteHistoryStore {
 
   Task<Result<void>> put(std::vector<storage::HistoryEntry> entries) override {
     for (const storage::HistoryEntry& entry : entries) {
-      if (drops_(entry.uri)) pretended_.insert_or_assign({entry.tag, entry.uri}, entry);
+      if (drops_(entry.uri)) pretended_.insert_or_assign({entry.partition, entry.uri}, entry);
     }
     std::erase_if(entries, [this](const storage::HistoryEntry& entry) { return drops_(entry.uri); });
     return SqliteHistoryStore::put(std::move(entries));
   }
   Task<Result<std::vector<std::optional<storage::HistoryEntry>>>> find(
-      std::vector<std::pair<std::string, std::string>> posts) override {
+      std::vector<std::pair<redundancy::Partition, std::string>> posts) override {
     auto found = co_await SqliteHistoryStore::find(posts);
     for (std::size_t i = 0; found && i < posts.size(); ++i) {
       const auto pretended = pretended_.find(posts[i]);
@@ -51,7 +52,7 @@ class DroppingHistory final : public db_history::SqliteHistoryStore {
 
  private:
   DropsHere drops_;
-  std::map<std::pair<std::string, std::string>, storage::HistoryEntry> pretended_;
+  std::map<std::pair<redundancy::Partition, std::string>, storage::HistoryEntry> pretended_;
 };
 
 // Writes something else. So its pages, digests and whatever else is read of it say the same: what others find

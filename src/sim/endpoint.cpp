@@ -40,7 +40,7 @@ HttpCall Endpoint::follow(const std::string& owner_origin, const std::string& ta
   HttpCall call("POST", *Url::parse(owner_origin + "/inbox"), now + kTimeout);
   call.headers.add("Content-Type", "application/activity+json");
   const std::string id = fmt::format("{}/follows/{}", urls_.origin(), ++follows_);
-  call.body = delivery::follow_activity(id, urls_.actor(), owner_origin, {tag});
+  call.body = delivery::follow_activity(id, urls_.actor(), owner_origin, {Tag::from_canonical(tag)});
   signatures::sign_call(call, key_, fediverse::key_id_of(urls_.actor()), wall_now);
   return call;
 }

@@ -92,7 +92,7 @@ std::optional<HttpResponse> Lies::answer_transfer(const HttpRequest& request) {
   json::array items;
   std::vector<std::string> tags;
   for (const std::string& tag : tags_) {
-    const RingId key = Tag::parse(tag)->key();
+    const RingId key = Tag::from_canonical(tag).key();
     if (Segment{*from, *to}.contains(key)) tags.push_back(tag);
   }
   if (kind == "followers" && roles_.keeper) {
@@ -109,7 +109,8 @@ std::optional<HttpResponse> Lies::answer_transfer(const HttpRequest& request) {
 }
 
 json::array Lies::false_set(const std::string& tag) const {
-  const redundancy::StorageSet set{tag, kLastVersion, kMostOwners, kMostOwners, world_->loop.wall_now()};
+  const redundancy::StorageSet set{Tag::from_canonical(tag), kLastVersion, kMostOwners, kMostOwners,
+                                   world_->loop.wall_now()};
   return redundancy::to_json(std::vector{set});
 }
 

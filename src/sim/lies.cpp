@@ -47,7 +47,7 @@ std::set<std::size_t> owners_at(World& world, Ring ring, const RingId& key, unsi
 std::map<std::string, Owners> owners_of(World& world, const std::vector<std::string>& tags) {
   std::map<std::string, Owners> owners;
   for (const std::string& tag : tags) {
-    const RingId key = Tag::parse(tag)->key();
+    const RingId key = Tag::from_canonical(tag).key();
     owners[tag] = {owners_at(world, Ring::kRelay, key, kRelays),
                    owners_at(world, Ring::kStorage, key, kStores), owners_at(world, Ring::kStorage, key, 1)};
   }
@@ -109,11 +109,11 @@ Lies::Entries Lies::forge_entries(Entries entries) {
 void Lies::tell_as_storage(std::size_t liar, const std::string& tag) {
   Entries entries;
   for (const delivery::TagEvent& event : some(tag, 2)) {
-    entries.push_back({tag, event.uri, event.author, event.published, true});
+    entries.push_back({event.tag, event.uri, event.author, event.published, true});
   }
   for (const std::string& host : {honest_host(), bystander_}) {
     const delivery::TagEvent event = invent(tag, host);
-    entries.push_back({tag, event.uri, event.author, event.published});
+    entries.push_back({event.tag, event.uri, event.author, event.published});
   }
   told_[kStorage] += entries.size();
   world_->await(world_->history_store(liar).put(std::move(entries)), std::chrono::seconds(10));
@@ -140,8 +140,12 @@ void Lies::tell(std::map<std::string, Owners> owners) {
 
 void Lies::outrun(const World::Post& post) {
   for (const std::string& tag : post.tags) {
-    delivery::TagEvent event{
-        tag, delivery::Op::kAdd, post.uri, post.uri.substr(0, post.uri.rfind('/')), post.dated, true};
+    delivery::TagEvent event{Tag::from_canonical(tag),
+                             delivery::Op::kAdd,
+                             post.uri,
+                             post.uri.substr(0, post.uri.rfind('/')),
+                             post.dated,
+                             true};
     const Events forged{altered(std::move(event), static_cast<Kind>(rng_.below(3)))};
     const Owners& owners = owners_[tag];
     for (const std::size_t liar : owners.relays) {
@@ -185,9 +189,10 @@ void Lies::tell_as_keeper(std::size_t liar, const std::string& tag) {
     world_->forge_later(liar, to, std::string(storage::StorageRedundancy::kPath), json::serialize(body));
     ++told_[kKeeper];
   }
-  redundancy::OverloadToken token{tag, kRelays, actor_of_node(liar), world_->loop.wall_now(), {}};
+  redundancy::OverloadToken token{
+      Tag::from_canonical(tag), kRelays, actor_of_node(liar), world_->loop.wall_now(), {}};
   token.signature = world_->key(liar).sign(token.signed_text("tagring"));
-  const RingId key = Tag::parse(tag)->key();
+  const RingId key = Tag::from_canonical(tag).key();
   for (unsigned place = 0; place < kRelays; ++place) {
     const std::set<std::size_t> of_place =
         owners_at(*world_, Ring::kRelay, replica_key(key, place, kRelays), 1);
@@ -228,8 +233,12 @@ void Lies::send(std::size_t liar, std::size_t to, const char* role, const std::s
 
 delivery::TagEvent Lies::invent(const std::string& tag, const std::string& host) {
   const std::string author = fmt::format("https://{}/users/alice", host);
-  return {tag,    delivery::Op::kAdd,      fmt::format("{}/never{}", author, ++made_),
-          author, world_->loop.wall_now(), true};
+  return {Tag::from_canonical(tag),
+          delivery::Op::kAdd,
+          fmt::format("{}/never{}", author, ++made_),
+          author,
+          world_->loop.wall_now(),
+          true};
 }
 
 std::string Lies::honest_host() {
@@ -243,8 +252,8 @@ Lies::Events Lies::some(const std::string& tag, std::size_t count) {
   for (const World::Post& post : world_->posts()) {
     if (!post.acknowledged || post.deletion_sent || std::ranges::find(post.tags, tag) == post.tags.end())
       continue;
-    living.push_back(
-        {tag, delivery::Op::kAdd, post.uri, post.uri.substr(0, post.uri.rfind('/')), post.dated, true});
+    living.push_back({Tag::from_canonical(tag), delivery::Op::kAdd, post.uri,
+                      post.uri.substr(0, post.uri.rfind('/')), post.dated, true});
   }
   Events chosen;
   for (std::size_t n = 0; n < count && !living.empty(); ++n)

@@ -47,7 +47,7 @@ struct WorldOptions {
   bool balance = false;
   ring::IdRules ids{.kappa = 8};
   Duration balance_every = std::chrono::seconds(60);
-  std::uint64_t history_octets = 1ULL << 40U;
+  std::uint64_t history_bytes = 1ULL << 40U;
   std::function<std::uint64_t(std::size_t node)> storage_capacity = [](std::size_t) {
     return std::uint64_t{1} << 30U;
   };
@@ -258,18 +258,18 @@ std::vector<delivery::TagEvent> living_of(const std::vector<delivery::TagEvent>&
 
 namespace detail {
 template <class T>
-Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> slot) {
-  slot->emplace(co_await std::move(task));
+Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> result) {
+  result->emplace(co_await std::move(task));
 }
 }  // namespace detail
 
 template <class T>
 std::optional<T> World::await_of(ring_sim::OwnerId owner, Task<T> task, Duration limit) {
-  auto slot = std::make_shared<std::optional<T>>();
-  loop.spawn(owner, detail::store_result<T>(std::move(task), slot));
+  auto result = std::make_shared<std::optional<T>>();
+  loop.spawn(owner, detail::store_result<T>(std::move(task), result));
   const Instant end = loop.now() + limit;
-  while (!*slot && loop.now() < end) loop.run_for(Duration(20));
-  return std::move(*slot);
+  while (!*result && loop.now() < end) loop.run_for(Duration(20));
+  return std::move(*result);
 }
 
 }  // namespace tagring::sim

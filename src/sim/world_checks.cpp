@@ -123,8 +123,8 @@ std::optional<std::vector<storage::HistoryEntry>> World::history(std::size_t i, 
   std::vector<storage::HistoryEntry> all;
   std::optional<storage::HistoryCursor> cursor;
   while (is_running(i)) {
-    auto page =
-        await_on(i, node(i).history().query(*Tag::parse(tag), cursor, page_size), std::chrono::seconds(30));
+    auto page = await_on(i, node(i).history().query(Tag::from_canonical(tag), cursor, page_size),
+                         std::chrono::seconds(30));
     if (!page || !*page) return std::nullopt;
     all.insert(all.end(), (*page)->entries.begin(), (*page)->entries.end());
     if (!(*page)->more) return all;
@@ -148,7 +148,7 @@ std::optional<std::vector<delivery::TagEvent>> World::told(std::size_t i, const 
     if ((*page)->empty()) return events;
     after = (*page)->back().seq;
     for (delivery::FeedEntry& entry : **page) {
-      if (entry.event.tag == tag) events.push_back(std::move(entry.event));
+      if (entry.event.tag.canonical() == tag) events.push_back(std::move(entry.event));
     }
   }
 }

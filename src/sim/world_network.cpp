@@ -146,17 +146,17 @@ void World::crash_instance(std::size_t i) {
 }
 
 World::Origin& World::origin(std::size_t i) {
-  auto& slot = origins_[i];
-  if (!slot) {
+  auto& origin = origins_[i];
+  if (!origin) {
     const std::string seed = fmt::format("{:032}", 1'000'000 + i);
-    slot = std::make_unique<Origin>(
+    origin = std::make_unique<Origin>(
         Origin{crypto::PrivateKey::ed25519_from_seed(seed),
                std::make_unique<SimHttp>(*this, i, HostKind::kInstance, ring_sim::kWorld),
                std::make_unique<ring_sim::LoopClock>(loop, ring_sim::kWorld),
                {},
                {}});
   }
-  return *slot;
+  return *origin;
 }
 
 Task<HttpResponse> World::origin_answer(std::size_t i, HttpRequest request) {

@@ -46,7 +46,7 @@ config::Config World::config_of(std::size_t i) const {
   config.balance_every = options_.balance_every;
   config.balance_patience = options_.balance_every;
   config.storage_capacity = options_.storage_capacity(i);
-  config.history_octets = options_.history_octets;
+  config.history_bytes = options_.history_bytes;
   config.relay_replicas = options_.relay_replicas;
   config.storage_replicas = options_.storage_replicas;
   config.stabilise = options_.stabilise;

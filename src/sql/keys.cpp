@@ -1,20 +1,16 @@
 #include "sql/keys.hpp"
 
-#include "crypto/hash.hpp"
-
 namespace tagring::sql {
 
-RingId tag_key(std::string_view canonical) { return RingId::from_bytes(crypto::sha3_256(canonical)); }
-
-std::string key_octets(const RingId& key) {
+std::string key_bytes(const RingId& key) {
   const auto bytes = key.bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::vector<KeyRange> key_ranges(const Segment& segment, const std::optional<RingId>& place) {
   if (place && !segment.contains(*place)) return {};
-  const std::string start = key_octets(place.value_or(segment.from));
-  const std::string end = key_octets(segment.to);
+  const std::string start = key_bytes(place.value_or(segment.from));
+  const std::string end = key_bytes(segment.to);
   const bool crosses_zero = segment.from >= segment.to;
   // A place that is not above `from` lies behind zero already.
   if (!crosses_zero || (place && *place <= segment.from)) return {{start, end}};

@@ -1,4 +1,4 @@
-// Keys of tags and ring segments, as ranges of BLOBs.
+// Keys and ring segments, as ranges of BLOBs.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,8 @@
 
 namespace tagring::sql {
 
-// hk of the paper's §5.1: SHA3-256 of the canonical tag.
-RingId tag_key(std::string_view canonical);
 // Big endian, so that BLOBs sort like keys.
-std::string key_octets(const RingId& key);
+std::string key_bytes(const RingId& key);
 
 // Keys k with `after` < k <= `through`. The empty string is less than all keys.
 struct KeyRange {

@@ -104,8 +104,8 @@ void Statement::bind(int index, std::string_view text, bool copy) {
 
 void Statement::bind(int index, Blob blob, bool copy) {
   if (error_ != SQLITE_OK) return;
-  const char* data = blob.octets.data() != nullptr ? blob.octets.data() : "";
-  error_ = sqlite3_bind_blob64(cached_->handle, index, data, blob.octets.size(),
+  const char* data = blob.bytes.data() != nullptr ? blob.bytes.data() : "";
+  error_ = sqlite3_bind_blob64(cached_->handle, index, data, blob.bytes.size(),
                                copy ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 

@@ -24,7 +24,7 @@ namespace tagring::sql {
 
 // Binds bytes as BLOB instead of TEXT.
 struct Blob {
-  std::string_view octets;
+  std::string_view bytes;
 };
 
 // Column types, as the value is stored.

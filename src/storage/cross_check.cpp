@@ -17,7 +17,7 @@ bool reached(const HistoryPage& page, const HistoryEntry& entry, bool newer_side
 
 bool follows(const HistoryEntry& entry, const PageWish& wish) {
   if (!wish.cursor) return true;
-  const HistoryEntry place{{}, wish.cursor->uri, {}, wish.cursor->published};
+  const HistoryEntry place{entry.partition, wish.cursor->uri, {}, wish.cursor->published};
   return wish.newer ? newer(entry, place) : newer(place, entry);
 }
 

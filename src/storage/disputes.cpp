@@ -18,8 +18,7 @@ bool same(const HistoryEntry& mine, const HistoryEntry& theirs) {
 }
 
 belief::Claim claim_of(const HistoryEntry& entry) {
-  const auto partition = redundancy::Partition::parse(entry.tag);
-  return {partition ? partition->tag : entry.tag, entry.uri, entry.author, entry.removed, entry.published};
+  return {entry.partition.tag, entry.uri, entry.author, entry.removed, entry.published};
 }
 
 }  // namespace
@@ -39,14 +38,15 @@ Task<void> Disputes::stop() {
 Task<Result<std::vector<std::optional<HistoryEntry>>>> Disputes::own(
     const std::vector<HistoryEntry>& entries) {
   std::vector<Key> keys;
-  for (const HistoryEntry& entry : entries) keys.emplace_back(entry.tag, entry.uri);
+  for (const HistoryEntry& entry : entries) keys.emplace_back(entry.partition, entry.uri);
   return history_.find(std::move(keys));
 }
 
 Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string from) {
   if (origins_.standing().is_doubtful(from)) {
-    std::erase_if(entries, [&](const HistoryEntry& entry) { return was_settled({entry.tag, entry.uri}); });
-    if (entries.size() > kOfDoubtful) entries.resize(kOfDoubtful);
+    std::erase_if(entries,
+                  [&](const HistoryEntry& entry) { return was_settled({entry.partition, entry.uri}); });
+    if (entries.size() > kOfDoubtful) entries.erase(entries.begin() + kOfDoubtful, entries.end());
   }
   co_return co_await take(std::move(entries), std::move(from), 0);
 }
@@ -73,7 +73,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
   std::map<std::string, int> probes;  // by host
   for (std::size_t i = 0; i < entries.size(); ++i) {
     HistoryEntry& entry = entries[i];
-    const Key key{entry.tag, entry.uri};
+    const Key key{entry.partition, entry.uri};
     if (!mine[i]) {
       if (!as_new_owner && (was_settled(key) || is_probed(entry, from, &probes))) continue;
       unknown.push_back(entry);
@@ -104,7 +104,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
 // A removal that this node has not only heard of is final.
 void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from) {
   const bool removed = mine.removed || theirs.removed;
-  const Key key{theirs.tag, theirs.uri};
+  const Key key{theirs.partition, theirs.uri};
   const auto open = open_.find(key);
   if (open == open_.end()) {
     if (!mine.removed)
@@ -119,7 +119,7 @@ void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string
 
 void Disputes::promise(const std::vector<HistoryEntry>& entries) {
   for (const HistoryEntry& entry : entries) {
-    const auto open = open_.find({entry.tag, entry.uri});
+    const auto open = open_.find({entry.partition, entry.uri});
     if (open != open_.end()) open->second.is_promised = true;
   }
 }
@@ -133,7 +133,7 @@ Task<Result<void>> Disputes::correct(Key key, std::optional<HistoryEntry> truth)
 }
 
 bool Disputes::is_hearsay(const HistoryEntry& entry) const {
-  const auto open = open_.find({entry.tag, entry.uri});
+  const auto open = open_.find({entry.partition, entry.uri});
   return open != open_.end() && open->second.is_hearsay && !open->second.is_probe;
 }
 
@@ -144,7 +144,7 @@ bool Disputes::was_settled(const Key& key) const {
 }
 
 void Disputes::raise(Dispute dispute) {
-  const Key key{dispute.entry.tag, dispute.entry.uri};
+  const Key key{dispute.entry.partition, dispute.entry.uri};
   if (open_.contains(key) || open_.size() >= kOpenMax || queue_.size() >= 2 * kOpenMax) return;
   queue_.emplace(dispute.due, key);
   open_.emplace(key, std::move(dispute));
@@ -276,7 +276,7 @@ Task<void> Disputes::drop_others_from(std::string origin, Key decided) {
 // What this node has becomes what the post's server says.
 Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEntry> mine,
                                        Result<belief::Answer> answer) {
-  const std::string partition = dispute.entry.tag;
+  const redundancy::Partition partition = dispute.entry.partition;
   const std::string uri = dispute.entry.uri;
   // What is here no more was dropped since: its partition is another's now, or it is too old.
   if (!mine || mine->taken_down) co_return Result<void>();
@@ -291,7 +291,7 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
     co_return Result<void>();
   }
   ++counters_.corrected;
-  log_.info("history_corrected", {{"tag", partition}, {"post", uri}, {"removed", truth.removed}});
+  log_.info("history_corrected", {{"tag", partition.name()}, {"post", uri}, {"removed", truth.removed}});
   // What its author does not wish to be found is not kept on another owner's word.
   const Key key{partition, uri};
   if (is_unwanted) co_return co_await correct(key, std::nullopt);

@@ -17,6 +17,7 @@
 
 #include "base/runtime.hpp"
 #include "belief/origin_checker.hpp"
+#include "redundancy/partition.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::storage {
@@ -49,7 +50,7 @@ class Disputes {
   [[nodiscard]] std::size_t open() const { return open_.size(); }
 
  private:
-  using Key = std::pair<std::string, std::string>;  // partition, URI
+  using Key = std::pair<redundancy::Partition, std::string>;  // and URI
   // Longer than other servers answer from their caches.
   static constexpr Duration kRemovalWait = std::chrono::minutes(5);
   static constexpr Duration kSaveAgain = std::chrono::minutes(1);  // what the disk did not take

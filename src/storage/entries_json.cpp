@@ -11,29 +11,28 @@ json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
                          {"author", entry.author},
                          {"published", entry.published.time_since_epoch().count()}};
     if (entry.removed) item["removed"] = true;
-    if (with_tag) item["tag"] = entry.tag;
+    if (with_tag) item["tag"] = entry.partition.name();
     list.push_back(std::move(item));
   }
   return list;
 }
 
-Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag) {
+Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list,
+                                                    const std::optional<redundancy::Partition>& of) {
   if (list == nullptr || !list->is_array()) return fail(ErrorCode::kInvalid, "'entries' is no list");
   std::vector<HistoryEntry> entries;
   for (const json::value& element : list->get_array()) {
     if (!element.is_object()) return fail(ErrorCode::kInvalid, "'entries' holds something else than objects");
     const json::object& item = element.get_object();
-    HistoryEntry entry;
-    entry.tag = tag.empty() ? json::get_string(item, "tag").value_or("") : tag;
-    entry.uri = json::get_string(item, "uri").value_or("");
-    entry.author = json::get_string(item, "author").value_or("");
+    Result<redundancy::Partition> partition =
+        of ? Result<redundancy::Partition>(*of)
+           : redundancy::Partition::parse(json::get_string(item, "tag").value_or(""));
+    std::string uri = json::get_string(item, "uri").value_or("");
     const auto published = json::get_int(item, "published");
-    entry.removed = json::get_flag(item, "removed");
-    if (!Url::parse(entry.uri) || !published || entry.tag.empty()) {
+    if (!Url::parse(uri) || !published || !partition)
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
-    }
-    entry.published = WallTime(Duration(*published));
-    entries.push_back(std::move(entry));
+    entries.push_back({*std::move(partition), std::move(uri), json::get_string(item, "author").value_or(""),
+                       WallTime(Duration(*published)), json::get_flag(item, "removed")});
   }
   return entries;
 }

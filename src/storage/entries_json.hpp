@@ -6,13 +6,15 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "redundancy/partition.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::storage {
 
 // [{"uri","author","published" (ms),"removed"?,"tag"?}].
 json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
-// `tag`: of all of them, whatever they say, unless it is empty. kInvalid if something is malformed.
-Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list, const std::string& tag);
+// `of`: of all of them, whatever they say. kInvalid if something is malformed.
+Result<std::vector<HistoryEntry>> entries_from_json(
+    const json::value* list, const std::optional<redundancy::Partition>& of = std::nullopt);
 
 }  // namespace tagring::storage

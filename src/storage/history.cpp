@@ -12,7 +12,7 @@
 namespace tagring::storage {
 namespace {
 
-constexpr std::size_t kCursorSizeMax = 8192;  // octets; a URI of 2048 octets, all of them escaped, fits
+constexpr std::size_t kCursorSizeMax = 8192;  // bytes; a URI of 2048 bytes, all of them escaped, fits
 
 struct NewestFirst {
   bool operator()(const HistoryEntry& a, const HistoryEntry& b) const { return newer(a, b); }

@@ -15,14 +15,15 @@
 #include "base/task.hpp"
 #include "base/time.hpp"
 #include "overlay/stored_load.hpp"
+#include "redundancy/partition.hpp"
 #include "redundancy/storage_hints.hpp"
 #include "storage/statements.hpp"
 
 namespace tagring::storage {
 
 struct HistoryEntry {
-  std::string
-      tag;  // canonical; in a store and between owners the name of a partition (redundancy/partition.hpp)
+  // Where it is; to readers, for whom all partitions are one, that of the whole hashtag.
+  redundancy::Partition partition;
   std::string uri;
   std::string author;
   WallTime published;
@@ -130,24 +131,26 @@ class HistoryStore : public overlay::StoredLoad {
   // Has of a post what is given, live or not, and nothing else: what its own server bears out, in place of
   // what somebody said. With nothing it is as if there had been none. What was taken down stays as it is.
   // `promised`: this node may have signed that it has what there was, so bucket() goes on to name that.
-  virtual Task<Result<void>> correct(std::string tag, std::string uri, std::optional<HistoryEntry> truth,
-                                     bool promised) = 0;
+  virtual Task<Result<void>> correct(redundancy::Partition partition, std::string uri,
+                                     std::optional<HistoryEntry> truth, bool promised) = 0;
   // Entries after `cursor` (from the newest if none), newest first, tombstones included.
-  virtual Task<Result<HistoryPage>> page(std::string tag, std::optional<HistoryCursor> cursor,
+  virtual Task<Result<HistoryPage>> page(redundancy::Partition partition, std::optional<HistoryCursor> cursor,
                                          std::size_t limit) = 0;
   // The entries next to `cursor` on its newer side, newest first, tombstones included; `more` and `next` are
   // about what is newer still.
-  virtual Task<Result<HistoryPage>> page_after(std::string tag, HistoryCursor cursor, std::size_t limit) = 0;
+  virtual Task<Result<HistoryPage>> page_after(redundancy::Partition partition, HistoryCursor cursor,
+                                               std::size_t limit) = 0;
   // What was published from the first day up to, not including, the second; ascending, without empty days and
   // tombstones.
-  virtual Task<Result<std::vector<HistoryDay>>> days(std::string tag, std::chrono::sys_days from,
+  virtual Task<Result<std::vector<HistoryDay>>> days(redundancy::Partition partition,
+                                                     std::chrono::sys_days from,
                                                      std::chrono::sys_days to) = 0;
-  // Entries of all tags with key in the segment, tags clockwise from segment.from and in each newest first,
-  // after that place: for hand-over. Without `after` the whole of after_tag is passed over. kInvalid if
-  // after_tag is set and its key is not in the segment.
-  virtual Task<Result<std::vector<HistoryEntry>>> segment(Segment segment, std::string after_tag,
-                                                          std::optional<HistoryCursor> after,
-                                                          std::size_t limit) = 0;
+  // Entries of all partitions with key in the segment, clockwise from segment.from and in each newest first,
+  // after that place: for hand-over. Without `after` the whole of after_partition is passed over. kInvalid if
+  // there is one and its key is not in the segment.
+  virtual Task<Result<std::vector<HistoryEntry>>> segment(
+      Segment segment, std::optional<redundancy::Partition> after_partition,
+      std::optional<HistoryCursor> after, std::size_t limit) = 0;
   // Of each range the digest, hours before `since` left out.
   virtual Task<Result<std::vector<HourDigest>>> digests(std::vector<HourRange> ranges,
                                                         std::int64_t since) = 0;
@@ -159,10 +162,10 @@ class HistoryStore : public overlay::StoredLoad {
   virtual Task<Result<std::vector<HistoryEntry>>> entries(HourRange range, std::int64_t since,
                                                           std::optional<HistoryCursor> after,
                                                           std::size_t limit) = 0;
-  // What there is of these posts, each by (tag, uri).
+  // What there is of these posts, each by partition and URI.
   virtual Task<Result<std::vector<std::optional<HistoryEntry>>>> find(
-      std::vector<std::pair<std::string, std::string>> posts) = 0;
-  // What is published under a tag in an hour, in pages as of entries(); from when on the tag is kept here, as
+      std::vector<std::pair<redundancy::Partition, std::string>> posts) = 0;
+  // What of a partition is published in an hour, in pages as of entries(); from when on it is kept here, as
   // it is after that page was read; when the last of it was forgotten; and, with the first page, which posts
   // were there and no more are, since they were corrected: see correct().
   struct Bucket {
@@ -171,43 +174,44 @@ class HistoryStore : public overlay::StoredLoad {
     std::vector<HistoryEntry> entries;
     std::vector<crypto::Hash256> corrected = {};
   };
-  virtual Task<Result<Bucket>> bucket(std::string tag, std::int64_t hour, std::optional<HistoryCursor> after,
-                                      std::size_t limit) = 0;
+  virtual Task<Result<Bucket>> bucket(redundancy::Partition partition, std::int64_t hour,
+                                      std::optional<HistoryCursor> after, std::size_t limit) = 0;
   // Keeps the notice and shows the post to nobody any more. Others keep theirs, and do not bring it back: in
-  // digests it counts as it did. That holds for all shelves of the hashtag, also for those on which it comes
-  // later. kNotFound if it is on none, or removed.
+  // digests it counts as it did. That holds for all partitions of the hashtag, also for those into which it
+  // comes later. kNotFound if it is in none, or removed.
   virtual Task<Result<void>> take_down(TakeDown notice) = 0;
-  virtual Task<Result<std::optional<TakeDown>>> take_down_of(std::string tag, crypto::Hash256 id) = 0;
+  virtual Task<Result<std::optional<TakeDown>>> take_down_of(Tag tag, crypto::Hash256 id) = 0;
   // All of them, the latest first.
   virtual Task<Result<std::vector<TakeDown>>> take_downs() = 0;
   // Forgets the notice and shows the post again, unless its author has removed it meanwhile. kNotFound if
   // there is no notice.
-  virtual Task<Result<void>> undo_take_down(std::string tag, std::string uri) = 0;
-  // A hashtag, or a shelf of it, as letting go looks at it (storage/retention.hpp).
+  virtual Task<Result<void>> undo_take_down(Tag tag, std::string uri) = 0;
+  // A partition, as letting go looks at it (storage/retention.hpp).
   struct Span {
-    std::string tag;
+    redundancy::Partition partition;
     std::uint64_t posts = 0;
     WallTime oldest;
     RingId key;
   };
-  // Of tags with posts, by key, after that one.
+  // Of partitions with posts, by key, after that one.
   virtual Task<Result<std::vector<Span>>> spans(std::optional<RingId> after, std::size_t limit) = 0;
-  // Lets go of the oldest posts of a tag: about `count` at a time, all older than `before`. From then on
-  // nothing as old as these is taken for the tag. In digests they still count, so that nobody brings them
-  // back. What there is of the tag after that.
-  virtual Task<Result<Span>> let_go(std::string tag, std::size_t count, WallTime before) = 0;
-  // Drops up to that many of the oldest entries of a shelf, tombstones included, and from that time on says
-  // that it was begun at `at`. How many there were.
-  virtual Task<Result<std::size_t>> forget(std::string tag, std::size_t limit, WallTime at) = 0;
+  // Lets go of the oldest posts of a partition: about `count` at a time, all older than `before`. From then
+  // on nothing as old as these is taken for it. In digests they still count, so that nobody brings them back.
+  // What there is of it after that.
+  virtual Task<Result<Span>> let_go(redundancy::Partition partition, std::size_t count, WallTime before) = 0;
+  // Drops up to that many of the oldest entries of a partition, tombstones included, and from that time on
+  // says that it was begun at `at`. How many there were.
+  virtual Task<Result<std::size_t>> forget(redundancy::Partition partition, std::size_t limit,
+                                           WallTime at) = 0;
   // Keeps a set in place of one that it supersedes; otherwise nothing changes.
   virtual Task<Result<void>> save_set(redundancy::StorageSet set) = 0;
   virtual Task<Result<std::vector<redundancy::StorageSet>>> sets() = 0;
   struct Totals {
     std::uint64_t tags = 0;
     std::uint64_t entries = 0;
-    std::uint64_t octets = 0;         // of the whole database, if that is one
-    std::uint64_t let_go = 0;         // entries, ever
-    std::uint64_t octets_unused = 0;  // of `octets`: can be written again without more of the disk
+    std::uint64_t bytes = 0;         // of the whole database, if that is one
+    std::uint64_t let_go = 0;        // entries, ever
+    std::uint64_t bytes_unused = 0;  // of `bytes`: can be written again without more of the disk
   };
   virtual Task<Result<Totals>> totals() = 0;
 };

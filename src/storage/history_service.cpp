@@ -29,10 +29,10 @@ Task<std::vector<ring::Contact>> HistoryService::owners(Ring ring, Tag tag) {
   co_return co_await owners_of(ring, std::move(positions));
 }
 
-Task<std::vector<ring::Contact>> HistoryService::owners_of_shelf(Tag tag, unsigned slot) {
+Task<std::vector<ring::Contact>> HistoryService::owners_of_partition(redundancy::Partition partition) {
   std::vector<RingId> positions;
   for (unsigned copy = 0; copy < kept_.copies(); ++copy)
-    positions.push_back(replica_key(redundancy::partition_key(tag.key(), slot), copy, kept_.copies()));
+    positions.push_back(replica_key(partition.key(), copy, kept_.copies()));
   return owners_of(Ring::kStorage, std::move(positions));
 }
 
@@ -53,63 +53,64 @@ void HistoryService::forget_owners(const Tag& tag) {
     for (unsigned i = 0; i < count; ++i) rings_.of(ring).forget_route(replica_key(tag.key(), i, count));
   };
   forget(Ring::kRelay, relay_replicas_);
-  forget(Ring::kStorage, kept_.hints().known(tag.canonical()).read_factor);
+  forget(Ring::kStorage, kept_.hints().known(tag).read_factor);
 }
 
 // --- asking ------------------------------------------------------------------------------------------------
 
-Task<HistoryService::Page> HistoryService::read_here(std::string shelf, Wish wish) {
+Task<HistoryService::Page> HistoryService::read_here(redundancy::Partition partition, Wish wish) {
   if (wish.newer && wish.cursor)
-    return kept_.history().page_after(std::move(shelf), *std::move(wish.cursor), wish.limit);
-  return kept_.history().page(std::move(shelf), std::move(wish.cursor), wish.limit);
+    return kept_.history().page_after(std::move(partition), *std::move(wish.cursor), wish.limit);
+  return kept_.history().page(std::move(partition), std::move(wish.cursor), wish.limit);
 }
 
-Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::Partition shelf, Wish wish) {
+Task<HistoryService::Page> HistoryService::ask(ring::Contact owner, redundancy::Partition partition,
+                                               Wish wish) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr) {
-    CO_TRY(HistoryPage here, co_await read_here(shelf.name(), std::move(wish)));
-    for (HistoryEntry& entry : here.entries) entry.tag = shelf.tag;
+    CO_TRY(HistoryPage here, co_await read_here(partition, std::move(wish)));
+    for (HistoryEntry& entry : here.entries) entry.partition = partition.tag;
     co_return here;
   }
-  std::string target =
-      fmt::format("{}?tag={}&slot={}&limit={}", kPath, percent_encode(shelf.tag), shelf.number, wish.limit);
+  std::string target = fmt::format("{}?tag={}&slot={}&limit={}", kPath,
+                                   percent_encode(partition.tag.canonical()), partition.number, wish.limit);
   if (wish.cursor) target += (wish.newer ? "&after=" : "&before=") + percent_encode(wish.cursor->text());
   CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
                                                             clock_.now() + overlay::kOwnerTimeout));
   HistoryPage page;
-  CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), shelf.tag));
+  CO_TRY(page.entries, entries_from_json(json::find(body, "entries"), partition.tag));
   if (page.entries.size() > wish.limit || !std::ranges::is_sorted(page.entries, newer)) {
     co_return fail(ErrorCode::kInvalid, "a replica's page is too long or out of order");
   }
   page.more = json::get_flag(body, "more");
   page.kept_from = WallTime(Duration(json::get_int(body, "kept_from").value_or(0)));
-  kept_.hints().read_answer(body, {shelf.tag});
+  kept_.hints().read_answer(body, {partition.tag});
   co_return page;
 }
 
 // Once more after a new look-up, if the owner has changed or does not answer.
 template <class T>
-Task<Result<T>> HistoryService::ask_copy(RingId position, ring::Contact owner, redundancy::Partition shelf,
-                                         Ask<T> ask) {
-  Result<T> answer = co_await ask(owner, shelf);
+Task<Result<T>> HistoryService::ask_copy(RingId position, ring::Contact owner,
+                                         redundancy::Partition partition, Ask<T> ask) {
+  Result<T> answer = co_await ask(owner, partition);
   if (answer) co_return answer;
   rings_.of(Ring::kStorage).forget_route(position);
   Result<ring::Owner> now = co_await rings_.of(Ring::kStorage).find_owner(position);
   if (now && now->contact != owner && !rings_.is_blocked(now->contact.host))
-    co_return co_await ask(std::move(now->contact), std::move(shelf));
+    co_return co_await ask(std::move(now->contact), std::move(partition));
   co_return answer;
 }
 
 // Of a part, what its owners answer; kUnavailable if none does.
 template <class T>
-Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, Ask<T> ask) {
+Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned number, Ask<T> ask) {
   std::vector<Task<Result<T>>> asked;
   std::set<std::string> origins;
   for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
-    const RingId position = replica_key(redundancy::partition_key(tag.key(), slot), copy, kept_.copies());
+    const RingId position = replica_key(redundancy::partition_key(tag.key(), number), copy, kept_.copies());
     const Result<ring::Owner> owner = co_await rings_.of(Ring::kStorage).find_owner(position);
     if (!owner || rings_.is_blocked(owner->contact.host)) continue;
     if (origins.insert(owner->contact.origin()).second)
-      asked.push_back(ask_copy<T>(position, owner->contact, {tag.canonical(), slot}, ask));
+      asked.push_back(ask_copy<T>(position, owner->contact, {tag, number}, ask));
   }
   std::vector<Result<T>> answers = co_await all_of(std::move(asked));
   std::vector<T> good;
@@ -126,7 +127,7 @@ Task<Result<std::vector<T>>> HistoryService::ask_part(Tag tag, unsigned slot, As
   // That there are so many parts may be what a single owner says.
   const std::vector<unsigned> at_rest = redundancy::partitions_of_set(kept_.copies(), kept_.at_rest());
   const bool is_invented =
-      strangers > 0 && strangers == answers.size() && std::ranges::find(at_rest, slot) == at_rest.end();
+      strangers > 0 && strangers == answers.size() && std::ranges::find(at_rest, number) == at_rest.end();
   if (good.empty() && !is_invented)
     co_return fail(ErrorCode::kUnavailable, "no replica of the tag answered: " + failure);
   co_return good;
@@ -139,9 +140,9 @@ Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask
   std::set<unsigned> asked;
   for (;;) {
     std::vector<Task<Result<std::vector<T>>>> questions;
-    for (const unsigned slot :
-         redundancy::partitions_of_set(kept_.copies(), kept_.hints().known(tag.canonical()).read_factor)) {
-      if (asked.insert(slot).second) questions.push_back(ask_part<T>(tag, slot, ask));
+    for (const unsigned number :
+         redundancy::partitions_of_set(kept_.copies(), kept_.hints().known(tag).read_factor)) {
+      if (asked.insert(number).second) questions.push_back(ask_part<T>(tag, number, ask));
     }
     if (questions.empty()) co_return parts;
     std::vector<Result<std::vector<T>>> answers = co_await all_of(std::move(questions));
@@ -153,22 +154,23 @@ Task<Result<std::vector<std::vector<T>>>> HistoryService::ask_parts(Tag tag, Ask
 }
 
 Task<Result<std::vector<HistoryPage>>> HistoryService::ask_all(Tag tag, Wish wish) {
-  Ask<Answered> ask_one = [this, wish](ring::Contact owner, redundancy::Partition shelf) {
-    return ask_by_name(std::move(owner), std::move(shelf), wish);
+  Ask<Answered> ask_one = [this, wish](ring::Contact owner, redundancy::Partition partition) {
+    return ask_by_name(std::move(owner), std::move(partition), wish);
   };
   CO_TRY(std::vector<std::vector<Answered>> parts, co_await ask_parts<Answered>(tag, std::move(ask_one)));
   std::vector<HistoryPage> pages;
   for (std::vector<Answered>& part : parts) {
-    std::vector<HistoryPage> checked = co_await cross_check(tag.canonical(), wish, std::move(part));
+    std::vector<HistoryPage> checked = co_await cross_check(tag, wish, std::move(part));
     std::ranges::move(checked, std::back_inserter(pages));
   }
   co_return pages;
 }
 
 Task<Result<HistoryService::Answered>> HistoryService::ask_by_name(ring::Contact owner,
-                                                                   redundancy::Partition shelf, Wish wish) {
+                                                                   redundancy::Partition partition,
+                                                                   Wish wish) {
   std::string name = owner.origin();
-  CO_TRY(HistoryPage page, co_await ask(std::move(owner), std::move(shelf), std::move(wish)));
+  CO_TRY(HistoryPage page, co_await ask(std::move(owner), std::move(partition), std::move(wish)));
   co_return Answered{std::move(name), std::move(page)};
 }
 
@@ -183,7 +185,7 @@ void HistoryService::leave_out_doubtful(std::vector<Answered>* answers) const {
   if (may_leave_out(answers->size(), count)) std::erase_if(*answers, doubtful);
 }
 
-Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish wish,
+Task<std::vector<HistoryPage>> HistoryService::cross_check(Tag tag, Wish wish,
                                                            std::vector<Answered> answers) {
   const Instant end = clock_.now() + kLooksFor;
   Verdicts verdicts;
@@ -200,7 +202,7 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish
       for (Disagreement& one : open) verdicts[one.entry.uri] = as_most_say(one).truth;
       continue;
     }
-    if (open.size() > kLooksAtOnce) open.resize(kLooksAtOnce);
+    if (open.size() > kLooksAtOnce) open.erase(open.begin() + kLooksAtOnce, open.end());
     std::map<std::string, std::vector<Disagreement>> by_host;  // no server is asked for two things at once
     for (Disagreement& one : open) by_host[host_of(one.entry.uri)].push_back(std::move(one));
     std::vector<Task<std::vector<Looked>>> looks;
@@ -219,7 +221,7 @@ Task<std::vector<HistoryPage>> HistoryService::cross_check(std::string tag, Wish
   co_return owners;
 }
 
-Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(std::string tag,
+Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(Tag tag,
                                                                       std::vector<Disagreement> of_host) {
   std::vector<Looked> all;
   for (Disagreement& one : of_host) all.push_back(co_await look(tag, std::move(one)));
@@ -227,7 +229,7 @@ Task<std::vector<HistoryService::Looked>> HistoryService::look_at_all(std::strin
 }
 
 // The post's server decides; where it cannot be asked, the most of the owners.
-Task<HistoryService::Looked> HistoryService::look(std::string tag, Disagreement disagreement) {
+Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagreement) {
   HistoryEntry entry = std::move(disagreement.entry);
   Result<belief::Answer> answer = fail(ErrorCode::kConflict, "");
   for (std::string& author : disagreement.authors) {
@@ -301,12 +303,12 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
     if (error != std::errc() || limit == 0)
       co_return error_response({ErrorCode::kInvalid, "'limit' must be a number"});
   }
-  const Result<redundancy::Partition> shelf = kept_.asked_for(query);
-  if (!shelf) co_return error_response(shelf.error());
+  const Result<redundancy::Partition> partition = kept_.asked_for(query);
+  if (!partition) co_return error_response(partition.error());
   wish.limit = std::min(limit, kLimitMax);
-  const Result<HistoryPage> page = co_await read_here(shelf->name(), std::move(wish));
+  const Result<HistoryPage> page = co_await read_here(*partition, std::move(wish));
   if (!page) co_return error_response(page.error());
-  json::object answer = kept_.news({shelf->tag});
+  json::object answer = kept_.news({partition->tag});
   answer["entries"] = to_json(page->entries, false);
   answer["more"] = page->more;
   if (page->kept_from != WallTime{}) answer["kept_from"] = page->kept_from.time_since_epoch().count();
@@ -318,12 +320,13 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
 
 // --- days --------------------------------------------------------------------------------------------------
 
-Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redundancy::Partition shelf,
+Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redundancy::Partition partition,
                                                     std::chrono::sys_days from, std::chrono::sys_days to) {
   if (rings_.of(Ring::kStorage).find(owner.id) != nullptr)
-    co_return co_await kept_.history().days(shelf.name(), from, to);
-  std::string target = fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(shelf.tag),
-                                   shelf.number, date(from), date(to));
+    co_return co_await kept_.history().days(partition, from, to);
+  std::string target =
+      fmt::format("{}?tag={}&slot={}&from={}&to={}", kDaysPath, percent_encode(partition.tag.canonical()),
+                  partition.number, date(from), date(to));
   CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
                                                             clock_.now() + overlay::kOwnerTimeout));
   std::vector<HistoryDay> days;
@@ -339,7 +342,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   });
   if (!is_valid || days.size() > static_cast<std::size_t>((to - from).count()))
     co_return fail(ErrorCode::kInvalid, "a replica's days are none that were asked for");
-  kept_.hints().read_answer(body, {shelf.tag});
+  kept_.hints().read_answer(body, {partition.tag});
   co_return days;
 }
 
@@ -347,8 +350,8 @@ Task<Result<std::vector<HistoryDay>>> HistoryService::query_days(Tag tag, std::c
                                                                  std::chrono::sys_days to) {
   if (to <= from || to - from > kDaysMax) co_return fail(ErrorCode::kInvalid, "no such span of days");
   using List = std::vector<HistoryDay>;
-  Ask<List> ask_one = [this, from, to](ring::Contact owner, redundancy::Partition shelf) {
-    return ask_days(std::move(owner), std::move(shelf), from, to);
+  Ask<List> ask_one = [this, from, to](ring::Contact owner, redundancy::Partition partition) {
+    return ask_days(std::move(owner), std::move(partition), from, to);
   };
   CO_TRY(const std::vector<std::vector<List>> answers,
          co_await ask_parts<List>(std::move(tag), std::move(ask_one)));
@@ -363,9 +366,9 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   const auto to = parse_date(query_value(pairs, "to"));
   if (!from || !to || *to <= *from || *to - *from > kDaysMax)
     co_return error_response({ErrorCode::kInvalid, "'from' and 'to' must be days, at most ten years apart"});
-  const Result<redundancy::Partition> shelf = kept_.asked_for(pairs);
-  if (!shelf) co_return error_response(shelf.error());
-  const Days days = co_await kept_.history().days(shelf->name(), *from, *to);
+  const Result<redundancy::Partition> partition = kept_.asked_for(pairs);
+  if (!partition) co_return error_response(partition.error());
+  const Days days = co_await kept_.history().days(*partition, *from, *to);
   if (!days) co_return error_response(days.error());
   json::array list;
   for (const HistoryDay& day : *days) {
@@ -373,7 +376,7 @@ Task<HttpResponse> HistoryService::answer_days(HttpRequest request) {
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
-  json::object answer = kept_.news({shelf->tag});
+  json::object answer = kept_.news({partition->tag});
   answer["days"] = std::move(list);
   response.body = json::serialize(answer);
   co_return response;

@@ -48,16 +48,16 @@ class HistoryService {
   static constexpr std::string_view kDaysPath = "/tagring/v1/history/days";
   static constexpr std::chrono::days kDaysMax{3660};
   [[nodiscard]] Task<HttpResponse> answer_days(HttpRequest request);
-  // Answers GET kPath?tag=…&limit=…[&slot=…][&before=cursor|&after=cursor] from this node's own replica, of
-  // one shelf (redundancy/partition.hpp), 0 if it is not named. 421 if it owns none of that.
+  // Answers GET kPath"?tag=…&limit=…[&slot=…][&before=cursor|&after=cursor]" from this node's own replica, of
+  // one partition (redundancy/partition.hpp), 0 if it is not named. 421 if it owns none of that.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   // What readers of this node see, of all that is there.
   [[nodiscard]] bool is_shown(const HistoryEntry& entry) const { return observer_.is_shown(entry); }
   // One contact of each node that owns a replica at rest of the tag on that ring; those that are not found,
   // or are blocked, are left out.
   [[nodiscard]] Task<std::vector<ring::Contact>> owners(Ring ring, Tag tag);
-  // The same of a shelf of the tag.
-  [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_shelf(Tag tag, unsigned slot);
+  // The same of a partition.
+  [[nodiscard]] Task<std::vector<ring::Contact>> owners_of_partition(redundancy::Partition partition);
   // Has the next look-ups ask the ring, for who must not take former owners for those of today.
   void forget_owners(const Tag& tag);
   // Of each of the last pages that were read here one post, the latest last.
@@ -71,19 +71,19 @@ class HistoryService {
   using Page = Result<HistoryPage>;
   using Wish = PageWish;
   Task<std::vector<ring::Contact>> owners_of(Ring ring, std::vector<RingId> positions);
-  Task<Page> read_here(std::string shelf, Wish wish);
-  Task<Page> ask(ring::Contact owner, redundancy::Partition shelf, Wish wish);
+  Task<Page> read_here(redundancy::Partition partition, Wish wish);
+  Task<Page> ask(ring::Contact owner, redundancy::Partition partition, Wish wish);
   using Days = Result<std::vector<HistoryDay>>;
-  Task<Days> ask_days(ring::Contact owner, redundancy::Partition shelf, std::chrono::sys_days from,
+  Task<Days> ask_days(ring::Contact owner, redundancy::Partition partition, std::chrono::sys_days from,
                       std::chrono::sys_days to);
   // Asks one owner; of a part what its owners answer, and of a tag, part by part, what they answer of all its
   // parts: kUnavailable if of one nobody does.
   template <class T>
-  using Ask = std::function<Task<Result<T>>(ring::Contact owner, redundancy::Partition shelf)>;
+  using Ask = std::function<Task<Result<T>>(ring::Contact owner, redundancy::Partition partition)>;
   template <class T>
-  Task<Result<T>> ask_copy(RingId position, ring::Contact owner, redundancy::Partition shelf, Ask<T> ask);
+  Task<Result<T>> ask_copy(RingId position, ring::Contact owner, redundancy::Partition partition, Ask<T> ask);
   template <class T>
-  Task<Result<std::vector<T>>> ask_part(Tag tag, unsigned slot, Ask<T> ask);
+  Task<Result<std::vector<T>>> ask_part(Tag tag, unsigned number, Ask<T> ask);
   template <class T>
   Task<Result<std::vector<std::vector<T>>>> ask_parts(Tag tag, Ask<T> ask);
   Task<Result<std::vector<HistoryPage>>> ask_all(Tag tag, Wish wish);
@@ -97,11 +97,11 @@ class HistoryService {
     std::optional<HistoryEntry> truth;
     bool is_certain = false;  // its server said so
   };
-  Task<Result<Answered>> ask_by_name(ring::Contact owner, redundancy::Partition shelf, Wish wish);
-  Task<std::vector<HistoryPage>> cross_check(std::string tag, Wish wish, std::vector<Answered> answers);
+  Task<Result<Answered>> ask_by_name(ring::Contact owner, redundancy::Partition partition, Wish wish);
+  Task<std::vector<HistoryPage>> cross_check(Tag tag, Wish wish, std::vector<Answered> answers);
   void leave_out_doubtful(std::vector<Answered>* answers) const;
-  Task<std::vector<Looked>> look_at_all(std::string tag, std::vector<Disagreement> of_host);
-  Task<Looked> look(std::string tag, Disagreement disagreement);
+  Task<std::vector<Looked>> look_at_all(Tag tag, std::vector<Disagreement> of_host);
+  Task<Looked> look(Tag tag, Disagreement disagreement);
   [[nodiscard]] static Looked as_most_say(const Disagreement& disagreement);
   void hide(HistoryPage& page) const;
   void note_read(const HistoryPage& page);

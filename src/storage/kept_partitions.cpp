@@ -30,8 +30,8 @@ Task<Result<void>> KeptPartitions::load() {
   CO_TRY(std::vector<redundancy::StorageSet> sets, co_await history_.sets());
   for (redundancy::StorageSet& set : sets) {
     hints_.keep(set);
-    std::string tag = set.tag;
-    kept_[std::move(tag)] = {std::move(set), clock_.now(), true};
+    Tag tag = set.tag;
+    kept_.insert_or_assign(std::move(tag), Kept{std::move(set), clock_.now(), true});
   }
   co_return Result<void>();
 }
@@ -43,22 +43,19 @@ Task<void> KeptPartitions::stop() {
 
 // --- of how many owners ------------------------------------------------------------------------------------
 
-redundancy::StorageSet KeptPartitions::of(const std::string& tag) const {
+redundancy::StorageSet KeptPartitions::of(const Tag& tag) const {
   const auto it = kept_.find(tag);
   return it == kept_.end() ? redundancy::StorageSet{tag, 0, at_rest(), at_rest(), {}} : it->second.set;
 }
 
-Duration KeptPartitions::age(const std::string& tag) const {
+Duration KeptPartitions::age(const Tag& tag) const {
   const auto it = kept_.find(tag);
   return it == kept_.end() ? Duration::max() : clock_.now() - it->second.since;
 }
 
 std::vector<Tag> KeptPartitions::tags() const {
   std::vector<Tag> tags;
-  for (const auto& [name, kept] : kept_) {
-    Result<Tag> tag = Tag::parse(name);
-    if (tag) tags.push_back(std::move(*tag));
-  }
+  for (const auto& [tag, kept] : kept_) tags.push_back(tag);
   return tags;
 }
 
@@ -77,10 +74,10 @@ Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
   const auto it = kept_.find(set.tag);
   if (it == kept_.end() && kept_.size() >= kSetsMax)
     co_return fail(ErrorCode::kTooLarge, "too many hashtags with other sets than at rest");
-  const std::string tag = set.tag;
+  const Tag tag = set.tag;
   // Who brings what is known again is told that it is on disk, so it has to be: it may have failed before.
   if (it != kept_.end() && !redundancy::supersedes(set, it->second.set)) co_return co_await write_down(tag);
-  log_.info("storage_set", {{"tag", tag},
+  log_.info("storage_set", {{"tag", tag.canonical()},
                             {"version", std::to_string(set.version)},
                             {"replicas", std::to_string(set.replicas)},
                             {"reach", std::to_string(set.read_factor)}});
@@ -88,18 +85,16 @@ Task<Result<void>> KeptPartitions::adopt(redundancy::StorageSet set) {
   // Partitions that were handed over take posts again.
   const bool grows = it != kept_.end() && set.replicas > it->second.set.replicas;
   if (grows)
-    std::erase_if(handed_, [&](const std::string& partition) {
-      return redundancy::Partition::parse(partition)->tag == tag;
-    });
+    std::erase_if(handed_, [&](const redundancy::Partition& partition) { return partition.tag == tag; });
   // From here on posts are taken by it; whoever asks is told only when it is on disk.
   hints_.keep(set);
-  kept_[tag] = {std::move(set), clock_.now(), false};
+  kept_.insert_or_assign(tag, Kept{std::move(set), clock_.now(), false});
   CO_TRY_VOID(co_await write_down(tag));
   if (has_merged) tasks_.spawn("drop_handed", drop_handed(tag));
   co_return Result<void>();
 }
 
-Task<Result<void>> KeptPartitions::write_down(std::string tag) {
+Task<Result<void>> KeptPartitions::write_down(Tag tag) {
   if (kept_.at(tag).on_disk) co_return Result<void>();
   const redundancy::StorageSet set = kept_.at(tag).set;
   CO_TRY_VOID(co_await history_.save_set(set));
@@ -109,15 +104,15 @@ Task<Result<void>> KeptPartitions::write_down(std::string tag) {
 }
 
 std::vector<redundancy::StorageSet> KeptPartitions::sets_at(const Segment& positions,
-                                                            const std::string& after,
+                                                            const std::optional<Tag>& after,
                                                             std::size_t limit) const {
   std::vector<redundancy::StorageSet> sets;
-  for (auto it = kept_.upper_bound(after); it != kept_.end() && sets.size() < limit; ++it) {
+  for (auto it = after ? kept_.upper_bound(*after) : kept_.begin(); it != kept_.end() && sets.size() < limit;
+       ++it) {
     const redundancy::StorageSet& set = it->second.set;
-    const Result<Tag> tag = Tag::parse(set.tag);
-    if (!tag) continue;
+    const RingId key = set.tag.key();
     for (unsigned i = 0; i < set.read_factor; ++i) {
-      if (!positions.contains(replica_key(tag->key(), i, set.read_factor))) continue;
+      if (!positions.contains(replica_key(key, i, set.read_factor))) continue;
       sets.push_back(set);
       break;
     }
@@ -125,9 +120,9 @@ std::vector<redundancy::StorageSet> KeptPartitions::sets_at(const Segment& posit
   return sets;
 }
 
-json::object KeptPartitions::news(const std::set<std::string>& tags) const {
+json::object KeptPartitions::news(const std::set<Tag>& tags) const {
   std::vector<redundancy::StorageSet> sets;
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     const auto it = kept_.find(tag);
     if (it != kept_.end()) sets.push_back(it->second.set);
   }
@@ -145,8 +140,9 @@ RingId KeptPartitions::key(const Tag& tag, unsigned number, unsigned copy) const
 Result<void> KeptPartitions::check(const Tag& tag, unsigned number) const {
   ring::Membership& members = ring();
   bool owned = false;
+  const RingId key = redundancy::partition_key(tag.key(), number);
   for (unsigned copy = 0; copy < copies(); ++copy) {
-    const RingId place = key(tag, number, copy);
+    const RingId place = replica_key(key, copy, copies());
     if (members.serving(place) != nullptr) return {};
     owned = owned || members.owning(place) != nullptr;
   }
@@ -156,7 +152,7 @@ Result<void> KeptPartitions::check(const Tag& tag, unsigned number) const {
 
 Result<void> KeptPartitions::check_serving(const Tag& tag) const {
   Result<void> none = fail(ErrorCode::kNotOwner, "this node does not own the tag");
-  for (const unsigned number : redundancy::partitions_of_set(copies(), of(tag.canonical()).read_factor)) {
+  for (const unsigned number : redundancy::partitions_of_set(copies(), of(tag).read_factor)) {
     const Result<void> serving = check(tag, number);
     if (serving) return {};
     if (serving.error().code == ErrorCode::kBusy) none = std::unexpected(serving.error());
@@ -166,7 +162,7 @@ Result<void> KeptPartitions::check_serving(const Tag& tag) const {
 
 Result<std::vector<unsigned>> KeptPartitions::partitions_for(const Tag& tag, const std::string& uri,
                                                              bool removal) const {
-  const redundancy::StorageSet set = of(tag.canonical());
+  const redundancy::StorageSet set = of(tag);
   std::vector<unsigned> partitions = {redundancy::partition_of_post(uri, copies(), set.replicas)};
   if (removal) partitions = redundancy::partitions_of_post(uri, copies(), at_rest(), set.read_factor);
   std::vector<unsigned> here;
@@ -185,15 +181,16 @@ Result<redundancy::Partition> KeptPartitions::asked_for(std::string_view query) 
   const std::string number = query_value(query, "slot");
   const bool is_whole = number.empty() || number == "0";
   TRY(redundancy::Partition partition,
-      redundancy::Partition::parse(is_whole ? tag.canonical()
-                                            : fmt::format("{}/{}", tag.canonical(), number)));
+      is_whole ? redundancy::Partition(tag)
+               : redundancy::Partition::parse(fmt::format("{}/{}", tag.canonical(), number)));
   TRY_VOID(check(tag, partition.number));
   return partition;
 }
 
 const ring::Vserver* KeptPartitions::vserver_of(const Tag& tag, unsigned number) const {
+  const RingId key = redundancy::partition_key(tag.key(), number);
   for (unsigned copy = 0; copy < copies(); ++copy) {
-    const ring::Vserver* vserver = ring().serving(key(tag, number, copy));
+    const ring::Vserver* vserver = ring().serving(replica_key(key, copy, copies()));
     if (vserver != nullptr) return vserver;
   }
   return nullptr;
@@ -216,48 +213,43 @@ Task<Result<double>> KeptPartitions::bytes_of(Tag tag, unsigned number) {
 Task<Result<void>> KeptPartitions::copy(redundancy::Partition from, redundancy::Partition to) {
   std::optional<HistoryCursor> after;
   for (;;) {
-    CO_TRY(HistoryPage page, co_await history_.page(from.name(), after, kCopyPage));
+    CO_TRY(HistoryPage page, co_await history_.page(from, after, kCopyPage));
     if (page.entries.empty()) break;
     after = HistoryCursor::of(page.entries.back());
-    for (HistoryEntry& entry : page.entries) entry.tag = to.name();
+    for (HistoryEntry& entry : page.entries) entry.partition = to;
     CO_TRY_VOID(co_await history_.put(std::move(page.entries)));
     if (!page.more) break;
   }
-  note_handed(from.name());
+  note_handed(std::move(from));
   co_return Result<void>();
 }
 
 void KeptPartitions::leave_out_moved(std::vector<HistoryEntry>* entries) const {
-  std::erase_if(*entries, [this](const HistoryEntry& entry) {
-    const Result<redundancy::Partition> partition = redundancy::Partition::parse(entry.tag);
-    return !partition || !is_read(*partition);
-  });
+  std::erase_if(*entries, [this](const HistoryEntry& entry) { return !is_read(entry.partition); });
 }
 
 // Partitions that others have taken up, and that nobody reads any more.
-Task<void> KeptPartitions::drop_handed(std::string tag) {
+Task<void> KeptPartitions::drop_handed(Tag tag) {
   std::vector<redundancy::Partition> gone;
-  for (const std::string& name : handed_) {
-    Result<redundancy::Partition> partition = redundancy::Partition::parse(name);
-    if (partition && partition->tag == tag && !is_read(*partition)) gone.push_back(std::move(*partition));
+  for (const redundancy::Partition& partition : handed_) {
+    if (partition.tag == tag && !is_read(partition)) gone.push_back(partition);
   }
   for (const redundancy::Partition& partition : gone) {
-    handed_.erase(partition.name());
+    handed_.erase(partition);
     co_await drop(partition);
   }
 }
 
 Task<void> KeptPartitions::drop(redundancy::Partition partition) {
   while (!is_read(partition)) {
-    const Result<std::size_t> dropped =
-        co_await history_.forget(partition.name(), kDropPage, clock_.wall_now());
+    const Result<std::size_t> dropped = co_await history_.forget(partition, kDropPage, clock_.wall_now());
     if (!dropped || *dropped < kDropPage) break;
   }
 }
 
 Task<bool> KeptPartitions::sweep(Tag tag) {
   for (const unsigned number : redundancy::partitions_of_set(copies(), redundancy::kRelaysMax)) {
-    redundancy::Partition partition{tag.canonical(), number};
+    redundancy::Partition partition{tag, number};
     if (is_read(partition)) continue;
     const Result<double> bytes = co_await bytes_of(tag, number);
     if (!bytes) co_return false;

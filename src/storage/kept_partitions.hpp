@@ -37,9 +37,9 @@ class KeptPartitions {
 
   // --- of how many owners ---------------------------------------------------------------------------------
   // What this node keeps of the tag; at rest if that is nothing.
-  [[nodiscard]] redundancy::StorageSet of(const std::string& tag) const;
+  [[nodiscard]] redundancy::StorageSet of(const Tag& tag) const;
   // How long ago this node has heard of that; very long if it is at rest.
-  [[nodiscard]] Duration age(const std::string& tag) const;
+  [[nodiscard]] Duration age(const Tag& tag) const;
   // Tags of which something is kept.
   [[nodiscard]] std::vector<Tag> tags() const;
   // Keeps the set, if it supersedes what was kept. Durable when it completes. kTooLarge if there are too
@@ -47,10 +47,10 @@ class KeptPartitions {
   [[nodiscard]] Task<Result<void>> adopt(redundancy::StorageSet set);
   // Those that have a replica at one of the positions, by tag, after that one.
   [[nodiscard]] std::vector<redundancy::StorageSet> sets_at(const Segment& positions,
-                                                            const std::string& after,
+                                                            const std::optional<Tag>& after,
                                                             std::size_t limit) const;
   // "stores" of an answer to the sender of posts of these tags; empty if there is nothing to say.
-  [[nodiscard]] json::object news(const std::set<std::string>& tags) const;
+  [[nodiscard]] json::object news(const std::set<Tag>& tags) const;
 
   // --- which partitions -----------------------------------------------------------------------------------
   // Where on the ring a copy of a partition is.
@@ -78,7 +78,7 @@ class KeptPartitions {
   // Of what another owner gave, takes out what is in partitions that nobody reads: it has been moved.
   void leave_out_moved(std::vector<HistoryEntry>* entries) const;
   // Another owner has fetched all of it.
-  void note_handed(const std::string& partition) { handed_.insert(partition); }
+  void note_handed(redundancy::Partition partition) { handed_.insert(std::move(partition)); }
   // Drops everything of the tag that nobody reads. False if that has to be tried again.
   [[nodiscard]] Task<bool> sweep(Tag tag);
 
@@ -89,8 +89,8 @@ class KeptPartitions {
     bool on_disk = false;
   };
   [[nodiscard]] Result<void> check_version(const redundancy::StorageSet& set) const;
-  Task<Result<void>> write_down(std::string tag);
-  Task<void> drop_handed(std::string tag);
+  Task<Result<void>> write_down(Tag tag);
+  Task<void> drop_handed(Tag tag);
   Task<void> drop(redundancy::Partition partition);
 
   HistoryStore& history_;
@@ -98,8 +98,8 @@ class KeptPartitions {
   overlay::RingService& rings_;
   Clock& clock_;
   Log& log_;
-  std::map<std::string, Kept> kept_;  // by tag
-  std::set<std::string> handed_;      // partitions
+  std::map<Tag, Kept> kept_;
+  std::set<redundancy::Partition> handed_;
   TaskGroup tasks_;
 };
 

@@ -18,20 +18,20 @@ constexpr std::uint64_t kKeptOnFullDisk = 1'000'000'000 / HistoryStore::kBytesOf
 struct Younger {
   bool operator()(const Span& a, const Span& b) const { return a.oldest > b.oldest; }
 };
-// What is here of one, on all shelves.
+// What is here of one, in all partitions.
 struct Hashtag {
   std::uint64_t posts = 0;
-  std::vector<Span> shelves;  // a heap, the oldest first
+  std::vector<Span> spans;  // a heap, the oldest first
 
   void add(Span span) {
     posts += span.posts;
-    shelves.push_back(std::move(span));
-    std::ranges::push_heap(shelves, Younger());
+    spans.push_back(std::move(span));
+    std::ranges::push_heap(spans, Younger());
   }
   Span take_oldest() {
-    std::ranges::pop_heap(shelves, Younger());
-    Span span = std::move(shelves.back());
-    shelves.pop_back();
+    std::ranges::pop_heap(spans, Younger());
+    Span span = std::move(spans.back());
+    spans.pop_back();
     posts -= span.posts;
     return span;
   }
@@ -67,13 +67,13 @@ Task<Result<std::vector<Span>>> Retention::all_spans() {
   }
 }
 
-std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t octets_max,
+std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t bytes_max,
                         const std::optional<std::int64_t>& room) {
   constexpr auto kEach = static_cast<std::int64_t>(HistoryStore::kBytesOfEntry);
-  const std::uint64_t most = octets_max / HistoryStore::kBytesOfEntry;
+  const std::uint64_t most = bytes_max / HistoryStore::kBytesOfEntry;
   if (!room) return most;
   // What was let go leaves its place in the file to what comes, not to the disk.
-  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.octets_unused)) / kEach;
+  const std::int64_t more = (*room + static_cast<std::int64_t>(totals.bytes_unused)) / kEach;
   const std::int64_t here = static_cast<std::int64_t>(totals.entries);
   return std::min(
       most, std::max(kKeptOnFullDisk, static_cast<std::uint64_t>(std::max<std::int64_t>(0, here + more))));
@@ -83,8 +83,8 @@ Task<Result<std::uint64_t>> Retention::make_room() {
   CO_TRY(const HistoryStore::Totals totals, co_await history_.totals());
   state_.posts = totals.entries;
   state_.let_go = totals.let_go;
-  const std::uint64_t most = posts_max(totals, options_.octets_max, options_.room());
-  if (options_.octets_max == 0 || totals.entries <= most) co_return 0;
+  const std::uint64_t most = posts_max(totals, options_.bytes_max, options_.room());
+  if (options_.bytes_max == 0 || totals.entries <= most) co_return 0;
   const std::uint64_t excess = totals.entries - most + most / 100;
   CO_TRY(std::vector<Span> spans, co_await all_spans());
   CO_TRY(std::uint64_t gone,
@@ -108,18 +108,21 @@ Task<Result<std::uint64_t>> Retention::let_go_oldest(std::vector<Span> spans, st
   while (gone < excess && !queue.empty() && queue.top().oldest < before) {
     const Span span = queue.top();
     queue.pop();
-    CO_TRY(Span left, co_await history_.let_go(span.tag, std::min(kTurn, excess - gone), before));
+    CO_TRY(Span left, co_await history_.let_go(span.partition, std::min(kTurn, excess - gone), before));
     gone += span.posts - std::min(left.posts, span.posts);
     if (left.posts > 0 && left.posts < span.posts) queue.push(std::move(left));
   }
   co_return gone;
 }
 
-// A hashtag counts as one, however many shelves of it are here: of those the one with the oldest posts is
+// A hashtag counts as one, however many partitions of it are here: of those the one with the oldest posts is
 // next.
 Task<Result<std::uint64_t>> Retention::let_go_of_largest(std::vector<Span> spans, std::uint64_t excess) {
-  std::map<std::string, Hashtag> hashtags;
-  for (Span& span : spans) hashtags[span.tag.substr(0, span.tag.find('/'))].add(std::move(span));
+  std::map<Tag, Hashtag> hashtags;
+  for (Span& span : spans) {
+    Hashtag& hashtag = hashtags[span.partition.tag];
+    hashtag.add(std::move(span));
+  }
   std::priority_queue<Hashtag, std::vector<Hashtag>, Smaller> queue;
   for (auto& [tag, hashtag] : hashtags) queue.push(std::move(hashtag));
   std::uint64_t gone = 0;
@@ -127,13 +130,13 @@ Task<Result<std::uint64_t>> Retention::let_go_of_largest(std::vector<Span> spans
     Hashtag largest = queue.top();
     queue.pop();
     const std::uint64_t lead = queue.empty() ? kJobMax : largest.posts - queue.top().posts;
-    const std::uint64_t most = largest.shelves.size() > 1 ? kTurn : kJobMax;  // so that these keep step
+    const std::uint64_t most = largest.spans.size() > 1 ? kTurn : kJobMax;  // so that these keep step
     const std::uint64_t count = std::min({std::max(lead, kTurn), most, excess - gone});
     const Span span = largest.take_oldest();
-    CO_TRY(Span left, co_await history_.let_go(span.tag, count, WallTime::max()));
+    CO_TRY(Span left, co_await history_.let_go(span.partition, count, WallTime::max()));
     gone += span.posts - std::min(left.posts, span.posts);
     if (left.posts > 0 && left.posts < span.posts) largest.add(std::move(left));
-    if (!largest.shelves.empty()) queue.push(std::move(largest));
+    if (!largest.spans.empty()) queue.push(std::move(largest));
   }
   co_return gone;
 }

@@ -18,7 +18,7 @@ namespace tagring::storage {
 class Retention {
  public:
   struct Options {
-    std::uint64_t octets_max = 0;  // of history, as HistoryStore::kBytesOfEntry counts; 0: no limit
+    std::uint64_t bytes_max = 0;  // of history, as HistoryStore::kBytesOfEntry counts; 0: no limit
     Duration keep = std::chrono::days(365);
     Duration every = std::chrono::minutes(1);  // between two looks
     // Bytes that all data may still grow by on the disk; less than 0 if it should take less. None: not known.
@@ -32,7 +32,7 @@ class Retention {
         tasks_(runtime.executor) {}
 
   void start() {
-    if (options_.octets_max > 0) tasks_.spawn("retention", look_for_ever());
+    if (options_.bytes_max > 0) tasks_.spawn("retention", look_for_ever());
   }
   [[nodiscard]] Task<void> stop();
 
@@ -61,9 +61,9 @@ class Retention {
   TaskGroup tasks_;
 };
 
-// How many posts may be here: as many as `octets_max` holds, and no more than `room` on the disk (see above)
+// How many posts may be here: as many as `bytes_max` holds, and no more than `room` on the disk (see above)
 // and what is unused of the database hold, but for the last gigabyte.
-[[nodiscard]] std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t octets_max,
+[[nodiscard]] std::uint64_t posts_max(const HistoryStore::Totals& totals, std::uint64_t bytes_max,
                                       const std::optional<std::int64_t>& room);
 
 }  // namespace tagring::storage

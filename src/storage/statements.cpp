@@ -42,9 +42,8 @@ Hash256 post_id(std::string_view uri) { return crypto::sha256(uri); }
 // --- receipts ------------------------------------------------------------------------------------------
 
 Hash256 TakenItem::leaf() const {
-  return crypto::leaf_hash(fmt::format("{}\n{}\n{}\n{}\n{}", removal ? "remove" : "add",
-                                       redundancy::Partition{tag, slot}.name(), to_ms(published),
-                                       indexable ? "indexable" : "", uri));
+  return crypto::leaf_hash(fmt::format("{}\n{}\n{}\n{}\n{}", removal ? "remove" : "add", partition.name(),
+                                       to_ms(published), indexable ? "indexable" : "", uri));
 }
 
 std::string Receipt::signed_text() const {
@@ -61,9 +60,8 @@ Result<void> ItemReceipt::check(const crypto::PublicKey& key) const {
 // --- heads ---------------------------------------------------------------------------------------------
 
 std::string Head::signed_text() const {
-  return fmt::format("tagring head\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", network, actor,
-                     redundancy::Partition{tag, slot}.name(), hour, to_ms(kept_from), to_ms(begun), to_ms(at),
-                     size, to_hex(root));
+  return fmt::format("tagring head\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", network, actor, partition.name(),
+                     hour, to_ms(kept_from), to_ms(begun), to_ms(at), size, to_hex(root));
 }
 
 Hash256 HeadPlace::leaf() const {
@@ -115,8 +113,8 @@ HeadProof prove(const std::vector<HeadLeaf>& leaves, const crypto::HashTree& tre
 }
 
 std::string TakeDown::signed_text() const {
-  return fmt::format("tagring take-down\n{}\n{}\n{}\n{}\n{}\n{}", network, actor, tag, uri, to_ms(at),
-                     reason);
+  return fmt::format("tagring take-down\n{}\n{}\n{}\n{}\n{}\n{}", network, actor, tag.canonical(), uri,
+                     to_ms(at), reason);
 }
 
 }  // namespace tagring::storage

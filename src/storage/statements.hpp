@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "crypto/key.hpp"
 #include "crypto/merkle.hpp"
+#include "redundancy/partition.hpp"
 
 namespace tagring::storage {
 
@@ -21,12 +22,11 @@ std::string_view ring_name(Ring ring);
 
 // A post of a batch, as the owner keeps it.
 struct TakenItem {
-  std::string tag;  // canonical
+  redundancy::Partition partition;  // into which the owner has put it; of a removal that of the whole hashtag
   std::string uri;
   bool removal = false;
   WallTime published;
   bool indexable = false;
-  unsigned slot = 0;  // of the partition into which the owner has put it
 
   [[nodiscard]] crypto::Hash256 leaf() const;
   friend auto operator<=>(const TakenItem&, const TakenItem&) = default;
@@ -76,15 +76,14 @@ crypto::Hash256 post_id(std::string_view uri);
 struct Head {
   std::string network;
   std::string actor;
-  std::string tag;
+  redundancy::Partition partition;
   std::int64_t hour = 0;  // since 1970
   WallTime kept_from{};   // what is older was let go to make room (paper §5.7)
   WallTime at;            // before the history was read
   std::uint64_t size = 0;
   crypto::Hash256 root{};
   std::string signature;
-  unsigned slot = 0;
-  WallTime begun{};  // what was put on the shelf before is with the owners of another; never of slot 0
+  WallTime begun{};  // what was put into the partition before is with the owners of another; never of 0
 
   [[nodiscard]] std::string signed_text() const;
 };
@@ -125,7 +124,7 @@ HeadProof prove(const std::vector<HeadLeaf>& leaves, const crypto::HashTree& tre
 struct TakeDown {
   std::string network;
   std::string actor;
-  std::string tag;
+  Tag tag;
   std::string uri;
   std::string reason;
   WallTime at;

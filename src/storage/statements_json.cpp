@@ -33,18 +33,23 @@ class Reader {
     const std::int64_t value = number(name);
     return value >= 0 ? static_cast<std::uint64_t>(value) : bad<std::uint64_t>(name);
   }
-  // 0 if there is none.
-  unsigned slot() {
+  Tag tag() {
+    Result<Tag> tag = Tag::parse_canonical(text("tag"));
+    if (!tag) bad<int>("tag");
+    return tag ? *std::move(tag) : Tag::from_canonical("-");  // which done() lets nobody see
+  }
+  // Of the whole hashtag if no number is there.
+  redundancy::Partition partition() {
     const std::int64_t value = json::find(object_, "slot") == nullptr ? 0 : number("slot");
-    return value >= 0 && value < redundancy::kPartitionsMax ? static_cast<unsigned>(value)
-                                                            : bad<unsigned>("slot");
+    const bool good = value >= 0 && value < redundancy::kPartitionsMax;
+    return {tag(), good ? static_cast<unsigned>(value) : bad<unsigned>("slot")};
   }
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
   bool flag(std::string_view name) { return json::get_flag(object_, name); }
   std::string signature() {
-    const auto octets = from_base64(json::get_string(object_, "signature").value_or(""));
-    const bool good = octets && !octets->empty() && octets->size() <= kSignatureMax;
-    return good ? *octets : bad<std::string>("signature");
+    const auto bytes = from_base64(json::get_string(object_, "signature").value_or(""));
+    const bool good = bytes && !bytes->empty() && bytes->size() <= kSignatureMax;
+    return good ? *bytes : bad<std::string>("signature");
   }
   Hash256 hash(std::string_view name) {
     const auto value = hash_from(json::get_string(object_, name).value_or(""));
@@ -108,10 +113,10 @@ json::value to_json(const Hash256& hash) { return json::value(to_hex(hash)); }
 
 Result<Hash256> hash_from(std::string_view hex) {
   Hash256 hash{};
-  const auto octets = from_hex(hex);
-  if (!octets || octets->size() != hash.size())
+  const auto bytes = from_hex(hex);
+  if (!bytes || bytes->size() != hash.size())
     return fail(ErrorCode::kInvalid, "a hash has 64 hexadecimal digits");
-  std::ranges::copy(*octets, hash.begin());
+  std::ranges::copy(*bytes, hash.begin());
   return hash;
 }
 
@@ -150,17 +155,18 @@ Result<Receipt> receipt_from_json(const json::object& object) {
 }
 
 json::object to_json(const TakenItem& item) {
-  json::object object = {{"tag", item.tag}, {"uri", item.uri}, {"published", to_ms(item.published)}};
+  json::object object = {
+      {"tag", item.partition.tag.canonical()}, {"uri", item.uri}, {"published", to_ms(item.published)}};
   if (item.removal) object["removal"] = true;
   if (item.indexable) object["indexable"] = true;
-  if (item.slot != 0) object["slot"] = item.slot;
+  if (item.partition.number != 0) object["slot"] = item.partition.number;
   return object;
 }
 
 Result<TakenItem> item_from_json(const json::object& object) {
   Reader in(object);
-  TakenItem item{in.text("tag"),       in.text("uri"),       in.flag("removal"),
-                 in.time("published"), in.flag("indexable"), in.slot()};
+  TakenItem item{in.partition(), in.text("uri"), in.flag("removal"), in.time("published"),
+                 in.flag("indexable")};
   return in.done(std::move(item));
 }
 
@@ -184,23 +190,22 @@ Result<ItemReceipt> item_receipt_from_json(const json::object& object) {
 json::object to_json(const Head& head) {
   json::object object = {{"network", head.network},
                          {"actor", head.actor},
-                         {"tag", head.tag},
+                         {"tag", head.partition.tag.canonical()},
                          {"hour", head.hour},
                          {"kept_from", to_ms(head.kept_from)},
                          {"at", to_ms(head.at)},
                          {"size", head.size},
                          {"root", to_json(head.root)},
                          {"signature", to_base64(head.signature)}};
-  if (head.slot != 0) object["slot"] = head.slot;
+  if (head.partition.number != 0) object["slot"] = head.partition.number;
   if (head.begun != WallTime()) object["begun"] = to_ms(head.begun);
   return object;
 }
 
 Result<Head> head_from_json(const json::object& object) {
   Reader in(object);
-  Head head{in.text("network"),   in.actor(),    in.text("tag"),   in.number("hour"),
-            in.time("kept_from"), in.time("at"), in.count("size"), in.hash("root"),
-            in.signature(),       in.slot(),     WallTime()};
+  Head head{in.text("network"), in.actor(),       in.partition(),  in.number("hour"), in.time("kept_from"),
+            in.time("at"),      in.count("size"), in.hash("root"), in.signature()};
   if (json::find(object, "begun") != nullptr) head.begun = in.time("begun");
   return in.done(std::move(head));
 }
@@ -224,7 +229,7 @@ Result<HeadProof> proof_from_json(const json::object& object) {
 json::object to_json(const TakeDown& notice) {
   return {{"network", notice.network},
           {"actor", notice.actor},
-          {"tag", notice.tag},
+          {"tag", notice.tag.canonical()},
           {"uri", notice.uri},
           {"at", to_ms(notice.at)},
           {"reason", notice.reason},
@@ -233,7 +238,7 @@ json::object to_json(const TakeDown& notice) {
 
 Result<TakeDown> take_down_from_json(const json::object& object) {
   Reader in(object);
-  TakeDown notice{in.text("network"), in.actor(),    in.text("tag"), in.text("uri"),
+  TakeDown notice{in.text("network"), in.actor(),    in.tag(),      in.text("uri"),
                   in.text("reason"),  in.time("at"), in.signature()};
   return in.done(std::move(notice));
 }

@@ -12,9 +12,9 @@ Task<Result<redundancy::StorageReport>> StorageCalls::ask_report(ring::Contact o
   std::string target = fmt::format("{}?tag={}", kPath, percent_encode(tag.canonical()));
   CO_TRY(const json::object body, co_await rings_.ask_owner(std::move(owner), std::move(target),
                                                             clock_.now() + overlay::kOwnerTimeout));
-  redundancy::StorageReport report;
-  CO_TRY(report.set, hints_.set_from(body));
-  if (report.set.tag != tag.canonical()) co_return fail(ErrorCode::kInvalid, "the set of another hashtag");
+  CO_TRY(redundancy::StorageSet set, hints_.set_from(body));
+  redundancy::StorageReport report{std::move(set)};
+  if (report.set.tag != tag) co_return fail(ErrorCode::kInvalid, "the set of another hashtag");
   report.bearable =
       static_cast<double>(std::max<std::int64_t>(0, json::get_int(body, "bearable").value_or(0)));
   report.merged =

@@ -21,11 +21,10 @@ Task<Result<std::vector<delivery::Refusal>>> StorageOwner::take(std::vector<deli
   std::vector<HistoryEntry> entries;
   for (const delivery::TagEvent& event : events) {
     const bool removed = event.op == delivery::Op::kRemove;
-    const auto partitions = kept_.partitions_for(*Tag::parse(event.tag), event.uri, removed);
+    const auto partitions = kept_.partitions_for(event.tag, event.uri, removed);
     for (const unsigned number : partitions.value_or(std::vector<unsigned>())) {
-      const redundancy::Partition partition{event.tag, number};
-      entries.push_back({partition.name(), event.uri, event.author, event.published, removed});
-      redundancy_.note_written(event.tag, number);
+      entries.push_back({{event.tag, number}, event.uri, event.author, event.published, removed});
+      redundancy_.note_written({event.tag, number});
     }
   }
   const std::size_t count = entries.size();
@@ -38,8 +37,7 @@ Task<Result<std::vector<delivery::Refusal>>> StorageOwner::take(std::vector<deli
 }
 
 Result<void> StorageOwner::check_place(const delivery::TagEvent& event) const {
-  TRY(const Tag tag, Tag::parse(event.tag));
-  TRY_VOID(kept_.partitions_for(tag, event.uri, event.op == delivery::Op::kRemove));
+  TRY_VOID(kept_.partitions_for(event.tag, event.uri, event.op == delivery::Op::kRemove));
   return {};
 }
 

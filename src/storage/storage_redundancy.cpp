@@ -38,11 +38,10 @@ bool StorageRedundancy::is_coordinator(const Tag& tag) const {
 }
 
 Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
-  Report report;
-  report.set = kept_.of(tag.canonical());
+  Report report{kept_.of(tag)};
   report.bearable = options_.policy.bearable;
   bool is_owner = false;
-  const auto merged = merged_.find(tag.canonical());
+  const auto merged = merged_.find(tag);
   bool all_merged = merged != merged_.end() && merged->second.version == report.set.version;
   for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), report.set.read_factor)) {
     if (!kept_.check(tag, partition)) continue;
@@ -52,8 +51,7 @@ Task<Result<StorageRedundancy::Report>> StorageRedundancy::report(Tag tag) {
     all_merged = all_merged && (!stays || merged->second.into.contains(partition));
   }
   if (!is_owner) co_return fail(ErrorCode::kNotOwner, "this node keeps nothing of the hashtag");
-  if (all_merged && kept_.of(tag.canonical()).version == report.set.version)
-    report.merged = report.set.version;
+  if (all_merged && kept_.of(tag).version == report.set.version) report.merged = report.set.version;
   co_return report;
 }
 
@@ -78,7 +76,7 @@ Task<Result<std::vector<StorageRedundancy::Report>>> StorageRedundancy::reports(
 // Makes the next version of what the owners at rest agree on, if that still is what the decision rests on.
 Task<Result<void>> StorageRedundancy::change(Tag tag, Change change, std::uint64_t from_version) {
   CO_TRY(const std::vector<Report> at_rest, co_await reports(tag, kept_.at_rest()));
-  redundancy::StorageSet latest = kept_.of(tag.canonical());
+  redundancy::StorageSet latest = kept_.of(tag);
   unsigned widest = latest.read_factor;
   for (const Report& report : at_rest) {
     widest = std::max(widest, report.set.read_factor);
@@ -104,7 +102,7 @@ double StorageRedundancy::vservers() const {
 // How long ago the set has changed. One that this node did not make, though it coordinates now, has rested
 // enough after a minute: whoever made it may have said anything, and it is halved only where what owners have
 // allows it.
-Duration StorageRedundancy::rested(const std::string& tag) const {
+Duration StorageRedundancy::rested(const Tag& tag) const {
   const Duration age = kept_.age(tag);
   const auto made = made_.find(tag);
   const bool own = made != made_.end() && made->second == kept_.of(tag).version;
@@ -113,7 +111,7 @@ Duration StorageRedundancy::rested(const std::string& tag) const {
 
 // Tells all owners: those at rest first, and the others only when all of these know. Whether all do.
 Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
-  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  const redundancy::StorageSet set = kept_.of(tag);
   bool complete = true;
   std::set<std::string> told{calls_.own_origin()};
   for (const unsigned replicas : {kept_.at_rest(), widest}) {
@@ -132,7 +130,7 @@ Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
     }
     if (!complete) co_return false;
   }
-  told_[tag.canonical()] = {set.version, clock_.now()};
+  told_[tag] = {set.version, clock_.now()};
   co_return true;
 }
 
@@ -140,9 +138,8 @@ Task<bool> StorageRedundancy::spread(Tag tag, unsigned widest) {
 // much.
 Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, double bytes,
                                                 std::string origin) {
-  const std::string name = tag.canonical();
-  const redundancy::StorageSet set = kept_.of(name);
-  bool wanted = policy_.may_double(set, kept_.age(name), partition, vservers());
+  const redundancy::StorageSet set = kept_.of(tag);
+  bool wanted = policy_.may_double(set, kept_.age(tag), partition, vservers());
   for (unsigned copy = 0; wanted && copy < kept_.copies(); ++copy) {
     const Result<ring::Owner> owner = co_await kept_.ring().find_owner(kept_.key(tag, partition, copy));
     if (!owner || owner->contact.origin() == origin) continue;
@@ -152,34 +149,34 @@ Task<void> StorageRedundancy::consider_doubling(Tag tag, unsigned partition, dou
   }
   if (wanted) {
     const Result<void> done = co_await change(tag, Change::kDouble, set.version);
-    if (!done) log_.debug("storage_not_doubled", {{"tag", name}, {"because", done.error().message}});
+    if (!done)
+      log_.debug("storage_not_doubled", {{"tag", tag.canonical()}, {"because", done.error().message}});
   }
-  busy_.erase(name);
+  busy_.erase(tag);
 }
 
 Task<void> StorageRedundancy::try_to_halve(Tag tag) {
-  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  const redundancy::StorageSet set = kept_.of(tag);
   const Result<std::vector<Report>> owners = co_await reports(tag, set.replicas);
   if (!owners || !policy_.may_halve(set, *owners)) co_return;
   const Result<void> done = co_await change(tag, Change::kHalve, set.version);
-  if (!done) log_.debug("storage_not_halved", {{"tag", set.tag}, {"because", done.error().message}});
+  if (!done) log_.debug("storage_not_halved", {{"tag", tag.canonical()}, {"because", done.error().message}});
 }
 
 // When every owner that stays has taken up what those have that go, nobody needs to ask those any more.
 Task<void> StorageRedundancy::finish_merge(Tag tag) {
-  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  const redundancy::StorageSet set = kept_.of(tag);
   const Result<std::vector<Report>> owners = co_await reports(tag, set.replicas);
   if (!owners || !redundancy::StoragePolicy::is_merged(set, *owners)) co_return;
   const Result<void> done = co_await change(tag, Change::kMerged, set.version);
-  if (!done) log_.debug("storage_not_merged", {{"tag", set.tag}, {"because", done.error().message}});
+  if (!done) log_.debug("storage_not_merged", {{"tag", tag.canonical()}, {"because", done.error().message}});
 }
 
 Task<void> StorageRedundancy::tend(Tag tag) {
   using Step = redundancy::StoragePolicy::Step;
-  const std::string name = tag.canonical();
-  const redundancy::StorageSet set = kept_.of(name);
-  const Step step = policy_.next_step(set, rested(name));
-  const auto told = told_.find(name);
+  const redundancy::StorageSet set = kept_.of(tag);
+  const Step step = policy_.next_step(set, rested(tag));
+  const auto told = told_.find(tag);
   const bool is_known = told != told_.end() && told->second.version == set.version &&
                         clock_.now() - told->second.at < kTellAgain;
   if (!is_known) {
@@ -189,7 +186,7 @@ Task<void> StorageRedundancy::tend(Tag tag) {
   } else if (step == Step::kTryToHalve) {
     co_await try_to_halve(tag);
   }
-  busy_.erase(name);
+  busy_.erase(tag);
 }
 
 // --- as any owner ------------------------------------------------------------------------------------------
@@ -199,42 +196,41 @@ Task<void> StorageRedundancy::upkeep() {
   for (;;) {
     const Instant next = clock_.now() + options_.every;
     co_await clock_.sleep_until(next);
-    const std::set<std::pair<std::string, unsigned>> written = std::exchange(written_, {});
-    for (const auto& [tag, partition] : written) co_await look_at(tag, partition);
+    const std::set<Partition> written = std::exchange(written_, {});
+    for (const Partition& partition : written) co_await look_at(partition);
     const std::vector<Tag> tags = kept_.tags();
     for (const Tag& tag : tags) {
-      const std::string name = tag.canonical();
-      const redundancy::StorageSet set = kept_.of(name);
+      const redundancy::StorageSet set = kept_.of(tag);
       const bool is_merging = policy_.state(set) == State::kMerging;
       if (is_merging) co_await merge(tag);
       const bool is_over =
-          !is_merging && swept_[name] != set.version && kept_.age(name) > options_.policy.cooldown;
+          !is_merging && swept_[tag] != set.version && kept_.age(tag) > options_.policy.cooldown;
       if (is_over) {
         // What is beyond the read factor for so long goes, also if this node did not see it fetched, or has
         // forgotten that: all owners that stay have fetched from all that went.
         const bool swept = co_await kept_.sweep(tag);
-        if (swept) swept_[name] = set.version;
+        if (swept) swept_[tag] = set.version;
       }
-      const bool is_free = is_coordinator(tag) && busy_.insert(name).second;
+      const bool is_free = is_coordinator(tag) && busy_.insert(tag).second;
       if (is_free) tasks_.spawn("tend", tend(tag));
     }
   }
 }
 
 // Asks for more owners if a partition has become more than this node can bear.
-Task<void> StorageRedundancy::look_at(std::string name, unsigned partition) {
-  const Result<Tag> tag = Tag::parse(name);
-  if (!tag || options_.policy.bearable <= 0 || !kept_.check(*tag, partition)) co_return;
-  const unsigned replicas = kept_.of(name).replicas;
-  const Result<double> bytes = co_await kept_.bytes_of(*tag, partition);
+Task<void> StorageRedundancy::look_at(Partition partition) {
+  const auto& [tag, number] = partition;
+  if (options_.policy.bearable <= 0 || !kept_.check(tag, number)) co_return;
+  const unsigned replicas = kept_.of(tag).replicas;
+  const Result<double> bytes = co_await kept_.bytes_of(tag, number);
   if (!bytes || !policy_.asks_for_more(*bytes, replicas)) co_return;
-  written_.emplace(name, partition);  // until it is done
-  if (!is_coordinator(*tag)) {
-    co_await ask_for_more(*tag, partition, *bytes);
+  written_.insert(partition);  // until it is done
+  if (!is_coordinator(tag)) {
+    co_await ask_for_more(tag, number, *bytes);
     co_return;
   }
-  const bool is_free = busy_.insert(name).second;
-  if (is_free) tasks_.spawn("double", consider_doubling(*tag, partition, *bytes, calls_.own_origin()));
+  const bool is_free = busy_.insert(tag).second;
+  if (is_free) tasks_.spawn("double", consider_doubling(tag, number, *bytes, calls_.own_origin()));
 }
 
 Task<void> StorageRedundancy::ask_for_more(Tag tag, unsigned partition, double bytes) {
@@ -255,7 +251,7 @@ Task<void> StorageRedundancy::ask_for_more(Tag tag, unsigned partition, double b
 
 // Takes up what owners have that do not belong to the smaller set any more.
 Task<void> StorageRedundancy::merge(Tag tag) {
-  const redundancy::StorageSet set = kept_.of(tag.canonical());
+  const redundancy::StorageSet set = kept_.of(tag);
   for (const unsigned partition : redundancy::partitions_of_set(kept_.copies(), set.replicas)) {
     auto& [version, into] = merged_[set.tag];
     if (version != set.version) into.clear();
@@ -272,8 +268,8 @@ Task<void> StorageRedundancy::merge(Tag tag) {
 
 // From all owners of the partition: one of them may lack what another has.
 Task<bool> StorageRedundancy::take_up(Tag tag, unsigned partition, unsigned from, std::uint64_t version) {
-  const Partition to{tag.canonical(), partition};
-  const Partition source{tag.canonical(), from};
+  const Partition to{tag, partition};
+  const Partition source{tag, from};
   std::set<std::string> asked;
   for (unsigned copy = 0; copy < kept_.copies(); ++copy) {
     const RingId place = kept_.key(tag, from, copy);
@@ -345,7 +341,7 @@ Task<Result<json::object>> StorageRedundancy::act(json::object request, std::str
   } else {
     co_return fail(ErrorCode::kInvalid, "no such action");
   }
-  co_return redundancy::to_json(kept_.of(tag.canonical()));
+  co_return redundancy::to_json(kept_.of(tag));
 }
 
 Task<Result<void>> StorageRedundancy::hear_double(json::object request, Tag tag, std::string origin) {
@@ -359,7 +355,7 @@ Task<Result<void>> StorageRedundancy::hear_double(json::object request, Tag tag,
   const auto partition = static_cast<unsigned>(*number);
   const RingId place = kept_.key(tag, partition, static_cast<unsigned>(*copy));
   CO_TRY_VOID(co_await calls_.check_owner(place, origin));
-  const bool is_free = busy_.insert(tag.canonical()).second;
+  const bool is_free = busy_.insert(tag).second;
   if (is_free) tasks_.spawn("double", consider_doubling(tag, partition, static_cast<double>(*bytes), origin));
   co_return Result<void>();
 }
@@ -367,8 +363,8 @@ Task<Result<void>> StorageRedundancy::hear_double(json::object request, Tag tag,
 json::array StorageRedundancy::status() const {
   json::array list;
   for (const Tag& tag : kept_.tags()) {
-    const auto merged = merged_.find(tag.canonical());
-    json::object set = redundancy::to_json(kept_.of(tag.canonical()));
+    const auto merged = merged_.find(tag);
+    json::object set = redundancy::to_json(kept_.of(tag));
     set["merged"] = merged == merged_.end() ? 0 : merged->second.version;
     list.push_back(std::move(set));
   }

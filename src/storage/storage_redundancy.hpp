@@ -45,7 +45,7 @@ class StorageRedundancy {
   [[nodiscard]] Task<void> stop();
 
   // Posts were written to this partition: it may have become too large.
-  void note_written(const std::string& tag, unsigned partition) { written_.emplace(tag, partition); }
+  void note_written(redundancy::Partition partition) { written_.insert(std::move(partition)); }
   // Answers kPath: GET to anybody, POST to other owners.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);
   [[nodiscard]] json::array status() const;
@@ -74,10 +74,10 @@ class StorageRedundancy {
   Task<Result<std::vector<Report>>> reports(Tag tag, unsigned replicas);
   [[nodiscard]] bool is_coordinator(const Tag& tag) const;
   [[nodiscard]] double vservers() const;
-  [[nodiscard]] Duration rested(const std::string& tag) const;
+  [[nodiscard]] Duration rested(const Tag& tag) const;
   // --- as any owner ---
   Task<void> upkeep();
-  Task<void> look_at(std::string tag, unsigned partition);
+  Task<void> look_at(redundancy::Partition partition);
   Task<void> ask_for_more(Tag tag, unsigned partition, double bytes);
   Task<void> merge(Tag tag);
   Task<bool> take_up(Tag tag, unsigned into, unsigned from, std::uint64_t version);
@@ -95,12 +95,12 @@ class StorageRedundancy {
   Observer& observer_;
   Clock& clock_;
   Log& log_;
-  std::set<std::pair<std::string, unsigned>> written_;
-  std::map<std::string, Merged> merged_;        // by tag
-  std::map<std::string, std::uint64_t> swept_;  // by tag: the version for which that is done
-  std::map<std::string, Told> told_;            // by tag
-  std::map<std::string, std::uint64_t> made_;   // by tag: the version that this node has made
-  std::set<std::string> busy_;                  // tags that are being changed or merged
+  std::set<redundancy::Partition> written_;
+  std::map<Tag, Merged> merged_;
+  std::map<Tag, std::uint64_t> swept_;  // the version for which that is done
+  std::map<Tag, Told> told_;
+  std::map<Tag, std::uint64_t> made_;  // the version that this node has made
+  std::set<Tag> busy_;                 // hashtags that are being changed or merged
   TaskGroup tasks_;
 };
 

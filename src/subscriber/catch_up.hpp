@@ -7,6 +7,7 @@
 
 #include "delivery/observer.hpp"
 #include "federation/signed_client.hpp"
+#include "hashtag/tag.hpp"
 
 namespace tagring::subscriber {
 
@@ -20,9 +21,9 @@ class CatchUp {
   static constexpr Duration kWindow = std::chrono::hours(24);
 
   // Receives everything that the owner (origin) took under the tags since then.
-  [[nodiscard]] Task<Result<void>> fetch(std::string owner, std::vector<std::string> tags, WallTime since);
+  [[nodiscard]] Task<Result<void>> fetch(std::string owner, std::vector<Tag> tags, WallTime since);
   // Something of what the owner said was missed under the tag can be neither believed nor refuted yet.
-  [[nodiscard]] bool is_in_doubt(const std::string& owner, const std::string& tag) const {
+  [[nodiscard]] bool is_in_doubt(const std::string& owner, const Tag& tag) const {
     return observer_.is_in_doubt(owner, tag);
   }
 

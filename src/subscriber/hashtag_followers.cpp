@@ -8,7 +8,7 @@ namespace tagring::subscriber {
 namespace {}  // namespace
 
 Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Follower&)> visit) {
-  std::string tag;
+  std::optional<Tag> tag;
   std::string actor;
   for (;;) {
     CO_TRY(const std::vector<delivery::Follower> page,
@@ -22,8 +22,8 @@ Task<Result<void>> HashtagFollowers::load(std::function<void(const delivery::Fol
     }
   }
   // Whose last follower went shortly before the node stopped.
-  std::vector<std::string> unwanted(subscriber_.wanted().begin(), subscriber_.wanted().end());
-  std::erase_if(unwanted, [this](const std::string& tag) { return followers_.has_people(tag); });
+  std::vector<Tag> unwanted(subscriber_.wanted().begin(), subscriber_.wanted().end());
+  std::erase_if(unwanted, [this](const Tag& tag) { return followers_.has_people(tag); });
   if (unwanted.empty()) co_return Result<void>();
   co_return co_await subscriber_.unwant(std::move(unwanted), kReason);
 }
@@ -56,7 +56,8 @@ Result<void> HashtagFollowers::check_room(const std::vector<delivery::Follower>&
   for (const delivery::Follower& follower : followers) {
     const auto resource = delivery::resource_of(follower.via);
     std::string host = host_of(follower.actor);
-    const bool comes_back = resource == budget::Resource::kWanted && idle_.is_of(follower.tag, host);
+    const bool comes_back =
+        resource == budget::Resource::kWanted && idle_.is_of(follower.tag.canonical(), host);
     if (resource && !comes_back && !followers_.follows(follower.tag, follower.actor))
       ++fresh[{*resource, std::move(host)}];
   }
@@ -69,44 +70,50 @@ Result<void> HashtagFollowers::check_room(const std::vector<delivery::Follower>&
 
 Task<Result<void>> HashtagFollowers::follow(std::vector<delivery::Follower> followers) {
   CO_TRY_VOID(check_room(followers));
-  std::vector<std::string> wanted;
+  std::vector<Tag> wanted;
   for (const delivery::Follower& follower : followers) {
     if (follower.via != delivery::Via::kNode) wanted.push_back(follower.tag);
   }
   CO_TRY(const std::vector<delivery::Follower> stored, co_await store_.follow(std::move(followers)));
   for (const delivery::Follower& follower : stored) {
     followers_.add(follower);
-    if (follower.via != delivery::Via::kNode) idle_.take_up(follower.tag);
+    if (follower.via != delivery::Via::kNode) idle_.take_up(follower.tag.canonical());
   }
   if (wanted.empty()) co_return Result<void>();
   co_return co_await subscriber_.want(std::move(wanted), kReason);
 }
 
-Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<std::string, std::string>> pairs) {
+Task<Result<void>> HashtagFollowers::unfollow(std::vector<std::pair<Tag, std::string>> pairs) {
   CO_TRY_VOID(co_await store_.unfollow(pairs));
   for (const auto& [tag, actor] : pairs) {
     const std::optional<delivery::Via> via = followers_.remove(tag, actor);
     const bool was_reason = via && *via != delivery::Via::kNode && !followers_.has_people(tag);
     if (!was_reason || !subscriber_.wants(tag)) continue;
-    idle_.let_go(tag, delivery::resource_of(*via) ? host_of(actor) : std::string());
+    idle_.let_go(tag.canonical(), delivery::resource_of(*via) ? host_of(actor) : std::string());
   }
   co_return Result<void>();
 }
 
+Task<Result<void>> HashtagFollowers::unsubscribe(std::vector<std::string> idle) {
+  std::vector<Tag> tags;
+  for (std::string& name : idle) tags.push_back(Tag::from_canonical(std::move(name)));
+  return subscriber_.unwant(std::move(tags), kReason);
+}
+
 Task<Result<void>> HashtagFollowers::unfollow_all(std::string actor) {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  for (std::string& tag : followers_.tags_of(actor)) pairs.emplace_back(std::move(tag), actor);
+  std::vector<std::pair<Tag, std::string>> pairs;
+  for (Tag& tag : followers_.tags_of(actor)) pairs.emplace_back(std::move(tag), actor);
   if (pairs.empty()) co_return Result<void>();
   co_return co_await unfollow(std::move(pairs));
 }
 
-void HashtagFollowers::lose(const std::string& tag, const std::string& inbox) {
-  std::vector<std::pair<std::string, std::string>> lost;
+void HashtagFollowers::lose(const Tag& tag, const std::string& inbox) {
+  std::vector<std::pair<Tag, std::string>> lost;
   for (std::string& actor : followers_.actors(tag, inbox)) lost.emplace_back(tag, std::move(actor));
   if (!lost.empty()) tasks_.spawn("lose_follower", unfollow_lost(std::move(lost)));
 }
 
-Task<void> HashtagFollowers::unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs) {
+Task<void> HashtagFollowers::unfollow_lost(std::vector<std::pair<Tag, std::string>> pairs) {
   co_await unfollow(std::move(pairs));
 }
 

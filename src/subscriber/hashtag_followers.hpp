@@ -36,8 +36,7 @@ class HashtagFollowers {
         clock_(runtime.clock),
         idle_(
             {budget::Resource::kWanted, kUnsubscribeAfter, std::chrono::seconds(10)}, budget,
-            [this](std::vector<std::string> tags) { return subscriber_.unwant(std::move(tags), kReason); },
-            runtime),
+            [this](std::vector<std::string> tags) { return unsubscribe(std::move(tags)); }, runtime),
         tasks_(runtime.executor) {}
 
   // Reads them into memory, by pages; `visit` sees each.
@@ -51,24 +50,25 @@ class HashtagFollowers {
   // their domains follow as much as they may already.
   [[nodiscard]] Task<Result<void>> follow(std::vector<delivery::Follower> followers);
   // (tag, actor) pairs; unknown ones are ignored.
-  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<std::string, std::string>> pairs);
+  [[nodiscard]] Task<Result<void>> unfollow(std::vector<std::pair<Tag, std::string>> pairs);
   // An actor is gone, and follows nothing any more.
   [[nodiscard]] Task<Result<void>> unfollow_all(std::string actor);
   // That actor follows the node's own, or not any more: see Followers::count_own.
   void count_own(const std::string& actor, bool enters) { followers_.count_own(actor, enters); }
   // Whoever followed the hashtag through an inbox that is gone for good.
-  void lose(const std::string& tag, const std::string& inbox);
+  void lose(const Tag& tag, const std::string& inbox);
 
   [[nodiscard]] const delivery::Followers& all() const { return followers_; }
   [[nodiscard]] delivery::Store& store() { return store_; }
-  // When the actor of a hashtag came to be, or that of the node if `tag` is empty (Store::actor_since).
-  [[nodiscard]] Task<Result<std::optional<WallTime>>> actor_since(std::string tag) const {
+  // When the actor of a hashtag came to be, or that of the node without `tag` (Store::actor_since).
+  [[nodiscard]] Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) const {
     return store_.actor_since(std::move(tag));
   }
 
  private:
   Task<void> remind_former();
-  Task<void> unfollow_lost(std::vector<std::pair<std::string, std::string>> pairs);
+  Task<Result<void>> unsubscribe(std::vector<std::string> idle);
+  Task<void> unfollow_lost(std::vector<std::pair<Tag, std::string>> pairs);
 
   [[nodiscard]] Result<void> check_room(const std::vector<delivery::Follower>& followers) const;
 

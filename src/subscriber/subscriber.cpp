@@ -5,24 +5,21 @@
 namespace tagring::subscriber {
 
 // We follow the tag there, or want it and the sender is one of its relays: of more than we know of, perhaps.
-Task<Result<void>> Subscriber::check_announcer(std::string tag, std::string sender,
+Task<Result<void>> Subscriber::check_announcer(Tag tag, std::string sender,
                                                const redundancy::RelayClaims* claims) {
   if (subscriptions_.follows(tag, sender)) co_return Result<void>();
-  const Result<Tag> parsed = Tag::parse(tag);
   const auto claim = claims->find(tag);
-  if (!parsed || !subscriptions_.wants(tag) || claim == claims->end())
+  if (!subscriptions_.wants(tag) || claim == claims->end())
     co_return fail(ErrorCode::kDenied, "this node does not follow the tag at you");
-  co_return co_await redundancy_.check_relay(*parsed, std::move(sender), claim->second);
+  co_return co_await redundancy_.check_relay(tag, std::move(sender), claim->second);
 }
 
 // What this node follows may be more than there is: anybody may have told it of more relays.
-Task<redundancy::RelayHalves> Subscriber::witness(std::string tag, std::string sender,
+Task<redundancy::RelayHalves> Subscriber::witness(Tag tag, std::string sender,
                                                   const redundancy::RelayClaims* claims) {
-  const Result<Tag> parsed = Tag::parse(tag);
-  if (!parsed) co_return 0;
   const auto claim = claims->find(tag);
   const auto claimed = claim == claims->end() ? std::nullopt : std::optional(claim->second);
-  co_return co_await redundancy_.witness(*parsed, std::move(sender), claimed);
+  co_return co_await redundancy_.witness(tag, std::move(sender), claimed);
 }
 
 Task<Result<void>> Subscriber::take(std::vector<delivery::TagEvent> events, unsigned storage_replicas,
@@ -35,14 +32,13 @@ Task<Result<void>> Subscriber::take(std::vector<delivery::TagEvent> events, unsi
 
 // Then it is owed to the storage owners too.
 bool Subscriber::relays_here(const delivery::TagEvent& event) const {
-  const Result<Tag> tag = Tag::parse(event.tag);
-  return tag && relay_.check_serving(*tag);
+  return relay_.check_serving(event.tag).has_value();
 }
 
 Task<Result<Subscriber::Welcome>> Subscriber::welcome(std::vector<delivery::TagEvent> events,
                                                       std::string sender, redundancy::RelayClaims claims) {
   Welcome result;
-  std::map<std::string, Result<void>> by_tag;
+  std::map<Tag, Result<void>> by_tag;
   for (delivery::TagEvent& event : events) {
     auto known = by_tag.find(event.tag);
     if (known == by_tag.end()) {

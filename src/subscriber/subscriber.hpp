@@ -43,10 +43,8 @@ class Subscriber : private belief::Doubts::Taker {
   };
   Task<Result<Welcome>> welcome(std::vector<delivery::TagEvent> events, std::string sender,
                                 redundancy::RelayClaims claims);
-  Task<Result<void>> check_announcer(std::string tag, std::string sender,
-                                     const redundancy::RelayClaims* claims);
-  Task<redundancy::RelayHalves> witness(std::string tag, std::string sender,
-                                        const redundancy::RelayClaims* claims);
+  Task<Result<void>> check_announcer(Tag tag, std::string sender, const redundancy::RelayClaims* claims);
+  Task<redundancy::RelayHalves> witness(Tag tag, std::string sender, const redundancy::RelayClaims* claims);
   [[nodiscard]] bool relays_here(const delivery::TagEvent& event) const;
   Task<Result<void>> take(std::vector<delivery::TagEvent> events, unsigned storage_replicas,
                           delivery::Announcer::To to);

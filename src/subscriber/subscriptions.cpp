@@ -13,8 +13,8 @@ constexpr Duration kPause = std::chrono::milliseconds(20);  // wishes that come 
 constexpr Duration kRetry = std::chrono::seconds(2);        // where an owner did not say what was missed
 constexpr Duration kSinceMargin = std::chrono::minutes(2);  // clocks differ, and routes are remembered
 
-std::vector<std::vector<std::string>> chunks_of(std::vector<std::string> tags, std::size_t size) {
-  std::vector<std::vector<std::string>> chunks;
+std::vector<std::vector<Tag>> chunks_of(std::vector<Tag> tags, std::size_t size) {
+  std::vector<std::vector<Tag>> chunks;
   for (std::size_t i = 0; i < tags.size(); ++i) {
     if (i % size == 0) chunks.emplace_back();
     chunks.back().push_back(std::move(tags[i]));
@@ -36,10 +36,10 @@ Subscriptions::Subscriptions(Options options, delivery::Store& store, relay::Rel
       tasks_(runtime.executor) {}
 
 Task<Result<void>> Subscriptions::load_wanted() {
-  std::set<std::string> wanted;
-  std::string after;
+  std::set<Tag> wanted;
+  std::optional<Tag> after;
   for (;;) {
-    CO_TRY(std::vector<std::string> page, co_await store_.wanted(after, delivery::kLoadPage));
+    CO_TRY(std::vector<Tag> page, co_await store_.wanted(after, delivery::kLoadPage));
     if (page.empty()) break;
     after = page.back();
     wanted.insert(page.begin(), page.end());
@@ -65,10 +65,10 @@ Task<void> Subscriptions::stop() {
   co_await tasks_.join();
 }
 
-Task<Result<void>> Subscriptions::want(std::vector<std::string> tags, std::string reason) {
+Task<Result<void>> Subscriptions::want(std::vector<Tag> tags, std::string reason) {
   CO_TRY_VOID(co_await store_.want(tags, std::move(reason)));
   bool news = false;
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     if (!wanted_.insert(tag).second) continue;
     news = true;
     since_[tag] = clock_.wall_now() - kSinceMargin;
@@ -77,14 +77,14 @@ Task<Result<void>> Subscriptions::want(std::vector<std::string> tags, std::strin
   co_return Result<void>();
 }
 
-Task<Result<void>> Subscriptions::unwant(std::vector<std::string> tags, std::string reason) {
+Task<Result<void>> Subscriptions::unwant(std::vector<Tag> tags, std::string reason) {
   CO_TRY_VOID(co_await store_.unwant(std::move(tags), std::move(reason)));
   CO_TRY_VOID(co_await load_wanted());  // another reason may still hold
   renew_soon();
   co_return Result<void>();
 }
 
-bool Subscriptions::follows(const std::string& tag, const std::string& origin) const {
+bool Subscriptions::follows(const Tag& tag, const std::string& origin) const {
   const auto it = owners_.find(tag);
   return it != owners_.end() && it->second.contains(origin);
 }
@@ -95,7 +95,7 @@ std::size_t Subscriptions::subscriptions() const {
   return count;
 }
 
-std::vector<std::string> Subscriptions::owners_of(const std::string& tag) const {
+std::vector<std::string> Subscriptions::owners_of(const Tag& tag) const {
   std::vector<std::string> owners;
   const auto known = owners_.find(tag);
   if (known == owners_.end()) return owners;
@@ -104,15 +104,14 @@ std::vector<std::string> Subscriptions::owners_of(const std::string& tag) const 
 }
 
 // `follow_id` empty: it has just been asked for.
-void Subscriptions::note_followed(const std::string& tag, const std::string& owner, std::string follow_id) {
+void Subscriptions::note_followed(const Tag& tag, const std::string& owner, std::string follow_id) {
   Followed& followed = owners_[tag][owner];
   if (follow_id.empty()) return;
-  if (const Result<Tag> parsed = Tag::parse(tag); parsed && followed.follow_id.empty())
-    digests_[owner].add(identity_.tag_actor(*parsed));
+  if (followed.follow_id.empty()) digests_[owner].add(identity_.tag_actor(tag));
   followed = {std::move(follow_id), clock_.wall_now(), followed.missed};
 }
 
-Subscriptions::Followed* Subscriptions::find(const std::string& tag, const std::string& owner) {
+Subscriptions::Followed* Subscriptions::find(const Tag& tag, const std::string& owner) {
   const auto of_tag = owners_.find(tag);
   if (of_tag == owners_.end()) return nullptr;
   const auto followed = of_tag->second.find(owner);
@@ -120,19 +119,17 @@ Subscriptions::Followed* Subscriptions::find(const std::string& tag, const std::
 }
 
 // What the owner has answered counts no more, nor what it still says of what was missed.
-void Subscriptions::withdraw(const std::string& tag, const std::string& owner) {
+void Subscriptions::withdraw(const Tag& tag, const std::string& owner) {
   Followed* const followed = find(tag, owner);
   if (followed == nullptr) return;
   followed->missed = Missed::kUnknown;
   if (std::exchange(followed->follow_id, "").empty()) return;
-  const Result<Tag> parsed = Tag::parse(tag);
-  if (!parsed) return;
   followers::Digest& digest = digests_[owner];
-  digest.remove(identity_.tag_actor(*parsed));
+  digest.remove(identity_.tag_actor(tag));
   if (digest == followers::Digest()) digests_.erase(owner);
 }
 
-void Subscriptions::drop_followed(const std::string& tag, const std::string& owner) {
+void Subscriptions::drop_followed(const Tag& tag, const std::string& owner) {
   withdraw(tag, owner);
   const auto of_tag = owners_.find(tag);
   if (of_tag == owners_.end()) return;
@@ -182,13 +179,11 @@ void Subscriptions::note_sighting(const ring::Contact& relay) {
 
 // Wanted tags are to be followed where they are owned now, and nothing else. An owner that has started anew
 // is asked again, since it may have lost its disk. False if somebody could not be found.
-Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
+Task<bool> Subscriptions::make_plan(std::set<Tag> wanted, Plan* plan) {
   bool complete = true;
   const WallTime begin = clock_.wall_now();
-  for (const std::string& text : wanted) {
-    const Result<Tag> tag = Tag::parse(text);
-    if (!tag) continue;
-    const relay::RelayPlaces::Found found = co_await relays_.find(*tag);
+  for (const Tag& tag : wanted) {
+    const relay::RelayPlaces::Found found = co_await relays_.find(tag);
     complete = complete && found.complete;
     std::set<std::string> now;
     for (const ring::Contact& relay : found.relays) {
@@ -196,19 +191,19 @@ Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
       note_sighting(relay);
     }
     for (const std::string& owner : now) {
-      const Followed* const known = find(text, owner);
+      const Followed* const known = find(tag, owner);
       if (known != nullptr && known->missed != Missed::kUnknown) continue;
-      if (disowning_.contains({text, owner})) {
+      if (disowning_.contains({tag, owner})) {
         complete = false;
       } else {
-        plan->to_follow[owner].push_back(text);
+        plan->to_follow[owner].push_back(tag);
       }
     }
     if (!complete) continue;  // who cannot be found now may still be an owner
-    for (const auto& [owner, id] : owners_[text]) {
+    for (const auto& [owner, id] : owners_[tag]) {
       if (now.contains(owner)) continue;
-      const bool delivers = relays_.hints().was_raised(text) && !relays_.rings().is_blocked_at(owner);
-      (delivers ? plan->to_leave : plan->to_unfollow)[owner].push_back(text);
+      const bool delivers = relays_.hints().was_raised(tag) && !relays_.rings().is_blocked_at(owner);
+      (delivers ? plan->to_leave : plan->to_unfollow)[owner].push_back(tag);
     }
   }
   for (const auto& [tag, owners] : owners_) {
@@ -229,7 +224,7 @@ Task<bool> Subscriptions::make_plan(std::set<std::string> wanted, Plan* plan) {
 Task<bool> Subscriptions::renew() {
   if (renewing_) co_return false;
   renewing_ = true;
-  const std::set<std::string> wanted = wanted_;
+  const std::set<Tag> wanted = wanted_;
   Plan plan;
   bool complete = co_await make_plan(wanted, &plan);
   for (auto& [owner, tags] : plan.to_follow) {
@@ -249,27 +244,26 @@ Task<bool> Subscriptions::renew() {
 }
 
 // The tags that the owner did not take.
-Task<std::set<std::string>> Subscriptions::follow_chunk(std::string owner, std::vector<std::string> tags,
-                                                        WallTime since) {
+Task<std::set<Tag>> Subscriptions::follow_chunk(std::string owner, std::vector<Tag> tags, WallTime since) {
   const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
   const auto refusals = co_await ask_to_follow(owner, tags, id);
-  std::set<std::string> missing;
+  std::set<Tag> missing;
   if (refusals) {
     for (const delivery::Refusal& refusal : *refusals) missing.insert(refusal.tag);
   } else {
     missing.insert(tags.begin(), tags.end());
   }
-  std::vector<std::string> taken;
+  std::vector<Tag> taken;
   std::vector<delivery::Subscription> subscriptions;
-  for (const std::string& text : tags) {
-    if (missing.contains(text)) {
-      if (const Result<Tag> tag = Tag::parse(text)) relays_.forget(*tag);
+  for (const Tag& tag : tags) {
+    if (missing.contains(tag)) {
+      relays_.forget(tag);
       continue;
     }
-    note_followed(text, owner, id);
-    find(text, owner)->missed = Missed::kAsked;
-    taken.push_back(text);
-    subscriptions.push_back({text, owner, id, false});
+    note_followed(tag, owner, id);
+    find(tag, owner)->missed = Missed::kAsked;
+    taken.push_back(tag);
+    subscriptions.push_back({tag, owner, id, false});
   }
   if (taken.empty()) co_return missing;
   ++catching_up_;
@@ -280,12 +274,12 @@ Task<std::set<std::string>> Subscriptions::follow_chunk(std::string owner, std::
 
 // Fetches what the owner took since then, before it knew us. Nothing else waits for it: the owner announces
 // what is new meanwhile, and may be slow, or have no end of what it says was missed.
-Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<std::string> tags, std::string id,
+Task<void> Subscriptions::catch_up_at(std::string owner, std::vector<Tag> tags, std::string id,
                                       WallTime since) {
   const Result<void> fetched = co_await catch_up_.fetch(owner, tags, since);
   --catching_up_;
   bool again = false;
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     Followed* const followed = find(tag, owner);
     if (followed == nullptr || followed->follow_id != id) continue;
     followed->missed = fetched ? Missed::kHeard : Missed::kUnknown;
@@ -314,28 +308,28 @@ Task<void> Subscriptions::settle() {
   }
 }
 
-Task<bool> Subscriptions::follow_at(std::string owner, std::vector<std::string> tags) {
+Task<bool> Subscriptions::follow_at(std::string owner, std::vector<Tag> tags) {
   bool complete = true;
-  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+  for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
     // From now on the owner may announce, even before we have read that it accepts.
-    for (const std::string& tag : chunk) note_followed(tag, owner, "");
+    for (const Tag& tag : chunk) note_followed(tag, owner, "");
     const WallTime since = wanted_since(chunk);
-    const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
+    const std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
     complete = complete && missing.empty();
     if (missing.empty()) continue;
     // It may have known us before, and taken us then.
-    for (const std::string& tag : missing) drop_followed(tag, owner);
+    for (const Tag& tag : missing) drop_followed(tag, owner);
     co_await drop_on_disk(owner, {missing.begin(), missing.end()});
   }
   co_return complete;
 }
 
 // Until it has taken them all, it is followed as before: it may still know of us.
-Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<std::string> tags) {
+Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<Tag> tags) {
   const WallTime since = restarted_.at(owner);
   bool complete = true;
-  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
-    const std::set<std::string> missing = co_await follow_chunk(owner, std::move(chunk), since);
+  for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+    const std::set<Tag> missing = co_await follow_chunk(owner, std::move(chunk), since);
     complete = complete && missing.empty();
   }
   if (complete) restarted_.erase(owner);
@@ -343,7 +337,7 @@ Task<bool> Subscriptions::follow_again_at(std::string owner, std::vector<std::st
 }
 
 Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::string owner,
-                                                                          std::vector<std::string> tags,
+                                                                          std::vector<Tag> tags,
                                                                           std::string id) {
   ++messages_;
   const Result<HttpResponse> response = co_await client_.deliver(
@@ -351,15 +345,15 @@ Task<Result<std::vector<delivery::Refusal>>> Subscriptions::ask_to_follow(std::s
   Result<std::vector<delivery::Refusal>> refusals = delivery::read_results(response);
   if (!refusals) co_return refusals;
   if (const auto answer = json::parse_object(response->body))
-    relays_.hints().read_answer(*answer, std::set<std::string>(tags.begin(), tags.end()));
+    relays_.hints().read_answer(*answer, std::set<Tag>(tags.begin(), tags.end()));
   co_return refusals;
 }
 
 // Of relays that are none any more, since the set has shrunk: they may still have to deliver what they took.
 // Asked to be followed, they say no when they have done so.
-Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<std::string> tags) {
-  std::vector<std::string> done;
-  for (std::vector<std::string>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
+Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<Tag> tags) {
+  std::vector<Tag> done;
+  for (std::vector<Tag>& chunk : chunks_of(std::move(tags), options_.tags_per_follow)) {
     const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
     const auto refusals = co_await ask_to_follow(owner, std::move(chunk), id);
     if (!refusals) continue;
@@ -370,9 +364,9 @@ Task<void> Subscriptions::leave_if_done(std::string owner, std::vector<std::stri
   if (!done.empty()) co_await unfollow_at(owner, std::move(done));
 }
 
-WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const {
+WallTime Subscriptions::wanted_since(const std::vector<Tag>& tags) const {
   WallTime earliest = clock_.wall_now();
-  for (const std::string& tag : tags) {
+  for (const Tag& tag : tags) {
     const auto it = since_.find(tag);
     if (it == since_.end()) return clock_.wall_now() - CatchUp::kWindow;
     earliest = std::min(earliest, it->second);
@@ -380,25 +374,25 @@ WallTime Subscriptions::wanted_since(const std::vector<std::string>& tags) const
   return earliest;
 }
 
-Task<Result<void>> Subscriptions::drop_on_disk(std::string owner, std::vector<std::string> tags) {
-  std::vector<std::pair<std::string, std::string>> dropped;
+Task<Result<void>> Subscriptions::drop_on_disk(std::string owner, std::vector<Tag> tags) {
+  std::vector<std::pair<Tag, std::string>> dropped;
   dropped.reserve(tags.size());
-  for (std::string& tag : tags) dropped.emplace_back(std::move(tag), owner);
+  for (Tag& tag : tags) dropped.emplace_back(std::move(tag), owner);
   co_return co_await store_.drop_subscriptions(std::move(dropped));
 }
 
 // On disk before the owner hears of it: a node that took up after a restart what it had ended would not ask
 // again. Where that fails, the next turn tries again.
-Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string> tags) {
-  for (const std::string& tag : tags) withdraw(tag, owner);  // or it would be written down once more
+Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<Tag> tags) {
+  for (const Tag& tag : tags) withdraw(tag, owner);  // or it would be written down once more
   const Result<void> saved = co_await drop_on_disk(owner, tags);
   if (!saved) co_return;
   // What is wanted is followed at others: they must not take it for the end of that
   // (relay/relay_redundancy.hpp).
   for (const bool moves : {false, true}) {
-    std::vector<std::string> these;
+    std::vector<Tag> these;
     std::ranges::copy_if(tags, std::back_inserter(these),
-                         [&](const std::string& tag) { return wants(tag) == moves; });
+                         [&](const Tag& tag) { return wants(tag) == moves; });
     if (these.empty()) continue;
     const std::string id = fmt::format("{}/follows/{:x}", identity_.origin(), rng_.next());
     ++messages_;
@@ -406,7 +400,7 @@ Task<void> Subscriptions::unfollow_at(std::string owner, std::vector<std::string
     co_await client_.deliver(owner + "/inbox",
                              delivery::undo_follow_activity(id, identity_.actor(), owner, these, moves));
   }
-  for (const std::string& tag : tags) drop_followed(tag, owner);
+  for (const Tag& tag : tags) drop_followed(tag, owner);
 }
 
 // --- comparing with owners ---------------------------------------------------------------------------------
@@ -418,22 +412,21 @@ followers::Digest Subscriptions::digest_at(const std::string& owner) const {
 
 followers::Knowledge Subscriptions::followed_at(const std::string& owner) const {
   followers::Knowledge known;
-  for (const auto& [text, owners] : owners_) {
+  for (const auto& [tag, owners] : owners_) {
     const auto followed = owners.find(owner);
-    const Result<Tag> tag = Tag::parse(text);
-    if (followed == owners.end() || !tag) continue;
+    if (followed == owners.end()) continue;
     if (followed->second.follow_id.empty()) {
-      known.pending.push_back(identity_.tag_actor(*tag));
+      known.pending.push_back(identity_.tag_actor(tag));
     } else {
-      known.accepted.push_back({identity_.tag_actor(*tag), followed->second.since});
+      known.accepted.push_back({identity_.tag_actor(tag), followed->second.since});
     }
   }
   return known;
 }
 
-Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> tags, WallTime before) {
-  std::vector<std::string> forgotten;
-  for (const std::string& tag : tags) {
+Task<void> Subscriptions::forget_at(std::string owner, std::vector<Tag> tags, WallTime before) {
+  std::vector<Tag> forgotten;
+  for (const Tag& tag : tags) {
     const Followed* const followed = find(tag, owner);
     if (followed == nullptr || followed->since > before || followed->follow_id.empty()) continue;
     forgotten.push_back(tag);
@@ -445,15 +438,14 @@ Task<void> Subscriptions::forget_at(std::string owner, std::vector<std::string> 
 }
 
 // True also if that cannot be found out now.
-Task<bool> Subscriptions::is_wanted_at(std::string tag, std::string owner) {
-  const Result<Tag> parsed = Tag::parse(tag);
-  if (!parsed || !wants(tag)) co_return false;
-  co_return co_await relays_.may_be_at(*parsed, std::move(owner));
+Task<bool> Subscriptions::is_wanted_at(Tag tag, std::string owner) {
+  if (!wants(tag)) co_return false;
+  co_return co_await relays_.may_be_at(tag, std::move(owner));
 }
 
-Task<void> Subscriptions::disown_at(std::string owner, std::vector<std::string> tags) {
-  std::vector<std::string> unwanted;
-  for (std::string& tag : tags) {
+Task<void> Subscriptions::disown_at(std::string owner, std::vector<Tag> tags) {
+  std::vector<Tag> unwanted;
+  for (Tag& tag : tags) {
     const bool wanted = co_await is_wanted_at(tag, owner);
     if (wanted) {
       renew_soon();
@@ -462,11 +454,11 @@ Task<void> Subscriptions::disown_at(std::string owner, std::vector<std::string> 
     }
   }
   // From here to the answer nobody follows them there: the Undo would end it.
-  std::erase_if(unwanted, [&](const std::string& tag) { return follows(tag, owner); });
-  for (const std::string& tag : unwanted) disowning_.emplace(tag, owner);
-  for (std::vector<std::string>& chunk : chunks_of(unwanted, options_.tags_per_follow))
+  std::erase_if(unwanted, [&](const Tag& tag) { return follows(tag, owner); });
+  for (const Tag& tag : unwanted) disowning_.emplace(tag, owner);
+  for (std::vector<Tag>& chunk : chunks_of(unwanted, options_.tags_per_follow))
     co_await unfollow_at(owner, std::move(chunk));
-  for (const std::string& tag : unwanted) disowning_.erase({tag, owner});
+  for (const Tag& tag : unwanted) disowning_.erase({tag, owner});
 }
 
 }  // namespace tagring::subscriber

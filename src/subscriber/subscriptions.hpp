@@ -13,6 +13,7 @@
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "followers/plan.hpp"
+#include "hashtag/tag.hpp"
 #include "relay/relay_places.hpp"
 #include "ring/contact.hpp"
 
@@ -35,23 +36,23 @@ class Subscriptions {
   [[nodiscard]] Task<void> stop();
 
   // Wants tags on behalf of `reason`; follows their owners in the background. Durable when it completes.
-  [[nodiscard]] Task<Result<void>> want(std::vector<std::string> tags, std::string reason);
+  [[nodiscard]] Task<Result<void>> want(std::vector<Tag> tags, std::string reason);
   // The last reason gone, the node unfollows.
-  [[nodiscard]] Task<Result<void>> unwant(std::vector<std::string> tags, std::string reason);
+  [[nodiscard]] Task<Result<void>> unwant(std::vector<Tag> tags, std::string reason);
   // Renews now instead of at the next turn.
   void renew_soon();
 
-  [[nodiscard]] bool wants(const std::string& tag) const { return wanted_.contains(tag); }
+  [[nodiscard]] bool wants(const Tag& tag) const { return wanted_.contains(tag); }
   // `origin` may announce `tag` to us: we follow its hashtag actor.
-  [[nodiscard]] bool follows(const std::string& tag, const std::string& origin) const;
+  [[nodiscard]] bool follows(const Tag& tag, const std::string& origin) const;
   // Every wanted tag is followed at all of its present owners, as far as known, and they have said what was
   // missed.
   [[nodiscard]] bool is_settled() const { return settled_ && catching_up_ == 0; }
-  [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
+  [[nodiscard]] const std::set<Tag>& wanted() const { return wanted_; }
   [[nodiscard]] std::size_t subscriptions() const;
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
   // The owners whose hashtag actor is followed, or asked to be.
-  [[nodiscard]] std::vector<std::string> owners_of(const std::string& tag) const;
+  [[nodiscard]] std::vector<std::string> owners_of(const Tag& tag) const;
 
   // --- when an owner's followers are compared with what is known here (docs/followers.md) ----------------
   // Of the ids under which this node stands among the followers of the owner's actor (delivery/partial.hpp).
@@ -59,13 +60,13 @@ class Subscriptions {
   [[nodiscard]] followers::Knowledge followed_at(const std::string& owner) const;
   // The owner does not know of it: forgets what is followed there since `before`, and then follows what is
   // wanted anew, which also brings the posts that were missed.
-  [[nodiscard]] Task<void> forget_at(std::string owner, std::vector<std::string> tags, WallTime before);
+  [[nodiscard]] Task<void> forget_at(std::string owner, std::vector<Tag> tags, WallTime before);
   // The owner believes that these are followed, and they are not: says so, except for those that are wanted
   // there, which are followed.
-  [[nodiscard]] Task<void> disown_at(std::string owner, std::vector<std::string> tags);
+  [[nodiscard]] Task<void> disown_at(std::string owner, std::vector<Tag> tags);
 
  private:
-  using TagsByOwner = std::map<std::string, std::vector<std::string>>;
+  using TagsByOwner = std::map<std::string, std::vector<Tag>>;
   // What must be said to owners, so that exactly what is wanted is followed at exactly those there are.
   struct Plan {
     TagsByOwner to_follow;
@@ -93,26 +94,26 @@ class Subscriptions {
   Task<Result<void>> load_wanted();
   Task<void> renew_for_ever();
   Task<bool> renew();
-  Task<bool> make_plan(std::set<std::string> wanted, Plan* plan);
-  Task<void> leave_if_done(std::string owner, std::vector<std::string> tags);
-  Task<Result<std::vector<delivery::Refusal>>> ask_to_follow(std::string owner, std::vector<std::string> tags,
+  Task<bool> make_plan(std::set<Tag> wanted, Plan* plan);
+  Task<void> leave_if_done(std::string owner, std::vector<Tag> tags);
+  Task<Result<std::vector<delivery::Refusal>>> ask_to_follow(std::string owner, std::vector<Tag> tags,
                                                              std::string id);
   void note_sighting(const ring::Contact& relay);
-  Task<bool> follow_at(std::string owner, std::vector<std::string> tags);
-  Task<bool> follow_again_at(std::string owner, std::vector<std::string> tags);
-  Task<std::set<std::string>> follow_chunk(std::string owner, std::vector<std::string> tags, WallTime since);
-  Task<void> catch_up_at(std::string owner, std::vector<std::string> tags, std::string id, WallTime since);
+  Task<bool> follow_at(std::string owner, std::vector<Tag> tags);
+  Task<bool> follow_again_at(std::string owner, std::vector<Tag> tags);
+  Task<std::set<Tag>> follow_chunk(std::string owner, std::vector<Tag> tags, WallTime since);
+  Task<void> catch_up_at(std::string owner, std::vector<Tag> tags, std::string id, WallTime since);
   Task<void> settle();
-  [[nodiscard]] WallTime wanted_since(const std::vector<std::string>& tags) const;
-  Task<Result<void>> drop_on_disk(std::string owner, std::vector<std::string> tags);
-  Task<void> unfollow_at(std::string owner, std::vector<std::string> tags);
+  [[nodiscard]] WallTime wanted_since(const std::vector<Tag>& tags) const;
+  Task<Result<void>> drop_on_disk(std::string owner, std::vector<Tag> tags);
+  Task<void> unfollow_at(std::string owner, std::vector<Tag> tags);
   void renew_in(Duration wait);
   Task<void> renew_after(Duration wait);
-  Task<bool> is_wanted_at(std::string tag, std::string owner);
-  void note_followed(const std::string& tag, const std::string& owner, std::string follow_id);
-  [[nodiscard]] Followed* find(const std::string& tag, const std::string& owner);
-  void withdraw(const std::string& tag, const std::string& owner);
-  void drop_followed(const std::string& tag, const std::string& owner);
+  Task<bool> is_wanted_at(Tag tag, std::string owner);
+  void note_followed(const Tag& tag, const std::string& owner, std::string follow_id);
+  [[nodiscard]] Followed* find(const Tag& tag, const std::string& owner);
+  void withdraw(const Tag& tag, const std::string& owner);
+  void drop_followed(const Tag& tag, const std::string& owner);
 
   Options options_;
   delivery::Store& store_;
@@ -122,14 +123,14 @@ class Subscriptions {
   const federation::Identity& identity_;
   Clock& clock_;
   Rng rng_;
-  std::set<std::string> wanted_;
-  std::map<std::string, std::map<std::string, Followed>> owners_;  // by tag and owner's origin
-  std::map<std::string, followers::Digest> digests_;               // by owner's origin, of what it answered
-  std::map<RingId, Sighting> seen_;                                // of owners' vservers, the latest
+  std::set<Tag> wanted_;
+  std::map<Tag, std::map<std::string, Followed>> owners_;  // and by owner's origin
+  std::map<std::string, followers::Digest> digests_;       // by owner's origin, of what it answered
+  std::map<RingId, Sighting> seen_;                        // of owners' vservers, the latest
   // Owners that started anew and were not followed again yet, and until when they surely knew of us.
   std::map<std::string, WallTime> restarted_;
-  std::set<std::pair<std::string, std::string>> disowning_;  // (tag, owner): not to be followed now
-  std::map<std::string, WallTime> since_;  // of tags wanted first in this run of the node: when
+  std::set<std::pair<Tag, std::string>> disowning_;  // at that owner: not to be followed now
+  std::map<Tag, WallTime> since_;                    // of tags wanted first in this run of the node: when
   std::size_t catching_up_ = 0;
   bool settled_ = false;
   bool renewing_ = false;

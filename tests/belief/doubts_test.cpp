@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "belief/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::belief {
 namespace {
@@ -14,9 +15,9 @@ using testing::IsEmpty;
 
 const std::string kA = "https://tags.a.example";
 const std::string kB = "https://tags.b.example";
-const PostChecker::Relayed kCats = {{"cats", redundancy::kBothHalves}};
+const PostChecker::Relayed kCats = {{"cats"_tag, redundancy::kBothHalves}};
 
-TagEvent event(const std::string& uri = kUri) { return {"cats", Op::kAdd, uri, kAuthor, kDate, true}; }
+TagEvent event(const std::string& uri = kUri) { return {"cats"_tag, Op::kAdd, uri, kAuthor, kDate, true}; }
 
 class Book final : public Doubts::Taker {
  public:
@@ -53,18 +54,18 @@ TEST_F(DoubtsTest, WhatTwoRelaysSayIsTakenAtOnceAndNobodyIsAsked) {
 }
 
 TEST_F(DoubtsTest, WhoIsNoRelayOfTheHashtagIsNoWitness) {
-  EXPECT_THAT(doubts.hear({event()}, kA, {{"dogs", redundancy::kBothHalves}}, book), IsEmpty());
+  EXPECT_THAT(doubts.hear({event()}, kA, {{"dogs"_tag, redundancy::kBothHalves}}, book), IsEmpty());
   EXPECT_THAT(hear({event()}, kB), IsEmpty());
 }
 
 TEST_F(DoubtsTest, WhatOneRelaySaysIsTakenWhenThePostBearsItOut) {
   publish();
   EXPECT_THAT(hear({event()}, kA), IsEmpty());
-  EXPECT_TRUE(doubts.has(kA, "cats"));
-  EXPECT_FALSE(doubts.has(kB, "cats"));
+  EXPECT_TRUE(doubts.has(kA, "cats"_tag));
+  EXPECT_FALSE(doubts.has(kB, "cats"_tag));
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(book.taken, ElementsAre(event()));
-  EXPECT_FALSE(doubts.has(kA, "cats"));
+  EXPECT_FALSE(doubts.has(kA, "cats"_tag));
 }
 
 TEST_F(DoubtsTest, WhatIsNotSoIsNeverTaken) {
@@ -80,7 +81,7 @@ TEST_F(DoubtsTest, WhileAServerIsSilentItsPostsWait) {
   hear({event()}, kA);
   loop.run_for(std::chrono::hours(2));
   EXPECT_THAT(book.taken, IsEmpty());
-  EXPECT_TRUE(doubts.has(kA, "cats"));
+  EXPECT_TRUE(doubts.has(kA, "cats"_tag));
   servers.down = false;
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(book.taken, ElementsAre(event()));
@@ -91,7 +92,7 @@ TEST_F(DoubtsTest, WhatCouldNotBeWrittenIsTriedAgain) {
   book.disk_full = true;
   hear({event()}, kA);
   loop.run_for(std::chrono::minutes(1));
-  EXPECT_TRUE(doubts.has(kA, "cats"));
+  EXPECT_TRUE(doubts.has(kA, "cats"_tag));
   book.disk_full = false;
   loop.run_for(std::chrono::minutes(1));
   EXPECT_THAT(book.taken, ElementsAre(event()));
@@ -105,7 +106,7 @@ TEST_F(DoubtsTest, WhoSaysMuchHoldsUpAndPushesOutNobodyElse) {
     many.push_back(event("https://post.example/never" + std::to_string(n)));
   hear(std::move(many), kA);
   EXPECT_EQ(doubts.waiting(), Doubts::kMax);
-  EXPECT_TRUE(doubts.has(kB, "cats"));
+  EXPECT_TRUE(doubts.has(kB, "cats"_tag));
   loop.run_for(std::chrono::seconds(15));
   EXPECT_THAT(book.taken, ElementsAre(event()));
 }

@@ -8,6 +8,7 @@
 #include "base/assert.hpp"
 #include "belief/fixture.hpp"
 #include "ring_sim/loop.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::belief {
 namespace {
@@ -20,7 +21,7 @@ const std::string kA = "https://tags.a.example";
 const std::string kB = "https://tags.b.example";
 
 TagEvent event(Op op = Op::kAdd, const std::string& uri = kUri) {
-  return {"cats", op, uri, kAuthor, kDate, true};
+  return {"cats"_tag, op, uri, kAuthor, kDate, true};
 }
 
 class PostCheckerTest : public BeliefTest {
@@ -50,7 +51,7 @@ class PostCheckerTest : public BeliefTest {
   federation::Blocks blocks;
   OriginChecker origins{budget, client, runtime};
   PostChecker checker{{}, identity, blocks, origins, runtime};
-  PostChecker::Relayed relayed = {{"cats", redundancy::kBothHalves}};
+  PostChecker::Relayed relayed = {{"cats"_tag, redundancy::kBothHalves}};
   std::vector<Refusal> refusals;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ring_sim/loop.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::belief {
 namespace {
@@ -14,7 +15,7 @@ const std::string kB = "https://tags.b.example";
 const std::string kC = "https://tags.c.example";
 
 TagEvent event(const std::string& uri = "https://post.example/1") {
-  return {"cats", Op::kAdd, uri, "https://post.example/u", WallTime(Duration(1'763'691'840'000)), true};
+  return {"cats"_tag, Op::kAdd, uri, "https://post.example/u", WallTime(Duration(1'763'691'840'000)), true};
 }
 
 class WitnessesTest : public testing::Test {
@@ -75,7 +76,7 @@ TEST_F(WitnessesTest, WhatDiffersInAnythingIsAnotherStatement) {
   other.author = "https://post.example/v";
   witnesses.note(other, kB, 2);
   other = event();
-  other.tag = "dogs";
+  other.tag = "dogs"_tag;
   witnesses.note(other, kB, 2);
   EXPECT_FALSE(witnesses.agree_on(event()));
 }

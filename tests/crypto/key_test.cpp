@@ -229,10 +229,10 @@ TEST(PublicKey, RefusesMultibaseThatIsNoKey) {
   EXPECT_EQ(refusal("m" + tail), "key is neither base58-btc nor base64url");
   EXPECT_EQ(refusal("u" + tail + "="), "key is neither base58-btc nor base64url");
   EXPECT_EQ(refusal("z0OIl"), "key is neither base58-btc nor base64url");
-  EXPECT_EQ(refusal("u7QE"), "multikey is neither RSA nor Ed25519") << "no octets of the key";
+  EXPECT_EQ(refusal("u7QE"), "multikey is neither RSA nor Ed25519") << "no bytes of the key";
   EXPECT_EQ(refusal("ukCQ" + std::string(1700, 'A')), "multikey is neither RSA nor Ed25519") << "ML-DSA-44";
   EXPECT_EQ(refusal("uhSQ"), "key is malformed");
-  EXPECT_EQ(refusal(std::string(kPssBase64) + "AAAA"), "octets after the key");
+  EXPECT_EQ(refusal(std::string(kPssBase64) + "AAAA"), "bytes after the key");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/rng.hpp"
 #include "db/schema.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 
@@ -124,13 +125,13 @@ TEST(Migration, AHistoryOfVersion2IsKeptAndCanBeDivided) {
   auto stores = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
   ASSERT_TRUE(stores) << stores.error().message;
   storage::HistoryStore& history = (*stores)->history;
-  const auto bucket = must(history.bucket("cats", 0, {}, 10));
+  const auto bucket = must(history.bucket("cats"_tag, 0, {}, 10));
   EXPECT_EQ(bucket.kept_from, at(5));
   EXPECT_EQ(bucket.begun, WallTime());
   ASSERT_EQ(bucket.entries.size(), 1U);
   EXPECT_EQ(bucket.entries.front().uri, "https://a.example/1");
   EXPECT_TRUE(must(history.sets()).empty());
-  must(history.save_set({"cats", 1, 8, 8, at(20)}));
+  must(history.save_set({"cats"_tag, 1, 8, 8, at(20)}));
   EXPECT_EQ(must(history.sets()).size(), 1U);
 }
 
@@ -206,14 +207,14 @@ TEST(Sqlite, ValuesComeBackAsTheyWereBound) {
   const TemporaryDirectory directory;
   auto connection = Connection::open(directory.file("db"));
   ASSERT_TRUE(connection);
-  const std::string octets("\0\xff'", 3);
-  Statement row = connection->query("SELECT ?, ?, ?, ?, ?, ?", octets, Blob{octets}, -5, UINT64_MAX,
+  const std::string bytes("\0\xff'", 3);
+  Statement row = connection->query("SELECT ?, ?, ?, ?, ?, ?", bytes, Blob{bytes}, -5, UINT64_MAX,
                                     std::string_view(), WallTime(Duration(7)));
   ASSERT_TRUE(*row.step());
   EXPECT_EQ(row.type(0), Type::kText);
-  EXPECT_EQ(row.text(0), octets);
+  EXPECT_EQ(row.text(0), bytes);
   EXPECT_EQ(row.type(1), Type::kBlob);
-  EXPECT_EQ(row.text(1), octets);
+  EXPECT_EQ(row.text(1), bytes);
   EXPECT_EQ(row.integer(2), -5);
   EXPECT_EQ(row.integer(3), INT64_MAX);
   EXPECT_EQ(row.type(4), Type::kText);
@@ -367,7 +368,7 @@ TEST_F(Meta, CountersNeverGiveTheSameNumberTwice) {
   reopen();
   EXPECT_EQ(must(stores->meta.next_counter("feed")), 3U);
   // A sequence of the stores with the same name is another one.
-  EXPECT_EQ(must(stores->relay.accept({{"cats", delivery::Op::kAdd, "u", "a", at(1)}}, 0)).at(0).feed_seq,
+  EXPECT_EQ(must(stores->relay.accept({{"cats"_tag, delivery::Op::kAdd, "u", "a", at(1)}}, 0)).at(0).feed_seq,
             1U);
 }
 

@@ -45,15 +45,18 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+template <class T>
+Task<void> keep_result(Task<T> task, std::optional<T>* result) {
+  result->emplace(co_await std::move(task));
+}
+
 // Runs `task` to its end on a loop of its own.
 template <class T>
 T run(Task<T> task) {
   boost::asio::io_context loop;
   std::optional<T> result;
-  boost::asio::co_spawn(loop, std::move(task), [&](const std::exception_ptr& error, T value) {
-    ASSERT_FALSE(error);
-    result.emplace(std::move(value));
-  });
+  boost::asio::co_spawn(loop, keep_result(std::move(task), &result),
+                        [](const std::exception_ptr& error) { ASSERT_FALSE(error); });
   loop.run();
   return std::move(*result);
 }

@@ -23,7 +23,7 @@ TEST(HistoryCodec, KeepsWhatServersHaveInCommonOnce) {
   const db_history::SplitUri pleroma =
       db_history::split_uri("https://social.example/objects/0a1b2c3d-4e5f-4000-8000-0123456789ab", kAuthor);
   EXPECT_EQ(pleroma.form, "@/objects/");
-  EXPECT_EQ(std::get<db_history::Uuid>(pleroma.tail).octets.size(), 16U);
+  EXPECT_EQ(std::get<db_history::Uuid>(pleroma.tail).bytes.size(), 16U);
 
   const db_history::SplitUri misskey = db_history::split_uri("https://social.example/notes/9x8y7z", kAuthor);
   EXPECT_EQ(misskey.form, "@/notes/");

@@ -7,6 +7,7 @@
 #include "base/rng.hpp"
 #include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 
@@ -14,6 +15,7 @@ using namespace sql;
 
 namespace {
 
+using redundancy::Partition;
 using storage::HistoryCursor;
 using storage::HistoryEntry;
 using storage::HistoryPage;
@@ -22,14 +24,16 @@ using storage::newer;
 class HistoryStore : public StoresTest {
  protected:
   void put(std::vector<HistoryEntry> entries) { must(stores->history.put(std::move(entries))); }
-  HistoryPage page(std::string tag, std::optional<HistoryCursor> cursor, std::size_t limit) {
-    return must(stores->history.page(std::move(tag), std::move(cursor), limit));
+  HistoryPage page(Partition partition, std::optional<HistoryCursor> cursor, std::size_t limit) {
+    return must(stores->history.page(std::move(partition), std::move(cursor), limit));
   }
-  std::vector<HistoryEntry> all(const std::string& tag) { return page(tag, std::nullopt, 100'000).entries; }
+  std::vector<HistoryEntry> all(const Partition& partition) {
+    return page(partition, std::nullopt, 100'000).entries;
+  }
 };
 
-HistoryEntry entry(std::string tag, std::int64_t milliseconds, std::string uri, bool removed = false) {
-  return {std::move(tag), std::move(uri), "https://a.example/users/u", at(milliseconds), removed};
+HistoryEntry entry(Partition partition, std::int64_t milliseconds, std::string uri, bool removed = false) {
+  return {std::move(partition), std::move(uri), "https://a.example/users/u", at(milliseconds), removed};
 }
 
 // URIs of every shape that real servers use, and others.
@@ -57,73 +61,75 @@ std::string random_uri(Rng& rng, const std::string& author) {
 }
 
 TEST_F(HistoryStore, PagesRunNewestFirstAndOfEqualTimesTheGreaterUriFirst) {
-  put({entry("cats", 10, "https://a.example/users/u/1"), entry("cats", 30, "https://a.example/users/u/2"),
-       entry("cats", 20, "https://a.example/users/u/5"), entry("cats", 20, "https://a.example/users/u/10"),
-       entry("cats", 20, "https://b.example/x"), entry("dogs", 25, "https://a.example/users/u/9")});
+  put({entry("cats"_tag, 10, "https://a.example/users/u/1"),
+       entry("cats"_tag, 30, "https://a.example/users/u/2"),
+       entry("cats"_tag, 20, "https://a.example/users/u/5"),
+       entry("cats"_tag, 20, "https://a.example/users/u/10"), entry("cats"_tag, 20, "https://b.example/x"),
+       entry("dogs"_tag, 25, "https://a.example/users/u/9")});
   std::vector<std::string> uris;
-  for (const auto& e : all("cats")) uris.push_back(e.uri);
+  for (const auto& e : all("cats"_tag)) uris.push_back(e.uri);
   EXPECT_EQ(uris, (std::vector<std::string>{"https://a.example/users/u/2", "https://b.example/x",
                                             "https://a.example/users/u/5", "https://a.example/users/u/10",
                                             "https://a.example/users/u/1"}));
-  EXPECT_TRUE(all("birds").empty());
+  EXPECT_TRUE(all("birds"_tag).empty());
 }
 
 TEST_F(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
-  const HistoryEntry first = entry("cats", 10, "https://a.example/users/u/1");
+  const HistoryEntry first = entry("cats"_tag, 10, "https://a.example/users/u/1");
   put({first});
   HistoryEntry other = first;
   other.author = "https://evil.example/u";
   other.published = at(99);
   put({other});
-  EXPECT_EQ(all("cats"), std::vector{first});
+  EXPECT_EQ(all("cats"_tag), std::vector{first});
 
   other.removed = true;
   put({other});
   HistoryEntry tombstone = first;
   tombstone.removed = true;
-  EXPECT_EQ(all("cats"), std::vector{tombstone});
+  EXPECT_EQ(all("cats"_tag), std::vector{tombstone});
   put({first});
-  EXPECT_EQ(all("cats"), std::vector{tombstone});
+  EXPECT_EQ(all("cats"_tag), std::vector{tombstone});
   EXPECT_EQ(must(stores->history.totals()).entries, 1U);
 }
 
 TEST_F(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
-  const HistoryEntry tombstone = entry("cats", 10, "https://a.example/users/u/1", true);
+  const HistoryEntry tombstone = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
   put({tombstone});
-  put({entry("cats", 10, "https://a.example/users/u/1")});
-  EXPECT_EQ(all("cats"), std::vector{tombstone});
+  put({entry("cats"_tag, 10, "https://a.example/users/u/1")});
+  EXPECT_EQ(all("cats"_tag), std::vector{tombstone});
 }
 
 TEST_F(HistoryStore, WhatIsCorrectedIsAsIfItHadAlwaysBeenSo) {
   const auto everything = [this] {
-    return must(stores->history.digests({{{tag_key("cats"), -100}, {tag_key("cats"), 100}}}, -100)).front();
+    return must(stores->history.digests({{{"cats"_tag.key(), -100}, {"cats"_tag.key(), 100}}}, -100)).front();
   };
-  const HistoryEntry kept = entry("cats", 20, "https://a.example/users/u/2");
+  const HistoryEntry kept = entry("cats"_tag, 20, "https://a.example/users/u/2");
   put({kept});
   const auto without = everything();
-  const HistoryEntry wrong = entry("cats", 10, "https://a.example/users/u/1", true);
-  HistoryEntry right = entry("cats", 4'000'000, wrong.uri);
+  const HistoryEntry wrong = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
+  HistoryEntry right = entry("cats"_tag, 4'000'000, wrong.uri);
   right.author = "https://a.example/users/v";
   put({wrong});
-  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right, false)));
-  EXPECT_EQ(all("cats"), (std::vector{right, kept}));
+  ASSERT_TRUE(run(stores->history.correct("cats"_tag, wrong.uri, right, false)));
+  EXPECT_EQ(all("cats"_tag), (std::vector{right, kept}));
   EXPECT_EQ(must(stores->history.totals()).entries, 2U);
-  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, std::nullopt, false)));
-  EXPECT_EQ(all("cats"), std::vector{kept});
+  ASSERT_TRUE(run(stores->history.correct("cats"_tag, wrong.uri, std::nullopt, false)));
+  EXPECT_EQ(all("cats"_tag), std::vector{kept});
   EXPECT_EQ(everything(), without);
   EXPECT_EQ(must(stores->history.totals()).entries, 1U);
-  ASSERT_TRUE(run(stores->history.correct("cats", wrong.uri, right, false))) << "which is not here";
-  EXPECT_EQ(all("cats"), (std::vector{right, kept}));
+  ASSERT_TRUE(run(stores->history.correct("cats"_tag, wrong.uri, right, false))) << "which is not here";
+  EXPECT_EQ(all("cats"_tag), (std::vector{right, kept}));
 }
 
 TEST_F(HistoryStore, WhatWasPromisedAndIsCorrectedIsNamedInItsHour) {
   const auto corrected = [this](std::int64_t hour) {
-    return must(stores->history.bucket("cats", hour, std::nullopt, 10)).corrected;
+    return must(stores->history.bucket("cats"_tag, hour, std::nullopt, 10)).corrected;
   };
   using Ids = std::vector<crypto::Hash256>;
-  const HistoryEntry post = entry("cats", 10, "https://a.example/users/u/1");
+  const HistoryEntry post = entry("cats"_tag, 10, "https://a.example/users/u/1");
   const auto correct = [&](std::optional<HistoryEntry> truth, bool promised) {
-    ASSERT_TRUE(run(stores->history.correct("cats", post.uri, std::move(truth), promised)));
+    ASSERT_TRUE(run(stores->history.correct("cats"_tag, post.uri, std::move(truth), promised)));
   };
   put({post});
   HistoryEntry later = post;
@@ -135,26 +141,26 @@ TEST_F(HistoryStore, WhatWasPromisedAndIsCorrectedIsNamedInItsHour) {
   EXPECT_EQ(corrected(0), Ids{storage::post_id(post.uri)});
   correct(std::nullopt, false);
   EXPECT_EQ(corrected(2), Ids());
-  must(stores->history.let_go("cats", 1, at(0) + std::chrono::hours(3)));
+  must(stores->history.let_go("cats"_tag, 1, at(0) + std::chrono::hours(3)));
   EXPECT_EQ(corrected(0), Ids{storage::post_id(post.uri)}) << "nothing was let go";
-  put({entry("cats", 4 * 3'600'000, "https://a.example/users/u/2")});
-  must(stores->history.let_go("cats", 1, at(0) + std::chrono::hours(5)));
+  put({entry("cats"_tag, 4 * 3'600'000, "https://a.example/users/u/2")});
+  must(stores->history.let_go("cats"_tag, 1, at(0) + std::chrono::hours(5)));
   EXPECT_EQ(corrected(0), Ids());
 }
 
 TEST_F(HistoryStore, WhatWasTakenDownIsNotCorrected) {
-  const HistoryEntry post = entry("cats", 10, "https://a.example/users/u/1");
+  const HistoryEntry post = entry("cats"_tag, 10, "https://a.example/users/u/1");
   put({post});
-  ASSERT_TRUE(run(
-      stores->history.take_down({"net", "https://n.example/actor", "cats", post.uri, "why", at(5), "s"})));
-  ASSERT_TRUE(run(stores->history.correct("cats", post.uri, std::nullopt, false)));
-  EXPECT_TRUE(must(stores->history.find({{"cats", post.uri}})).front()->taken_down);
+  ASSERT_TRUE(run(stores->history.take_down(
+      {"net", "https://n.example/actor", "cats"_tag, post.uri, "why", at(5), "s"})));
+  ASSERT_TRUE(run(stores->history.correct("cats"_tag, post.uri, std::nullopt, false)));
+  EXPECT_TRUE(must(stores->history.find({{"cats"_tag, post.uri}})).front()->taken_down);
 }
 
 TEST_F(HistoryStore, OneUriMayStandInSeveralTags) {
-  put({entry("cats", 10, "https://a.example/1"), entry("dogs", 10, "https://a.example/1", true)});
-  EXPECT_FALSE(all("cats").at(0).removed);
-  EXPECT_TRUE(all("dogs").at(0).removed);
+  put({entry("cats"_tag, 10, "https://a.example/1"), entry("dogs"_tag, 10, "https://a.example/1", true)});
+  EXPECT_FALSE(all("cats"_tag).at(0).removed);
+  EXPECT_TRUE(all("dogs"_tag).at(0).removed);
   const auto totals = must(stores->history.totals());
   EXPECT_EQ(totals.tags, 2U);
   EXPECT_EQ(totals.entries, 2U);
@@ -162,25 +168,25 @@ TEST_F(HistoryStore, OneUriMayStandInSeveralTags) {
 
 TEST_F(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
   Rng rng(7);
-  std::map<std::pair<std::string, std::string>, HistoryEntry> model;
+  std::map<std::pair<Partition, std::string>, HistoryEntry> model;
   for (int round = 0; round < 60; ++round) {
     std::vector<HistoryEntry> batch;
     for (int i = 0; i < 50; ++i) {
       const std::string author = "https://a.example/users/u" + std::to_string(rng.below(5));
-      HistoryEntry e{rng.chance(0.7) ? "cats" : "dogs", random_uri(rng, author), author,
+      HistoryEntry e{rng.chance(0.7) ? "cats"_tag : "dogs"_tag, random_uri(rng, author), author,
                      at(static_cast<std::int64_t>(rng.below(400))), rng.chance(0.2)};
       if (!model.empty() && rng.chance(0.3)) {
         e = std::next(model.begin(), static_cast<std::ptrdiff_t>(rng.below(model.size())))->second;
         e.removed = rng.chance(0.5);
       }
-      auto [place, fresh] = model.emplace(std::pair(e.tag, e.uri), e);
+      auto [place, fresh] = model.emplace(std::pair(e.partition, e.uri), e);
       if (e.removed) place->second.removed = true;
       batch.push_back(std::move(e));
     }
     put(std::move(batch));
   }
   reopen();
-  for (const std::string tag : {"cats", "dogs"}) {
+  for (const Partition& tag : {Partition("cats"_tag), Partition("dogs"_tag)}) {
     std::vector<HistoryEntry> expected;
     for (const auto& [key, e] : model) {
       if (key.first == tag) expected.push_back(e);
@@ -204,24 +210,24 @@ TEST_F(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
 }
 
 TEST_F(HistoryStore, ACursorBetweenEntriesWorksWhateverItsUri) {
-  put({entry("cats", 20, "https://m.example/1"), entry("cats", 10, "https://m.example/0")});
-  EXPECT_EQ(page("cats", HistoryCursor{at(20), "https://z.example/"}, 9).entries.size(), 2U);
-  EXPECT_EQ(page("cats", HistoryCursor{at(20), "https://m.example/1"}, 9).entries.size(), 1U);
-  EXPECT_EQ(page("cats", HistoryCursor{at(20), "https://a.example/"}, 9).entries.size(), 1U);
-  EXPECT_EQ(page("cats", HistoryCursor{at(20), ""}, 9).entries.size(), 1U);
-  EXPECT_EQ(page("cats", HistoryCursor{at(5), "https://z.example/"}, 9).entries.size(), 0U);
+  put({entry("cats"_tag, 20, "https://m.example/1"), entry("cats"_tag, 10, "https://m.example/0")});
+  EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), "https://z.example/"}, 9).entries.size(), 2U);
+  EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), "https://m.example/1"}, 9).entries.size(), 1U);
+  EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), "https://a.example/"}, 9).entries.size(), 1U);
+  EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), ""}, 9).entries.size(), 1U);
+  EXPECT_EQ(page("cats"_tag, HistoryCursor{at(5), "https://z.example/"}, 9).entries.size(), 0U);
 }
 
 TEST_F(HistoryStore, ManyPostsInOneMillisecondArePagedInOrder) {
   std::vector<HistoryEntry> expected;
   for (int i = 0; i < 500; ++i)
-    expected.push_back(entry("cats", 10, "https://a.example/users/u/" + std::to_string(i)));
+    expected.push_back(entry("cats"_tag, 10, "https://a.example/users/u/" + std::to_string(i)));
   put(expected);
   std::ranges::sort(expected, newer);
   std::vector<HistoryEntry> paged;
   std::optional<HistoryCursor> cursor;
   do {
-    const HistoryPage next = page("cats", cursor, 7);
+    const HistoryPage next = page("cats"_tag, cursor, 7);
     paged.insert(paged.end(), next.entries.begin(), next.entries.end());
     cursor = next.next;
   } while (cursor);
@@ -232,33 +238,35 @@ TEST_F(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
   Rng rng(3);
   std::vector<HistoryEntry> everything;
   for (int i = 0; i < 300; ++i) {
-    everything.push_back(entry("tag" + std::to_string(rng.below(40)),
+    everything.push_back(entry(Tag::from_canonical("tag" + std::to_string(rng.below(40))),
                                static_cast<std::int64_t>(rng.below(50)),
                                "https://a.example/users/u/" + std::to_string(i), rng.chance(0.1)));
   }
   put(everything);
   for (int round = 0; round < 200; ++round) {
     const auto edge = [&] {
-      return tag_key(rng.chance(0.5) ? "tag" + std::to_string(rng.below(40)) : std::to_string(rng.next()));
+      return Tag::from_canonical(rng.chance(0.5) ? "tag" + std::to_string(rng.below(40))
+                                                 : std::to_string(rng.next()))
+          .key();
     };
     Segment segment{edge(), edge()};
     if (round % 10 == 0) segment.to = segment.from;
     std::vector<HistoryEntry> expected;
     std::ranges::copy_if(everything, std::back_inserter(expected),
-                         [&](const HistoryEntry& e) { return segment.contains(tag_key(e.tag)); });
+                         [&](const HistoryEntry& e) { return segment.contains(e.partition.key()); });
     const auto distance = [&](const HistoryEntry& e) {
       // One less, so that of a whole ring `from` itself comes last.
-      return clockwise_distance(segment.from, tag_key(e.tag)) - RingId::power_of_two(0);
+      return clockwise_distance(segment.from, e.partition.key()) - RingId::power_of_two(0);
     };
     std::ranges::sort(expected, [&](const HistoryEntry& a, const HistoryEntry& b) {
-      return a.tag != b.tag ? distance(a) < distance(b) : newer(a, b);
+      return a.partition != b.partition ? distance(a) < distance(b) : newer(a, b);
     });
     std::vector<HistoryEntry> read;
     for (;;) {
-      std::string tag = read.empty() ? "" : read.back().tag;
+      auto last = read.empty() ? std::nullopt : std::optional(read.back().partition);
       auto cursor = read.empty() ? std::nullopt : std::optional(HistoryCursor::of(read.back()));
       const std::size_t limit = 1 + rng.below(40);
-      const auto part = must(stores->history.segment(segment, tag, cursor, limit));
+      const auto part = must(stores->history.segment(segment, last, cursor, limit));
       read.insert(read.end(), part.begin(), part.end());
       if (part.size() < limit) break;
     }
@@ -267,133 +275,139 @@ TEST_F(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
 }
 
 TEST_F(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
-  const RingId key = tag_key("cats");
+  const RingId key = "cats"_tag.key();
   const auto answer =
-      run(stores->history.segment({key, key + RingId::power_of_two(3)}, "cats", std::nullopt, 5));
+      run(stores->history.segment({key, key + RingId::power_of_two(3)}, "cats"_tag, std::nullopt, 5));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
 }
 
 TEST_F(HistoryStore, ABatchWithABadEntryChangesNothing) {
-  EXPECT_FALSE(run(stores->history.put({entry("cats", 1, "https://a.example/1"), entry("cats", 1, "")})));
-  EXPECT_TRUE(all("cats").empty());
+  EXPECT_FALSE(
+      run(stores->history.put({entry("cats"_tag, 1, "https://a.example/1"), entry("cats"_tag, 1, "")})));
+  EXPECT_TRUE(all("cats"_tag).empty());
   EXPECT_EQ(must(stores->history.totals()).tags, 0U);
 }
 
-TEST_F(HistoryStore, KeepsTheShelvesOfAHashtagApartAndAtTheirKeys) {
-  put({entry("cats", 10, "https://a.example/1"), entry("cats/32", 10, "https://a.example/1"),
-       entry("cats/32", 20, "https://a.example/2"), entry("cats/32", 20, "https://a.example/2", true)});
-  EXPECT_EQ(all("cats").size(), 1U);
-  EXPECT_EQ(all("cats/32").size(), 2U);
-  const RingId key = replica_key(tag_key("cats"), 32, 256);
-  const auto part = must(stores->history.segment({key - RingId::power_of_two(0), key}, "", std::nullopt, 10));
+TEST_F(HistoryStore, KeepsThePartitionsOfAHashtagApartAndAtTheirKeys) {
+  put({entry("cats"_tag, 10, "https://a.example/1"), entry({"cats"_tag, 32}, 10, "https://a.example/1"),
+       entry({"cats"_tag, 32}, 20, "https://a.example/2"),
+       entry({"cats"_tag, 32}, 20, "https://a.example/2", true)});
+  EXPECT_EQ(all("cats"_tag).size(), 1U);
+  EXPECT_EQ(all({"cats"_tag, 32}).size(), 2U);
+  const RingId key = Partition{"cats"_tag, 32}.key();
+  const auto part =
+      must(stores->history.segment({key - RingId::power_of_two(0), key}, std::nullopt, std::nullopt, 10));
   ASSERT_EQ(part.size(), 2U);
-  EXPECT_EQ(part.front().tag, "cats/32");
+  EXPECT_EQ(part.front().partition, (Partition{"cats"_tag, 32}));
   const auto weights = must(stores->history.weights(key - RingId::power_of_two(0), 1));
   ASSERT_EQ(weights.size(), 1U);
   EXPECT_EQ(weights.front().key, key);
   EXPECT_EQ(weights.front().entries, 2U);
 }
 
-TEST_F(HistoryStore, ForgetsTheOldestOfAShelfAndKeepsItsCountsTrue) {
-  put({entry("cats", 10, "https://a.example/1"), entry("cats", 20, "https://a.example/2"),
-       entry("cats", 20, "https://a.example/3"), entry("cats", 7'200'000, "https://a.example/4", true),
-       entry("dogs", 5, "https://a.example/1")});
-  EXPECT_EQ(must(stores->history.forget("cats", 2, at(1'000))), 2U);
-  ASSERT_EQ(all("cats").size(), 2U);
-  EXPECT_EQ(all("cats").back().uri, "https://a.example/3");
-  EXPECT_EQ(all("dogs").size(), 1U);
+TEST_F(HistoryStore, ForgetsTheOldestOfAPartitionAndKeepsItsCountsTrue) {
+  put({entry("cats"_tag, 10, "https://a.example/1"), entry("cats"_tag, 20, "https://a.example/2"),
+       entry("cats"_tag, 20, "https://a.example/3"),
+       entry("cats"_tag, 7'200'000, "https://a.example/4", true),
+       entry("dogs"_tag, 5, "https://a.example/1")});
+  EXPECT_EQ(must(stores->history.forget("cats"_tag, 2, at(1'000))), 2U);
+  ASSERT_EQ(all("cats"_tag).size(), 2U);
+  EXPECT_EQ(all("cats"_tag).back().uri, "https://a.example/3");
+  EXPECT_EQ(all("dogs"_tag).size(), 1U);
   EXPECT_EQ(must(stores->history.totals()).entries, 3U);
   // As if it had never had them.
-  put({entry("birds", 20, "https://a.example/3"), entry("birds", 7'200'000, "https://a.example/4", true)});
-  const auto posts_of = [&](const std::string& tag) {
-    const storage::HourPlace first{tag_key(tag), 0};
-    return must(stores->history.digests({{first, {tag_key(tag), 100}}}, 0)).front().posts;
+  put({entry("birds"_tag, 20, "https://a.example/3"),
+       entry("birds"_tag, 7'200'000, "https://a.example/4", true)});
+  const auto posts_of = [&](const Tag& tag) {
+    const storage::HourPlace first{tag.key(), 0};
+    return must(stores->history.digests({{first, {tag.key(), 100}}}, 0)).front().posts;
   };
-  EXPECT_EQ(posts_of("cats"), posts_of("birds"));
-  put({entry("cats", 10, "https://a.example/1")});
-  EXPECT_EQ(all("cats").size(), 3U);
-  EXPECT_EQ(must(stores->history.forget("cats", 100, at(500))), 3U);
-  EXPECT_EQ(must(stores->history.forget("cats", 100, at(500))), 0U);
-  EXPECT_TRUE(all("cats").empty());
+  EXPECT_EQ(posts_of("cats"_tag), posts_of("birds"_tag));
+  put({entry("cats"_tag, 10, "https://a.example/1")});
+  EXPECT_EQ(all("cats"_tag).size(), 3U);
+  EXPECT_EQ(must(stores->history.forget("cats"_tag, 100, at(500))), 3U);
+  EXPECT_EQ(must(stores->history.forget("cats"_tag, 100, at(500))), 0U);
+  EXPECT_TRUE(all("cats"_tag).empty());
 }
 
-TEST_F(HistoryStore, SaysWhenWhatWasOnAShelfWasForgotten) {
-  const auto begun = [&] { return must(stores->history.bucket("cats/32", 0, {}, 10)).begun; };
-  put({entry("cats/32", 10, "https://a.example/1")});
+TEST_F(HistoryStore, SaysWhenWhatWasInAPartitionWasForgotten) {
+  const auto begun = [&] { return must(stores->history.bucket({"cats"_tag, 32}, 0, {}, 10)).begun; };
+  put({entry({"cats"_tag, 32}, 10, "https://a.example/1")});
   EXPECT_EQ(begun(), WallTime());
-  must(stores->history.forget("cats/32", 10, at(1'000)));
-  put({entry("cats/32", 20, "https://a.example/2")});
+  must(stores->history.forget({"cats"_tag, 32}, 10, at(1'000)));
+  put({entry({"cats"_tag, 32}, 20, "https://a.example/2")});
   EXPECT_EQ(begun(), at(1'000));
-  must(stores->history.forget("cats/32", 10, at(900)));
+  must(stores->history.forget({"cats"_tag, 32}, 10, at(900)));
   reopen();
   EXPECT_EQ(begun(), at(1'000));
 }
 
-TEST_F(HistoryStore, AShelfThatWasForgottenIsAsIfNothingHadBeenLetGo) {
-  put({entry("cats/32", 10, "https://a.example/1"), entry("cats/32", 20, "https://a.example/2"),
-       entry("cats/32", 30, "https://a.example/3")});
-  must(stores->history.let_go("cats/32", 2, WallTime::max()));
-  EXPECT_EQ(must(stores->history.forget("cats/32", 10, at(50))), 1U);
+TEST_F(HistoryStore, APartitionThatWasForgottenIsAsIfNothingHadBeenLetGo) {
+  put({entry({"cats"_tag, 32}, 10, "https://a.example/1"), entry({"cats"_tag, 32}, 20, "https://a.example/2"),
+       entry({"cats"_tag, 32}, 30, "https://a.example/3")});
+  must(stores->history.let_go({"cats"_tag, 32}, 2, WallTime::max()));
+  EXPECT_EQ(must(stores->history.forget({"cats"_tag, 32}, 10, at(50))), 1U);
   EXPECT_EQ(must(stores->history.totals()).entries, 0U);
-  put({entry("cats/32", 10, "https://a.example/1")});
-  EXPECT_EQ(all("cats/32").size(), 1U);
-  const storage::HourPlace place{replica_key(tag_key("cats"), 32, 256), 0};
+  put({entry({"cats"_tag, 32}, 10, "https://a.example/1")});
+  EXPECT_EQ(all({"cats"_tag, 32}).size(), 1U);
+  const storage::HourPlace place{Partition{"cats"_tag, 32}.key(), 0};
   EXPECT_EQ(must(stores->history.digests({{place, place}}, 0)).front().posts, 1U);
 }
 
 TEST_F(HistoryStore, ATakeDownThatIsUndoneShowsThePostAgainUnlessItsAuthorHasRemovedIt) {
   const std::string kept = "https://a.example/1";
   const std::string removed = "https://a.example/2";
-  put({entry("cats", 10, kept), entry("cats/32", 10, kept), entry("cats", 20, removed)});
+  put({entry("cats"_tag, 10, kept), entry({"cats"_tag, 32}, 10, kept), entry("cats"_tag, 20, removed)});
   for (const std::string& uri : {kept, removed})
-    ASSERT_TRUE(
-        run(stores->history.take_down({"net", "https://n.example/actor", "cats", uri, "why", at(5), "s"})));
-  auto tombstone = entry("cats", 20, removed);
+    ASSERT_TRUE(run(
+        stores->history.take_down({"net", "https://n.example/actor", "cats"_tag, uri, "why", at(5), "s"})));
+  auto tombstone = entry("cats"_tag, 20, removed);
   tombstone.removed = true;
   put({tombstone});
   for (const std::string& uri : {kept, removed}) {
-    ASSERT_TRUE(run(stores->history.undo_take_down("cats", uri)));
-    EXPECT_FALSE(run(stores->history.undo_take_down("cats", uri)));
+    ASSERT_TRUE(run(stores->history.undo_take_down("cats"_tag, uri)));
+    EXPECT_FALSE(run(stores->history.undo_take_down("cats"_tag, uri)));
   }
-  const auto shown = [&](const std::string& tag) {
-    return std::ranges::count_if(all(tag), [](const HistoryEntry& e) { return !e.removed; });
+  const auto shown = [&](const Partition& partition) {
+    return std::ranges::count_if(all(partition), [](const HistoryEntry& e) { return !e.removed; });
   };
-  EXPECT_EQ(shown("cats"), 1);
-  EXPECT_EQ(shown("cats/32"), 1);
-  EXPECT_TRUE(must(stores->history.find({{"cats", removed}})).front()->removed);
-  put({entry("cats/16", 10, kept)});
-  EXPECT_EQ(shown("cats/16"), 1);
+  EXPECT_EQ(shown("cats"_tag), 1);
+  EXPECT_EQ(shown({"cats"_tag, 32}), 1);
+  EXPECT_TRUE(must(stores->history.find({{"cats"_tag, removed}})).front()->removed);
+  put({entry({"cats"_tag, 16}, 10, kept)});
+  EXPECT_EQ(shown({"cats"_tag, 16}), 1);
 }
 
-TEST_F(HistoryStore, ATakeDownHoldsOnAllShelvesOfTheHashtag) {
+TEST_F(HistoryStore, ATakeDownHoldsInAllPartitionsOfTheHashtag) {
   const std::string uri = "https://a.example/1";
-  put({entry("cats", 10, uri), entry("cats/32", 10, uri), entry("cats2", 10, uri), entry("dogs", 10, uri)});
-  const auto take_down = [&](const std::string& tag) {
+  put({entry("cats"_tag, 10, uri), entry({"cats"_tag, 32}, 10, uri), entry("cats2"_tag, 10, uri),
+       entry("dogs"_tag, 10, uri)});
+  const auto take_down = [&](const Tag& tag) {
     return run(stores->history.take_down({"net", "https://n.example/actor", tag, uri, "why", at(5), "s"}));
   };
-  ASSERT_TRUE(take_down("cats"));
-  EXPECT_TRUE(all("cats").empty());
-  EXPECT_TRUE(all("cats/32").empty());
-  EXPECT_EQ(all("cats2").size(), 1U);
-  EXPECT_EQ(all("dogs").size(), 1U);
-  put({entry("cats/16", 10, uri), entry("cats/16", 20, "https://a.example/2")});
-  EXPECT_EQ(all("cats/16").size(), 1U);
-  EXPECT_TRUE(must(stores->history.find({{"cats/16", uri}})).front()->taken_down);
-  // The notice stays as long as the post is on some shelf.
-  const auto notice = [&] { return must(stores->history.take_down_of("cats", storage::post_id(uri))); };
-  must(stores->history.let_go("cats", 10, WallTime::max()));
-  must(stores->history.let_go("cats/32", 10, WallTime::max()));
+  ASSERT_TRUE(take_down("cats"_tag));
+  EXPECT_TRUE(all("cats"_tag).empty());
+  EXPECT_TRUE(all({"cats"_tag, 32}).empty());
+  EXPECT_EQ(all("cats2"_tag).size(), 1U);
+  EXPECT_EQ(all("dogs"_tag).size(), 1U);
+  put({entry({"cats"_tag, 16}, 10, uri), entry({"cats"_tag, 16}, 20, "https://a.example/2")});
+  EXPECT_EQ(all({"cats"_tag, 16}).size(), 1U);
+  EXPECT_TRUE(must(stores->history.find({{{"cats"_tag, 16}, uri}})).front()->taken_down);
+  // The notice stays as long as the post is in some partition.
+  const auto notice = [&] { return must(stores->history.take_down_of("cats"_tag, storage::post_id(uri))); };
+  must(stores->history.let_go("cats"_tag, 10, WallTime::max()));
+  must(stores->history.let_go({"cats"_tag, 32}, 10, WallTime::max()));
   EXPECT_TRUE(notice());
-  must(stores->history.let_go("cats/16", 10, WallTime::max()));
+  must(stores->history.let_go({"cats"_tag, 16}, 10, WallTime::max()));
   EXPECT_FALSE(notice());
-  EXPECT_FALSE(take_down("cats"));
+  EXPECT_FALSE(take_down("cats"_tag));
 }
 
 TEST_F(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
   const auto save = [&](std::uint64_t version, unsigned replicas, unsigned reach) {
-    must(
-        stores->history.save_set({"cats", version, replicas, reach, at(static_cast<std::int64_t>(version))}));
+    must(stores->history.save_set(
+        {"cats"_tag, version, replicas, reach, at(static_cast<std::int64_t>(version))}));
   };
   save(2, 8, 8);
   save(1, 16, 16);
@@ -401,7 +415,7 @@ TEST_F(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
   save(2, 4, 8);
   const auto sets = must(stores->history.sets());
   ASSERT_EQ(sets.size(), 1U);
-  EXPECT_EQ(sets.front(), (redundancy::StorageSet{"cats", 2, 8, 16, at(2)}));
+  EXPECT_EQ(sets.front(), (redundancy::StorageSet{"cats"_tag, 2, 8, 16, at(2)}));
   save(3, 4, 4);
   EXPECT_EQ(must(stores->history.sets()).front().version, 3U);
 }

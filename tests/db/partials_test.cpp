@@ -6,6 +6,7 @@
 #include "base/rng.hpp"
 #include "delivery/followers.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 
@@ -27,7 +28,7 @@ class Partials : public StoresTest {
   void follow(std::vector<Follower> followers) {
     for (const Follower& stored : must(stores->relay.follow(std::move(followers)))) memory.add(stored);
   }
-  void unfollow(const std::string& tag, const std::string& actor) {
+  void unfollow(const Tag& tag, const std::string& actor) {
     must(stores->relay.unfollow({{tag, actor}}));
     memory.remove(tag, actor);
   }
@@ -36,7 +37,7 @@ class Partials : public StoresTest {
     memory = delivery::Followers();
     for (const Follower& follower : rows()) memory.add(follower);
   }
-  std::vector<Follower> rows() { return must(stores->relay.followers("", "", 100'000)); }
+  std::vector<Follower> rows() { return must(stores->relay.followers(std::nullopt, "", 100'000)); }
   Partial on_disk(const PartialKey& key) { return must(stores->relay.partial(key)); }
   void execute(const char* sql) {
     must(stores->database->write([sql](Connection& db) -> Result<void> {
@@ -49,7 +50,7 @@ class Partials : public StoresTest {
   delivery::Followers memory;
 };
 
-Follower follower(const std::string& tag, const std::string& actor, Via via = Via::kBoost) {
+Follower follower(const Tag& tag, const std::string& actor, Via via = Via::kBoost) {
   return {tag, actor, actor + "/inbox", actor + "/follows/1", via, 0};
 }
 
@@ -60,21 +61,22 @@ Partial sum_of(const std::set<std::string>& ids) {
 }
 
 TEST_F(Partials, PeopleStandInTheCollectionOfTheHashtag) {
-  follow({follower("cats", "https://far.example/users/a"), follower("cats", "https://far.example/users/b"),
-          follower("cats", "https://other.example/users/c"),
-          follower("dogs", "https://far.example/users/a")});
+  follow({follower("cats"_tag, "https://far.example/users/a"),
+          follower("cats"_tag, "https://far.example/users/b"),
+          follower("cats"_tag, "https://other.example/users/c"),
+          follower("dogs"_tag, "https://far.example/users/a")});
   const Partial expected = sum_of({"https://far.example/users/a", "https://far.example/users/b"});
   EXPECT_EQ(on_disk({"cats", kFar}), expected);
   EXPECT_EQ(memory.partial({"cats", kFar}), expected);
   EXPECT_EQ(expected.count, 2U);
-  EXPECT_EQ(expected.octets, 54U);
+  EXPECT_EQ(expected.bytes, 54U);
   EXPECT_EQ(on_disk({"", kFar}), Partial());
   EXPECT_EQ(on_disk({"birds", kFar}), Partial());
 }
 
 TEST_F(Partials, NodesStandInTheNodesCollectionUnderTheirOwnHashtagActors) {
-  follow({follower("cats", "https://far.example/actor", Via::kNode),
-          follower("猫", "https://far.example/actor", Via::kNode)});
+  follow({follower("cats"_tag, "https://far.example/actor", Via::kNode),
+          follower("猫"_tag, "https://far.example/actor", Via::kNode)});
   const Partial expected = sum_of({"https://far.example/tag/cats", "https://far.example/tag/xn--z7x"});
   EXPECT_EQ(on_disk({"", kFar}), expected);
   EXPECT_EQ(memory.partial({"", kFar}), expected);
@@ -86,8 +88,8 @@ TEST_F(Partials, NodesStandInTheNodesCollectionUnderTheirOwnHashtagActors) {
 }
 
 TEST_F(Partials, WhoUsesTheNodeAsARelayIsInNone) {
-  follow({follower("cats", "https://far.example/actor", Via::kRelay),
-          follower("dogs", "https://far.example/actor", Via::kTagRelay)});
+  follow({follower("cats"_tag, "https://far.example/actor", Via::kRelay),
+          follower("dogs"_tag, "https://far.example/actor", Via::kTagRelay)});
   for (const std::string collection : {"", "cats", "dogs"}) {
     EXPECT_EQ(on_disk({collection, kFar}), Partial());
     EXPECT_EQ(memory.partial({collection, kFar}), Partial());
@@ -95,10 +97,10 @@ TEST_F(Partials, WhoUsesTheNodeAsARelayIsInNone) {
 }
 
 TEST_F(Partials, ASecondActorOfANodeIsNotCountedTwice) {
-  follow({follower("cats", "https://far.example/actor", Via::kNode),
-          follower("cats", "https://far.example/other", Via::kNode)});
+  follow({follower("cats"_tag, "https://far.example/actor", Via::kNode),
+          follower("cats"_tag, "https://far.example/other", Via::kNode)});
   EXPECT_EQ(on_disk({"", kFar}), sum_of({"https://far.example/tag/cats"}));
-  unfollow("cats", "https://far.example/other");
+  unfollow("cats"_tag, "https://far.example/other");
   EXPECT_EQ(memory.partial({"", kFar}), sum_of({"https://far.example/tag/cats"}));
 }
 
@@ -108,7 +110,7 @@ TEST_F(Partials, LookAlikesAreOtherServers) {
       "https://foo.org/users/eve", "https://foo.org.evil.com/users/eve", "https://foo.org:8443/users/eve",
       "http://foo.org/users/eve",  "https://FOO.org/users/bob",          "https://foo.org:443/users/carol",
       "https://foo.orga/users/d",  "https://evil.com/https://foo.org/",  "https://foo.org"};
-  for (const std::string& id : ids) follow({follower("cats", id)});
+  for (const std::string& id : ids) follow({follower("cats"_tag, id)});
   const std::set<std::string> expected = {"https://foo.org/users/eve", "https://FOO.org/users/bob",
                                           "https://foo.org:443/users/carol", "https://foo.org"};
   for (int i = 0; i < 2; ++i) {
@@ -124,7 +126,7 @@ TEST_F(Partials, LookAlikesAreOtherServers) {
 }
 
 TEST_F(Partials, AFollowThatIsRepeatedCountsOnce) {
-  const Follower one = follower("cats", "https://far.example/users/a");
+  const Follower one = follower("cats"_tag, "https://far.example/users/a");
   Follower moved = one;
   moved.inbox = "https://far.example/inbox";
   moved.follow_id += "0";
@@ -132,16 +134,17 @@ TEST_F(Partials, AFollowThatIsRepeatedCountsOnce) {
   follow({one, moved});
   EXPECT_EQ(on_disk({"cats", kFar}), sum_of({one.actor}));
   EXPECT_EQ(memory.partial({"cats", kFar}), sum_of({one.actor}));
-  unfollow("cats", one.actor);
-  unfollow("cats", one.actor);
+  unfollow("cats"_tag, one.actor);
+  unfollow("cats"_tag, one.actor);
   EXPECT_EQ(on_disk({"cats", kFar}), Partial());
   EXPECT_EQ(memory.partial({"cats", kFar}), Partial());
 }
 
 TEST_F(Partials, WhatIsWrongOnDiskIsFoundAndRepaired) {
-  follow({follower("cats", "https://far.example/users/a"), follower("cats", "https://other.example/users/b"),
-          follower("dogs", "https://far.example/users/a"),
-          follower("dogs", "https://far.example/actor", Via::kNode)});
+  follow({follower("cats"_tag, "https://far.example/users/a"),
+          follower("cats"_tag, "https://other.example/users/b"),
+          follower("dogs"_tag, "https://far.example/users/a"),
+          follower("dogs"_tag, "https://far.example/actor", Via::kNode)});
   EXPECT_TRUE(repaired().empty());
   execute(
       "UPDATE partials SET digest = zeroblob(32) WHERE collection = 'cats' AND authority = "
@@ -163,19 +166,19 @@ TEST_F(Partials, WhatIsWrongOnDiskIsFoundAndRepaired) {
 }
 
 TEST_F(Partials, AFollowThatFailsLeavesTheDigestsAlone) {
-  follow({follower("cats", "https://far.example/users/a")});
+  follow({follower("cats"_tag, "https://far.example/users/a")});
   execute(
       "CREATE TRIGGER no_b BEFORE INSERT ON followers WHEN new.actor LIKE '%/b'"
       " BEGIN SELECT raise(ABORT, 'no'); END");
-  EXPECT_FALSE(run(stores->relay.follow(
-      {follower("cats", "https://far.example/users/c"), follower("cats", "https://far.example/users/b")})));
+  EXPECT_FALSE(run(stores->relay.follow({follower("cats"_tag, "https://far.example/users/c"),
+                                         follower("cats"_tag, "https://far.example/users/b")})));
   EXPECT_EQ(on_disk({"cats", kFar}), sum_of({"https://far.example/users/a"}));
   EXPECT_TRUE(repaired().empty());
 }
 
 // At any time, digests on disk and in memory are those of the followers who are there, computed anew.
 TEST_F(Partials, AnyHistoryGivesWhatComputingAnewGives) {
-  const std::vector<std::string> tags = {"cats", "dogs", "猫"};
+  const std::vector<Tag> tags = {"cats"_tag, "dogs"_tag, "猫"_tag};
   const std::vector<std::string> names = {"cats", "dogs", "xn--z7x"};
   const std::vector<std::string> hosts = {"https://a.example", "https://b.example:8443", "https://A.example",
                                           "https://a.example.evil.example", "http://a.example"};
@@ -183,7 +186,7 @@ TEST_F(Partials, AnyHistoryGivesWhatComputingAnewGives) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     Rng rng(seed);
     for (int step = 0; step < 200; ++step) {
-      const std::string& tag = tags[rng.below(tags.size())];
+      const Tag& tag = tags[rng.below(tags.size())];
       const std::string& host = hosts[rng.below(hosts.size())];
       const bool is_node = rng.chance(0.3);
       const std::string actor = host + (is_node ? "/actor" : "/users/" + std::to_string(rng.below(4)));
@@ -202,7 +205,7 @@ TEST_F(Partials, AnyHistoryGivesWhatComputingAnewGives) {
         const std::string origin = row.actor.substr(0, row.actor.find('/', 8));
         const std::string& authority =
             authorities[static_cast<std::size_t>(std::ranges::find(hosts, origin) - hosts.begin())];
-        if (row.via == Via::kBoost) expected[{row.tag, authority}].insert(row.actor);
+        if (row.via == Via::kBoost) expected[{row.tag.canonical(), authority}].insert(row.actor);
         if (row.via == Via::kNode && row.actor == authority + "/actor") {
           expected[{"", authority}].insert(authority + "/tag/" + names[at]);
         }
@@ -233,16 +236,16 @@ TEST_F(Partials, AServerThatTheLastFollowerHasLeftIsRememberedUntilSomebodyComes
   };
   const std::string fan = std::string(kFar) + "/fan";
   const std::string pal = std::string(kFar) + "/pal";
-  follow({follower("cats", fan), follower("cats", pal), follower("dogs", fan)});
-  unfollow("cats", fan);
+  follow({follower("cats"_tag, fan), follower("cats"_tag, pal), follower("dogs"_tag, fan)});
+  unfollow("cats"_tag, fan);
   EXPECT_TRUE(former().empty());
-  unfollow("cats", pal);
-  unfollow("dogs", fan);
-  unfollow("dogs", fan);
+  unfollow("cats"_tag, pal);
+  unfollow("dogs"_tag, fan);
+  unfollow("dogs"_tag, fan);
   restart();
   EXPECT_EQ(former(), (std::vector<std::string>{"cats https://far.example " + pal + "/inbox",
                                                 "dogs https://far.example " + fan + "/inbox"}));
-  follow({follower("cats", fan)});
+  follow({follower("cats"_tag, fan)});
   EXPECT_EQ(former().size(), 1U);
   must(stores->relay.drop_former_server({"dogs", kFar}));
   EXPECT_TRUE(former().empty());

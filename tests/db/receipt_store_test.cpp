@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/db/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 namespace {
@@ -12,46 +13,46 @@ using audit::KeptReceipt;
 
 class ReceiptStoreTest : public StoresTest {
  protected:
-  static KeptReceipt receipt(int number, const std::vector<std::string>& tags) {
+  static KeptReceipt receipt(int number, const std::vector<Tag>& tags) {
     KeptReceipt kept;
     kept.receipt = {"net", Ring::kStorage, "https://owner.example/actor", at(number), tags.size(),
                     {},    "signature"};
     kept.key = "a key";
-    for (const std::string& tag : tags)
+    for (const Tag& tag : tags)
       kept.items.push_back({tag, fmt::format("https://a.example/{}", number), false, at(number), true});
     return kept;
   }
-  std::vector<std::int64_t> numbers(const std::string& tag, std::uint64_t after = 0) {
+  std::vector<std::int64_t> numbers(const Tag& tag, std::uint64_t after = 0) {
     std::vector<std::int64_t> found;
     for (const KeptReceipt& kept : must(stores->receipts.receipts(tag, after, 1'000)))
       found.push_back(kept.receipt.at.time_since_epoch().count());
     return found;
   }
-  void keep(int number, const std::vector<std::string>& tags, WallTime kept_after = {},
-            std::uint64_t octets = 1'000'000) {
-    must(stores->receipts.keep(receipt(number, tags), at(number), {kept_after, octets}));
+  void keep(int number, const std::vector<Tag>& tags, WallTime kept_after = {},
+            std::uint64_t bytes = 1'000'000) {
+    must(stores->receipts.keep(receipt(number, tags), at(number), {kept_after, bytes}));
   }
 };
 
 using Numbers = std::vector<std::int64_t>;
 
 TEST_F(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
-  keep(1, {"cats"});
-  keep(2, {"dogs"});
-  keep(3, {"cats", "dogs"});
+  keep(1, {"cats"_tag});
+  keep(2, {"dogs"_tag});
+  keep(3, {"cats"_tag, "dogs"_tag});
   reopen();
-  EXPECT_EQ(numbers("cats"), (Numbers{1, 3}));
-  EXPECT_EQ(numbers("dogs"), (Numbers{2, 3}));
-  EXPECT_EQ(numbers("cows"), Numbers{});
-  const auto all = must(stores->receipts.receipts("dogs", 0, 10));
-  EXPECT_EQ(all[1].items, receipt(3, {"cats", "dogs"}).items);
+  EXPECT_EQ(numbers("cats"_tag), (Numbers{1, 3}));
+  EXPECT_EQ(numbers("dogs"_tag), (Numbers{2, 3}));
+  EXPECT_EQ(numbers("cows"_tag), Numbers{});
+  const auto all = must(stores->receipts.receipts("dogs"_tag, 0, 10));
+  EXPECT_EQ(all[1].items, receipt(3, {"cats"_tag, "dogs"_tag}).items);
   EXPECT_EQ(all[1].key, "a key");
-  EXPECT_EQ(numbers("dogs", all[0].id), Numbers{3});
+  EXPECT_EQ(numbers("dogs"_tag, all[0].id), Numbers{3});
 }
 
 TEST_F(ReceiptStoreTest, EachHasAPlaceByItsSize) {
   EXPECT_FALSE(must(stores->receipts.at(0)));
-  for (int number = 1; number <= 9; ++number) keep(number, {"cats"});
+  for (int number = 1; number <= 9; ++number) keep(number, {"cats"_tag});
   std::set<WallTime> found;
   for (std::uint64_t place = 0; place < 100; ++place)
     found.insert(must(stores->receipts.at(place * audit::ReceiptStore::kPlaces / 100))->receipt.at);
@@ -76,9 +77,9 @@ TEST_F(ReceiptStoreTest, OfEachOffenderTheLatestEvidenceIsKeptForATime) {
 }
 
 TEST_F(ReceiptStoreTest, TheLatestAreReadUntilThereAreEnough) {
-  keep(1, {"cats"});
-  keep(2, {"cats", "dogs"});
-  keep(3, {"dogs"});
+  keep(1, {"cats"_tag});
+  keep(2, {"cats"_tag, "dogs"_tag});
+  keep(3, {"dogs"_tag});
   const auto latest = must(stores->receipts.latest(2));
   ASSERT_EQ(latest.size(), 2U);
   EXPECT_EQ(latest[0].receipt.at, at(3));
@@ -93,17 +94,17 @@ TEST_F(ReceiptStoreTest, TheLastAuditsSurvive) {
 }
 
 TEST_F(ReceiptStoreTest, OldOnesAreForgottenAndMoreThanThereIsRoomFor) {
-  for (int i = 1; i <= 10; ++i) keep(i, {"cats"});
+  for (int i = 1; i <= 10; ++i) keep(i, {"cats"_tag});
   const auto totals = must(stores->receipts.totals());
   EXPECT_EQ(totals.batches, 10U);
-  keep(11, {"cats"}, at(5));
-  EXPECT_EQ(numbers("cats"), (Numbers{5, 6, 7, 8, 9, 10, 11}));
-  for (int i = 12; i <= 60; ++i) keep(i, {"cats"}, {}, totals.octets / 2);
-  const Numbers left = numbers("cats");
+  keep(11, {"cats"_tag}, at(5));
+  EXPECT_EQ(numbers("cats"_tag), (Numbers{5, 6, 7, 8, 9, 10, 11}));
+  for (int i = 12; i <= 60; ++i) keep(i, {"cats"_tag}, {}, totals.bytes / 2);
+  const Numbers left = numbers("cats"_tag);
   EXPECT_GE(left.size(), 4U);
   EXPECT_LE(left.size(), 6U);
   EXPECT_EQ(left.back(), 60);
-  EXPECT_LE(must(stores->receipts.totals()).octets, totals.octets / 2 + 600);
+  EXPECT_LE(must(stores->receipts.totals()).bytes, totals.bytes / 2 + 600);
 }
 
 }  // namespace

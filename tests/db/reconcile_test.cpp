@@ -7,6 +7,7 @@
 #include "base/rng.hpp"
 #include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 
@@ -26,8 +27,9 @@ const HourRange kEverything{{RingId(), 0}, {RingId() - kOne, 1'000'000}};
 
 HistoryEntry post(std::uint64_t number, std::uint64_t tags, bool removed = false) {
   const std::int64_t hour = 480'000 + static_cast<std::int64_t>(number * 7919 % 2000);
-  return {fmt::format("tag{}", number % tags), fmt::format("https://a.example/users/u/statuses/{}", number),
-          "https://a.example/users/u", WallTime(std::chrono::hours(hour) + Duration(number % 1000)), removed};
+  return {Tag::from_canonical(fmt::format("tag{}", number % tags)),
+          fmt::format("https://a.example/users/u/statuses/{}", number), "https://a.example/users/u",
+          WallTime(std::chrono::hours(hour) + Duration(number % 1000)), removed};
 }
 
 class Reconcile : public StoresTest {
@@ -150,7 +152,7 @@ TEST_F(Reconcile, CostsWhatIsDifferentAndNotWhatThereIs) {
 TEST_F(Reconcile, AnHourThatIsTooLargeForOneAnswerComesInSeveral) {
   std::vector<HistoryEntry> entries = {post(1, 1)};
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    entries.push_back({"cats", fmt::format("https://a.example/{}", i), "https://a.example/u",
+    entries.push_back({"cats"_tag, fmt::format("https://a.example/{}", i), "https://a.example/u",
                        WallTime(std::chrono::hours(480'000) + Duration(i / 3)), i % 10 == 0});
   }
   put(there(), std::move(entries));
@@ -165,10 +167,10 @@ TEST_F(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
   for (std::uint64_t i = 0; i < 2'000; ++i) entries.push_back(post(i, 5));
   put(here(), entries);
   put(there(), entries);
-  const auto left = must(here().let_go("tag3", 150, WallTime::max()));
+  const auto left = must(here().let_go("tag3"_tag, 150, WallTime::max()));
   EXPECT_EQ(left.posts, 250U);
   EXPECT_EQ(all(here()).size(), 1'850U);
-  const auto bucket = must(here().bucket("tag3", storage::hour_of(left.oldest), std::nullopt, 1));
+  const auto bucket = must(here().bucket("tag3"_tag, storage::hour_of(left.oldest), std::nullopt, 1));
   EXPECT_LE(bucket.kept_from, left.oldest);
   EXPECT_GT(bucket.kept_from, WallTime());
   for (auto* asks : {&here(), &there()}) {
@@ -189,9 +191,9 @@ TEST_F(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
 TEST_F(Reconcile, APostThatOneTookDownStaysWithTheOthers) {
   put(here(), {post(1, 1), post(2, 1)});
   put(there(), {post(1, 1), post(2, 1)});
-  must(here().take_down({"net", "https://a.example/actor", "tag0", post(1, 1).uri, "why", at(1), "s"}));
+  must(here().take_down({"net", "https://a.example/actor", "tag0"_tag, post(1, 1).uri, "why", at(1), "s"}));
   EXPECT_EQ(all(here()).size(), 1U);
-  EXPECT_EQ(must(here().take_down_of("tag0", storage::post_id(post(1, 1).uri)))->reason, "why");
+  EXPECT_EQ(must(here().take_down_of("tag0"_tag, storage::post_id(post(1, 1).uri)))->reason, "why");
   for (auto* asks : {&here(), &there()}) {
     const auto done = take(*asks, asks == &here() ? there() : here());
     EXPECT_EQ(done->entries, 0U);

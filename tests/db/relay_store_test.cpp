@@ -7,6 +7,7 @@
 #include "federation/letter_store.hpp"
 #include "sql/keys.hpp"
 #include "tests/db/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 
@@ -21,7 +22,7 @@ using delivery::OutboxEntry;
 using delivery::PublishedPost;
 using delivery::Subscription;
 using delivery::TagEvent;
-using Tags = std::vector<std::string>;
+using Tags = std::vector<Tag>;
 
 const std::string kUri = "https://a.example/users/u/1";
 const std::string kAuthor = "https://a.example/users/u";
@@ -52,113 +53,113 @@ class RelayStore : public StoresTest {
   std::vector<OutboxEntry> outbox() { return must(store().outbox(0, 100'000)); }
 };
 
-TagEvent event(std::string tag, Op op, std::string uri) {
+TagEvent event(Tag tag, Op op, std::string uri) {
   return {std::move(tag), op, std::move(uri), kAuthor, at(5)};
 }
-TagEvent add(std::string tag, std::string uri = kUri) {
-  return event(std::move(tag), Op::kAdd, std::move(uri));
-}
-TagEvent removal(std::string tag, std::string uri = kUri) {
+TagEvent add(Tag tag, std::string uri = kUri) { return event(std::move(tag), Op::kAdd, std::move(uri)); }
+TagEvent removal(Tag tag, std::string uri = kUri) {
   return event(std::move(tag), Op::kRemove, std::move(uri));
 }
-Follower follower(std::string tag, std::string actor, std::string inbox = "https://f.example/inbox") {
+Follower follower(Tag tag, std::string actor, std::string inbox = "https://f.example/inbox") {
   return {std::move(tag),        std::move(actor),
           std::move(inbox),      "https://f.example/follow/1",
           delivery::Via::kBoost, 0};
 }
 
+Tag numbered(std::uint64_t number) { return Tag::from_canonical("tag" + std::to_string(number)); }
+
 // --- publisher -----------------------------------------------------------------------------------------
 
 TEST_F(RelayStore, APostIsOwedToTheRelaysOfEachTag) {
-  const auto owed = publish({"cats", "dogs"});
+  const auto owed = publish({"cats"_tag, "dogs"_tag});
   ASSERT_EQ(owed.size(), 2U);
-  EXPECT_EQ(owed[0].event, add("cats"));
-  EXPECT_EQ(owed[1].event, add("dogs"));
+  EXPECT_EQ(owed[0].event, add("cats"_tag));
+  EXPECT_EQ(owed[1].event, add("dogs"_tag));
   EXPECT_EQ(owed[0].ring, Ring::kRelay);
   EXPECT_EQ(owed[0].replicas_left, 0b11U);
   EXPECT_LT(owed[0].seq, owed[1].seq);
   EXPECT_EQ(outbox().size(), 2U);
   const PublishedPost found = must(store().find_post(kUri));
-  EXPECT_EQ(found.tags, (Tags{"cats", "dogs"}));
+  EXPECT_EQ(found.tags, (Tags{"cats"_tag, "dogs"_tag}));
   EXPECT_EQ(found.author, kAuthor);
   EXPECT_EQ(found.published, at(5));
 }
 
 TEST_F(RelayStore, AnUnchangedPostOwesNothing) {
-  publish({"cats", "dogs"});
-  EXPECT_TRUE(publish({"cats", "dogs"}).empty());
-  EXPECT_TRUE(publish({"dogs", "cats", "dogs"}).empty());
+  publish({"cats"_tag, "dogs"_tag});
+  EXPECT_TRUE(publish({"cats"_tag, "dogs"_tag}).empty());
+  EXPECT_TRUE(publish({"dogs"_tag, "cats"_tag, "dogs"_tag}).empty());
   EXPECT_EQ(outbox().size(), 2U);
 }
 
 TEST_F(RelayStore, AnEditOwesTheDifference) {
-  publish({"ants", "cats"});
-  const auto owed = publish({"bees", "cats"}, 77);
+  publish({"ants"_tag, "cats"_tag});
+  const auto owed = publish({"bees"_tag, "cats"_tag}, 77);
   ASSERT_EQ(owed.size(), 2U);
-  EXPECT_EQ(owed[0].event, removal("ants"));  // with the date that it had
-  EXPECT_EQ(owed[1].event, (TagEvent{"bees", Op::kAdd, kUri, kAuthor, at(77)}));
+  EXPECT_EQ(owed[0].event, removal("ants"_tag));  // with the date that it had
+  EXPECT_EQ(owed[1].event, (TagEvent{"bees"_tag, Op::kAdd, kUri, kAuthor, at(77)}));
   EXPECT_EQ(must(store().find_post(kUri)).published, at(77));
 }
 
 TEST_F(RelayStore, ADeletionRemovesEveryTagAndIsFinal) {
-  publish({"cats", "dogs"});
+  publish({"cats"_tag, "dogs"_tag});
   const auto owed = remove_post();
   ASSERT_EQ(owed.size(), 2U);
-  EXPECT_EQ(owed[0].event, removal("cats"));
-  EXPECT_EQ(owed[1].event, removal("dogs"));
+  EXPECT_EQ(owed[0].event, removal("cats"_tag));
+  EXPECT_EQ(owed[1].event, removal("dogs"_tag));
   reopen();
-  EXPECT_TRUE(publish({"cats"}).empty());
+  EXPECT_TRUE(publish({"cats"_tag}).empty());
   EXPECT_TRUE(publish({}).empty());
   EXPECT_EQ(run(store().find_post(kUri)).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(RelayStore, APostWithoutTagsIsNotDeleted) {
-  publish({"cats"});
+  publish({"cats"_tag});
   const auto owed = publish({});
   ASSERT_EQ(owed.size(), 1U);
-  EXPECT_EQ(owed[0].event, removal("cats"));
+  EXPECT_EQ(owed[0].event, removal("cats"_tag));
   reopen();
   EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{});
-  EXPECT_EQ(must(store().find_post(kUri)).former, Tags{"cats"});
-  ASSERT_EQ(publish({"dogs"}).size(), 1U);
-  EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{"dogs"});
+  EXPECT_EQ(must(store().find_post(kUri)).former, Tags{"cats"_tag});
+  ASSERT_EQ(publish({"dogs"_tag}).size(), 1U);
+  EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{"dogs"_tag});
 }
 
 TEST_F(RelayStore, WhatItsServerSignedOfAPostGoesToTheTagsThatItHadAsWell) {
-  publish({"ants", "bees", "cats"});
-  edit({"bees", "cats"}, "");
-  const auto edited = edit({"cats"}, "copy https://tags.a.example");
+  publish({"ants"_tag, "bees"_tag, "cats"_tag});
+  edit({"bees"_tag, "cats"_tag}, "");
+  const auto edited = edit({"cats"_tag}, "copy https://tags.a.example");
   ASSERT_EQ(edited.size(), 3U);
   for (const OutboxEntry& entry : edited) EXPECT_EQ(entry.event.signed_copy, "copy https://tags.a.example");
   EXPECT_EQ(edited[0].event.op, Op::kRemove);
-  EXPECT_EQ(edited[0].event.tag, "bees");
+  EXPECT_EQ(edited[0].event.tag, "bees"_tag);
   EXPECT_EQ(edited[1].event.op, Op::kAdd);
-  EXPECT_EQ(edited[1].event.tag, "cats");
+  EXPECT_EQ(edited[1].event.tag, "cats"_tag);
   EXPECT_EQ(edited[2].event.op, Op::kRemove);
-  EXPECT_EQ(edited[2].event.tag, "ants");
+  EXPECT_EQ(edited[2].event.tag, "ants"_tag);
   const auto deleted = remove_post("other https://tags.a.example");
   Tags told;
   for (const OutboxEntry& entry : deleted) told.push_back(entry.event.tag);
   std::ranges::sort(told);
-  EXPECT_EQ(told, (Tags{"ants", "bees", "cats"}));
+  EXPECT_EQ(told, (Tags{"ants"_tag, "bees"_tag, "cats"_tag}));
 }
 
 TEST_F(RelayStore, ARemovalIsNewsAgainWithACopyOfItsOwn) {
-  accept({add("cats")});
-  TagEvent with_copy = removal("cats");
+  accept({add("cats"_tag)});
+  TagEvent with_copy = removal("cats"_tag);
   with_copy.signed_copy = "copy https://tags.a.example";
-  EXPECT_TRUE(accept({removal("cats")})[0].fresh);
-  EXPECT_FALSE(accept({removal("cats")})[0].fresh);
+  EXPECT_TRUE(accept({removal("cats"_tag)})[0].fresh);
+  EXPECT_FALSE(accept({removal("cats"_tag)})[0].fresh);
   EXPECT_EQ(must(store().news_of({with_copy})).size(), 1U);
   EXPECT_TRUE(accept({with_copy})[0].fresh);
   EXPECT_EQ(must(store().news_of({with_copy})).size(), 0U);
   EXPECT_FALSE(accept({with_copy})[0].fresh);
-  EXPECT_FALSE(accept({add("cats")})[0].fresh) << "it is removed";
+  EXPECT_FALSE(accept({add("cats"_tag)})[0].fresh) << "it is removed";
 }
 
 TEST_F(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   const auto put_off = [&](const std::string& uri, const std::string& author, std::int64_t due) {
-    return must(store().put_off({uri, author, at(5), {"cats", "dogs"}}, at(due)));
+    return must(store().put_off({uri, author, at(5), {"cats"_tag, "dogs"_tag}}, at(due)));
   };
   EXPECT_TRUE(put_off("https://a.example/2", kAuthor, 20));
   EXPECT_TRUE(put_off("https://a.example/1", kAuthor, 10));
@@ -166,7 +167,7 @@ TEST_F(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
   EXPECT_EQ(must(store().put_off_until(at(9), 9)).size(), 0U);
   ASSERT_EQ(must(store().put_off_until(at(20), 9)).size(), 2U);
   EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].uri, "https://a.example/2");
-  EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].tags, (Tags{"cats", "dogs"}));
+  EXPECT_EQ(must(store().put_off_until(at(20), 9))[0].tags, (Tags{"cats"_tag, "dogs"_tag}));
   for (std::uint64_t i = 3; i <= delivery::Store::kPutOffOfAuthorMax; ++i)
     EXPECT_TRUE(put_off("https://a.example/" + std::to_string(i), kAuthor, 30));
   EXPECT_FALSE(put_off("https://a.example/x", kAuthor, 30));
@@ -178,8 +179,8 @@ TEST_F(RelayStore, WhatIsPutOffWaitsInItsOrderUntilItIsDueAndIsBounded) {
 }
 
 TEST_F(RelayStore, ADeletionTakesBackWhatWasPutOff) {
-  publish({"cats"});
-  must(store().put_off({kUri, kAuthor, at(5), {"dogs"}}, at(9)));
+  publish({"cats"_tag});
+  must(store().put_off({kUri, kAuthor, at(5), {"dogs"_tag}}, at(9)));
   remove_post();
   EXPECT_EQ(must(store().count_put_off()), 0U);
 }
@@ -188,17 +189,17 @@ TEST_F(RelayStore, DeletingAnUnknownPostOwesNothing) {
   EXPECT_TRUE(publish({}).empty());
   EXPECT_TRUE(remove_post().empty());
   EXPECT_EQ(run(store().find_post(kUri)).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(publish({"cats"}).size(), 1U);
+  EXPECT_EQ(publish({"cats"_tag}).size(), 1U);
 }
 
 TEST_F(RelayStore, ThirtyTwoReplicasFitTheMask) {
-  EXPECT_EQ(must(store().publish({kUri, kAuthor, at(1), {"cats"}}, 32)).at(0).replicas_left, 0xFFFFFFFFU);
+  EXPECT_EQ(must(store().publish({kUri, kAuthor, at(1), {"cats"_tag}}, 32)).at(0).replicas_left, 0xFFFFFFFFU);
 }
 
 // --- outbox --------------------------------------------------------------------------------------------
 
 TEST_F(RelayStore, AnOutboxEntryLivesUntilEveryReplicaHasAcknowledged) {
-  const auto owed = publish({"cats", "dogs"});
+  const auto owed = publish({"cats"_tag, "dogs"_tag});
   must(store().acknowledge({{owed[0].seq, 0b01}, {owed[1].seq, 0b11}, {12345, 1}}));
   reopen();
   ASSERT_EQ(outbox().size(), 1U);
@@ -211,48 +212,49 @@ TEST_F(RelayStore, AnOutboxEntryLivesUntilEveryReplicaHasAcknowledged) {
 }
 
 TEST_F(RelayStore, TheOutboxIsReadOldestFirstFromAPlace) {
-  publish({"a", "b", "c", "d"});
+  publish({"a"_tag, "b"_tag, "c"_tag, "d"_tag});
   const auto first = must(store().outbox(0, 2));
   const auto rest = must(store().outbox(first.back().seq, 99));
   ASSERT_EQ(first.size(), 2U);
   ASSERT_EQ(rest.size(), 2U);
-  EXPECT_EQ(rest[0].event.tag, "c");
+  EXPECT_EQ(rest[0].event.tag, "c"_tag);
   EXPECT_TRUE(must(store().outbox(UINT64_MAX, 9)).empty());
 }
 
 TEST_F(RelayStore, SequenceNumbersAreNeverUsedAgain) {
-  const auto owed = publish({"cats"});
-  const auto accepted = accept({add("cats")});
+  const auto owed = publish({"cats"_tag});
+  const auto accepted = accept({add("cats"_tag)});
   must(store().acknowledge({{owed[0].seq, 0b11}}));
   must(store().prune_feed(accepted[0].feed_seq, clock.wall + Duration(1)));
   ASSERT_TRUE(outbox().empty());
   ASSERT_TRUE(feed().empty());
   reopen();
-  EXPECT_GT(publish({"dogs"}).back().seq, owed[0].seq);
-  EXPECT_GT(accept({add("dogs")})[0].feed_seq, accepted[0].feed_seq);
+  EXPECT_GT(publish({"dogs"_tag}).back().seq, owed[0].seq);
+  EXPECT_GT(accept({add("dogs"_tag)})[0].feed_seq, accepted[0].feed_seq);
 }
 
 // --- feed ----------------------------------------------------------------------------------------------
 
 TEST_F(RelayStore, NewsAreAcceptedOnceAndInOrder) {
-  const auto answers = accept({add("cats"), add("dogs"), add("cats"), add("cats", "https://b.example/2")});
+  const auto answers =
+      accept({add("cats"_tag), add("dogs"_tag), add("cats"_tag), add("cats"_tag, "https://b.example/2")});
   ASSERT_EQ(answers.size(), 4U);
   EXPECT_TRUE(answers[0].fresh && answers[1].fresh && !answers[2].fresh && answers[3].fresh);
   EXPECT_EQ(answers[2].feed_seq, 0U);
   EXPECT_LT(answers[0].feed_seq, answers[1].feed_seq);
   EXPECT_LT(answers[1].feed_seq, answers[3].feed_seq);
   reopen();
-  EXPECT_FALSE(accept({add("dogs")})[0].fresh);
+  EXPECT_FALSE(accept({add("dogs"_tag)})[0].fresh);
   const auto entries = feed();
   ASSERT_EQ(entries.size(), 3U);
-  EXPECT_EQ(entries[0].event, add("cats"));
+  EXPECT_EQ(entries[0].event, add("cats"_tag));
   EXPECT_EQ(entries[0].seq, answers[0].feed_seq);
-  EXPECT_EQ(feed(entries[0].seq, 1).at(0).event, add("dogs"));
+  EXPECT_EQ(feed(entries[0].seq, 1).at(0).event, add("dogs"_tag));
   EXPECT_TRUE(feed(0, 0).empty());
 }
 
 TEST_F(RelayStore, ARemovalWinsInEveryOrder) {
-  std::vector<TagEvent> events = {add("cats"), removal("cats"), add("cats"), removal("cats")};
+  std::vector<TagEvent> events = {add("cats"_tag), removal("cats"_tag), add("cats"_tag), removal("cats"_tag)};
   int order = 0;
   std::ranges::sort(events, {}, &TagEvent::op);
   do {
@@ -275,9 +277,9 @@ TEST_F(RelayStore, ARemovalWinsInEveryOrder) {
 }
 
 TEST_F(RelayStore, WhatIsAcceptedForStorageIsOwedToItsOwners) {
-  TagEvent cats = add("cats");
+  TagEvent cats = add("cats"_tag);
   cats.indexable = true;
-  const auto answers = accept({cats, cats, removal("dogs"), add("not_to_be_found")}, 4);
+  const auto answers = accept({cats, cats, removal("dogs"_tag), add("not_to_be_found"_tag)}, 4);
   EXPECT_TRUE(answers[3].fresh);
   EXPECT_EQ(answers[3].outbox_seq, 0U);
   EXPECT_NE(answers[0].outbox_seq, 0U);
@@ -288,23 +290,22 @@ TEST_F(RelayStore, WhatIsAcceptedForStorageIsOwedToItsOwners) {
   EXPECT_EQ(owed[0].ring, Ring::kStorage);
   EXPECT_EQ(owed[0].replicas_left, 0b1111U);
   EXPECT_EQ(owed[0].event, cats);
-  EXPECT_EQ(owed[1].event, removal("dogs"));
-  EXPECT_EQ(accept({add("birds")})[0].outbox_seq, 0U);
+  EXPECT_EQ(owed[1].event, removal("dogs"_tag));
+  EXPECT_EQ(accept({add("birds"_tag)})[0].outbox_seq, 0U);
 }
 
 TEST_F(RelayStore, TheFeedOfASegmentIsThatOfItsTagsEvenAcrossZero) {
   Rng rng(4);
   std::vector<TagEvent> events;
-  for (int i = 0; i < 400; ++i)
-    events.push_back(add("tag" + std::to_string(rng.below(30)), kUri + std::to_string(i)));
+  for (int i = 0; i < 400; ++i) events.push_back(add(numbered(rng.below(30)), kUri + std::to_string(i)));
   accept(events);
   const auto all = feed();
   for (int round = 0; round < 50; ++round) {
-    Segment segment{tag_key("tag" + std::to_string(rng.below(30))), tag_key(std::to_string(rng.next()))};
+    Segment segment{numbered(rng.below(30)).key(), numbered(rng.next()).key()};
     if (round % 10 == 0) segment.to = segment.from;
     std::vector<std::uint64_t> expected;
     for (const FeedEntry& entry : all) {
-      if (segment.contains(tag_key(entry.event.tag))) expected.push_back(entry.seq);
+      if (segment.contains(entry.event.tag.key())) expected.push_back(entry.seq);
     }
     std::vector<std::uint64_t> read;
     const std::size_t limit = 1 + rng.below(50);
@@ -319,20 +320,20 @@ TEST_F(RelayStore, TheFeedOfASegmentIsThatOfItsTagsEvenAcrossZero) {
 
 TEST_F(RelayStore, ASparseSegmentIsFoundInALongFeed) {
   std::vector<TagEvent> events;
-  for (int i = 0; i < 25'000; ++i) events.push_back(add("common", std::to_string(i)));
-  events.push_back(add("rare"));
+  for (int i = 0; i < 25'000; ++i) events.push_back(add("common"_tag, std::to_string(i)));
+  events.push_back(add("rare"_tag));
   accept(std::move(events));
-  const RingId key = tag_key("rare");
+  const RingId key = "rare"_tag.key();
   const auto found = must(store().feed_of_segment({key - RingId::power_of_two(0), key}, 0, 10));
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].event.tag, "rare");
+  EXPECT_EQ(found[0].event.tag, "rare"_tag);
 }
 
 TEST_F(RelayStore, PruningTakesWhatIsBothDeliveredAndOld) {
-  const auto first = accept({add("cats", "1")});
+  const auto first = accept({add("cats"_tag, "1")});
   clock.wall += std::chrono::hours(1);
   const WallTime later = clock.wall;
-  const auto second = accept({add("cats", "2")});
+  const auto second = accept({add("cats"_tag, "2")});
   must(store().prune_feed(first[0].feed_seq - 1, later + Duration(1)));
   EXPECT_EQ(feed().size(), 2U);
   must(store().prune_feed(second[0].feed_seq, later));
@@ -342,57 +343,57 @@ TEST_F(RelayStore, PruningTakesWhatIsBothDeliveredAndOld) {
 
 TEST_F(RelayStore, PruningManyEntriesTakesThemAll) {
   std::vector<TagEvent> events;
-  for (int i = 0; i < 5'001; ++i) events.push_back(add("cats", std::to_string(i)));
+  for (int i = 0; i < 5'001; ++i) events.push_back(add("cats"_tag, std::to_string(i)));
   accept(std::move(events));
   clock.wall += std::chrono::days(40);
-  const auto last = accept({add("cats", "last")});
+  const auto last = accept({add("cats"_tag, "last")});
   must(store().prune_feed(last[0].feed_seq - 1, clock.wall));
   EXPECT_EQ(feed().size(), 1U);
   must(store().prune_feed(last[0].feed_seq, clock.wall + Duration(1)));
-  EXPECT_TRUE(accept({add("cats", "0")})[0].fresh);
-  EXPECT_TRUE(accept({add("cats", "5000")})[0].fresh);
+  EXPECT_TRUE(accept({add("cats"_tag, "0")})[0].fresh);
+  EXPECT_TRUE(accept({add("cats"_tag, "5000")})[0].fresh);
 }
 
 TEST_F(RelayStore, WhatWasAnnouncedIsRememberedForThirtyDaysAfterItIsPruned) {
-  accept({add("cats"), removal("dogs")});
+  accept({add("cats"_tag), removal("dogs"_tag)});
   clock.wall += std::chrono::days(1);
   must(store().prune_feed(UINT64_MAX, clock.wall));
   ASSERT_TRUE(feed().empty());
   clock.wall += std::chrono::days(28);
   must(store().prune_feed(UINT64_MAX, clock.wall));
-  EXPECT_FALSE(accept({add("cats")})[0].fresh);
-  EXPECT_FALSE(accept({add("dogs")})[0].fresh);
+  EXPECT_FALSE(accept({add("cats"_tag)})[0].fresh);
+  EXPECT_FALSE(accept({add("dogs"_tag)})[0].fresh);
   // The removal begins the time anew.
-  EXPECT_TRUE(accept({removal("cats")})[0].fresh);
+  EXPECT_TRUE(accept({removal("cats"_tag)})[0].fresh);
   clock.wall += std::chrono::days(3);
   must(store().prune_feed(UINT64_MAX, clock.wall));
-  EXPECT_FALSE(accept({add("cats")})[0].fresh);
-  EXPECT_TRUE(accept({add("dogs")})[0].fresh);
+  EXPECT_FALSE(accept({add("cats"_tag)})[0].fresh);
+  EXPECT_TRUE(accept({add("dogs"_tag)})[0].fresh);
 }
 
 TEST_F(RelayStore, WhatIsStillInTheFeedIsRememberedHoweverOld) {
-  accept({add("cats")});
+  accept({add("cats"_tag)});
   clock.wall += std::chrono::days(100);
   must(store().prune_feed(0, clock.wall));
-  EXPECT_FALSE(accept({add("cats")})[0].fresh);
+  EXPECT_FALSE(accept({add("cats"_tag)})[0].fresh);
 }
 
 // --- followers -----------------------------------------------------------------------------------------
 
 TEST_F(RelayStore, ANewFollowerStartsAtTheEndOfTheFeedUnlessToldOtherwise) {
-  const std::uint64_t end = accept({add("cats"), add("dogs")})[1].feed_seq;
+  const std::uint64_t end = accept({add("cats"_tag), add("dogs"_tag)})[1].feed_seq;
   must(store().prune_feed(end, clock.wall + Duration(1)));
-  Follower early = follower("cats", "https://f.example/early");
+  Follower early = follower("cats"_tag, "https://f.example/early");
   early.since = 1;
-  const auto stored = must(store().follow({follower("cats", "https://f.example/new"), early}));
+  const auto stored = must(store().follow({follower("cats"_tag, "https://f.example/new"), early}));
   EXPECT_EQ(stored.at(0).since, end);
   EXPECT_EQ(stored.at(1).since, 1U);
 }
 
 TEST_F(RelayStore, AReplacedFollowerKeepsItsSince) {
-  must(store().follow({follower("cats", "https://f.example/a")}));
-  accept({add("cats")});
-  Follower again = follower("cats", "https://f.example/a", "https://f.example/other");
+  must(store().follow({follower("cats"_tag, "https://f.example/a")}));
+  accept({add("cats"_tag)});
+  Follower again = follower("cats"_tag, "https://f.example/a", "https://f.example/other");
   again.follow_id = "https://f.example/follow/2";
   again.via = delivery::Via::kNode;
   again.since = 99;
@@ -400,55 +401,55 @@ TEST_F(RelayStore, AReplacedFollowerKeepsItsSince) {
   expected.since = 0;
   EXPECT_EQ(must(store().follow({again})), std::vector{expected});
   reopen();
-  EXPECT_EQ(must(store().followers("", "", 9)), std::vector{expected});
+  EXPECT_EQ(must(store().followers(std::nullopt, "", 9)), std::vector{expected});
 }
 
 TEST_F(RelayStore, FollowersAreListedByTagAndActor) {
-  must(store().follow({follower("dogs", "https://f.example/a"), follower("cats", "https://f.example/b"),
-                       follower("cats", "https://f.example/a")}));
-  const auto first = must(store().followers("", "", 2));
+  must(store().follow({follower("dogs"_tag, "https://f.example/a"),
+                       follower("cats"_tag, "https://f.example/b"),
+                       follower("cats"_tag, "https://f.example/a")}));
+  const auto first = must(store().followers(std::nullopt, "", 2));
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].actor, "https://f.example/a");
   EXPECT_EQ(first[1].actor, "https://f.example/b");
   const auto rest = must(store().followers(first[1].tag, first[1].actor, 9));
   ASSERT_EQ(rest.size(), 1U);
-  EXPECT_EQ(rest[0].tag, "dogs");
+  EXPECT_EQ(rest[0].tag, "dogs"_tag);
 }
 
 TEST_F(RelayStore, UnfollowIgnoresStrangers) {
-  must(store().follow({follower("cats", "https://f.example/a")}));
-  must(store().unfollow({{"cats", "https://f.example/b"}, {"dogs", "https://f.example/a"}}));
-  EXPECT_EQ(must(store().followers("", "", 9)).size(), 1U);
-  must(store().unfollow({{"cats", "https://f.example/a"}}));
-  EXPECT_TRUE(must(store().followers("", "", 9)).empty());
-  const RingId key = tag_key("cats");
-  EXPECT_TRUE(must(store().nodes_of_segment({key, key}, "", "", 9)).empty());
+  must(store().follow({follower("cats"_tag, "https://f.example/a")}));
+  must(store().unfollow({{"cats"_tag, "https://f.example/b"}, {"dogs"_tag, "https://f.example/a"}}));
+  EXPECT_EQ(must(store().followers(std::nullopt, "", 9)).size(), 1U);
+  must(store().unfollow({{"cats"_tag, "https://f.example/a"}}));
+  EXPECT_TRUE(must(store().followers(std::nullopt, "", 9)).empty());
+  const RingId key = "cats"_tag.key();
+  EXPECT_TRUE(must(store().nodes_of_segment({key, key}, std::nullopt, "", 9)).empty());
 }
 
 TEST_F(RelayStore, NodesOfASegmentComeClockwiseAcrossZeroWithoutGapsOrRepeats) {
   Rng rng(9);
   std::vector<Follower> everybody;
   for (int i = 0; i < 200; ++i) {
-    everybody.push_back(
-        follower("tag" + std::to_string(rng.below(25)), "https://f.example/" + std::to_string(i)));
+    everybody.push_back(follower(numbered(rng.below(25)), "https://f.example/" + std::to_string(i)));
     if (rng.chance(0.7)) everybody.back().via = delivery::Via::kNode;
   }
   must(store().follow(everybody));
   for (int round = 0; round < 100; ++round) {
-    Segment segment{tag_key("tag" + std::to_string(rng.below(25))),
-                    tag_key("tag" + std::to_string(rng.below(25)))};
+    Segment segment{numbered(rng.below(25)).key(), numbered(rng.below(25)).key()};
     std::vector<Follower> expected;
     std::ranges::copy_if(everybody, std::back_inserter(expected), [&](const Follower& f) {
-      return f.via == delivery::Via::kNode && segment.contains(tag_key(f.tag));
+      return f.via == delivery::Via::kNode && segment.contains(f.tag.key());
     });
     std::ranges::sort(expected, {}, [&](const Follower& f) {
-      return std::pair(tag_key(f.tag) - segment.from - RingId::power_of_two(0), f.actor);
+      return std::pair(f.tag.key() - segment.from - RingId::power_of_two(0), f.actor);
     });
     std::vector<Follower> read;
     const std::size_t limit = 1 + rng.below(30);
     for (;;) {
-      const Follower last = read.empty() ? Follower() : read.back();
-      const auto part = must(store().nodes_of_segment(segment, last.tag, last.actor, limit));
+      const auto last = read.empty() ? std::nullopt : std::optional(read.back().tag);
+      const std::string actor = read.empty() ? "" : read.back().actor;
+      const auto part = must(store().nodes_of_segment(segment, last, actor, limit));
       read.insert(read.end(), part.begin(), part.end());
       if (part.size() < limit) break;
     }
@@ -474,39 +475,40 @@ TEST_F(RelayStore, LettersWaitUntilTheyAreDropped) {
 }
 
 TEST_F(RelayStore, CursorsNeverGoBackAndGoWithTheLastFollower) {
-  must(store().follow({follower("cats", "https://f.example/a"), follower("dogs", "https://f.example/a")}));
+  must(store().follow(
+      {follower("cats"_tag, "https://f.example/a"), follower("dogs"_tag, "https://f.example/a")}));
   must(store().advance({{"https://f.example/inbox", 7}}));
   must(store().advance({{"https://f.example/inbox", 5}}));
   reopen();
   EXPECT_EQ(must(store().cursors()), (std::map<std::string, std::uint64_t>{{"https://f.example/inbox", 7}}));
-  must(store().unfollow({{"cats", "https://f.example/a"}}));
+  must(store().unfollow({{"cats"_tag, "https://f.example/a"}}));
   EXPECT_EQ(must(store().cursors()).size(), 1U);
   // Moves to another inbox.
-  must(store().follow({follower("dogs", "https://f.example/a", "https://f.example/shared")}));
+  must(store().follow({follower("dogs"_tag, "https://f.example/a", "https://f.example/shared")}));
   EXPECT_TRUE(must(store().cursors()).empty());
 }
 
 // --- subscriptions -------------------------------------------------------------------------------------
 
 TEST_F(RelayStore, ATagIsWantedWhileItHasAReason) {
-  must(store().want({"cats", "dogs"}, "admin"));
-  must(store().want({"cats"}, "https://a.example"));
-  must(store().want({"cats"}, "admin"));
-  EXPECT_EQ(must(store().wanted("", 9)), (Tags{"cats", "dogs"}));
-  EXPECT_EQ(must(store().wanted("cats", 9)), Tags{"dogs"});
-  EXPECT_EQ(must(store().wanted("", 1)), Tags{"cats"});
-  must(store().unwant({"cats", "dogs", "birds"}, "admin"));
+  must(store().want({"cats"_tag, "dogs"_tag}, "admin"));
+  must(store().want({"cats"_tag}, "https://a.example"));
+  must(store().want({"cats"_tag}, "admin"));
+  EXPECT_EQ(must(store().wanted(std::nullopt, 9)), (Tags{"cats"_tag, "dogs"_tag}));
+  EXPECT_EQ(must(store().wanted("cats"_tag, 9)), Tags{"dogs"_tag});
+  EXPECT_EQ(must(store().wanted(std::nullopt, 1)), Tags{"cats"_tag});
+  must(store().unwant({"cats"_tag, "dogs"_tag, "birds"_tag}, "admin"));
   reopen();
-  EXPECT_EQ(must(store().wanted("", 9)), Tags{"cats"});
-  must(store().unwant({"cats"}, "https://a.example"));
-  EXPECT_TRUE(must(store().wanted("", 9)).empty());
+  EXPECT_EQ(must(store().wanted(std::nullopt, 9)), Tags{"cats"_tag});
+  must(store().unwant({"cats"_tag}, "https://a.example"));
+  EXPECT_TRUE(must(store().wanted(std::nullopt, 9)).empty());
 }
 
 TEST_F(RelayStore, SubscriptionsAreKeptByTagAndOwner) {
   must(store().save_subscriptions(
-      {{"cats", "https://n1.example", "id1", false}, {"cats", "https://n2.example", "id2", false}}));
-  must(store().save_subscriptions({{"cats", "https://n1.example", "id3", true}}));
-  must(store().drop_subscriptions({{"cats", "https://n2.example"}, {"dogs", "https://n1.example"}}));
+      {{"cats"_tag, "https://n1.example", "id1", false}, {"cats"_tag, "https://n2.example", "id2", false}}));
+  must(store().save_subscriptions({{"cats"_tag, "https://n1.example", "id3", true}}));
+  must(store().drop_subscriptions({{"cats"_tag, "https://n2.example"}, {"dogs"_tag, "https://n1.example"}}));
   reopen();
   const auto kept = must(store().subscriptions());
   ASSERT_EQ(kept.size(), 1U);
@@ -519,7 +521,7 @@ TEST_F(RelayStore, NewsAreWhatWouldBeAccepted) {
   Rng rng(7);
   for (int i = 0; i < 300; ++i) {
     TagEvent one =
-        event("cats", rng.chance(0.7) ? Op::kAdd : Op::kRemove, fmt::format("{}{}", kUri, rng.below(9)));
+        event("cats"_tag, rng.chance(0.7) ? Op::kAdd : Op::kRemove, fmt::format("{}{}", kUri, rng.below(9)));
     if (one.op == Op::kAdd && rng.chance(0.3))
       one.signed_copy = fmt::format("{} https://a.example", rng.below(3));
     const bool is_news = !must(store().news_of({one})).empty();
@@ -528,10 +530,10 @@ TEST_F(RelayStore, NewsAreWhatWouldBeAccepted) {
 }
 
 TEST_F(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollows) {
-  must(store().follow({follower("cats", "https://f.example/u")}));
-  EXPECT_TRUE(must(store().actor_since("")));
-  EXPECT_TRUE(must(store().actor_since("cats")));
-  const auto first = must(store().actor_since("cats"));
+  must(store().follow({follower("cats"_tag, "https://f.example/u")}));
+  EXPECT_TRUE(must(store().actor_since(std::nullopt)));
+  EXPECT_TRUE(must(store().actor_since("cats"_tag)));
+  const auto first = must(store().actor_since("cats"_tag));
   must(stores->database->write([](Connection& db) -> Result<std::int64_t> {
     return db.run(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
@@ -539,9 +541,9 @@ TEST_F(RelayStore, WhoAsksForActorsOfAnyHashtagDrivesOutOnlyThoseThatNobodyFollo
         delivery::Store::kActorsMax);
   }));
   clock.wall += std::chrono::hours(1);
-  EXPECT_EQ(must(store().actor_since("dogs")), clock.wall);
-  EXPECT_EQ(must(store().actor_since("cats")), first);
-  EXPECT_EQ(must(store().actor_since("")), first);
+  EXPECT_EQ(must(store().actor_since("dogs"_tag)), clock.wall);
+  EXPECT_EQ(must(store().actor_since("cats"_tag)), first);
+  EXPECT_EQ(must(store().actor_since(std::nullopt)), first);
   const auto count = must(stores->database->read([](Connection& db) -> Result<std::int64_t> {
     Statement row = db.query("SELECT count(*) FROM actors");
     TRY_VOID(row.step());

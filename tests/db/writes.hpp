@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/rng.hpp"
+#include "hashtag/tag.hpp"
 #include "tests/db/contents.hpp"
 #include "tests/db/fixture.hpp"
 
@@ -38,7 +39,8 @@ namespace writes {
 inline std::string pick(Rng& rng, const char* what, std::uint64_t of) {
   return what + std::to_string(rng.below(of));
 }
-inline std::string tag(Rng& rng) { return pick(rng, "tag", 5); }
+inline Tag tag(Rng& rng) { return Tag::from_canonical(pick(rng, "tag", 5)); }
+inline std::string name(Rng& rng) { return pick(rng, "tag", 5); }
 inline std::string host(Rng& rng) { return pick(rng, "host", 2) + ".example"; }
 inline std::string author(Rng& rng) { return pick(rng, "https://a.example/users/u", 4); }
 inline std::string follower(Rng& rng) { return pick(rng, "https://f.example/", 3); }
@@ -62,7 +64,7 @@ inline storage::HistoryEntry entry(Rng& rng) {
 inline replay::Replay replay(Rng& rng) {
   replay::Replay drawn;
   drawn.host = host(rng);
-  drawn.tag = tag(rng);
+  drawn.tag = name(rng);
   drawn.state = static_cast<replay::ReplayState>(rng.below(5));
   drawn.sent = rng.below(9);
   return drawn;
@@ -154,7 +156,7 @@ inline constexpr std::array kRelay = {
           [](Stores& s, Rng& rng) { return done(s.relay.prune_feed(rng.below(40), WallTime::max())); }},
     Write{"follow",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             const std::string by = follower(rng);
             const auto via = rng.chance(0.5) ? delivery::Via::kNode : delivery::Via::kBoost;
             return done(s.relay.follow(
@@ -162,7 +164,7 @@ inline constexpr std::array kRelay = {
           }},
     Write{"unfollow",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             return done(s.relay.unfollow({{of, follower(rng)}}));
           }},
     Write{"check_partials", [](Stores& s, Rng&) { return done(s.relay.check_partials()); }},
@@ -173,7 +175,7 @@ inline constexpr std::array kRelay = {
           }},
     Write{
         "write_letter",
-        [](Stores& s, Rng& rng) { return done(s.relay.write_letter({0, "actor", "inbox", tag(rng), {}})); }},
+        [](Stores& s, Rng& rng) { return done(s.relay.write_letter({0, "actor", "inbox", name(rng), {}})); }},
     Write{"drop_letter", [](Stores& s, Rng& rng) { return done(s.relay.drop_letter(rng.below(9))); }},
     Write{"want",
           [](Stores& s, Rng& rng) {
@@ -187,13 +189,13 @@ inline constexpr std::array kRelay = {
           }},
     Write{"save_subscriptions",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             const std::string owner = host(rng);
             return done(s.relay.save_subscriptions({{of, owner, pick(rng, "id", 9), rng.chance(0.5)}}));
           }},
     Write{"drop_subscriptions",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             return done(s.relay.drop_subscriptions({{of, host(rng)}}));
           }},
 };
@@ -203,32 +205,33 @@ inline constexpr std::array kHistory = {
     Write{"correct",
           [](Stores& s, Rng& rng) {
             const storage::HistoryEntry of = entry(rng);
-            return done(s.history.correct(of.tag, of.uri, rng.chance(0.5) ? std::optional(of) : std::nullopt,
-                                          rng.chance(0.5)));
+            return done(s.history.correct(
+                of.partition, of.uri, rng.chance(0.5) ? std::optional(of) : std::nullopt, rng.chance(0.5)));
           }},
     Write{"take_down",
           [](Stores& s, Rng& rng) {
             const storage::HistoryEntry of = entry(rng);
-            return done(s.history.take_down({"net", "actor", of.tag, of.uri, "why", of.published, "s"}));
+            return done(
+                s.history.take_down({"net", "actor", of.partition.tag, of.uri, "why", of.published, "s"}));
           }},
     Write{"undo_take_down",
           [](Stores& s, Rng& rng) {
             const storage::HistoryEntry of = entry(rng);
-            return done(s.history.undo_take_down(of.tag, of.uri));
+            return done(s.history.undo_take_down(of.partition.tag, of.uri));
           }},
     Write{"let_go",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             return done(s.history.let_go(of, rng.below(9), moment(rng)));
           }},
     Write{"forget",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             return done(s.history.forget(of, rng.below(9), moment(rng)));
           }},
     Write{"save_set",
           [](Stores& s, Rng& rng) {
-            const std::string of = tag(rng);
+            const Tag of = tag(rng);
             return done(s.history.save_set({of, rng.below(9), 4, 8, moment(rng)}));
           }},
 };
@@ -242,12 +245,12 @@ inline constexpr std::array kOthers = {
     Write{"save_link",
           [](Stores& s, Rng& rng) {
             const std::string by = follower(rng);
-            return done(s.instances.save_link({by, tag(rng), "f.example", "inbox", "inbox", "{}"}));
+            return done(s.instances.save_link({by, name(rng), "f.example", "inbox", "inbox", "{}"}));
           }},
     Write{"drop_link",
           [](Stores& s, Rng& rng) {
             const std::string by = follower(rng);
-            return done(s.instances.drop_link(by, tag(rng)));
+            return done(s.instances.drop_link(by, name(rng)));
           }},
     Write{"save_own_follow",
           [](Stores& s, Rng& rng) {
@@ -260,12 +263,12 @@ inline constexpr std::array kOthers = {
     Write{"save_tag_source",
           [](Stores& s, Rng& rng) {
             const std::string of = host(rng);
-            return done(s.instances.save_tag_source(of, "admin", several(rng, 4, tag)));
+            return done(s.instances.save_tag_source(of, "admin", several(rng, 4, name)));
           }},
     Write{"note_follow",
           [](Stores& s, Rng& rng) {
             const std::string by = follower(rng);
-            return done(s.instances.note_follow(by, tag(rng), pick(rng, "id", 9), moment(rng)));
+            return done(s.instances.note_follow(by, name(rng), pick(rng, "id", 9), moment(rng)));
           }},
     Write{"save_blocks",
           [](Stores& s, Rng& rng) {
@@ -290,12 +293,12 @@ inline constexpr std::array kOthers = {
     Write{"save_refusal",
           [](Stores& s, Rng& rng) {
             const std::string by = author(rng);
-            return done(s.blocks.save_refusal({by, tag(rng)}));
+            return done(s.blocks.save_refusal({by, name(rng)}));
           }},
     Write{"drop_refusal",
           [](Stores& s, Rng& rng) {
             const std::string by = author(rng);
-            return done(s.blocks.drop_refusal({by, tag(rng)}));
+            return done(s.blocks.drop_refusal({by, name(rng)}));
           }},
     Write{"add_report",
           [](Stores& s, Rng& rng) {
@@ -318,12 +321,12 @@ inline constexpr std::array kOthers = {
           }},
     Write{"drop_former_server",
           [](Stores& s, Rng& rng) {
-            return done(s.relay.drop_former_server({tag(rng), "https://f.example"}));
+            return done(s.relay.drop_former_server({name(rng), "https://f.example"}));
           }},
     Write{"actor_since", [](Stores& s, Rng& rng) { return done(s.relay.actor_since(tag(rng))); }},
     Write{"add_change",
           [](Stores& s, Rng& rng) {
-            administrators::Change drawn{moment(rng), author(rng), "/blocks/add", tag(rng), "done"};
+            administrators::Change drawn{moment(rng), author(rng), "/blocks/add", name(rng), "done"};
             return done(s.changes.add_change(std::move(drawn), 1 + rng.below(4)));
           }},
     Write{"plan", [](Stores& s,

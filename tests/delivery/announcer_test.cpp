@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "delivery/role_fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::delivery {
 namespace {
@@ -18,9 +19,7 @@ const std::string kPeople = "https://social.example/inbox";
 
 class Lost final : public SilentObserver {
  public:
-  void lost_follower(const std::string& /*tag*/, const std::string& inbox) override {
-    inboxes.push_back(inbox);
-  }
+  void lost_follower(const Tag& /*tag*/, const std::string& inbox) override { inboxes.push_back(inbox); }
   std::vector<std::string> inboxes;
 };
 
@@ -28,10 +27,10 @@ class AnnouncerTest : public RoleTest {
  protected:
   ~AnnouncerTest() override { finish(announcer.stop()); }
 
-  void follow(const std::string& tag, const std::string& inbox, Via via) {
+  void follow(const Tag& tag, const std::string& inbox, Via via) {
     followers.add({tag, inbox + "/of-somebody", inbox, "", via, 0});
   }
-  void enter(const std::string& uri, const std::string& tag = "cats", Op op = Op::kAdd) {
+  void enter(const std::string& uri, const Tag& tag = "cats"_tag, Op op = Op::kAdd) {
     announcer.push({++seq, {tag, op, uri, "https://author.example/u", clock.wall_now(), true}});
     loop.run_for(Duration(1));
   }
@@ -49,7 +48,7 @@ class AnnouncerTest : public RoleTest {
 };
 
 TEST_F(AnnouncerTest, WhatNobodyFollowsIsToldToNobody) {
-  follow("dogs", kNode, Via::kNode);
+  follow("dogs"_tag, kNode, Via::kNode);
   enter("https://author.example/1");
   EXPECT_THAT(web.calls, IsEmpty());
   EXPECT_TRUE(announcer.idle());
@@ -57,17 +56,17 @@ TEST_F(AnnouncerTest, WhatNobodyFollowsIsToldToNobody) {
 
 // A database outlives the Unicode by which it was written.
 TEST_F(AnnouncerTest, WhoFollowsWhatIsNoHashtagAnyMoreHearsOfItFromTheNode) {
-  follow("2026", kPeople, Via::kBoost);
-  enter("https://author.example/1", "2026");
+  follow(Tag::from_canonical("2026"), kPeople, Via::kBoost);
+  enter("https://author.example/1", Tag::from_canonical("2026"));
   ASSERT_THAT(web.posted_to(kPeople), SizeIs(1));
   EXPECT_EQ(json::get_string(web.posted_to(kPeople).front(), "actor"), identity.actor());
 }
 
 TEST_F(AnnouncerTest, ANodeThatDoesNotFollowIsLostUnlessItHasFollowedAgainMeanwhile) {
-  follow("cats", kNode, Via::kNode);
+  follow("cats"_tag, kNode, Via::kNode);
   web.bodies[kNode] =
       R"({"accepted":0,"refused":[{"uri":"https://author.example/1","tag":"cats","error":"denied","message":"no"}]})";
-  web.meanwhile = [this] { follow("cats", kNode, Via::kNode); };
+  web.meanwhile = [this] { follow("cats"_tag, kNode, Via::kNode); };
   enter("https://author.example/1");
   EXPECT_THAT(lost.inboxes, IsEmpty());
   web.meanwhile = [] {};
@@ -76,19 +75,19 @@ TEST_F(AnnouncerTest, ANodeThatDoesNotFollowIsLostUnlessItHasFollowedAgainMeanwh
 }
 
 TEST_F(AnnouncerTest, ANodeIsToldOfAPostUnderEveryTag) {
-  follow("cats", kNode, Via::kNode);
-  follow("dogs", kNode, Via::kNode);
-  enter("https://author.example/1", "cats");
-  enter("https://author.example/1", "dogs");
+  follow("cats"_tag, kNode, Via::kNode);
+  follow("dogs"_tag, kNode, Via::kNode);
+  enter("https://author.example/1", "cats"_tag);
+  enter("https://author.example/1", "dogs"_tag);
   loop.run_for(std::chrono::seconds(1));
   EXPECT_THAT(web.posted_to(kNode), SizeIs(2));
 }
 
 TEST_F(AnnouncerTest, PeopleAreToldOfAPostOnce) {
-  follow("cats", kPeople, Via::kBoost);
-  follow("dogs", kPeople, Via::kBoost);
-  enter("https://author.example/1", "cats");
-  enter("https://author.example/1", "dogs");
+  follow("cats"_tag, kPeople, Via::kBoost);
+  follow("dogs"_tag, kPeople, Via::kBoost);
+  enter("https://author.example/1", "cats"_tag);
+  enter("https://author.example/1", "dogs"_tag);
   loop.run_for(std::chrono::seconds(1));
   ASSERT_THAT(web.posted_to(kPeople), SizeIs(1));
   EXPECT_EQ(web.posted_to(kPeople).front().at("type"), "Announce");
@@ -100,10 +99,10 @@ TEST_F(AnnouncerTest, OfPeopleWhoseServerHasNoSharedInboxOneIsToldForAll) {
   for (const char* name : {"a", "b", "c"}) {
     const std::string actor = std::string("https://gts.example/users/") + name;
     inboxes.push_back(actor + "/inbox");
-    followers.add({"cats", actor, inboxes.back(), "", Via::kBoost, 0});
+    followers.add({"cats"_tag, actor, inboxes.back(), "", Via::kBoost, 0});
   }
-  follow("cats", "https://other.example/1/inbox", Via::kBoost);
-  follow("cats", "https://other.example/2/inbox", Via::kBoost);
+  follow("cats"_tag, "https://other.example/1/inbox", Via::kBoost);
+  follow("cats"_tag, "https://other.example/2/inbox", Via::kBoost);
   enter("https://author.example/1");
   EXPECT_THAT(web.calls, SizeIs(3)) << "other servers may file for one only";
   EXPECT_THAT(web.posted_to(inboxes[0]), SizeIs(1));
@@ -120,12 +119,12 @@ TEST_F(AnnouncerTest, OfPeopleWhoseServerHasNoSharedInboxOneIsToldForAll) {
 }
 
 TEST_F(AnnouncerTest, NoAnnounceHasTheIdOfOneThatWasUndone) {
-  follow("cats", kPeople, Via::kRelay);
-  follow("dogs", kPeople, Via::kRelay);
-  enter("https://author.example/1", "cats");
-  enter("https://author.example/1", "dogs");
+  follow("cats"_tag, kPeople, Via::kRelay);
+  follow("dogs"_tag, kPeople, Via::kRelay);
+  enter("https://author.example/1", "cats"_tag);
+  enter("https://author.example/1", "dogs"_tag);
   loop.run_for(std::chrono::seconds(1));
-  enter("https://author.example/1", "cats", Op::kRemove);
+  enter("https://author.example/1", "cats"_tag, Op::kRemove);
   loop.run_for(std::chrono::minutes(1));
   const std::vector<json::object> sent = web.posted_to(kPeople);
   ASSERT_THAT(sent, SizeIs(3));
@@ -139,11 +138,11 @@ TEST_F(AnnouncerTest, NoAnnounceHasTheIdOfOneThatWasUndone) {
 // Whoever fetches the post next is spread over time, but not before so many that it matters.
 TEST_F(AnnouncerTest, TwentyAreToldAtOnce) {
   for (int i = 0; i < 20; ++i)
-    follow("cats", "https://s" + std::to_string(i) + ".example/inbox", Via::kBoost);
+    follow("cats"_tag, "https://s" + std::to_string(i) + ".example/inbox", Via::kBoost);
   enter("https://author.example/1");
   EXPECT_THAT(web.calls, SizeIs(20));
   web.calls.clear();
-  follow("cats", "https://last.example/inbox", Via::kBoost);
+  follow("cats"_tag, "https://last.example/inbox", Via::kBoost);
   enter("https://author.example/2");
   EXPECT_LT(web.calls.size(), 21U);
   loop.run_for(std::chrono::seconds(2));
@@ -151,24 +150,24 @@ TEST_F(AnnouncerTest, TwentyAreToldAtOnce) {
 }
 
 TEST_F(AnnouncerTest, PeopleAreNotToldOfTheirOwnServersPosts) {
-  follow("cats", "https://author.example/inbox", Via::kBoost);
+  follow("cats"_tag, "https://author.example/inbox", Via::kBoost);
   enter("https://author.example/1");
   EXPECT_THAT(web.calls, IsEmpty());
 }
 
 TEST_F(AnnouncerTest, UnlessTheAdministratorWantsThat) {
   blocks.boost_own_posts(true);
-  follow("cats", "https://author.example/inbox", Via::kBoost);
+  follow("cats"_tag, "https://author.example/inbox", Via::kBoost);
   enter("https://author.example/1");
   EXPECT_THAT(web.calls, SizeIs(1));
   web.calls.clear();
-  follow("dogs", "https://author.example/inbox", Via::kRelay);
-  enter("https://author.example/2", "dogs");
+  follow("dogs"_tag, "https://author.example/inbox", Via::kRelay);
+  enter("https://author.example/2", "dogs"_tag);
   EXPECT_THAT(web.calls, IsEmpty()) << "the server has it";
 }
 
 TEST_F(AnnouncerTest, WhoDoesNotAnswerIsToldAgainAndInOrder) {
-  follow("cats", kNode, Via::kNode);
+  follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 503;
   enter("https://author.example/1");
   EXPECT_EQ(announcer.delivered(), 0U);
@@ -181,7 +180,7 @@ TEST_F(AnnouncerTest, WhoDoesNotAnswerIsToldAgainAndInOrder) {
 }
 
 TEST_F(AnnouncerTest, PeopleWhoseServerDoesNotAnswerAreToldAgain) {
-  follow("cats", kPeople, Via::kBoost);
+  follow("cats"_tag, kPeople, Via::kBoost);
   web.statuses[kPeople] = 503;
   enter("https://author.example/1");
   loop.run_for(std::chrono::seconds(1));
@@ -194,10 +193,10 @@ TEST_F(AnnouncerTest, PeopleWhoseServerDoesNotAnswerAreToldAgain) {
 }
 
 TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs) {
-  follow("cats", kNode, Via::kNode);
-  follow("cats", kPeople, Via::kBoost);
+  follow("cats"_tag, kNode, Via::kNode);
+  follow("cats"_tag, kPeople, Via::kBoost);
   web.statuses[kPeople] = 503;
-  const TagEvent event{"cats",           Op::kAdd, "https://author.example/1", "https://author.example/u",
+  const TagEvent event{"cats"_tag,       Op::kAdd, "https://author.example/1", "https://author.example/u",
                        clock.wall_now(), true};
   const auto accepted = run(stores->relay.accept({event}, 0));
   ASSERT_TRUE(accepted);
@@ -217,9 +216,9 @@ TEST_F(AnnouncerTest, AfterARestartWhoHasTakenAPostIsNotToldAgainAndWhoHasNotIs)
 }
 
 TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHasNot) {
-  follow("cats", kNode, Via::kNode);
+  follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 503;
-  const TagEvent event{"cats",           Op::kAdd, "https://author.example/1", "https://author.example/u",
+  const TagEvent event{"cats"_tag,       Op::kAdd, "https://author.example/1", "https://author.example/u",
                        clock.wall_now(), true};
   announcer.start();
   announcer.push({run(stores->relay.accept({event}, 0))->front().feed_seq, event});
@@ -231,7 +230,7 @@ TEST_F(AnnouncerTest, TheFeedKeepsForADayWhatAllHaveTakenAndLongerWhatSomebodyHa
 }
 
 TEST_F(AnnouncerTest, WhatAnInboxHasNotTakenForAWeekIsGivenUp) {
-  follow("cats", kNode, Via::kNode);
+  follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 503;
   enter("https://author.example/1");
   loop.run_for(days(8));
@@ -240,23 +239,23 @@ TEST_F(AnnouncerTest, WhatAnInboxHasNotTakenForAWeekIsGivenUp) {
 }
 
 TEST_F(AnnouncerTest, AnInboxThatIsGoneIsReported) {
-  follow("cats", kNode, Via::kNode);
+  follow("cats"_tag, kNode, Via::kNode);
   web.statuses[kNode] = 410;
   enter("https://author.example/1");
   EXPECT_THAT(lost.inboxes, ElementsAre(kNode));
 }
 
 TEST_F(AnnouncerTest, APostTakenBackIsUndone) {
-  follow("cats", kPeople, Via::kBoost);
+  follow("cats"_tag, kPeople, Via::kBoost);
   enter("https://author.example/1");
-  enter("https://author.example/1", "cats", Op::kRemove);
+  enter("https://author.example/1", "cats"_tag, Op::kRemove);
   loop.run_for(std::chrono::seconds(1));
   ASSERT_THAT(web.posted_to(kPeople), SizeIs(2));
   EXPECT_EQ(web.posted_to(kPeople).back().at("type"), "Undo");
 }
 
 TEST_F(AnnouncerTest, AnInboxThatRefusesEverythingIsShownAndLosesItsFollowersAfterAWeek) {
-  follow("cats", kPeople, Via::kBoost);
+  follow("cats"_tag, kPeople, Via::kBoost);
   int posts = 0;
   const auto enter_some = [&](unsigned count) {
     for (unsigned i = 0; i < count; ++i) enter("https://author.example/" + std::to_string(++posts));

@@ -5,6 +5,7 @@
 
 #include "delivery/role_fixture.hpp"
 #include "hashtag/tag.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::delivery {
 namespace {
@@ -12,14 +13,14 @@ namespace {
 class OwnerPlacesTest : public RoleTest {
  protected:
   TagEvent event(Op op, const std::string& uri = "https://a.example/1") const {
-    return {"cats", op, uri, "https://a.example/u", clock.wall_now(), true};
+    return {"cats"_tag, op, uri, "https://a.example/u", clock.wall_now(), true};
   }
   RingId key(Ring ring, const TagEvent& of, unsigned copy, std::size_t step = 0) const {
     return places.key(ring, of, tag.key(), copy, step);
   }
 
-  const Tag tag = *Tag::parse("cats");
-  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
+  const Tag tag = "cats"_tag;
+  redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
   redundancy::StorageHints storage{4, clock};
   OwnerPlaces places{*rings, relays, storage};
 };
@@ -32,7 +33,7 @@ TEST_F(OwnerPlacesTest, AtRestEveryOwnerGetsEveryPost) {
 }
 
 TEST_F(OwnerPlacesTest, OfMoreRelaysTwoGetAPost) {
-  relays.learn("cats", 8);
+  relays.learn("cats"_tag, 8);
   std::set<RingId> used;
   for (int i = 0; i < 100; ++i) {
     const TagEvent post = event(Op::kAdd, "https://a.example/" + std::to_string(i));
@@ -46,13 +47,13 @@ TEST_F(OwnerPlacesTest, OfMoreRelaysTwoGetAPost) {
 }
 
 TEST_F(OwnerPlacesTest, AnOwnersAnswerIsLearnt) {
-  const redundancy::StorageSet set{"cats", 1, 8, 8, clock.wall_now()};
-  places.read_answer(Ring::kStorage, {{"stores", redundancy::to_json(std::vector{set})}}, {"cats"});
-  EXPECT_EQ(storage.known("cats").replicas, 8U);
+  const redundancy::StorageSet set{"cats"_tag, 1, 8, 8, clock.wall_now()};
+  places.read_answer(Ring::kStorage, {{"stores", redundancy::to_json(std::vector{set})}}, {"cats"_tag});
+  EXPECT_EQ(storage.known("cats"_tag).replicas, 8U);
 }
 
 TEST_F(OwnerPlacesTest, ARemovalGoesToEveryPartitionInWhichThePostMayBe) {
-  storage.learn({"cats", 2, 16, 16, clock.wall_now()});
+  storage.learn({"cats"_tag, 2, 16, 16, clock.wall_now()});
   const std::string uri = "https://a.example/upper-half";
   std::set<RingId> keys;
   const std::size_t steps = places.steps(Ring::kStorage, event(Op::kRemove, uri));

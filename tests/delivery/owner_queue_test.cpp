@@ -2,6 +2,7 @@
 #include "delivery/owner_queue.hpp"
 
 #include "delivery/role_fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::delivery {
 namespace {
@@ -30,7 +31,7 @@ class Owner final : public SilentObserver {
       if (refuses)
         refusals.push_back({event.uri, event.tag, {*refuses, "for a test"}});
       else
-        taken.push_back((event.op == Op::kAdd ? "+" : "-") + event.tag);
+        taken.push_back((event.op == Op::kAdd ? "+" : "-") + event.tag.canonical());
     }
     ++asked;
     co_return refusals;
@@ -45,20 +46,20 @@ class OwnerQueueTest : public RoleTest {
   OwnerQueueTest() : store(*stores->database, clock) {}
   ~OwnerQueueTest() override { finish(queue.stop()); }
 
-  void publish(std::vector<std::string> tags) {
+  void publish(std::vector<Tag> tags) {
     ASSERT_TRUE(run(queue.publish({"https://a.example/1", "https://a.example/u", clock.wall_now(), tags})));
   }
   std::size_t owed_on_disk() { return run(store.outbox(0, 100))->size(); }
 
   FullStore store;
   Owner owner;
-  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
+  redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
   redundancy::StorageHints storage{4, clock};
   OwnerQueue queue{{}, store, OwnerPlaces{*rings, relays, storage}, client, owner, runtime};
 };
 
 TEST_F(OwnerQueueTest, WhatAnOwnerTookIsOwedNoMore) {
-  publish({"cats", "dogs"});
+  publish({"cats"_tag, "dogs"_tag});
   loop.run_for(std::chrono::seconds(1));
   EXPECT_THAT(owner.taken, testing::UnorderedElementsAre("+cats", "+dogs"))
       << "once, though it has both copies";
@@ -67,9 +68,9 @@ TEST_F(OwnerQueueTest, WhatAnOwnerTookIsOwedNoMore) {
 }
 
 TEST_F(OwnerQueueTest, AnEditBringsWhatChanged) {
-  publish({"cats"});
+  publish({"cats"_tag});
   loop.run_for(std::chrono::seconds(1));
-  publish({"dogs"});
+  publish({"dogs"_tag});
   loop.run_for(std::chrono::seconds(1));
   EXPECT_THAT(owner.taken, ElementsAre("+cats", "+dogs", "-cats"));
 }
@@ -79,8 +80,8 @@ TEST_F(OwnerQueueTest, WhatCannotBeTakenNowComesAgain) {
     SCOPED_TRACE(to_string(reason));
     owner.taken.clear();
     owner.refuses = reason;
-    ASSERT_TRUE(run(queue.reassign(
-        Ring::kRelay, {{"cats", Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now()}})));
+    ASSERT_TRUE(run(queue.reassign(Ring::kRelay, {{"cats"_tag, Op::kAdd, "https://a.example/1",
+                                                   "https://a.example/u", clock.wall_now()}})));
     loop.run_for(std::chrono::minutes(1));
     EXPECT_EQ(queue.size(), 1U);
     EXPECT_EQ(owed_on_disk(), 1U);
@@ -94,7 +95,7 @@ TEST_F(OwnerQueueTest, WhatCannotBeTakenNowComesAgain) {
 
 TEST_F(OwnerQueueTest, WhatIsRefusedForGoodIsNotBroughtAgain) {
   owner.refuses = ErrorCode::kDenied;
-  publish({"cats"});
+  publish({"cats"_tag});
   loop.run_for(std::chrono::seconds(1));
   EXPECT_EQ(owed_on_disk(), 0U);
   const int asked = owner.asked;
@@ -104,7 +105,7 @@ TEST_F(OwnerQueueTest, WhatIsRefusedForGoodIsNotBroughtAgain) {
 
 TEST_F(OwnerQueueTest, WhatCannotBeAcknowledgedOnDiskIsBroughtAgain) {
   store.full = true;
-  publish({"cats"});
+  publish({"cats"_tag});
   loop.run_for(std::chrono::seconds(1));
   EXPECT_THAT(owner.taken, testing::Contains("+cats"));
   EXPECT_EQ(queue.size(), 1U) << "or it would be owed until the next start";
@@ -116,7 +117,7 @@ TEST_F(OwnerQueueTest, WhatCannotBeAcknowledgedOnDiskIsBroughtAgain) {
 
 TEST_F(OwnerQueueTest, WhatWasOwedAtTheEndIsOwedAfterARestart) {
   owner.refuses = ErrorCode::kBusy;
-  publish({"cats"});
+  publish({"cats"_tag});
   loop.run_for(std::chrono::seconds(1));
   finish(queue.stop());
   loop.run_for(std::chrono::minutes(1));

@@ -12,23 +12,23 @@ class SilentObserver : public Observer {
   }
   void answered(const std::string& /*origin*/, Ring /*ring*/, const std::vector<TagEvent>& /*events*/,
                 const std::vector<Refusal>& /*refusals*/, const std::string& /*answer*/) override {}
-  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const std::string& /*tag*/) const override {
+  [[nodiscard]] std::optional<redundancy::RelayClaim> claim(const Tag& /*tag*/) const override {
     return std::nullopt;
   }
   void entered(const FeedEntry& /*entry*/) override {}
-  void relayed(const std::string& /*tag*/, std::size_t /*bytes*/) override {}
-  void lost_follower(const std::string& /*tag*/, const std::string& /*inbox*/) override {}
+  void relayed(const Tag& /*tag*/, std::size_t /*bytes*/) override {}
+  void lost_follower(const Tag& /*tag*/, const std::string& /*inbox*/) override {}
   Task<Result<HttpResponse>> deliver_to_fasp_server(std::string /*inbox*/, std::string /*body*/) override {
     co_return HttpResponse();
   }
   Task<Result<void>> receive_missed(std::vector<TagEvent> /*events*/, std::string /*owner*/) override {
     co_return Result<void>();
   }
-  [[nodiscard]] bool is_in_doubt(const std::string& /*owner*/, const std::string& /*tag*/) const override {
+  [[nodiscard]] bool is_in_doubt(const std::string& /*owner*/, const Tag& /*tag*/) const override {
     return false;
   }
   [[nodiscard]] bool is_denied(const std::string& /*actor*/) const override { return false; }
-  [[nodiscard]] bool is_offered(const std::string& /*tag*/) const override { return true; }
+  [[nodiscard]] bool is_offered(const std::string& /*collection*/) const override { return true; }
 };
 
 }  // namespace tagring::delivery

@@ -3,6 +3,7 @@
 
 #include "delivery/role_fixture.hpp"
 #include "hashtag/tag.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::handover {
 namespace {
@@ -11,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const RingId kKey = Tag::parse("cats")->key();
+const RingId kKey = "cats"_tag.key();
 const RingId kOne = RingId::power_of_two(0);
 const Segment kCats{kKey - kOne, kKey};
 const std::string kFrom = "https://tags.old.example";  // the old owner
@@ -28,10 +29,10 @@ json::array items_of(const json::object& page) { return page.at("items").as_arra
 class KindsTest : public RoleTest {
  protected:
   ~KindsTest() override { finish(disputes.stop()); }
-  void keep(const std::string& tag, const std::string& uri) {
-    ASSERT_TRUE(run(stores->history.put({{tag, uri, "https://a.example/u", clock.wall_now()}})));
+  void keep(const redundancy::Partition& partition, const std::string& uri) {
+    ASSERT_TRUE(run(stores->history.put({{partition, uri, "https://a.example/u", clock.wall_now()}})));
   }
-  std::vector<storage::HistoryEntry> kept_of(const std::string& partition) {
+  std::vector<storage::HistoryEntry> kept_of(const redundancy::Partition& partition) {
     return run(stores->history.page(partition, {}, 100))->entries;
   }
 
@@ -45,8 +46,8 @@ class KindsTest : public RoleTest {
 };
 
 TEST_F(KindsTest, HistoryIsGivenByKey) {
-  keep("cats", "https://a.example/1");
-  keep("dogs", "https://a.example/2");
+  keep("cats"_tag, "https://a.example/1");
+  keep("dogs"_tag, "https://a.example/2");
   HistoryKind history(kept, disputes, reads);
   const Instant before = clock.now();
   const auto page = run(history.page(request(kCats)));
@@ -55,7 +56,7 @@ TEST_F(KindsTest, HistoryIsGivenByKey) {
   EXPECT_FALSE(reads.has(kCats, before)) << "it may never arrive";
   Request next = request(kCats);
   next.after_tag = "cats";
-  next.after = storage::HistoryCursor::of(kept_of("cats").front()).text();
+  next.after = storage::HistoryCursor::of(kept_of("cats"_tag).front()).text();
   EXPECT_THAT(items_of(*run(history.page(next))), IsEmpty());
   EXPECT_TRUE(reads.has(kCats, before)) << "who asks what comes then has it";
 }
@@ -68,15 +69,15 @@ TEST_F(KindsTest, HistoryIsTakenAndTheRequestMovesOn) {
                                                {"uri", "https://a.example/1"},
                                                {"author", "https://a.example/u"},
                                                {"published", 1'763'691'840'000}}})));
-  EXPECT_THAT(kept_of("cats"), SizeIs(1));
+  EXPECT_THAT(kept_of("cats"_tag), SizeIs(1));
   EXPECT_EQ(next.after_tag, "cats");
   EXPECT_THAT(next.after, HasSubstr("1763691840000~"));
 }
 
 TEST_F(KindsTest, WhatIsGivenSaysWhatItsOwnerHasOnlyHeard) {
-  keep("cats", "https://a.example/1");
-  ASSERT_TRUE(
-      run(disputes.adopt({{"cats", "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom)));
+  keep("cats"_tag, "https://a.example/1");
+  ASSERT_TRUE(run(
+      disputes.adopt({{"cats"_tag, "https://a.example/2", "https://a.example/u", clock.wall_now()}}, kFrom)));
   HistoryKind history(kept, disputes, reads);
   const auto page = run(history.page(request(kCats)));
   std::map<std::string, bool> heard;
@@ -135,7 +136,7 @@ TEST_F(KindsTest, HistoryOfOtherKeysIsRefusedWhole) {
       &next, kFrom, {item("cats", "https://a.example/1"), item("dogs", "https://a.example/2")}));
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().message, HasSubstr("not of the segment that was asked for"));
-  EXPECT_THAT(kept_of("cats"), IsEmpty());
+  EXPECT_THAT(kept_of("cats"_tag), IsEmpty());
 }
 
 TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
@@ -147,12 +148,12 @@ TEST_F(KindsTest, APartitionThatNobodyReadsIsNotTaken) {
                                                {"uri", "https://a.example/1"},
                                                {"author", "https://a.example/u"},
                                                {"published", 1}}})));
-  EXPECT_THAT(kept_of("cats/32"), IsEmpty()) << "at rest there is one partition";
+  EXPECT_THAT(kept_of({"cats"_tag, 32}), IsEmpty()) << "at rest there is one partition";
   EXPECT_EQ(next.after_tag, "cats/32") << "and the next page is another all the same";
 }
 
 TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
-  ASSERT_TRUE(run(kept.adopt({"cats", 3, 8, 8, clock.wall_now()})));
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 3, 8, 8, clock.wall_now()})));
   SetsKind sets(kept);
   const RingId replica = replica_key(kKey, 5, 8);
   const auto page = run(sets.page(request({replica - kOne, replica})));
@@ -164,50 +165,51 @@ TEST_F(KindsTest, SetsAreAskedForByPositionAndKept) {
   storage::KeptPartitions other_kept((*other)->history, other_hints, *rings, runtime);
   Request next = request({});
   ASSERT_TRUE(run(SetsKind(other_kept).absorb(&next, kFrom, items_of(*page))));
-  EXPECT_EQ(other_kept.of("cats").replicas, 8U);
+  EXPECT_EQ(other_kept.of("cats"_tag).replicas, 8U);
   finish(other_kept.stop());
 }
 
 TEST_F(KindsTest, APartitionIsTheBusinessOfAllOwnersOfItsHashtag) {
-  ASSERT_TRUE(run(kept.adopt({"cats", 3, 4, 16, clock.wall_now()})));
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 3, 4, 16, clock.wall_now()})));
   PartitionKind partitions(stores->history, kept);
   Request asked = request({});
-  asked.shelf = "cats/16";
+  asked.partition = "cats/16";
   const Result<Kind::Place> place = partitions.place(asked);
   EXPECT_EQ(place->key, kKey);
   EXPECT_EQ(place->replicas, 16U) << "the read factor";
-  asked.shelf = "cats/1600";
+  asked.partition = "cats/1600";
   EXPECT_FALSE(partitions.place(asked));
 }
 
 TEST_F(KindsTest, APageOfAPartitionSaysForWhichVersionItIsComplete) {
-  ASSERT_TRUE(run(kept.adopt({"cats", 3, 4, 16, clock.wall_now()})));
-  keep("cats/16", "https://a.example/1");
+  ASSERT_TRUE(run(kept.adopt({"cats"_tag, 3, 4, 16, clock.wall_now()})));
+  keep({"cats"_tag, 16}, "https://a.example/1");
   Request asked = request({});
-  asked.shelf = "cats/16";
+  asked.partition = "cats/16";
   const auto page = run(PartitionKind(stores->history, kept).page(asked));
   EXPECT_EQ(page->at("version"), 3);
   EXPECT_THAT(items_of(*page), SizeIs(1));
 }
 
 TEST_F(KindsTest, WhomTheNewOwnerFollowedItselfIsNoFollower) {
-  redundancy::RelayHints relays{2, clock, [](const std::string&) {}};
+  redundancy::RelayHints relays{2, clock, [](const Tag&) {}};
   relay::RelayPlaces places{*rings, relays, identity.origin()};
   belief::NodeActors nodes{budget, client, runtime};
   relay::FollowerLists lists{stores->relay, followers, places, identity, nodes, clock};
   web.statuses["https://other.example/actor"] = 503;  // is away, and will come back
   FollowersKind kind(stores->relay, lists, *rings, 2);
-  const auto item = [](const std::string& host) {
-    return json::object{{"tag", "cats"},
+  const auto item = [](const std::string& host, const char* tag = "cats") {
+    return json::object{{"tag", tag},
                         {"actor", "https://" + host + "/actor"},
                         {"inbox", "https://" + host + "/inbox"},
                         {"follow_id", "https://" + host + "/follows/1"}};
   };
   Request next = request(kCats);
   ASSERT_TRUE(run(kind.absorb(&next, kFrom, {item("n2.example"), item("other.example")})));
-  EXPECT_FALSE(followers.follows("cats", "https://n2.example/actor"));
-  EXPECT_TRUE(followers.follows("cats", "https://other.example/actor"));
+  EXPECT_FALSE(followers.follows("cats"_tag, "https://n2.example/actor"));
+  EXPECT_TRUE(followers.follows("cats"_tag, "https://other.example/actor"));
   EXPECT_EQ(next.after, "https://other.example/actor");
+  EXPECT_FALSE(run(kind.absorb(&next, kFrom, {item("other.example", "Cats")}))) << "not canonical";
 }
 
 // --- requests ----------------------------------------------------------------------------------------------
@@ -216,7 +218,7 @@ TEST(Requests, AreReadAsTheyWereWritten) {
   Request asked = request(kCats);
   asked.ring = Ring::kStorage;
   asked.kind = "shelf";
-  asked.shelf = "cats/16";
+  asked.partition = "cats/16";
   asked.after = "7~x";
   const Result<Request> read = request_from_json(to_json(asked, "tagring"), "tagring");
   ASSERT_TRUE(read);
@@ -224,7 +226,7 @@ TEST(Requests, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->requester, asked.requester);
   EXPECT_EQ(read->segment, kCats);
   EXPECT_EQ(read->kind, "shelf");
-  EXPECT_EQ(read->shelf, "cats/16");
+  EXPECT_EQ(read->partition, "cats/16");
   EXPECT_EQ(read->after, "7~x");
 }
 
@@ -233,9 +235,9 @@ TEST(Requests, OfAnotherNetworkAreRefused) {
 }
 
 TEST(Items, NameOneServer) {
-  EXPECT_TRUE(check_item(kCats, "cats", "https://a.example/1", "https://a.example/u"));
-  EXPECT_FALSE(check_item(kCats, "cats", "https://a.example/1", "https://b.example/u"));
-  EXPECT_FALSE(check_item(kCats, "Cats", "https://a.example/1", "https://a.example/u")) << "not canonical";
+  EXPECT_TRUE(check_item(kCats, "cats"_tag, "https://a.example/1", "https://a.example/u"));
+  EXPECT_FALSE(check_item(kCats, "cats"_tag, "https://a.example/1", "https://b.example/u"));
+  EXPECT_FALSE(check_item(kCats, "dogs"_tag, "https://a.example/1", "https://a.example/u")) << "of elsewhere";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "delivery/role_fixture.hpp"
 #include "hashtag/tag.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::handover {
 namespace {
@@ -13,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const RingId kKey = Tag::parse("cats")->key();
+const RingId kKey = "cats"_tag.key();
 const RingId kOne = RingId::power_of_two(0);
 const Segment kCats{kKey - kOne, kKey};
 
@@ -22,7 +23,7 @@ class Owner final : public delivery::SilentObserver {
   Task<Result<std::vector<delivery::Refusal>>> take_as_owner(
       Ring ring, std::vector<delivery::TagEvent> events) override {
     for (const delivery::TagEvent& event : events)
-      taken.push_back((ring == Ring::kRelay ? "relay " : "storage ") + event.tag);
+      taken.push_back((ring == Ring::kRelay ? "relay " : "storage ") + event.tag.canonical());
     co_return std::vector<delivery::Refusal>();
   }
   std::vector<std::string> taken;
@@ -53,14 +54,14 @@ class ReassignQueueTest : public RoleTest {
   }
   void take_post() {
     const delivery::TagEvent event{
-        "cats", delivery::Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now(), true};
+        "cats"_tag, delivery::Op::kAdd, "https://a.example/1", "https://a.example/u", clock.wall_now(), true};
     ASSERT_TRUE(run(stores->relay.accept({event}, 0)));
-    ASSERT_TRUE(run(stores->history.put({{"cats", event.uri, event.author, event.published}})));
+    ASSERT_TRUE(run(stores->history.put({{"cats"_tag, event.uri, event.author, event.published}})));
   }
   void give_up(Ring ring) { queue->gave_up(ring, kKey, kCats); }
 
   Owner owner;
-  redundancy::RelayHints relays{1, clock, [](const std::string&) {}};
+  redundancy::RelayHints relays{1, clock, [](const Tag&) {}};
   redundancy::StorageHints storage{1, clock};
   delivery::OwnerQueue outbox{{}, stores->relay, {*rings, relays, storage}, client, owner, runtime};
   ReadSegments reads{clock};

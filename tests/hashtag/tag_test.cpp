@@ -31,6 +31,12 @@ std::string reason(std::string_view spelling) {
   return tag ? "accepted as " + tag->canonical() : tag.error().message;
 }
 
+TEST(Tag, BetweenNodesHasOneSpelling) {
+  EXPECT_EQ(Tag::parse_canonical("cafe").value(), Tag::parse("#Café").value());
+  for (const char* other : {"Cafe", "#cafe", "café", "cafe/1", "ca fe", "", "1"})
+    EXPECT_FALSE(Tag::parse_canonical(other)) << other;
+}
+
 TEST(Tag, PublishedSpellingsHaveTheirCanonicalFormActorAndKey) {
   const json::object file = vectors();
   const json::value* rows = json::find(file, "tags");
@@ -153,6 +159,8 @@ TEST(Tag, CanonicalFormIsItsOwnCanonicalForm) {
     const Result<Tag> tag = Tag::parse(spelling);
     if (!tag) continue;
     ++tags;
+    EXPECT_EQ(Tag::from_canonical(tag->canonical()), *tag) << spelling;
+    EXPECT_EQ(Tag::from_canonical(tag->canonical()).key(), tag->key()) << spelling;
     const Result<Tag> again = Tag::parse(tag->canonical());
     ASSERT_TRUE(again) << to_hex(spelling);
     ASSERT_EQ(again->canonical(), tag->canonical()) << to_hex(spelling);

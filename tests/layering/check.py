@@ -14,7 +14,9 @@ loader.exec_module(house)
 # A small house that keeps every rule, and what breaks each.
 GOOD = {"low/a.hpp": "namespace tagring::low {\nstruct A {};\n}\n",
         "high/b.hpp": '#include "low/a.hpp"\nnamespace tagring::high {\nclass B {\n public:\n  B(low::A& a, int n);\n};\n}\n',
-        "high/b.cpp": '#include "high/b.hpp"\nnamespace tagring::high {\nB::B(low::A& a, int n) {}\n}\n'}
+        "high/b.cpp": '#include "high/b.hpp"\nnamespace tagring::high {\nB::B(low::A& a, int n) {}\n}\n',
+        # Words that are banned, but not here: another's own, of the wire, of the database.
+        "low/kept.cpp": '#include <asio/cancellation_slot.hpp>\nauto slot;\n// {"octets"}\nauto sql = R"sql(\n octets INTEGER)sql";\n'}
 LINKS = {"low": [], "high": ["low"]}
 HEADER = "namespace tagring::high {\nclass B {\n public:\n  B(low::A& a, int n);\n  void more();\n};\n}\n"
 BROKEN = {
@@ -56,6 +58,11 @@ BROKEN = {
         ({"low/a.hpp": "int junk_count;\n"}, LINKS),
         ({"low/a.hpp": "class OldCourier;\n"}, LINKS),
         ({"low/knocks.hpp": ""}, LINKS),
+        ({"low/a.hpp": "std::size_t octets_max;\n"}, LINKS),
+        ({"low/a.hpp": "constexpr int kOctet = 8;\n"}, LINKS),
+        ({"low/a.hpp": "// On all shelves of the hashtag.\n"}, LINKS),
+        ({"low/a.hpp": "std::string shelf;\n"}, LINKS),
+        ({"low/a.hpp": "unsigned slot_of(int post);\n"}, LINKS),
     ],
 }
 

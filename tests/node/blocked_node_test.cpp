@@ -90,7 +90,7 @@ class BlockedNode : public NodeTest {
   std::string shared_tag() {
     for (int i = 0; i < 1000; ++i) {
       std::string name = fmt::format("cats{}", i);
-      const RingId key = Tag::parse(name)->key();
+      const RingId key = Tag::from_canonical(name).key();
       unsigned theirs = 0;
       for (unsigned replica = 0; replica < 2; ++replica)
         theirs += in_half_open(self(Ring::kRelay).id, replica_key(key, replica, 2), near.id) ? 1 : 0;
@@ -253,7 +253,7 @@ TEST_F(BlockedNode, IsHeardAboutTheSetsThatItCoordinates) {
   join(near);
   block();
   std::string tag = "cats";
-  for (int i = 0; !in_half_open(self(Ring::kStorage).id, Tag::parse(tag)->key(), near.id); ++i)
+  for (int i = 0; !in_half_open(self(Ring::kStorage).id, Tag::from_canonical(tag).key(), near.id); ++i)
     tag = fmt::format("cats{}", i);
   const json::object body = {{"action", "set"}, {"tag", tag},  {"version", 1}, {"replicas", 4},
                              {"reach", 4},      {"at", 1'000}, {"nonce", 1}};

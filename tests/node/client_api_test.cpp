@@ -5,6 +5,7 @@
 #include "mastodon_api/entity_fields.hpp"
 #include "node/fixture.hpp"
 #include "posts/ids.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::node {
 namespace {
@@ -155,8 +156,8 @@ TEST_F(Reading, ATimelineGoesOnBehindAWaveOfDeletedPostsAndOfPostsOfOneMoment) {
   std::vector<storage::HistoryEntry> wave;
   for (int i = 0; i < 1'500; ++i) {
     const std::string uri = fmt::format("https://home.example/wave/{}", i);
-    wave.push_back({"cats", uri + "/deleted", alice.id, begin + std::chrono::seconds(i), true});
-    wave.push_back({"cats", uri + "/gone", alice.id, begin + std::chrono::hours(1)});
+    wave.push_back({"cats"_tag, uri + "/deleted", alice.id, begin + std::chrono::seconds(i), true});
+    wave.push_back({"cats"_tag, uri + "/gone", alice.id, begin + std::chrono::hours(1)});
   }
   ASSERT_TRUE(run(stores->history.put(std::move(wave))));
   publish("newest", {"cats"}, "2025-12-30T13:00:00Z");
@@ -181,9 +182,9 @@ TEST_F(Reading, WhatWasTakenDownHereIsShownToNobody) {
   ASSERT_EQ(control("/takedown", json::serialize(request)).status, 200);
   EXPECT_THAT(timeline("cats"), ElementsAre("2"));
   // Others may still have it and say so.
-  storage::HistoryEntry entry{"cats", uri, alice.id, *from_rfc3339("2025-12-30T10:00:00Z")};
+  storage::HistoryEntry entry{"cats"_tag, uri, alice.id, *from_rfc3339("2025-12-30T10:00:00Z")};
   EXPECT_FALSE(node->history().is_shown(entry));
-  entry.tag = "dogs";
+  entry.partition = "dogs"_tag;
   EXPECT_TRUE(node->history().is_shown(entry));
   const std::string search = "/api/v2/search?q=" + percent_encode(uri);
   EXPECT_EQ(object(get(search)).at("statuses").as_array().size(), 1U);  // it is under #dogs still

@@ -33,7 +33,7 @@ TEST(Forecast, IsTheDayOnWhichTheLineReachesTheLimit) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->disk_full_in_days, 50);
   EXPECT_EQ(found->days_seen, 10);
-  EXPECT_NEAR(found->octets_a_day, 1e9, 1);
+  EXPECT_NEAR(found->bytes_a_day, 1e9, 1);
   EXPECT_EQ(found->history_full_in_days, std::nullopt);
   EXPECT_THAT(found->text(), HasSubstr("the disk is full in 50 days"));
   EXPECT_THAT(found->text(), HasSubstr("old posts make room"));

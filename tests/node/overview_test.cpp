@@ -5,6 +5,7 @@
 #include "administrators/logins.hpp"
 #include "audit/audit.hpp"
 #include "node/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::node {
 namespace {
@@ -160,7 +161,8 @@ TEST_F(OverviewTest, ReceiptsAreListedTheLatestFirst) {
     kept.receipt = {
         "tagring", Ring::kStorage, "https://owner.example/actor", WallTime(Duration(number)), 1, {}, "s"};
     kept.key = "a key";
-    kept.items.push_back({"cats", "https://a.example/" + std::to_string(number), false, WallTime(), true});
+    kept.items.push_back(
+        {"cats"_tag, "https://a.example/" + std::to_string(number), false, WallTime(), true});
     ASSERT_TRUE(run(stores->receipts.keep(std::move(kept), WallTime(Duration(1)), {WallTime(), 1'000'000})));
   }
   EXPECT_THAT(json::serialize(as_admin("/receipts")),

@@ -9,6 +9,7 @@
 #include "followers/listing.hpp"
 #include "node/fixture.hpp"
 #include "signatures/signature.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::node {
 namespace {
@@ -565,7 +566,7 @@ class LongList : public PartialCollection {
   }
   void add(int i) {
     const std::string actor = fmt::format("https://far.example/users/{:04}{}", i, std::string(400, 'x'));
-    followers.add({"cats", actor, kFarInbox, "", delivery::Via::kBoost, 0});
+    followers.add({"cats"_tag, actor, kFarInbox, "", delivery::Via::kBoost, 0});
     ids.insert(actor);
   }
   std::set<std::string> read(const std::string& root) {
@@ -622,7 +623,7 @@ TEST_F(LongList, IsOfOneMomentWhileItIsRead) {
   int next = 100;
   on_page = [&] {
     add(next++);
-    followers.remove("cats", *before.begin());
+    followers.remove("cats"_tag, *before.begin());
   };
   EXPECT_EQ(read(kCats), before);
   on_page = nullptr;
@@ -650,8 +651,8 @@ TEST_F(LongList, OnlyAFewAreKept) {
   for (int server = 0; server < 10; ++server) {
     const std::string base = fmt::format("https://far{}.example", server);
     for (int i = 0; i < 30; ++i) {
-      followers.add({"cats", fmt::format("{}/users/{:04}{}", base, i, std::string(400, 'x')), base + "/inbox",
-                     "", delivery::Via::kBoost, 0});
+      followers.add({"cats"_tag, fmt::format("{}/users/{:04}{}", base, i, std::string(400, 'x')),
+                     base + "/inbox", "", delivery::Via::kBoost, 0});
     }
     const Author reader = make_author(base + "/users/reader");
     EXPECT_EQ(run(partials.answer(signed_get(reader, kCats))).status, 200);

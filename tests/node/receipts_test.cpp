@@ -5,6 +5,7 @@
 #include "node/fixture.hpp"
 #include "redundancy/storage_place.hpp"
 #include "storage/statements.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::node {
 namespace {
@@ -44,7 +45,7 @@ class ReceiptsTest : public NodeTest {
     return receipt.size == items.size() && first.check(key).has_value();
   }
   static storage::TakenItem item(int number, WallTime published = date()) {
-    return {"cats", post(number).uri, false, published, true};
+    return {"cats"_tag, post(number).uri, false, published, true};
   }
   static WallTime date() { return *from_rfc3339("2025-12-31T12:00:00Z"); }
 
@@ -59,14 +60,14 @@ class ReceiptsTest : public NodeTest {
     PostState state;
     std::string reason;
   };
-  HttpResponse ask_for_head(unsigned slot, int number) {
-    return get("/tagring/v1/history/proof?tag=cats&slot=" + std::to_string(slot) +
+  HttpResponse ask_for_head(unsigned part, int number) {
+    return get("/tagring/v1/history/proof?tag=cats&slot=" + std::to_string(part) +
                "&hour=" + std::to_string(storage::hour_of(date())) +
                "&id=" + to_hex(storage::post_id(post(number).uri)));
   }
-  Proven prove(int number, unsigned slot = 0) {
+  Proven prove(int number, unsigned part = 0) {
     const std::string uri = post(number).uri;
-    const HttpResponse response = ask_for_head(slot, number);
+    const HttpResponse response = ask_for_head(part, number);
     EXPECT_EQ(response.status, 200) << response.body;
     const json::object body = json::parse_object(response.body).value();
     const auto head = storage::head_from_json(body.at("head").get_object()).value();
@@ -134,7 +135,7 @@ TEST_F(ReceiptsTest, AHeadNamesWhatTheOwnerTookAndItsServerDenied) {
   send("Add", "/storage", {post(1)});
   EXPECT_EQ(prove(2).state, PostState::kAbsent);
   send("Add", "/storage", {post(2)});
-  ASSERT_TRUE(run(stores->history.correct("cats", post(2).uri, std::nullopt, true)));
+  ASSERT_TRUE(run(stores->history.correct("cats"_tag, post(2).uri, std::nullopt, true)));
   const Proven proven = prove(2);
   EXPECT_EQ(proven.state, PostState::kCorrected);
   EXPECT_EQ(proven.head.size, 2U);
@@ -154,7 +155,7 @@ TEST_F(ReceiptsTest, ATakeDownHidesThePostAndShowsTheReason) {
   EXPECT_EQ(history("cats").size(), 1U);
   // Others see no difference, so nobody brings it back or loses their own.
   EXPECT_EQ(digest(), before);
-  const auto shown = run(stores->history.segment({RingId(), RingId()}, "", {}, 10)).value();
+  const auto shown = run(stores->history.segment({RingId(), RingId()}, {}, {}, 10)).value();
   EXPECT_EQ(shown.size(), 1U);
   send("Add", "/storage", {post(1)});  // and it does not come back
   EXPECT_EQ(history("cats").size(), 1U);
@@ -192,18 +193,18 @@ class DividedReceiptsTest : public ReceiptsTest {
     while (redundancy::partition_of_post(post(in_lower).uri, 4, 8) != 0) ++in_lower;
   }
   void must_keep(std::uint64_t version, unsigned replicas, unsigned reach) {
-    ASSERT_TRUE(run(stores->history.save_set({"cats", version, replicas, reach, date()})));
+    ASSERT_TRUE(run(stores->history.save_set({"cats"_tag, version, replicas, reach, date()})));
   }
   static storage::TakenItem in_part(int number) {
     storage::TakenItem taken = item(number);
-    taken.slot = redundancy::partition_of_post(taken.uri, 4, 8);
+    taken.partition.number = redundancy::partition_of_post(taken.uri, 4, 8);
     return taken;
   }
   int in_lower = 1;
   int in_upper = 1;
 };
 
-TEST_F(DividedReceiptsTest, TheShelfOnWhichThePostIsKeptIsSigned) {
+TEST_F(DividedReceiptsTest, ThePartitionInWhichThePostIsKeptIsSigned) {
   const json::object answer = send("Add", "/storage", {post(in_lower), post(in_upper)});
   EXPECT_TRUE(is_for(receipt_in(answer), {in_part(in_lower), in_part(in_upper)}));
   const json::array& differs = answer.at("receipt").get_object().at("differs").get_array();
@@ -212,32 +213,32 @@ TEST_F(DividedReceiptsTest, TheShelfOnWhichThePostIsKeptIsSigned) {
   EXPECT_EQ(differs[0].get_object().at("uri").get_string(), post(in_upper).uri);
 }
 
-TEST_F(DividedReceiptsTest, APostFromBeforeTheDivisionIsSignedForTheShelfWhereItIs) {
+TEST_F(DividedReceiptsTest, APostFromBeforeTheDivisionIsSignedForThePartitionWhereItIs) {
   send("Add", "/storage", {post(in_upper)});
   must_keep(2, 16, 16);
   start(config());
   // Where it would be put now it is as well: that is what the owner answers for.
   const json::object again = send("Add", "/storage", {post(in_upper)});
   storage::TakenItem moved = item(in_upper);
-  moved.slot = redundancy::partition_of_post(moved.uri, 4, 16);
+  moved.partition.number = redundancy::partition_of_post(moved.uri, 4, 16);
   EXPECT_TRUE(is_for(receipt_in(again), {moved}));
-  EXPECT_EQ(prove(in_upper, moved.slot).state, PostState::kLive);
+  EXPECT_EQ(prove(in_upper, moved.partition.number).state, PostState::kLive);
   EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
 }
 
-TEST_F(DividedReceiptsTest, EachShelfHasHeadsOfItsOwn) {
+TEST_F(DividedReceiptsTest, EachPartitionHasHeadsOfItsOwn) {
   send("Add", "/storage", {post(in_lower), post(in_upper)});
   EXPECT_EQ(prove(in_lower).state, PostState::kLive);
   EXPECT_EQ(prove(in_upper).state, PostState::kAbsent);
   EXPECT_EQ(prove(in_upper, 32).state, PostState::kLive);
   EXPECT_EQ(prove(in_lower, 32).state, PostState::kAbsent);
-  EXPECT_EQ(prove(in_upper, 32).head.slot, 32U);
+  EXPECT_EQ(prove(in_upper, 32).head.partition.number, 32U);
   EXPECT_EQ(prove(in_upper, 32).head.size, 1U);
   send("Remove", "/storage", {post(in_upper)});
   EXPECT_EQ(prove(in_upper, 32).state, PostState::kRemoved);
 }
 
-TEST_F(DividedReceiptsTest, NothingIsSignedOfAShelfThatIsWithOthers) {
+TEST_F(DividedReceiptsTest, NothingIsSignedOfAPartitionThatIsWithOthers) {
   send("Add", "/storage", {post(in_upper)});
   EXPECT_EQ(ask_for_head(16, in_upper).status, 421);
   must_keep(2, 4, 4);
@@ -247,7 +248,7 @@ TEST_F(DividedReceiptsTest, NothingIsSignedOfAShelfThatIsWithOthers) {
   EXPECT_EQ(ask_for_head(256, in_upper).status, 400);
 }
 
-TEST_F(DividedReceiptsTest, ATakeDownReachesEveryShelf) {
+TEST_F(DividedReceiptsTest, ATakeDownReachesEveryPartition) {
   send("Add", "/storage", {post(in_lower), post(in_upper)});
   for (const int number : {in_lower, in_upper}) {
     const json::object request = {{"tag", "cats"}, {"uri", post(number).uri}, {"reason", "an order"}};
@@ -292,7 +293,7 @@ class KeptReceiptsTest : public ReceiptsTest {
   const std::vector<delivery::TagEvent> events = {event(1), event(2), event(3)};
 
   static delivery::TagEvent event(int number) {
-    return {"cats", delivery::Op::kAdd, post(number).uri, post(number).author, date(), true};
+    return {"cats"_tag, delivery::Op::kAdd, post(number).uri, post(number).author, date(), true};
   }
   // What the other node answers that took these.
   std::string answer(std::vector<storage::TakenItem> items,
@@ -309,7 +310,7 @@ class KeptReceiptsTest : public ReceiptsTest {
     settle();
   }
   std::size_t held() {
-    const auto found = run(node->receipts().held("cats")).value();
+    const auto found = run(node->receipts().held("cats"_tag)).value();
     for (const auto& one : found) EXPECT_TRUE(one.receipt.check(other.key.public_key()));
     return found.size();
   }
@@ -323,30 +324,30 @@ TEST_F(KeptReceiptsTest, AGoodReceiptIsKeptAndSurvivesARestart) {
 }
 
 TEST_F(KeptReceiptsTest, ARefusedPostIsNotExpectedInIt) {
-  const std::vector<delivery::Refusal> refusals = {{post(2).uri, "cats", {ErrorCode::kDenied, "no"}}};
+  const std::vector<delivery::Refusal> refusals = {{post(2).uri, "cats"_tag, {ErrorCode::kDenied, "no"}}};
   note(answer({item(1), item(3)}), refusals);
   EXPECT_EQ(held(), 2U);
   note(answer({item(1), item(2), item(3)}), refusals);  // another batch than was sent
   EXPECT_EQ(node->receipts().counters().bad, 1U);
 }
 
-TEST_F(KeptReceiptsTest, OfAPostOnAnotherShelfTheOwnerSaysWhichIfItCanBeThere) {
+TEST_F(KeptReceiptsTest, OfAPostInAnotherPartitionTheOwnerSaysWhichIfItCanBeThere) {
   const unsigned possible = redundancy::partition_of_post(post(2).uri, 4, 256);
-  for (const unsigned slot : {possible, possible + 1}) {
+  for (const unsigned part : {possible, possible + 1}) {
     storage::TakenItem moved = item(2);
-    moved.slot = slot;
+    moved.partition.number = part;
     json::object text = json::parse_object(answer({item(1), moved, item(3)})).value();
     text["receipt"].get_object()["differs"] =
         json::array{json::object{{"tag", "cats"},
                                  {"uri", moved.uri},
                                  {"published", moved.published.time_since_epoch().count()},
-                                 {"slot", slot}}};
+                                 {"slot", part}}};
     note(json::serialize(text));
   }
   EXPECT_EQ(node->receipts().counters().bad, 1U);
-  const auto found = run(node->receipts().held("cats")).value();
+  const auto found = run(node->receipts().held("cats"_tag)).value();
   ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[1].receipt.item.slot, possible);
+  EXPECT_EQ(found[1].receipt.item.partition.number, possible);
 }
 
 TEST_F(KeptReceiptsTest, AnythingElseIsNotKeptAndHindersNothing) {
@@ -375,7 +376,7 @@ TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
   ASSERT_EQ(response.status, 200);
   std::uint64_t after = 0;
   const json::object body = json::parse_object(response.body).value();
-  const auto read = audit::Receipts::read(body, "cats", "https://a.example", &after);
+  const auto read = audit::Receipts::read(body, "cats"_tag, "https://a.example", &after);
   EXPECT_EQ(read.size(), 3U);
   EXPECT_EQ(after, 0U);
   for (const auto& held : read) EXPECT_TRUE(held.receipt.check(other.key.public_key()));
@@ -383,9 +384,9 @@ TEST_F(KeptReceiptsTest, OthersAreShownWhatStorageOwnersSigned) {
   json::object forged = body;
   forged["receipts"].get_array()[0].get_object()["items"].get_array()[0].get_object()["uri"] =
       "https://x.example/";
-  EXPECT_EQ(audit::Receipts::read(forged, "cats", "https://a.example", &after).size(), 2U);
+  EXPECT_EQ(audit::Receipts::read(forged, "cats"_tag, "https://a.example", &after).size(), 2U);
   forged["receipts"].get_array()[0].get_object()["leaves"].get_array().pop_back();
-  EXPECT_EQ(audit::Receipts::read(forged, "cats", "https://a.example", &after).size(), 0U);
+  EXPECT_EQ(audit::Receipts::read(forged, "cats"_tag, "https://a.example", &after).size(), 0U);
   EXPECT_EQ(json::find(json::parse_object(get("/tagring/v1/receipts?tag=dogs").body).value(), "receipts")
                 ->get_array()
                 .size(),

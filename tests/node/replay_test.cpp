@@ -7,6 +7,7 @@
 #include <set>
 
 #include "node/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::node {
 namespace {
@@ -51,19 +52,20 @@ class Replaying : public NodeTest {
   void remember(const std::string& tag, int from, int to) {
     std::vector<storage::HistoryEntry> entries;
     for (int i = from; i <= to; ++i) {
-      entries.push_back({tag, uri(i), host(i) + "/users/f", loop.wall_now() - hours(i), false});
+      entries.push_back(
+          {Tag::from_canonical(tag), uri(i), host(i) + "/users/f", loop.wall_now() - hours(i), false});
     }
     ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
   void remove(const std::string& tag, int number) {
-    storage::HistoryEntry entry;
-    auto page = run(stores->history.page(tag, std::nullopt, 10'000)).value();
+    std::vector<storage::HistoryEntry> entries;
+    auto page = run(stores->history.page(Tag::from_canonical(tag), std::nullopt, 10'000)).value();
     for (storage::HistoryEntry& known : page.entries) {
-      if (known.uri == uri(number)) entry = known;
+      if (known.uri == uri(number)) entries.push_back(std::move(known));
     }
-    ASSERT_EQ(entry.uri, uri(number));
-    entry.removed = true;
-    ASSERT_TRUE(run(stores->history.put({entry})));
+    ASSERT_EQ(entries.size(), 1U);
+    entries.front().removed = true;
+    ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
   HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
     options["host"] = kHost;
@@ -201,8 +203,8 @@ TEST_F(Replaying, MoreThanTheNodeAllowsIsRefused) {
 
 TEST_F(Replaying, NothingGoesBackToItsOwnServer) {
   remember("cats", 1, 3);
-  ASSERT_TRUE(run(stores->history.put({{"cats", "https://social.example/notes/9", "https://social.example/u",
-                                        loop.wall_now() - minutes(90), false}})));
+  ASSERT_TRUE(run(stores->history.put({{"cats"_tag, "https://social.example/notes/9",
+                                        "https://social.example/u", loop.wall_now() - minutes(90), false}})));
   EXPECT_EQ(replay({{"per_minute", 600}}).status, 200);
   settle();
   EXPECT_EQ(announced(), from_to(1, 3));
@@ -212,8 +214,9 @@ TEST_F(Replaying, NothingGoesBackToItsOwnServer) {
 TEST_F(Replaying, WhatIsBlockedOrKeptApartIsNotSent) {
   remember("cats", 1, 3);
   const auto add = [&](const std::string& host, int minutes_ago) {
-    ASSERT_TRUE(run(stores->history.put({{"cats", "https://" + host + "/notes/9", "https://" + host + "/u",
-                                          loop.wall_now() - minutes(minutes_ago), false}})));
+    ASSERT_TRUE(
+        run(stores->history.put({{"cats"_tag, "https://" + host + "/notes/9", "https://" + host + "/u",
+                                  loop.wall_now() - minutes(minutes_ago), false}})));
   };
   add("bad.example", 70);
   add("rival.example", 80);
@@ -340,7 +343,7 @@ TEST_F(Replaying, DoesNotSendEverybodyToOneOriginAtOnce) {
   subscribe("dogs");
   std::vector<storage::HistoryEntry> entries;
   for (int i = 1; i <= 20; ++i) {
-    entries.push_back({i % 2 == 0 ? "cats" : "dogs", fmt::format("https://far.example/notes/{}", i),
+    entries.push_back({i % 2 == 0 ? "cats"_tag : "dogs"_tag, fmt::format("https://far.example/notes/{}", i),
                        "https://far.example/users/f", loop.wall_now() - hours(i), false});
   }
   ASSERT_TRUE(run(stores->history.put(std::move(entries))));

@@ -6,6 +6,7 @@
 #include "handover/transfer.hpp"
 #include "node/fixture.hpp"
 #include "ring/codec.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::node {
 namespace {
@@ -290,7 +291,8 @@ TEST_F(TransferCalls, QuestionsAndAnswersAboutHoursAreReadAsTheyWereWritten) {
   std::vector<storage::Difference> differences(3);
   differences[0].parts = {{{first, {first.key, 5}}, 3, 4}, {{{first.key, 6}, last}, 5, 6}};
   differences[1].index = 1;
-  differences[1].entries = {{"cats", "https://a.example/2", "https://a.example/u", after.published, true}};
+  differences[1].entries = {
+      {"cats"_tag, "https://a.example/2", "https://a.example/u", after.published, true}};
   differences[1].next = after;
   differences[2].later = true;
   const auto answer = handover::differences_from_json(handover::to_json(differences), asked);

@@ -13,7 +13,7 @@ namespace {
 TEST(Wire, APostWithMoreTagsThanAnItemMayHaveBecomesSeveralItemsThatAreRead) {
   std::vector<delivery::TagEvent> events;
   for (int i = 0; i < 150; ++i) {
-    events.push_back({fmt::format("tag{}", i), delivery::Op::kAdd, "https://a.example/1",
+    events.push_back({Tag::from_canonical(fmt::format("tag{}", i)), delivery::Op::kAdd, "https://a.example/1",
                       "https://a.example/users/u", WallTime(Duration(1)), true});
   }
   const std::string body = delivery::add_activity("https://n.example/1", "https://n.example/actor",

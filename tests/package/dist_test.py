@@ -49,8 +49,8 @@ def main():
         parts = {part["name"]: part for part in bill["components"]}
         check("the list names the commit", {"name": "git:commit", "value": git("rev-parse", "HEAD").strip()} in bill["metadata"]["component"]["properties"], bill["metadata"])
         check("libraries, the page's, and what is compiled in", {"libboost-json1.81-dev", "preact", "public_suffix_list.dat"} <= set(parts), sorted(parts))
-        octets = (ROOT / "data/public_suffix_list/public_suffix_list.dat").read_bytes()
-        check("which public suffix list it is", hashlib.sha256(octets).hexdigest() in json.dumps(parts["public_suffix_list.dat"]), parts["public_suffix_list.dat"])
+        text = (ROOT / "data/public_suffix_list/public_suffix_list.dat").read_bytes()
+        check("which public suffix list it is", hashlib.sha256(text).hexdigest() in json.dumps(parts["public_suffix_list.dat"]), parts["public_suffix_list.dat"])
         with tempfile.TemporaryDirectory() as unpacked, tarfile.open(first[0]) as archive:
             archive.extractall(unpacked)
             code = subprocess.run(["cmake", "--list-presets"], cwd=next(Path(unpacked).iterdir()), capture_output=True, text=True)

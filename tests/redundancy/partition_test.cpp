@@ -2,28 +2,34 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tag_literal.hpp"
+
 namespace tagring::redundancy {
 namespace {
 
 TEST(Partition, HasTheNameOfItsHashtagAndANumberButForTheFirst) {
-  EXPECT_EQ((redundancy::Partition{"caturday", 0}).name(), "caturday");
-  EXPECT_EQ((redundancy::Partition{"caturday", 32}).name(), "caturday/32");
+  EXPECT_EQ((redundancy::Partition{"caturday"_tag, 0}).name(), "caturday");
+  EXPECT_EQ((redundancy::Partition{"caturday"_tag, 32}).name(), "caturday/32");
 }
 
 TEST(Partition, ReadsWhatItWrites) {
-  for (unsigned slot = 0; slot < redundancy::kPartitionsMax; ++slot) {
-    const Result<redundancy::Partition> shelf =
-        redundancy::Partition::parse(redundancy::Partition{"猫", slot}.name());
-    ASSERT_TRUE(shelf);
-    EXPECT_EQ(shelf->tag, "猫");
-    EXPECT_EQ(shelf->number, slot);
+  for (unsigned number = 0; number < redundancy::kPartitionsMax; ++number) {
+    const redundancy::Partition partition{"猫"_tag, number};
+    EXPECT_EQ(redundancy::Partition::parse(partition.name()).value(), partition);
+    EXPECT_EQ(redundancy::Partition::from_name(partition.name()), partition);
   }
 }
 
 TEST(Partition, RefusesOtherSpellings) {
-  for (const char* name :
-       {"cats/", "cats/0", "cats/01", "cats/256", "cats/-1", "cats/1/2", "cats/x", "cats/1 "})
+  for (const char* name : {"cats/", "cats/0", "cats/01", "cats/256", "cats/-1", "cats/1/2", "cats/x",
+                           "cats/1 ", "Cats", "Cats/1", "#cats/1", "/1", ""})
     EXPECT_FALSE(redundancy::Partition::parse(name)) << name;
+}
+
+TEST(Partition, OfTheWholeHashtagIsTheHashtag) {
+  const redundancy::Partition whole = "caturday"_tag;
+  EXPECT_EQ(whole, (redundancy::Partition{"caturday"_tag, 0}));
+  EXPECT_EQ(whole.key(), "caturday"_tag.key());
 }
 
 TEST(Partition, LiesAsManyPartsOf256BehindTheHashtagAsItsNumberSays) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ring_sim/loop.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::redundancy {
 namespace {
@@ -10,54 +11,55 @@ namespace {
 struct Fixture : testing::Test {
   ring_sim::Loop loop{1};
   ring_sim::LoopClock clock{loop, 0};
-  std::function<void(const std::string&)> on_more = [](const std::string&) {};
-  redundancy::RelayHints counts{2, clock, [this](const std::string& tag) { on_more(tag); }};
+  std::function<void(const Tag&)> on_more = [](const Tag&) {};
+  redundancy::RelayHints counts{2, clock, [this](const Tag& tag) { on_more(tag); }};
 
   redundancy::OverloadToken token(unsigned relays) const {
-    return {"caturday", relays, "https://tags.example/actor", clock.wall_now(), "signature"};
+    return {"caturday"_tag, relays, "https://tags.example/actor", clock.wall_now(), "signature"};
   }
 };
 using RelayHintsTest = Fixture;
 
 TEST_F(RelayHintsTest, HoldsTheNumberAtRestUntilARelayTellsAnother) {
-  EXPECT_EQ(counts.of("caturday"), 2U);
-  EXPECT_FALSE(counts.was_raised("caturday"));
-  counts.read_answer({{"relays", to_json(redundancy::RelayClaims{{"caturday", {8, 0}}, {"dogs", {4, 0}}})}},
-                     {"caturday"});
-  EXPECT_EQ(counts.of("caturday"), 8U);
-  EXPECT_EQ(counts.of("dogs"), 2U) << "the answer was not about dogs";
-  counts.read_answer({}, {"caturday"});
-  EXPECT_EQ(counts.of("caturday"), 2U);
-  EXPECT_TRUE(counts.was_raised("caturday"));
+  EXPECT_EQ(counts.of("caturday"_tag), 2U);
+  EXPECT_FALSE(counts.was_raised("caturday"_tag));
+  counts.read_answer(
+      {{"relays", to_json(redundancy::RelayClaims{{"caturday"_tag, {8, 0}}, {"dogs"_tag, {4, 0}}})}},
+      {"caturday"_tag});
+  EXPECT_EQ(counts.of("caturday"_tag), 8U);
+  EXPECT_EQ(counts.of("dogs"_tag), 2U) << "the answer was not about dogs";
+  counts.read_answer({}, {"caturday"_tag});
+  EXPECT_EQ(counts.of("caturday"_tag), 2U);
+  EXPECT_TRUE(counts.was_raised("caturday"_tag));
 }
 
 TEST_F(RelayHintsTest, ForgetsWhatNobodyRepeats) {
-  counts.learn("caturday", 4);
+  counts.learn("caturday"_tag, 4);
   loop.run_for(std::chrono::minutes(11));
-  EXPECT_EQ(counts.of("caturday"), 2U);
+  EXPECT_EQ(counts.of("caturday"_tag), 2U);
 }
 
 TEST_F(RelayHintsTest, TriesTwiceAsManyWhenOneIsOverloadedAndKeepsTheTokenToShow) {
   unsigned calls = 0;
-  on_more = [&](const std::string& tag) { calls += tag == "caturday" ? 1 : 0; };
-  counts.read_answer({{"overloaded", to_json(std::vector{token(2)})}}, {"caturday"});
-  EXPECT_EQ(counts.of("caturday"), 4U);
+  on_more = [&](const Tag& tag) { calls += tag == "caturday"_tag ? 1 : 0; };
+  counts.read_answer({{"overloaded", to_json(std::vector{token(2)})}}, {"caturday"_tag});
+  EXPECT_EQ(counts.of("caturday"_tag), 4U);
   EXPECT_EQ(calls, 1U);
-  ASSERT_EQ(counts.tokens({"caturday", "dogs"}).size(), 1U);
+  ASSERT_EQ(counts.tokens({"caturday"_tag, "dogs"_tag}).size(), 1U);
   counts.learn(token(2));  // of the smaller set
-  EXPECT_EQ(counts.of("caturday"), 4U);
+  EXPECT_EQ(counts.of("caturday"_tag), 4U);
   loop.run_for(redundancy::OverloadToken::kLifetime + Duration(1));
-  EXPECT_TRUE(counts.tokens({"caturday"}).empty());
+  EXPECT_TRUE(counts.tokens({"caturday"_tag}).empty());
 }
 
 TEST_F(RelayHintsTest, DoesNotGoBeyondTheLimits) {
-  counts.learn("caturday", 1);
-  EXPECT_EQ(counts.of("caturday"), 2U);
-  counts.learn("caturday", 3);
-  EXPECT_EQ(counts.of("caturday"), 2U);
-  counts.learn("caturday", 256);
+  counts.learn("caturday"_tag, 1);
+  EXPECT_EQ(counts.of("caturday"_tag), 2U);
+  counts.learn("caturday"_tag, 3);
+  EXPECT_EQ(counts.of("caturday"_tag), 2U);
+  counts.learn("caturday"_tag, 256);
   counts.learn(token(256));
-  EXPECT_EQ(counts.of("caturday"), 256U);
+  EXPECT_EQ(counts.of("caturday"_tag), 256U);
 }
 
 TEST(RelayClaims, LeaveOutWhatIsMalformed) {
@@ -65,13 +67,13 @@ TEST(RelayClaims, LeaveOutWhatIsMalformed) {
       {"tag":"a","relays":4,"index":4},{"tag":"","relays":4},{"tag":"b"},7])");
   const redundancy::RelayClaims claims = redundancy::claims_from_json(&*list);
   ASSERT_EQ(claims.size(), 1U);
-  EXPECT_EQ(claims.at("caturday").relays, 4U);
-  EXPECT_EQ(claims.at("caturday").index, 3U);
+  EXPECT_EQ(claims.at("caturday"_tag).relays, 4U);
+  EXPECT_EQ(claims.at("caturday"_tag).index, 3U);
 }
 
 TEST(OverloadToken, SurvivesTheWireAndIsRefusedWhenMalformed) {
-  const redundancy::OverloadToken token{"caturday", 4, "https://tags.example/actor", WallTime(Duration(1234)),
-                                        "sig"};
+  const redundancy::OverloadToken token{"caturday"_tag, 4, "https://tags.example/actor",
+                                        WallTime(Duration(1234)), "sig"};
   const Result<redundancy::OverloadToken> read = redundancy::token_from_json(to_json(token));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->signed_text("net"), token.signed_text("net"));

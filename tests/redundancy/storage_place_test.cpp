@@ -20,9 +20,9 @@ RingId key() { return Tag::parse("caturday").value().key(); }
 // The positions of a post's copies.
 std::set<RingId> places(const std::string& post, unsigned copies, unsigned replicas) {
   std::set<RingId> places;
-  const unsigned slot = redundancy::partition_of_post(post, copies, replicas);
+  const unsigned number = redundancy::partition_of_post(post, copies, replicas);
   for (unsigned copy = 0; copy < copies; ++copy)
-    places.insert(replica_key(redundancy::partition_key(key(), slot), copy, copies));
+    places.insert(replica_key(redundancy::partition_key(key(), number), copy, copies));
   return places;
 }
 
@@ -74,9 +74,9 @@ TEST(StoragePlace, EveryPostHasExactlyItsCopiesAtPlacesOfTheSet) {
 TEST(StoragePlace, ThePartitionsTogetherHaveEveryPlaceOfTheSetOnce) {
   for_every_set([](unsigned, unsigned copies, unsigned replicas) {
     std::multiset<RingId> found;
-    for (const unsigned slot : redundancy::partitions_of_set(copies, replicas)) {
+    for (const unsigned number : redundancy::partitions_of_set(copies, replicas)) {
       for (unsigned copy = 0; copy < copies; ++copy)
-        found.insert(replica_key(redundancy::partition_key(key(), slot), copy, copies));
+        found.insert(replica_key(redundancy::partition_key(key(), number), copy, copies));
     }
     const std::set<RingId> all = places_of_set(replicas);
     EXPECT_TRUE(std::ranges::equal(found, all));
@@ -102,8 +102,8 @@ TEST(StoragePlace, APartitionHasItsShareOfThePosts) {
     std::map<unsigned, unsigned> loads;
     for (unsigned i = 0; i < kPosts; ++i) ++loads[redundancy::partition_of_post(uri(i), 4, replicas)];
     const double expected = kPosts * 4.0 / replicas;
-    for (const unsigned slot : redundancy::partitions_of_set(4, replicas))
-      EXPECT_NEAR(loads[slot], expected, 5 * std::sqrt(expected)) << slot << " of " << replicas;
+    for (const unsigned number : redundancy::partitions_of_set(4, replicas))
+      EXPECT_NEAR(loads[number], expected, 5 * std::sqrt(expected)) << number << " of " << replicas;
   }
 }
 
@@ -141,19 +141,20 @@ TEST(StoragePlace, ReadersOfASetFindEveryPostThatCameWhenItWasSmaller) {
 TEST(StoragePlace, ARemovalGoesWhereverThePostMayHaveBeenPut) {
   for_every_set([](unsigned at_rest, unsigned copies, unsigned replicas) {
     for (unsigned i = 0; i < 50; ++i) {
-      const std::vector<unsigned> slots = redundancy::partitions_of_post(uri(i), copies, at_rest, replicas);
-      EXPECT_TRUE(std::ranges::is_sorted(slots));
-      EXPECT_EQ(slots.size(), std::set(slots.begin(), slots.end()).size());
+      const std::vector<unsigned> partitions =
+          redundancy::partitions_of_post(uri(i), copies, at_rest, replicas);
+      EXPECT_TRUE(std::ranges::is_sorted(partitions));
+      EXPECT_EQ(partitions.size(), std::set(partitions.begin(), partitions.end()).size());
       std::set<unsigned> expected;
       for (unsigned before = at_rest; before <= replicas; before *= 2)
         expected.insert(redundancy::partition_of_post(uri(i), copies, before));
-      EXPECT_EQ(std::set(slots.begin(), slots.end()), expected);
+      EXPECT_EQ(std::set(partitions.begin(), partitions.end()), expected);
     }
   });
 }
 
 // What is sent to the next one after those that have it must not depend on how large the set has become.
-TEST(StoragePlace, AGrowingSetAddsToTheEndOfTheShelvesThatARemovalGoesTo) {
+TEST(StoragePlace, AGrowingSetAddsToTheEndOfThePartitionsThatARemovalGoesTo) {
   for (unsigned reach = 4; reach < redundancy::kRelaysMax; reach *= 2) {
     for (unsigned i = 0; i < 50; ++i) {
       const std::vector<unsigned> before = redundancy::partitions_of_post(uri(i), 4, 4, reach);

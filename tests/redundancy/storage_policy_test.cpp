@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/tag_literal.hpp"
+
 namespace tagring::redundancy {
 namespace {
 
@@ -15,7 +17,9 @@ using Step = StoragePolicy::Step;
 
 const StoragePolicy policy({.at_rest = 4, .bearable = 100, .settle = minutes(1), .cooldown = hours(24)});
 
-StorageSet set_of(unsigned replicas, unsigned read_factor) { return {"cats", 7, replicas, read_factor, {}}; }
+StorageSet set_of(unsigned replicas, unsigned read_factor) {
+  return {"cats"_tag, 7, replicas, read_factor, {}};
+}
 
 StorageReport report(std::map<unsigned, double> bytes, double bearable = 100) {
   return {set_of(8, 8), std::move(bytes), bearable, 7};

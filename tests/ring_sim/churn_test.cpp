@@ -124,8 +124,8 @@ TEST(RingAnswers, AreBusyAboutPointersThatAreChanging) {
   // A question that runs before anything else does.
   std::optional<Result<ring::Reply>> reply;
   std::optional<Result<ring::Reply>> ping;
-  const auto store = [](auto& slot) {
-    return [&slot](std::exception_ptr, Result<ring::Reply> value) { slot.emplace(std::move(value)); };
+  const auto store = [](auto& result) {
+    return [&result](std::exception_ptr, Result<ring::Reply> value) { result.emplace(std::move(value)); };
   };
   boost::asio::co_spawn(world.loop.executor(member.owner), ask(&member.vserver, ring::GetNeighbours{}),
                         store(reply));

@@ -25,14 +25,14 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t count) {
 // Runs a coroutine on behalf of a member and waits for it, letting time pass.
 template <class T>
 std::optional<T> await(RingWorld& world, OwnerId owner, Task<T> task) {
-  auto slot = std::make_shared<std::optional<T>>();
+  auto result = std::make_shared<std::optional<T>>();
   boost::asio::co_spawn(world.loop.executor(owner), std::move(task),
-                        [slot](std::exception_ptr error, T value) {
+                        [result](std::exception_ptr error, T value) {
                           TR_ASSERT(!error);
-                          slot->emplace(std::move(value));
+                          result->emplace(std::move(value));
                         });
-  for (int i = 0; i < 60'000 && !*slot; ++i) world.loop.run_for(Duration(10));
-  return std::move(*slot);
+  for (int i = 0; i < 60'000 && !*result; ++i) world.loop.run_for(Duration(10));
+  return std::move(*result);
 }
 
 }  // namespace tagring::ring_sim

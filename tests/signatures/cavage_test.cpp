@@ -243,8 +243,8 @@ TEST(Cavage, RefusesADigestThatIsNotOfTheBody) {
   EXPECT_EQ(refusal(plain_post(digest_of(kBody) + "," + digest_of("other")).request()),
             "Digest does not fit the body");
   EXPECT_EQ(refusal(plain_post(digest_of(kBody, "SHA-512")).request()), "Digest has no SHA-256");
-  EXPECT_THAT(refusal(plain_post("SHA-256=AAAA").request()), HasSubstr("32 octets"));
-  EXPECT_THAT(refusal(plain_post("SHA-256=!!!!").request()), HasSubstr("32 octets"));
+  EXPECT_THAT(refusal(plain_post("SHA-256=AAAA").request()), HasSubstr("32 bytes"));
+  EXPECT_THAT(refusal(plain_post("SHA-256=!!!!").request()), HasSubstr("32 bytes"));
   EXPECT_THAT(refusal(plain_post("SHA-256").request()), HasSubstr("not a list"));
   HttpRequest missing = signed_post();
   missing.headers = Headers();

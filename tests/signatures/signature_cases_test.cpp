@@ -225,11 +225,11 @@ TEST(TootikCases, Digest) {
        changed(relined(plain_post("x"), "digest", "").request(),
                [](HttpRequest& r) { r.headers.add("Digest", digest_of(kBody)); }),
        "digest of the body"},
-      {"short", post("SHA-256="), "no base64 of 32 octets"},
+      {"short", post("SHA-256="), "no base64 of 32 bytes"},
       {"no algorithm", post("SHA"), "not a list"},
       {"wrong algorithm", post(digest_of(kBody, "SHA-512")), "no SHA-256"},
-      {"bad base64", post("SHA-256=%"), "no base64 of 32 octets"},
-      {"wrong size", post("SHA-256=YQ=="), "no base64 of 32 octets"},
+      {"bad base64", post("SHA-256=%"), "no base64 of 32 bytes"},
+      {"wrong size", post("SHA-256=YQ=="), "no base64 of 32 bytes"},
       {"mismatch", post(digest_of("a")), "does not fit"},
   });
 }

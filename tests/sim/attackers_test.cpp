@@ -26,7 +26,7 @@ class Tokens : public testing::Test {
   // Who relays a hashtag for the first of two replicas.
   std::set<std::size_t> relays(const std::string& tag, unsigned replica) {
     std::set<std::size_t> owners;
-    const RingId key = replica_key(Tag::parse(tag)->key(), replica, kAtRest);
+    const RingId key = replica_key(Tag::from_canonical(tag).key(), replica, kAtRest);
     for (const std::size_t i : world.up())
       if (world.node(i).rings().of(Ring::kRelay).serving(key) != nullptr) owners.insert(i);
     return owners;
@@ -34,18 +34,19 @@ class Tokens : public testing::Test {
   // "The hashtag needs more than two relays", says `actor` with the key of `signer`.
   redundancy::OverloadToken token(std::size_t actor, std::size_t signer, Duration age = Duration::zero(),
                                   const std::string& network = "tagring") {
-    redundancy::OverloadToken made{
-        kTag, kAtRest, origin_of_node(actor) + "/actor", world.loop.wall_now() - age, {}};
+    redundancy::OverloadToken made{Tag::from_canonical(kTag),
+                                   kAtRest,
+                                   origin_of_node(actor) + "/actor",
+                                   world.loop.wall_now() - age,
+                                   {}};
     made.signature = world.key(signer).sign(made.signed_text(network));
     return made;
   }
   // An Add with the token, from the attacker to everybody. The number of relays after a while.
   unsigned relays_after(const redundancy::OverloadToken& shown) {
-    delivery::TagEvent event;
-    event.tag = kTag;
-    event.author = origin_of_node(bad) + "/users/alice";
-    event.uri = origin_of_node(bad) + "/posts/1";
-    event.published = world.loop.wall_now();
+    const delivery::TagEvent event{Tag::from_canonical(kTag), delivery::Op::kAdd,
+                                   origin_of_node(bad) + "/posts/1", origin_of_node(bad) + "/users/alice",
+                                   world.loop.wall_now()};
     for (std::size_t to = 0; to < kNodes; ++to) {
       if (to == bad) continue;
       const std::string target = origin_of_node(to) + "/relay";

@@ -3,6 +3,7 @@
 
 #include "runs/audit_run.hpp"
 #include "tests/sim/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -50,8 +51,8 @@ TEST(AuditRun, ARelayThatPassesNothingOnIsNamedAlthoughAnotherDid) {
 std::set<std::size_t> holders(World& world, const std::string& tag) {
   std::set<std::size_t> found;
   for (const std::size_t i : world.up()) {
-    const auto page =
-        world.await(world.history_store(i).page(tag, std::nullopt, 10), std::chrono::seconds(10));
+    const auto page = world.await(world.history_store(i).page(Tag::from_canonical(tag), std::nullopt, 10),
+                                  std::chrono::seconds(10));
     if (page && *page && !(*page)->entries.empty()) found.insert(i);
   }
   return found;
@@ -83,7 +84,7 @@ TEST(AuditRun, AnOwnerThatLacksWhatTheOthersTookIsNamed) {
   EXPECT_EQ(audit(world, 0, "caturday"), Found());
   const auto begun = world.history(heir, "caturday", 10)->back().published;
   const auto gone =
-      world.await(world.history_store(heir).forget("caturday", 10, begun), std::chrono::seconds(10));
+      world.await(world.history_store(heir).forget("caturday"_tag, 10, begun), std::chrono::seconds(10));
   ASSERT_TRUE(gone && *gone && **gone == 6);
   EXPECT_EQ(audit(world, 0, "caturday"),
             (Found{{"missing", {fmt::format("https://tags.n{}.example", heir)}}}));

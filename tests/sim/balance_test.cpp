@@ -70,7 +70,8 @@ double run(std::uint64_t seed, bool balanced) {
   const std::vector<std::string> tags = many_tags();
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
   EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
-  const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
+  const auto wanted =
+      world.await(world.node(7).subscriber().want(tags_of(tags), "admin"), std::chrono::seconds(10));
   EXPECT_TRUE(wanted && *wanted);
   publish(world, tags, 400);
   for (int round = 0; round < 8; ++round) {
@@ -97,7 +98,7 @@ TEST(Balance, FullNodesGiveTheirPlacesToThoseWithRoomAndNoPostIsLost) {
     balanced += run(seed, /*balanced=*/true);
   }
   EXPECT_GT(resting, 0);
-  EXPECT_LT(balanced, 0.6 * resting) << "octets above capacity, of " << resting;
+  EXPECT_LT(balanced, 0.6 * resting) << "bytes above capacity, of " << resting;
 }
 
 TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
@@ -105,7 +106,8 @@ TEST(Balance, ANodeThatCrashesAmongMovesComesBackToItsPlaces) {
   const std::vector<std::string> tags = many_tags();
   for (std::size_t i = 0; i < kNodes; ++i) world.start_node(i);
   ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
-  const auto wanted = world.await(world.node(7).subscriber().want(tags, "admin"), std::chrono::seconds(10));
+  const auto wanted =
+      world.await(world.node(7).subscriber().want(tags_of(tags), "admin"), std::chrono::seconds(10));
   ASSERT_TRUE(wanted && *wanted);
   publish(world, tags, 300);
   for (std::size_t round = 0; round < 6; ++round) {

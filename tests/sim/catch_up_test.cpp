@@ -16,7 +16,7 @@ constexpr std::size_t kNodes = 10;
 std::vector<std::size_t> relays_of(World& world, const std::string& tag) {
   std::vector<std::size_t> relays;
   for (unsigned replica = 0; replica < 2; ++replica) {
-    const RingId key = replica_key(Tag::parse(tag)->key(), replica, 2);
+    const RingId key = replica_key(Tag::from_canonical(tag).key(), replica, 2);
     for (const std::size_t i : world.up())
       if (world.node(i).rings().of(Ring::kRelay).serving(key) != nullptr) relays.push_back(i);
   }
@@ -35,8 +35,9 @@ HttpResponse inventions_at(const std::string& host, WallTime now) {
   std::vector<delivery::FeedEntry> entries;
   for (std::size_t n = 0; n < subscriber::CatchUp::kPage; ++n) {
     const std::string author = fmt::format("https://{}/users/alice", host);
-    entries.push_back(
-        {n + 1, {kTag, delivery::Op::kAdd, fmt::format("{}/never{}", author, n), author, now, true}});
+    entries.push_back({n + 1,
+                       {Tag::from_canonical(kTag), delivery::Op::kAdd, fmt::format("{}/never{}", author, n),
+                        author, now, true}});
   }
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
@@ -67,7 +68,7 @@ TEST(CatchUp, WhoNamesPostsThatNobodyCanLookAtHoldsUpNobody) {
   subscribe(world, rest[0], {kTag});
   const subscriber::Subscriptions& subscriber = world.node(rest[0]).subscriber();
   EXPECT_TRUE(world.run_until(std::chrono::seconds(10), [&] { return subscriber.is_settled(); }));
-  EXPECT_TRUE(subscriber.follows(kTag, fmt::format("https://tags.n{}.example", *liar)));
+  EXPECT_TRUE(subscriber.follows(Tag::from_canonical(kTag), fmt::format("https://tags.n{}.example", *liar)));
   subscribe(world, rest[0], {"dogs", "moss"});
   EXPECT_TRUE(world.run_until(std::chrono::seconds(10), [&] { return subscriber.is_settled(); }));
 

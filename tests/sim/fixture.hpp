@@ -11,9 +11,16 @@
 
 namespace tagring::sim {
 
-inline void subscribe(World& world, std::size_t i, std::vector<std::string> tags) {
+// As scenarios name them, in canonical form.
+inline std::vector<Tag> tags_of(const std::vector<std::string>& names) {
+  std::vector<Tag> tags;
+  for (const std::string& name : names) tags.push_back(Tag::from_canonical(name));
+  return tags;
+}
+
+inline void subscribe(World& world, std::size_t i, const std::vector<std::string>& tags) {
   const auto wanted =
-      world.await(world.node(i).subscriber().want(std::move(tags), "admin"), std::chrono::seconds(10));
+      world.await(world.node(i).subscriber().want(tags_of(tags), "admin"), std::chrono::seconds(10));
   ASSERT_TRUE(wanted && *wanted);
 }
 

@@ -7,6 +7,7 @@
 
 #include "delivery/wire.hpp"
 #include "instances/follower_sync.hpp"
+#include "sim/fixture.hpp"
 #include "sim/world.hpp"
 
 namespace tagring::sim {
@@ -25,7 +26,7 @@ struct Repair {
     EXPECT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
     for (const std::size_t i : subscribers) {
       const auto wanted =
-          world.await(world.node(i).subscriber().want(tags, "admin"), std::chrono::seconds(30));
+          world.await(world.node(i).subscriber().want(tags_of(tags), "admin"), std::chrono::seconds(30));
       EXPECT_TRUE(wanted && *wanted);
     }
     quiet();
@@ -62,8 +63,8 @@ struct Repair {
     const std::string id = fmt::format("{}/follows/forged{}", origin_of_node(subscriber), ++forged);
     const std::string actor = origin_of_node(subscriber) + "/actor";
     return world.forge(subscriber, owner,
-                       undo ? delivery::undo_follow_activity(id, actor, origin_of_node(owner), which)
-                            : delivery::follow_activity(id, actor, origin_of_node(owner), which));
+                       undo ? delivery::undo_follow_activity(id, actor, origin_of_node(owner), tags_of(which))
+                            : delivery::follow_activity(id, actor, origin_of_node(owner), tags_of(which)));
   }
   std::int64_t total(const char* counter) {
     std::int64_t sum = 0;
@@ -73,7 +74,7 @@ struct Repair {
   }
   bool follows_at(std::size_t subscriber, std::size_t owner) {
     return std::ranges::any_of(tags, [&](const std::string& tag) {
-      return world.node(subscriber).subscriber().follows(tag, origin_of_node(owner));
+      return world.node(subscriber).subscriber().follows(Tag::from_canonical(tag), origin_of_node(owner));
     });
   }
   // Every owner's list is what each subscriber knows. Who is an owner no more, and has missed that it was

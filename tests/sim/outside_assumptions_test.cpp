@@ -65,7 +65,7 @@ std::set<std::size_t> storage_owners(World& world, const std::string& tag) {
   constexpr unsigned kReplicas = 4;  // of WorldOptions
   std::set<std::size_t> owners;
   for (unsigned replica = 0; replica < kReplicas; ++replica) {
-    const RingId key = replica_key(Tag::parse(tag)->key(), replica, kReplicas);
+    const RingId key = replica_key(Tag::from_canonical(tag).key(), replica, kReplicas);
     for (const std::size_t i : world.up()) {
       if (world.node(i).rings().of(Ring::kStorage).serving(key) != nullptr) owners.insert(i);
     }

@@ -45,54 +45,55 @@ void expect_history(World& world, std::size_t reader, const std::set<std::string
   const auto history = world.history(reader, kTag, 40);
   ASSERT_TRUE(history) << "node " << reader << " cannot read the history";
   EXPECT_TRUE(std::ranges::is_sorted(*history, storage::newer));
-  for (const storage::HistoryEntry& entry : *history) EXPECT_EQ(entry.tag, kTag);
+  for (const storage::HistoryEntry& entry : *history) EXPECT_EQ(entry.partition.tag.canonical(), kTag);
   const std::multiset<std::string> seen = uris_of(*history);
   for (const std::string& uri : must) EXPECT_EQ(seen.count(uri), 1U) << uri << " through node " << reader;
   for (const std::string& uri : must_not) EXPECT_EQ(seen.count(uri), 0U) << uri << " through node " << reader;
 }
 
-// How many of the hashtag's posts a node shows on a shelf, tombstones included.
-std::size_t held(World& world, std::size_t node, unsigned slot) {
-  const auto page = world.await(
-      world.history_store(node).page(redundancy::Partition{kTag, slot}.name(), std::nullopt, 10'000),
-      std::chrono::seconds(10));
+// How many of the hashtag's posts a node shows in a partition, tombstones included.
+std::size_t held(World& world, std::size_t node, unsigned part) {
+  const auto page =
+      world.await(world.history_store(node).page(redundancy::Partition{Tag::from_canonical(kTag), part},
+                                                 std::nullopt, 10'000),
+                  std::chrono::seconds(10));
   return page && *page ? (*page)->entries.size() : 0;
 }
 
-// On all shelves, of each node.
+// In all partitions, of each node.
 std::vector<std::size_t> held(World& world) {
   std::vector<std::size_t> counts;
   for (const std::size_t i : world.up()) {
     std::size_t& count = counts.emplace_back();
-    for (const unsigned slot : redundancy::partitions_of_set(4, 256)) count += held(world, i, slot);
+    for (const unsigned part : redundancy::partitions_of_set(4, 256)) count += held(world, i, part);
   }
   return counts;
 }
 
-// On all shelves but that of the whole hashtag, at nodes that know of the last change. Others were no owners
-// any more when it was made, and keep what they had, as of any key.
+// In all partitions but that of the whole hashtag, at nodes that know of the last change. Others were no
+// owners any more when it was made, and keep what they had, as of any key.
 std::size_t entries_of_parts(World& world) {
   const std::uint64_t version = numbers(world).version;
   std::size_t count = 0;
   for (const std::size_t i : world.up()) {
     if (numbers_at(world, i).version < version) continue;
-    for (const unsigned slot : redundancy::partitions_of_set(4, 256))
-      count += slot == 0 ? 0 : held(world, i, slot);
+    for (const unsigned part : redundancy::partitions_of_set(4, 256))
+      count += part == 0 ? 0 : held(world, i, part);
   }
   return count;
 }
 
-// The nodes and shelves where a post stands. It may be on two shelves: an Add that is repeated after a
+// The nodes and partitions where a post stands. It may be in two partitions: an Add that is repeated after a
 // doubling.
 std::set<std::pair<std::size_t, unsigned>> places_of(World& world, const std::string& uri) {
   std::set<std::pair<std::size_t, unsigned>> places;
   for (const std::size_t i : world.up()) {
-    for (const unsigned slot : redundancy::partitions_of_set(4, 256)) {
-      const auto found =
-          world.await(world.history_store(i).find({{redundancy::Partition{kTag, slot}.name(), uri}}),
-                      std::chrono::seconds(10));
+    for (const unsigned part : redundancy::partitions_of_set(4, 256)) {
+      const auto found = world.await(
+          world.history_store(i).find({{redundancy::Partition{Tag::from_canonical(kTag), part}, uri}}),
+          std::chrono::seconds(10));
       EXPECT_TRUE(found && *found);
-      if (found && *found && (*found)->front()) places.emplace(i, slot);
+      if (found && *found && (*found)->front()) places.emplace(i, part);
     }
   }
   return places;
@@ -249,7 +250,7 @@ class Grown {
   std::set<std::string> hidden_;  // taken down
 };
 
-unsigned slot_now(World& world, const std::string& uri) {
+unsigned part_now(World& world, const std::string& uri) {
   return redundancy::partition_of_post(uri, 4, numbers(world).replicas);
 }
 
@@ -273,8 +274,9 @@ TEST(StorageSets, ACursorStaysGoodWhileTheHashtagIsDivided) {
   std::vector<storage::HistoryEntry> read;
   std::optional<storage::HistoryCursor> cursor;
   for (std::size_t page = 0;; ++page) {
-    const auto answer = world.await(world.node(page % 24).history().query(*Tag::parse(kTag), cursor, 4),
-                                    std::chrono::seconds(30));
+    const auto answer =
+        world.await(world.node(page % 24).history().query(Tag::from_canonical(kTag), cursor, 4),
+                    std::chrono::seconds(30));
     ASSERT_TRUE(answer && *answer);
     read.insert(read.end(), (*answer)->entries.begin(), (*answer)->entries.end());
     if (!(*answer)->more) break;
@@ -308,8 +310,8 @@ TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   EXPECT_GE(honest.owners, 6U);
   EXPECT_GT(honest.live, 2 * world.posts().size());
   // From now on an owner of the part that was split off drops what it takes.
-  const unsigned slot = redundancy::partitions_of_set(4, numbers(world).replicas).back();
-  const RingId key = replica_key(redundancy::partition_key(Tag::parse(kTag)->key(), slot), 1, 4);
+  const unsigned part = redundancy::partitions_of_set(4, numbers(world).replicas).back();
+  const RingId key = replica_key(redundancy::Partition(Tag::from_canonical(kTag), part).key(), 1, 4);
   for (const std::size_t i : world.up()) {
     if (world.node(i).rings().of(Ring::kStorage).owning(key) != nullptr) dropper = i;
   }
@@ -320,7 +322,7 @@ TEST(StorageSets, AnAuditAsksTheOwnersOfThePartAndAccusesNobodyElse) {
   EXPECT_EQ(found.kinds, (std::map<std::string, std::size_t>{{"omitted", found.evidence.size()}}));
   EXPECT_EQ(found.named, std::set{"https://tags.n" + std::to_string(dropper) + ".example"});
   EXPECT_TRUE(std::ranges::any_of(found.evidence, [&](const audit::Evidence& evidence) {
-    return evidence.head.slot == slot && evidence.receipt.item.slot == slot;
+    return evidence.head.partition.number == part && evidence.receipt.item.partition.number == part;
   }));
 }
 
@@ -332,14 +334,16 @@ TEST(StorageSets, ARemovalAfterADoublingReachesPostsFromBefore) {
   grown.settle();
   // At every owner that has the post, not only at one whom readers believe.
   for (std::size_t i = 0; i < 24; ++i) {
-    for (const unsigned slot : redundancy::partitions_of_set(4, 256)) {
+    for (const unsigned part : redundancy::partitions_of_set(4, 256)) {
       const auto page = grown.world().await(
-          grown.world().history_store(i).page(redundancy::Partition{kTag, slot}.name(), std::nullopt, 10'000),
+          grown.world().history_store(i).page(redundancy::Partition{Tag::from_canonical(kTag), part},
+                                              std::nullopt, 10'000),
           std::chrono::seconds(10));
       ASSERT_TRUE(page && *page);
       for (const storage::HistoryEntry& entry : (*page)->entries) {
         const auto post = std::ranges::find(grown.world().posts(), entry.uri, &World::Post::uri);
-        if (post->deleted) EXPECT_TRUE(entry.removed) << entry.uri << " at node " << i << ", shelf " << slot;
+        if (post->deleted)
+          EXPECT_TRUE(entry.removed) << entry.uri << " at node " << i << ", partition " << part;
       }
     }
   }
@@ -362,13 +366,13 @@ TEST(StorageSets, HalveWhenThereIsRoomAgainAndMergeWhatWasApart) {
   const auto& posts = grown.world().posts();
   const auto early = std::ranges::find_if(posts, [](const World::Post& post) { return !post.deletion_sent; });
   const auto late = std::ranges::find_if(posts.rbegin(), posts.rend(), [&](const World::Post& post) {
-    return !post.deletion_sent && slot_now(grown.world(), post.uri) != 0;
+    return !post.deletion_sent && part_now(grown.world(), post.uri) != 0;
   });
   std::size_t taken_down = 0;
   for (const std::string& uri : {early->uri, late->uri}) {
     const auto places = places_of(grown.world(), uri);
     std::set<std::size_t> nodes;
-    for (const auto& [node, slot] : places) nodes.insert(node);
+    for (const auto& [node, part] : places) nodes.insert(node);
     EXPECT_EQ(grown.take_down(uri), nodes.size());
     taken_down += places.size();
   }
@@ -387,7 +391,7 @@ TEST(StorageSets, HalveWhenThereIsRoomAgainAndMergeWhatWasApart) {
   grown.world().loop.run_for(std::chrono::minutes(2));
   EXPECT_EQ(entries_of_parts(grown.world()), 0U) << "what was handed over is dropped";
   for (unsigned copy = 0; copy < 4; ++copy) {
-    const RingId place = replica_key(Tag::parse(kTag)->key(), copy, 4);
+    const RingId place = replica_key(Tag::from_canonical(kTag).key(), copy, 4);
     for (std::size_t i = 0; i < 24; ++i) {
       if (grown.world().node(i).rings().of(Ring::kStorage).owning(place) == nullptr) continue;
       EXPECT_EQ(held(grown.world(), i, 0), posts.size() - 2) << "all but what was taken down, at node " << i;

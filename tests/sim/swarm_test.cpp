@@ -7,11 +7,12 @@
 #include "ring/vserver.hpp"
 #include "runs/swarm_checks.hpp"
 #include "tests/sim/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::sim {
 namespace {
 
-delivery::TagEvent told(delivery::Op op, const std::string& uri) { return {"dogs", op, uri, "", {}}; }
+delivery::TagEvent told(delivery::Op op, const std::string& uri) { return {"dogs"_tag, op, uri, "", {}}; }
 
 const auto kAdd = delivery::Op::kAdd;
 const auto kRemove = delivery::Op::kRemove;
@@ -51,14 +52,14 @@ struct AtRest : testing::Test {
 
   std::size_t owner(Ring ring) {
     for (const std::size_t i : world.up()) {
-      if (world.node(i).rings().of(ring).serving(Tag::parse("dogs")->key()) != nullptr) return i;
+      if (world.node(i).rings().of(ring).serving("dogs"_tag.key()) != nullptr) return i;
     }
     return 0;
   }
   // What one owner has of a post in place of the truth.
   void corrupt(std::size_t post, std::optional<storage::HistoryEntry> entry) {
     const auto done = world.await(
-        world.history_store(owner(Ring::kStorage)).correct("dogs", world.posts()[post].uri, entry, false),
+        world.history_store(owner(Ring::kStorage)).correct("dogs"_tag, world.posts()[post].uri, entry, false),
         std::chrono::seconds(5));
     ASSERT_TRUE(done && *done);
   }
@@ -81,20 +82,21 @@ TEST_F(AtRest, OneOwnerLacksATombstone) {
 
 TEST_F(AtRest, OneOwnerHasAPostAsLivingThatWasEdited) {
   const World::Post& post = world.posts()[1];
-  corrupt(1, storage::HistoryEntry{"dogs", post.uri, World::author_of(1), post.dated, false});
+  corrupt(1, storage::HistoryEntry{"dogs"_tag, post.uri, World::author_of(1), post.dated, false});
   EXPECT_NE(found(), "");
 }
 
 TEST_F(AtRest, OneOwnerHasAnotherDate) {
   const World::Post& post = world.posts()[2];
-  corrupt(2, storage::HistoryEntry{"dogs", post.uri, World::author_of(1), post.dated + Duration(1), false});
+  corrupt(2,
+          storage::HistoryEntry{"dogs"_tag, post.uri, World::author_of(1), post.dated + Duration(1), false});
   EXPECT_THAT(found(), testing::HasSubstr("another author or date"));
 }
 
 TEST_F(AtRest, ANodeHasWhatNeverWas) {
   const std::string uri = World::author_of(1) + "/999";
   const auto done = world.await(
-      world.history_store(4).put({{"dogs", uri, World::author_of(1), world.posts()[2].dated, false}}),
+      world.history_store(4).put({{"dogs"_tag, uri, World::author_of(1), world.posts()[2].dated, false}}),
       std::chrono::seconds(5));
   ASSERT_TRUE(done && *done);
   EXPECT_THAT(found(), testing::HasSubstr("never was"));
@@ -102,16 +104,16 @@ TEST_F(AtRest, ANodeHasWhatNeverWas) {
 
 TEST_F(AtRest, ARelayHasForgottenWhoFollows) {
   const auto done = world.await(
-      world.relay_store(owner(Ring::kRelay)).unfollow({{"dogs", World::node_origin(3) + "/actor"}}),
+      world.relay_store(owner(Ring::kRelay)).unfollow({{"dogs"_tag, World::node_origin(3) + "/actor"}}),
       std::chrono::seconds(5));
   ASSERT_TRUE(done && *done);
   EXPECT_THAT(found(), testing::HasSubstr("does not know that node 3 follows"));
 }
 
 TEST_F(AtRest, ASubscriberFollowsWhereNobodyOwns) {
-  const auto done =
-      world.await(world.relay_store(3).save_subscriptions({{"dogs", "https://tags.n99.example", "x", true}}),
-                  std::chrono::seconds(5));
+  const auto done = world.await(
+      world.relay_store(3).save_subscriptions({{"dogs"_tag, "https://tags.n99.example", "x", true}}),
+      std::chrono::seconds(5));
   ASSERT_TRUE(done && *done);
   EXPECT_THAT(found(), testing::HasSubstr("node 3 follows #dogs at"));
 }
@@ -120,7 +122,7 @@ TEST_F(AtRest, AFeedHasWhatIsGoneAndLacksWhatIsThere) {
   const World::Post& post = world.posts()[2];
   const auto done =
       world.await(world.relay_store(3).accept(
-                      {{"dogs", delivery::Op::kRemove, post.uri, World::author_of(1), post.dated}}, 0),
+                      {{"dogs"_tag, delivery::Op::kRemove, post.uri, World::author_of(1), post.dated}}, 0),
                   std::chrono::seconds(5));
   ASSERT_TRUE(done && *done);
   EXPECT_THAT(found(), testing::HasSubstr("lacks 1: " + post.uri));

@@ -36,7 +36,7 @@ std::vector<std::size_t> storage_owners(World& world) {
   std::vector<std::size_t> owners;
   for (const std::size_t i : world.up()) {
     for (unsigned replica = 0; replica < 4; ++replica) {
-      const RingId key = replica_key(Tag::parse(kTag)->key(), replica, 4);
+      const RingId key = replica_key(Tag::from_canonical(kTag).key(), replica, 4);
       if (world.node(i).rings().of(Ring::kStorage).owning(key) == nullptr) continue;
       owners.push_back(i);
       break;
@@ -123,7 +123,7 @@ TEST(Watch, WhoAccusesFalselyAchievesNothing) {
   const std::size_t liar = victim == 0 ? 1 : 0;
   const WallTime now = world.loop.wall_now();
   const std::string uri = "https://n0.example/p/never";
-  const storage::TakenItem item{kTag, uri, false, now, true};
+  const storage::TakenItem item{Tag::from_canonical(kTag), uri, false, now, true};
   const std::vector<crypto::Hash256> leaves = audit::leaves_of({item});
   // A receipt and an empty head, in the name of `who`, with that node's key or the liar's.
   const auto accusation = [&](std::size_t who, std::size_t signer, Duration age) {
@@ -131,9 +131,15 @@ TEST(Watch, WhoAccusesFalselyAchievesNothing) {
     const crypto::PrivateKey& key = world.key(signer);
     storage::Receipt batch{"tagring", Ring::kStorage, actor, now - age, 1, crypto::tree_root(leaves), {}};
     batch.signature = key.sign(batch.signed_text());
-    storage::Head head{
-        "tagring", actor, kTag, storage::hour_of(now), {}, now - age + Duration(1), 0, crypto::tree_root({}),
-        {}};
+    storage::Head head{"tagring",
+                       actor,
+                       Tag::from_canonical(kTag),
+                       storage::hour_of(now),
+                       {},
+                       now - age + Duration(1),
+                       0,
+                       crypto::tree_root({}),
+                       {}};
     head.signature = key.sign(head.signed_text());
     const audit::Evidence evidence{{batch, item, 0, {}}, head, {}, key.public_key().pem(), actor, now};
     EXPECT_TRUE(audit::check(evidence));

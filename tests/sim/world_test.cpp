@@ -7,6 +7,7 @@
 #include "hashtag/tag.hpp"
 #include "ring/vserver.hpp"
 #include "tests/sim/fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::sim {
 namespace {
@@ -85,7 +86,7 @@ TEST(World, AHistoryOfManyPagesIsHandedOverWhole) {
   ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
   std::size_t owner = 5;
   for (const std::size_t i : world.up()) {
-    if (world.node(i).rings().of(Ring::kStorage).owning(Tag::parse("moss")->key()) != nullptr) owner = i;
+    if (world.node(i).rings().of(Ring::kStorage).owning("moss"_tag.key()) != nullptr) owner = i;
   }
   ASSERT_LT(owner, 5U);
   world.publish(0, {"moss"});
@@ -94,8 +95,9 @@ TEST(World, AHistoryOfManyPagesIsHandedOverWhole) {
   ASSERT_TRUE(first && first->size() == 1);
   std::vector<storage::HistoryEntry> entries;
   for (std::size_t n = 0; n < 1'000; ++n)
-    entries.push_back({"moss", fmt::format("https://n0.example/posts/old{}", n), "https://n0.example/users/a",
-                       first->front().published - std::chrono::hours(n + 1), n % 10 == 0});
+    entries.push_back({"moss"_tag, fmt::format("https://n0.example/posts/old{}", n),
+                       "https://n0.example/users/a", first->front().published - std::chrono::hours(n + 1),
+                       n % 10 == 0});
   const auto written = world.await(world.history_store(owner).put(entries), std::chrono::seconds(10));
   ASSERT_TRUE(written && *written);
   EXPECT_TRUE(world.leave_node(owner));
@@ -109,8 +111,8 @@ TEST(World, AHistoryOfManyPagesIsHandedOverWhole) {
 std::size_t holders(World& world, const storage::HistoryEntry& wanted) {
   std::size_t count = 0;
   for (const std::size_t i : world.up()) {
-    auto page =
-        world.await(world.history_store(i).page(wanted.tag, std::nullopt, 100), std::chrono::seconds(10));
+    auto page = world.await(world.history_store(i).page(wanted.partition, std::nullopt, 100),
+                            std::chrono::seconds(10));
     if (page && *page) count += static_cast<std::size_t>(std::ranges::count((*page)->entries, wanted));
   }
   return count;
@@ -135,18 +137,19 @@ TEST(World, WhatIsTrueAndOneOwnerHasTheOthersGetInTheEnd) {
   std::optional<std::size_t> owner;
   for (const std::size_t i : world.up()) {
     const auto found =
-        world.await(world.history_store(i).find({{"caturday", lone.uri}}), std::chrono::seconds(10));
+        world.await(world.history_store(i).find({{"caturday"_tag, lone.uri}}), std::chrono::seconds(10));
     if (!found || !*found || !(*found)->front()) continue;
     if (!owner) {
       owner = i;
     } else {
-      ASSERT_TRUE(world.await(world.history_store(i).correct("caturday", lone.uri, {}, false),
+      ASSERT_TRUE(world.await(world.history_store(i).correct("caturday"_tag, lone.uri, {}, false),
                               std::chrono::seconds(10)));
     }
   }
   // About itself a node is believed.
   const std::string other = fmt::format("https://n{}.example/users/alice", (*owner + 1) % 6);
-  const storage::HistoryEntry invented{"caturday", other + "/none", other, known->front().published, false};
+  const storage::HistoryEntry invented{"caturday"_tag, other + "/none", other, known->front().published,
+                                       false};
   storage::HistoryEntry tombstone = *std::ranges::find(*known, other, &storage::HistoryEntry::author);
   tombstone.removed = true;
   const auto written =
@@ -189,7 +192,7 @@ TEST(World, WhatComesWhileARelayCannotBeFollowedYetIsFetchedAlthoughClocksDiffer
   std::set<std::size_t> relays;
   for (const std::size_t i : world.up()) {
     for (unsigned replica = 0; replica < 2; ++replica) {
-      const RingId position = replica_key(Tag::parse("dogs")->key(), replica, 2);
+      const RingId position = replica_key("dogs"_tag.key(), replica, 2);
       if (world.node(i).rings().of(Ring::kRelay).serving(position) != nullptr) relays.insert(i);
     }
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/tag_literal.hpp"
+
 namespace tagring::storage {
 namespace {
 
@@ -11,7 +13,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 HistoryEntry entry(std::int64_t at, const std::string& uri, bool removed = false) {
-  return {"cats", uri, "https://a.example/u", WallTime(Duration(at)), removed};
+  return {"cats"_tag, uri, "https://a.example/u", WallTime(Duration(at)), removed};
 }
 HistoryPage page(std::vector<HistoryEntry> entries, bool more = false) {
   return {std::move(entries), more, {}};

@@ -3,6 +3,7 @@
 
 #include "belief/servers.hpp"
 #include "delivery/role_fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -14,7 +15,7 @@ using testing::IsEmpty;
 const std::string kB = "https://tags.b.example";
 const std::string kC = "https://tags.c.example";
 
-HistoryEntry entry(bool removed = false) { return {"cats", kUri, kAuthor, kDate, removed}; }
+HistoryEntry entry(bool removed = false) { return {"cats"_tag, kUri, kAuthor, kDate, removed}; }
 
 class DisputesTest : public RoleTest {
  protected:
@@ -28,9 +29,9 @@ class DisputesTest : public RoleTest {
   }
   void pass(Duration time) { loop.run_for(time); }
   std::vector<crypto::Hash256> corrected() {
-    return run(stores->history.bucket("cats", hour_of(kDate), {}, 10))->corrected;
+    return run(stores->history.bucket("cats"_tag, hour_of(kDate), {}, 10))->corrected;
   }
-  std::vector<HistoryEntry> all() { return run(stores->history.page("cats", {}, 10))->entries; }
+  std::vector<HistoryEntry> all() { return run(stores->history.page("cats"_tag, {}, 10))->entries; }
 
   Servers servers;
   federation::SignedClient speaker{identity, servers, runtime};
@@ -274,7 +275,7 @@ TEST_F(DisputesTest, WhatThisNodeHasOnlyHeardLeavesNothingUnlessItWasPromised) {
 TEST_F(DisputesTest, WhatWasDroppedMeanwhileIsNotPutBack) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   adopt(entry(), kB);
-  ASSERT_TRUE(run(stores->history.forget("cats", 10, clock.wall_now())));
+  ASSERT_TRUE(run(stores->history.forget("cats"_tag, 10, clock.wall_now())));
   pass(minutes(30));
   EXPECT_THAT(all(), IsEmpty());
 }

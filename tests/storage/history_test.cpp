@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/rng.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 WallTime at(std::int64_t milliseconds) { return WallTime(Duration(milliseconds)); }
 
 HistoryEntry entry(std::int64_t milliseconds, std::string uri, bool removed = false) {
-  return {"cats", std::move(uri), "https://a.example/u", at(milliseconds), removed};
+  return {"cats"_tag, std::move(uri), "https://a.example/u", at(milliseconds), removed};
 }
 
 TEST(HistoryCursor, TextIsMillisecondsAndThePercentEncodedUri) {

@@ -2,6 +2,7 @@
 
 #include "db_history/history_store.hpp"
 #include "delivery/role_fixture.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -22,14 +23,14 @@ class KeptPartitionsTest : public RoleTest {
   KeptPartitionsTest() : history(*stores->database), hints(4, clock), kept(history, hints, *rings, runtime) {}
 
   redundancy::StorageSet set(std::uint64_t version, unsigned replicas) {
-    return {"cats", version, replicas, replicas, clock.wall_now()};
+    return {"cats"_tag, version, replicas, replicas, clock.wall_now()};
   }
   // Of how many owners a node is that starts now.
   unsigned after_a_restart() {
     redundancy::StorageHints others(4, clock);
     KeptPartitions again(history, others, *rings, runtime);
     EXPECT_TRUE(run(again.load()));
-    return again.of("cats").replicas;
+    return again.of("cats"_tag).replicas;
   }
 
   FullHistory history;
@@ -40,7 +41,7 @@ class KeptPartitionsTest : public RoleTest {
 TEST_F(KeptPartitionsTest, KeepsTheSetThatSupersedesAcrossARestart) {
   EXPECT_TRUE(run(kept.adopt(set(2, 16))));
   EXPECT_TRUE(run(kept.adopt(set(1, 8))));
-  EXPECT_EQ(kept.of("cats").replicas, 16U);
+  EXPECT_EQ(kept.of("cats"_tag).replicas, 16U);
   EXPECT_EQ(after_a_restart(), 16U);
 }
 
@@ -74,11 +75,14 @@ TEST_F(KeptPartitionsTest, WhatCouldNotBeWrittenIsNotAcknowledgedWhenItComesAgai
 TEST_F(KeptPartitionsTest, APartitionOfManyPagesIsCopiedWhole) {
   std::vector<HistoryEntry> entries;
   for (int n = 0; n < 2'500; ++n)
-    entries.push_back({"cats/32", "https://a.example/" + std::to_string(n), "https://a.example/u",
-                       clock.wall_now() + std::chrono::minutes(n), n % 7 == 0});
+    entries.push_back({{"cats"_tag, 32},
+                       "https://a.example/" + std::to_string(n),
+                       "https://a.example/u",
+                       clock.wall_now() + std::chrono::minutes(n),
+                       n % 7 == 0});
   ASSERT_TRUE(run(history.put(std::move(entries))));
-  ASSERT_TRUE(run(kept.copy({"cats", 32}, {"cats", 0})));
-  EXPECT_EQ(run(history.page("cats", std::nullopt, 5'000))->entries.size(), 2'500U) << "tombstones, too";
+  ASSERT_TRUE(run(kept.copy({"cats"_tag, 32}, {"cats"_tag, 0})));
+  EXPECT_EQ(run(history.page("cats"_tag, std::nullopt, 5'000))->entries.size(), 2'500U) << "tombstones, too";
 }
 
 }  // namespace

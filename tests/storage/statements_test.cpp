@@ -5,6 +5,7 @@
 
 #include "audit/evidence.hpp"
 #include "storage/history.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::storage {
 namespace {
@@ -17,25 +18,22 @@ const crypto::PrivateKey& owner_key() {
 }
 
 TakenItem item(int number) {
-  return {"cats", "https://a.example/" + std::to_string(number), false, kPublished, true};
+  return {"cats"_tag, "https://a.example/" + std::to_string(number), false, kPublished, true};
 }
 
 ItemReceipt receipt(int number, int size = 5, Ring ring = Ring::kStorage) {
   std::vector<crypto::Hash256> leaves;
   for (int i = 0; i < size; ++i) leaves.push_back(item(i).leaf());
-  ItemReceipt result;
-  result.batch = {"net",
-                  ring,
-                  "https://owner.example/actor",
-                  kPublished + Duration(1000),
-                  leaves.size(),
-                  crypto::tree_root(leaves),
-                  {}};
-  result.batch.signature = owner_key().sign(result.batch.signed_text());
-  result.item = item(number);
-  result.index = static_cast<std::uint64_t>(number);
-  result.path = crypto::HashTree(leaves).path(result.index);
-  return result;
+  storage::Receipt batch{"net",
+                         ring,
+                         "https://owner.example/actor",
+                         kPublished + Duration(1000),
+                         leaves.size(),
+                         crypto::tree_root(leaves),
+                         {}};
+  batch.signature = owner_key().sign(batch.signed_text());
+  const auto index = static_cast<std::uint64_t>(number);
+  return {batch, item(number), index, crypto::HashTree(leaves).path(index)};
 }
 
 std::vector<HeadLeaf> leaves_of(const std::vector<int>& posts) {
@@ -53,7 +51,7 @@ struct Proven {
 Proven head_of(const std::vector<int>& posts, int about, WallTime kept_from = {}) {
   const std::vector<HeadLeaf> leaves = leaves_of(posts);
   const auto hashes = leaf_hashes(leaves);
-  Head head{"net",     "https://owner.example/actor", "cats",        hour_of(kPublished),
+  Head head{"net",     "https://owner.example/actor", "cats"_tag,    hour_of(kPublished),
             kept_from, kPublished + Duration(5000),   leaves.size(), crypto::tree_root(hashes),
             {}};
   head.signature = owner_key().sign(head.signed_text());
@@ -79,7 +77,7 @@ TEST(Receipt, IsRefusedWhenAnythingOfItIsChanged) {
   const crypto::PublicKey key = owner_key().public_key();
   const std::vector<std::function<void(ItemReceipt&)>> changes = {
       [](ItemReceipt& r) { r.item.uri += "x"; },
-      [](ItemReceipt& r) { r.item.tag = "dogs"; },
+      [](ItemReceipt& r) { r.item.partition.tag = "dogs"_tag; },
       [](ItemReceipt& r) { r.item.removal = true; },
       [](ItemReceipt& r) { r.item.published += Duration(1); },
       [](ItemReceipt& r) { r.item.indexable = false; },
@@ -177,16 +175,16 @@ TEST(Evidence, IsRefusedWhereItProvesNothing) {
   hour.head.signature = owner_key().sign(hour.head.signed_text());
   EXPECT_EQ(why_not(hour), "the head is about another hashtag, part of it, or hour");
   audit::Evidence part = evidence();
-  part.head.slot = 128;
+  part.head.partition.number = 128;
   part.head.signature = owner_key().sign(part.head.signed_text());
   EXPECT_EQ(why_not(part), "the head is about another hashtag, part of it, or hour");
 }
 
-// Receipt and head of shelf 128, which was begun at that time.
+// Receipt and head of partition 128, which was begun at that time.
 audit::Evidence evidence_of_part(WallTime begun) {
   audit::Evidence made = evidence();
   TakenItem& item = made.receipt.item;
-  item.slot = made.head.slot = 128;
+  item.partition.number = made.head.partition.number = 128;
   made.head.begun = begun;
   made.receipt.batch.size = 1;
   made.receipt.batch.root = crypto::tree_root(std::vector{item.leaf()});
@@ -209,7 +207,7 @@ TEST(Evidence, OfAPartHoldsUnlessThePartWasGivenAwaySince) {
   EXPECT_EQ(why_not(evidence_of_part(taken - Duration(1))), "");
   EXPECT_EQ(why_not(evidence_of_part(taken)),
             "the owner says that what it took then is with the owners of another part");
-  // A hashtag's own shelf is never given away.
+  // A hashtag's own partition is never given away.
   audit::Evidence own = evidence();
   own.head.begun = own.head.at;
   own.head.signature = owner_key().sign(own.head.signed_text());
@@ -251,8 +249,10 @@ TEST(Statements, ReadersRefuseWhatIsNotInForm) {
     }
   }
   json::object breaks = whole;
-  breaks["head"].get_object()["tag"] = "cats\n1";
-  EXPECT_FALSE(audit::evidence_from_json(breaks));
+  for (const char* tag : {"cats\n1", "Cats", "cats/1"}) {
+    breaks["head"].get_object()["tag"] = tag;
+    EXPECT_FALSE(audit::evidence_from_json(breaks)) << tag;
+  }
 }
 
 }  // namespace

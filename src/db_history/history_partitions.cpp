@@ -1,5 +1,5 @@
-// The part of SqliteHistoryStore that is about what owners divide and compare: what is on which shelf, the
-// sets of owners, and digests of hours (storage/reconcile.hpp).
+// The part of SqliteHistoryStore that is about what owners divide and compare: what is in which partition,
+// the sets of owners, and digests of hours (storage/reconcile.hpp).
 #include <algorithm>
 #include <span>
 
@@ -17,25 +17,27 @@ using namespace sql;
 using namespace history_rows;
 using storage::HistoryEntry;
 
-Result<std::vector<TagRow>> history_rows::shelves_of(Connection& db, const std::string& tag) {
-  std::vector<TagRow> shelves;
+Result<std::vector<PartitionRow>> history_rows::partitions_of(Connection& db, const Tag& tag) {
+  std::vector<PartitionRow> partitions;
   // "0" follows "/".
   Statement row = db.query(
       "SELECT id, tag, kept_from, begun FROM history_tags WHERE tag = ?1 OR (tag > ?1 || '/' AND tag < ?1 || "
       "'0')",
-      tag);
+      tag.canonical());
   for (;;) {
     TRY(const bool found, row.step());
-    if (!found) return shelves;
-    shelves.push_back({row.integer(0), row.text(1), key_of(row.text(1)), row.time(2), row.time(3)});
+    if (!found) return partitions;
+    partitions.push_back(
+        {row.integer(0), redundancy::Partition::from_name(row.view(1)), row.time(2), row.time(3)});
   }
 }
 
 namespace {
 
 // Drops the oldest entries. The last of the dictionaries' words stay: others may use them.
-Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::size_t limit, WallTime at) {
-  TRY(const auto known, find_tag(db, tag));
+Result<std::size_t> forget_entries(Connection& db, const redundancy::Partition& partition, std::size_t limit,
+                                   WallTime at) {
+  TRY(const auto known, find_partition(db, partition));
   if (!known) return 0;
   std::vector<HistoryEntry> oldest;
   {
@@ -44,12 +46,12 @@ Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;
-      oldest.push_back(entry_at(row, tag));
+      oldest.push_back(entry_at(row, partition));
     }
   }
   HourChanges changes;
   for (const HistoryEntry& entry : oldest) {
-    const PostHash hash = hash_post(tag, entry.uri);
+    const PostHash hash = hash_post(partition, entry.uri);
     TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie IN ('', ?)", known->id,
                     entry.published, entry.uri));
     TRY_VOID(
@@ -62,7 +64,7 @@ Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::
   TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", known->id));
   TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ?, begun = max(begun, ?) WHERE id = ?",
                   oldest.size(), at, known->id));
-  // What was let go before goes with the last: the shelf is as if there had been none.
+  // What was let go before goes with the last: the partition is as if there had been none.
   if (oldest.size() < limit) {
     TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ?", known->id));
     TRY_VOID(db.run("DELETE FROM history_corrected WHERE tag = ?", known->id));
@@ -74,9 +76,11 @@ Result<std::size_t> forget_entries(Connection& db, const std::string& tag, std::
 
 }  // namespace
 
-Task<Result<std::size_t>> SqliteHistoryStore::forget(std::string tag, std::size_t limit, WallTime at) {
-  return database_.write(
-      [tag = std::move(tag), limit, at](Connection& db) { return forget_entries(db, tag, limit, at); });
+Task<Result<std::size_t>> SqliteHistoryStore::forget(redundancy::Partition partition, std::size_t limit,
+                                                     WallTime at) {
+  return database_.write([partition = std::move(partition), limit, at](Connection& db) {
+    return forget_entries(db, partition, limit, at);
+  });
 }
 
 Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
@@ -86,7 +90,7 @@ Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
         " UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
         " at = excluded.at WHERE (excluded.version, excluded.reach, excluded.replicas) >"
         " (version, reach, replicas)",
-        set.tag, set.version, set.replicas, set.read_factor, set.at));
+        set.tag.canonical(), set.version, set.replicas, set.read_factor, set.at));
     return {};
   });
 }
@@ -96,7 +100,8 @@ Task<Result<std::vector<redundancy::StorageSet>>> SqliteHistoryStore::sets() {
     return all_rows<redundancy::StorageSet>(
         db.query("SELECT tag, version, replicas, reach, at FROM history_sets ORDER BY tag"),
         [](const Statement& row) {
-          return redundancy::StorageSet{row.text(0), row.number(1), static_cast<unsigned>(row.integer(2)),
+          return redundancy::StorageSet{Tag::from_canonical(row.text(0)), row.number(1),
+                                        static_cast<unsigned>(row.integer(2)),
                                         static_cast<unsigned>(row.integer(3)), row.time(4)};
         });
   });
@@ -109,12 +114,13 @@ using storage::HourDigest;
 using storage::HourRange;
 
 struct HourRow {
-  TagRow tag;
+  PartitionRow of;
+  RingId key;
   std::int64_t hour = 0;
   std::uint64_t posts = 0;
   std::uint64_t digest = 0;
 
-  [[nodiscard]] storage::HourPlace place() const { return {tag.key, hour}; }
+  [[nodiscard]] storage::HourPlace place() const { return {key, hour}; }
 };
 
 // Calls `visit` with each hour of the range that has posts, in order, until it says false.
@@ -124,16 +130,17 @@ Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t 
       "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
       " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
       " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
-      Blob{key_octets(range.first.key)}, Blob{key_octets(range.last.key)}, since, range.first.hour,
+      Blob{key_bytes(range.first.key)}, Blob{key_bytes(range.last.key)}, since, range.first.hour,
       range.last.hour);
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return {};
-    const std::string_view octets = row.view(2);
-    if (octets.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(octets.data());
-    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
-    if (!visit(HourRow{{row.integer(0), row.text(1), key, {}, {}},
+    const std::string_view bytes = row.view(2);
+    if (bytes.size() != 32) return fail(ErrorCode::kCorrupt, "database: a key of a hashtag is not one");
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const RingId key = RingId::from_bytes(std::span<const std::uint8_t, 32>(data, 32));
+    if (!visit(HourRow{{row.integer(0), redundancy::Partition::from_name(row.view(1)), {}, {}},
+                       key,
                        row.integer(3),
                        static_cast<std::uint64_t>(row.integer(4)),
                        static_cast<std::uint64_t>(row.integer(5))}))
@@ -165,7 +172,7 @@ Result<std::vector<HourDigest>> split_range(Connection& db, const HourRange& ran
   TRY_VOID(for_each_hour(db, range, since, [&](const HourRow& hour) {
     if (count > 0 && count % size == 0) {
       const HourRange rest{hour.place(), range.last};
-      result.back().range.last = {hour.tag.key, hour.hour - 1};
+      result.back().range.last = {hour.key, hour.hour - 1};
       result.push_back({rest, 0, 0});
     }
     add(&result.back(), hour);
@@ -189,11 +196,11 @@ Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& ra
     Statement row = db.query(TR_HISTORY_ROWS
                              "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
                              " ORDER BY h.published DESC, h.tie DESC",
-                             hour.tag.id, begin, end);
+                             hour.of.id, begin, end);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;
-      HistoryEntry entry = entry_at(row, hour.tag.tag);
+      HistoryEntry entry = entry_at(row, hour.of.partition);
       if (entry.taken_down || (after && !after->before(entry))) continue;
       entries.push_back(std::move(entry));
       if (entries.size() == limit) return entries;
