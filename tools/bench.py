@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures, prints a table, and writes build/bench.json. Checks nothing: a goal that is missed is shown.
 
-    tools/bench.py [part]...      parts: lookups relays history antientropy ingest fanout followers latency subscriptions page; default all
+    tools/bench.py [part]...      parts: lookups relays history antientropy ingest fanout followers latency deliveries subscriptions page; default all
 """
 
 import json
@@ -68,6 +68,15 @@ def latency():
     yield figure("latency_idle_p99", times[len(times) * 99 // 100], "ms", 250, "goal")
 
 
+def deliveries():
+    times = bench_network.deliveries(RUN / "deliveries")
+    for what, against, to in (("20", "one", "to one server"), ("20_and_a_stuck_one", "many", "to 20 that all answer")):
+        measured = times["many" if what == "20" else "stuck"]
+        for name, at in (("p50", 50), ("p99", 99)):
+            value, reference = (of[len(of) * at // 100] for of in (measured, times[against]))
+            yield figure(f"deliver_{what}_{name}", value, "ms", reference, f"{to}, just before")
+
+
 def subscriptions():
     found = bench_network.many_subscriptions(RUN / "subscriptions")
     yield figure("subscriptions_100k_mb", found["mb"] - found["mb_before"], "MB more", 100, "goal")
@@ -96,6 +105,7 @@ PARTS = {
     "fanout": fanout,
     "followers": followers,
     "latency": latency,
+    "deliveries": deliveries,
     "subscriptions": subscriptions,
     "page": page,
 }

@@ -3,16 +3,18 @@
 import http.client
 import json
 import random
+import signal
 import socket
 import sys
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "demo"))
 
-from network import NAMES, Network, origin_host, wait_for  # noqa: E402
+from network import NAMES, Network, node_host, origin_host, wait_for  # noqa: E402
 
 POSTS = 150
 ROUNDS = 15  # of stabilising, one a second, until lists of successors are complete: before, look-ups fail now and then
@@ -108,6 +110,76 @@ def latencies(directory):
                 times.append(took)
             time.sleep(0.05 + random.random() / 20)
         return sorted(times)
+
+
+# --- deliveries --------------------------------------------------------------------------------------------
+
+READERS = 20
+DELIVERED = 60  # posts of each part
+
+
+def reader_host(i):
+    return f"reader{i}.example"
+
+
+def arrivals(network, hosts):
+    """By post, when each of these servers got it: seconds since 1970."""
+    found = {}
+    for host in hosts:
+        for entry in network.control("readers", f"/received?domain={host}"):
+            if entry["activity"]["type"] == "Announce":
+                found.setdefault(entry["activity"]["object"], []).append(datetime.fromisoformat(entry["at"]).timestamp())
+    return found
+
+
+def post_and_wait(network, tag, hosts, count):
+    """When each post was asked for, and when these servers got it."""
+    begun = {}
+    for _ in range(count):
+        at = time.time()
+        begun[network.control("origins", "/post", {"domain": origin_host(0), "text": f"a post about #{tag}"})["id"]] = at
+        time.sleep(0.2 + random.random() / 5)
+
+    def complete():
+        got = arrivals(network, hosts)
+        return all(len(got.get(post, [])) == len(hosts) for post in begun)
+
+    wait_for("deliveries", complete)
+    got = arrivals(network, hosts)
+    return [(at, got[post]) for post, at in begun.items()]
+
+
+def time_deliveries(network, tag, hosts):
+    """Sorted, in milliseconds: from asking the instance for a post until each of these servers has its announcement."""
+    post_and_wait(network, tag, hosts, 5)  # the first few open connections and fetch keys
+    measured = post_and_wait(network, tag, hosts, DELIVERED)
+    return sorted((at - begun) * 1000 for begun, got in measured for at in got)
+
+
+def deliveries(directory):
+    """To one server, to READERS of them, and to these while one more takes connections and answers nothing."""
+    hosts = [reader_host(i) for i in range(READERS + 1)]
+    with Network(directory, nodes=1, peers={host: f"127.0.9.{i + 1}" for i, host in enumerate(hosts)}) as network:
+        start(network)
+        network.start_origins(1)
+        node = f"https://{node_host(0)}:{network.port}"
+        for name, served in (("readers", hosts[:READERS]), ("stuck", hosts[READERS:])):
+            options = [option for host in served for option in ("--domain", host)]
+            network.start_peer(name, ROOT / "demo" / "origin.mjs", "--authors", "reader", "--node", node, *options)
+
+        def follow(name, tag, host):
+            network.control(name, "/follow", {"domain": host, "author": "reader", "actor": f"{node}/tag/{tag}"})
+
+        follow("readers", "one", hosts[0])
+        for host in hosts[:READERS]:
+            follow("readers", "many", host)
+            follow("readers", "stuck", host)
+        follow("stuck", "stuck", hosts[READERS])
+        time.sleep(3)  # until the node has subscribed to them
+        one = time_deliveries(network, "one", hosts[:1])
+        many = time_deliveries(network, "many", hosts[:READERS])
+        network.processes["stuck"].send_signal(signal.SIGSTOP)
+        return {"one": one, "many": many, "stuck": time_deliveries(network, "stuck", hosts[:READERS])}
 
 
 # --- subscriptions -----------------------------------------------------------------------------------------
