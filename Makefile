@@ -25,7 +25,7 @@ fuzz: setup ## look for inputs that break a parser (SECONDS=60 for each target, 
 	@tools/build.py fuzz fuzz_targets
 	@tools/fuzz.py --seconds $(or $(SECONDS),60) $(TARGET)
 
-soak: setup-build ## look for seeds on which the network does not keep its word (HOURS=8, SEED=1)
+soak: setup demo-deps ## look for seeds on which the network does not keep its word (HOURS=8, SEED=1)
 	@tools/build.py release tagring
 	@tools/soak.py --hours $(or $(HOURS),1) $(if $(SEED),--seed $(SEED))
 

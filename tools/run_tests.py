@@ -163,9 +163,10 @@ def fresh_seed():
 
 
 def fresh_suites():
-    """Worlds and rings that nobody has seen, and one that all have."""
+    """Worlds, rings and faults of real nodes that nobody has seen, and one ring that all have."""
     seed = fresh_seed()
-    print(f"worlds and rings from seed {seed}; to repeat them: TAGRING_SEED={seed}")
+    print(f"worlds, rings and faults from seed {seed}; to repeat them: TAGRING_SEED={seed}")
+    yield python(f"cluster/faults of seed {seed}", "tests/cluster/faults_check.py", "--seed", str(seed), needs="release", waits=True)
     for first in [1, seed]:
         yield program(f"ring {first}, 5 million events", [TAGRING, "sim", "ring", "--nodes", "24", "--events", "5000000", "--seed", str(first)],
                       needs="release", single=True)

@@ -4,11 +4,13 @@
     tools/soak.py --hours 8 [--seed N]
 
 Whole worlds (`tagring sim world`) and the ring alone (`tagring sim ring`), from a seed that is new each time unless it is given. Each seed
-has a process of its own, so that one that aborts, or does not end, is known and takes no other with it. Says how far it is, and leaves
-build/soak.json: the range of seeds that ran, and for each failure the command that repeats it. Exits with 1 if there was one.
+has a process of its own, so that one that aborts, or does not end, is known and takes no other with it. Beside them real nodes suffer
+(PROCESSES), again and again. Says how far it is, and leaves build/soak.json: the range of seeds that ran, and for each failure the command
+that repeats it. Exits with 1 if there was one.
 """
 
 import argparse
+import itertools
 import json
 import os
 import secrets
@@ -23,6 +25,8 @@ TAGRING = ROOT / "build" / "release" / "tagring"
 REPORT = ROOT / "build" / "soak.json"
 RING_EVERY = 50  # one seed in so many is for the ring alone
 LIMIT = 1200  # seconds for one seed; most take less than ten
+PROCESSES = [["tests/cluster/faults_check.py", "--seconds", "600"], ["tests/cluster/faults_check.py", "--seconds", "600", "--nodes", "60"]]
+PROCESSES_LIMIT = 3600
 
 
 def run(command, limit):
@@ -43,6 +47,16 @@ def run(command, limit):
     return (None, lines[-1]) if lines else ("printed no figures", {})
 
 
+def suffer(command, limit):
+    """What went wrong with real nodes, or nothing."""
+    try:
+        done = subprocess.run([sys.executable, *command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=limit)
+    except subprocess.TimeoutExpired:
+        return f"does not end within {limit} s"
+    return done.stdout[-2000:].strip() or f"exit code {done.returncode}" if done.returncode else None
+
+
 class Soak:
     def __init__(self, seed, seconds, binary=TAGRING, report=REPORT, limit=LIMIT):
         self.lock = threading.Lock()
@@ -50,7 +64,8 @@ class Soak:
         self.seed, self.first = seed, seed
         self.seconds = seconds
         self.end = time.monotonic() + seconds
-        self.done = {"world": 0, "ring": 0}
+        self.done = {"world": 0, "ring": 0, "processes": 0}
+        self.failed = dict.fromkeys(self.done, 0)
         self.sim_hours = 0.0
         self.failures = []
 
@@ -68,25 +83,38 @@ class Soak:
         while job := self.next():
             kind, arguments = job
             wrong, figures = run([self.binary, *arguments], self.limit)
-            with self.lock:
-                self.done[kind] += 1
-                self.sim_hours += figures.get("sim_hours", 0)
-                if wrong:
-                    self.failures.append({"command": " ".join(["tagring", *arguments]), "what": wrong})
-                    print(f"\nFAIL  {self.failures[-1]['command']}\n      {wrong}", flush=True)
-                self.write()
+            self.note(kind, " ".join(["tagring", *arguments]), wrong, figures.get("sim_hours", 0))
+
+    def suffer(self):
+        """Real nodes, as often as there is time."""
+        for seed in itertools.count(self.first):
+            for script in PROCESSES:
+                if time.monotonic() >= self.end:
+                    return
+                command = [*script, "--seed", str(seed)]
+                self.note("processes", " ".join(["python3", *command]), suffer(command, PROCESSES_LIMIT))
+
+    def note(self, kind, command, wrong, sim_hours=0.0):
+        with self.lock:
+            self.done[kind] += 1
+            self.sim_hours += sim_hours
+            if wrong:
+                self.failed[kind] += 1
+                self.failures.append({"command": command, "what": wrong})
+                print(f"\nFAIL  {command}\n      {wrong}", flush=True)
+            self.write()
 
     def write(self):
-        failed = {kind: sum(f" sim {kind} " in failure["command"] for failure in self.failures) for kind in self.done}
         report = {"first_seed": self.first, "next_seed": self.seed, "worlds": self.done["world"], "rings": self.done["ring"],
-                  "sim_hours": self.sim_hours, "failed_worlds": failed["world"], "failed_rings": failed["ring"], "failures": self.failures}
+                  "processes": self.done["processes"], "sim_hours": self.sim_hours, "failed_worlds": self.failed["world"],
+                  "failed_rings": self.failed["ring"], "failed_processes": self.failed["processes"], "failures": self.failures}
         self.report.write_text(json.dumps(report, indent=1) + "\n")
 
     def show(self):
         left = max(0, self.end - time.monotonic())
         part = 1 - left / self.seconds
         line = (f"  {'#' * int(part * 30):30} {left / 60:5.0f} min left: {self.done['world']} worlds ({self.sim_hours:.0f} h in them), "
-                f"{self.done['ring']} rings, {len(self.failures)} failed")
+                f"{self.done['ring']} rings, {self.done['processes']} times real nodes, {len(self.failures)} failed")
         print(f"\r{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
 
 
@@ -98,6 +126,7 @@ def main():
     soak = Soak(arguments.seed, arguments.hours * 3600)
     print(f"from seed {arguments.seed}, for {arguments.hours} h on {os.cpu_count()} cores")
     workers = [threading.Thread(target=soak.work) for _ in range(os.cpu_count() or 2)]
+    workers.append(threading.Thread(target=soak.suffer))
     for worker in workers:
         worker.start()
     while any(worker.is_alive() for worker in workers):

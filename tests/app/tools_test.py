@@ -62,6 +62,12 @@ def test_soak(folder):
     check("a world that does not end is a failure", "does not end" in said.get(world(113), ""), said)
     check("and so is one that prints nothing", world(114) in said, said)
     check("a ring's command repeats it", any(command.startswith("tagring sim ring --seed 150 ") for command in said), said)
+    look.note("processes", "python3 x.py --seed 101", soak.suffer([program(folder, "nodes", 'print("lost all"); sys.exit(1)')], 60))
+    look.note("processes", "python3 y.py --seed 101", soak.suffer([program(folder, "well", "print('1 passed, 0 failed')")], 60))
+    look.note("processes", "python3 z.py --seed 101", soak.suffer([program(folder, "slow", "time.sleep(60)")], 1))
+    nodes = json.loads(report.read_text())
+    check("real nodes are counted", (nodes["processes"], nodes["failed_processes"], nodes["failed_worlds"]) == (3, 2, 4), nodes)
+    check("and what they did is told", {"command": "python3 x.py --seed 101", "what": "lost all"} in nodes["failures"], nodes)
     check("others count", found["sim_hours"] == 0.5 * 94, found)
 
 

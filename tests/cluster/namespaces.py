@@ -16,13 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import NAMES, Failure, Network  # noqa: E402
+from network import NAMES, Failure, Network, at_once  # noqa: E402
 
 INSIDE = "TAGRING_TEST_NAMESPACES"
 SWITCH = "switch"
 WIRE = Path(__file__).resolve().parent / "slow_wire.py"
 FAKETIME = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-PREPARE = "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip link set lo up"
+SLOW_DISK = Path(__file__).resolve().parent / "slow_disk.c"
+NOWHERE = "02:00:00:00:00:00"  # no interface has this address
+# What libfaketime leaves in /dev/shm when its process is killed goes away with the test.
+PREPARE = "mount -t tmpfs tmpfs /run && mkdir /run/netns && mount -t tmpfs tmpfs /dev/shm && ip link set lo up"
 PROBE = f"{PREPARE} && ip netns add a && ip netns add b && ip -n a link add name bridge0 type bridge && ip -n a link add name one type veth peer name two netns b"
 
 
@@ -57,21 +60,25 @@ def ip(namespace, text):
 
 class NamespaceNetwork(Network):
     """`far`: the nodes on the second bridge. Every node has a disk of its own, of `disk_mib` MiB. `clocks`: nodes whose wall clock can be set
-    wrong."""
+    wrong. `slow_disks`: whether disks can be made slow. Nodes call each other from another address than that at which they are called."""
 
-    def __init__(self, directory, nodes, far, clocks=(), disk_mib=48, **options):
+    def __init__(self, directory, nodes, far, clocks=(), disk_mib=48, slow_disks=False, **options):
         super().__init__(directory, nodes, **options)
         self.far = set(far)
         self.disk_mib = disk_mib
         self.clocks = clocks if FAKETIME else ()
+        self.slow_disks = slow_disks
 
     def __enter__(self):
         super().__enter__()
         self._make_switch()
+        if self.slow_disks:
+            run("clang-19", "-O1", "-shared", "-fPIC", "-o", self._slow_disk(), SLOW_DISK, "-ldl")
         for i in range(self.count):
             self._make_namespace(i)
             self.data(i).mkdir()
             run("mount", "-t", "tmpfs", "-o", f"size={self.disk_mib}m", "tmpfs", self.data(i))
+            self.slow_disk(i, 0)
         for i in self.clocks:
             self.set_clock(i, 0)
         return self
@@ -86,19 +93,62 @@ class NamespaceNetwork(Network):
     def node_address(self, i):
         return f"fd00:7a67:0:{i + 1:x}::1"
 
+    def calling_address(self, i):
+        """From which it calls others."""
+        return f"fd00:7a67:0:{i + 1:x}::2"
+
     def origin_address(self, i):
         return f"fd00:7a67:1:{i + 1:x}::1"
 
     def before_node(self, i):
-        command = ["ip", "netns", "exec", NAMES[i]]
+        libraries, environment = [], []
         if i in self.clocks:
-            command += ["env", f"LD_PRELOAD={FAKETIME[0]}", f"FAKETIME_TIMESTAMP_FILE={self._clock(i)}", "FAKETIME_CACHE_DURATION=1",
-                        "FAKETIME_DONT_FAKE_MONOTONIC=1"]
-        return command
+            libraries.append(str(FAKETIME[0]))
+            environment += [f"FAKETIME_TIMESTAMP_FILE={self._clock(i)}", "FAKETIME_CACHE_DURATION=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+        if self.slow_disks:
+            libraries.append(str(self._slow_disk()))
+            environment.append(f"SLOW_DISK={self._disk_delay(i)}")
+        return ["ip", "netns", "exec", NAMES[i], "env", f"LD_PRELOAD={':'.join(libraries)}", *environment]
 
     def before_ca(self):
         # Certificates that are valid for those as well whose clocks are slow.
         return ["faketime", "-f", "-1d"] if FAKETIME else []
+
+    # --- nodes ---------------------------------------------------------------------------------------------
+
+    def launch_node(self, i):
+        """Starts it and does not wait for it: it may be at odds with what keeps it from getting ready."""
+        name = NAMES[i]
+        with open(self.directory / f"{name}.log", "a") as log, open(self.directory / f"{name}.out", "a") as out:
+            command = [*self.before_node(i), self.binary, "run", "--json", "--config", self.config_file(i)]
+            self.processes[name] = subprocess.Popen([str(c) for c in command], stdout=out, stderr=log)
+
+    def unsettled(self):
+        """Which nodes have ended; if none, which are not between their neighbours on the rings; if none, which have work left."""
+        dead = [NAMES[i] for i in range(self.count) if self.processes[NAMES[i]].poll() is not None]
+        if dead:
+            return [f"{name} has ended by itself" for name in dead]
+        return self._rings() or sum(at_once(self._rest, range(self.count)), [])
+
+    def _rest(self, i):
+        status = self.cli(i, "status")
+        waiting = [f"{key}: {status[key]}" for key in ["owed", "announcing"] if status[key]]
+        if not status["subscriptions_settled"]:
+            waiting.append("subscriptions")
+        return [f"{NAMES[i]} is not at rest: {', '.join(waiting)}"] if waiting else []
+
+    def _rings(self):
+        answers = at_once(lambda i: self.cli(i, "ring"), range(self.count))
+        found = []
+        for ring in ["relay", "storage"]:
+            places = {v["self"]["id"]: v for answer in answers for v in answer[ring]}
+            order = sorted(places)
+            for before, place, after in zip(order[-1:] + order, order, order[1:] + order[:1]):
+                v = places[place]
+                ok = v["member"] and v.get("predecessor", {}).get("id") == before and [s["id"] for s in v["successors"][:1]] == [after]
+                if not ok or "serving" not in v:
+                    found.append(f"{ring} ring: {v['self']['host']} at {place[:8]} is not between its neighbours, or does not serve")
+        return found
 
     # --- faults --------------------------------------------------------------------------------------------
 
@@ -136,6 +186,22 @@ class NamespaceNetwork(Network):
         for name, bridge in self._ports():
             ip(SWITCH, f"link set to-{name} master {bridge}")
 
+    def deafen(self, i, others, is_deaf, to_calls_only=False):
+        """Whether what `others` send to node i is lost on the way, without a word: all of it, or (`to_calls_only`) what they send to the address
+        at which it is called, so that it calls them, and they cannot call it. What it sends arrives."""
+        addresses = [self.node_address(i)] + ([] if to_calls_only else [self.calling_address(i)])
+        for other in others:
+            for address in addresses:
+                if is_deaf:
+                    ip(NAMES[other], f"neighbour replace {address} lladdr {NOWHERE} dev eth0 nud permanent")
+                else:
+                    ip(NAMES[other], f"neighbour delete {address} dev eth0")
+
+    def slow_disk(self, i, milliseconds):
+        """How much longer the node waits for its disk whenever it waits for it."""
+        with open(self._disk_delay(i), "r+b" if self._disk_delay(i).exists() else "wb") as file:
+            file.write(milliseconds.to_bytes(4, sys.byteorder))
+
     def fill_disk(self, i):
         block = bytes(4096)
         with open(self.data(i) / "filler", "wb", buffering=0) as filler:
@@ -172,6 +238,12 @@ class NamespaceNetwork(Network):
     def _clock(self, i):
         return self.node_directory(i) / "clock"
 
+    def _disk_delay(self, i):
+        return self.node_directory(i) / "disk_delay"
+
+    def _slow_disk(self):
+        return self.directory / "slow_disk.so"
+
     def _ports(self):
         yield from ((NAMES[i], "far" if i in self.far else "near") for i in range(self.count))
         yield from (("near", "near"), ("far", "far"))
@@ -199,6 +271,7 @@ class NamespaceNetwork(Network):
         ip(name, "link set lo up")
         ip(name, "link set eth0 up")
         ip(name, f"address add {self.node_address(i)}/64 dev eth0 nodad")
-        ip(name, "route add fd00:7a67::/32 dev eth0")
+        ip(name, f"address add {self.calling_address(i)}/64 dev eth0 nodad")
+        ip(name, f"route add fd00:7a67::/32 dev eth0 src {self.calling_address(i)}")
         run("ip", "address", "add", f"{self.origin_address(i)}/64", "dev", bridge, "nodad")
-        run("ip", "route", "add", f"{self.node_address(i)}/128", "dev", bridge)
+        run("ip", "route", "add", f"fd00:7a67:0:{i + 1:x}::/64", "dev", bridge)

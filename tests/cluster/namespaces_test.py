@@ -83,33 +83,10 @@ class Promises:
 
     def wrong(self):
         """Why not. Those that are quickly seen first: what they hide is looked at when they are well."""
-        dead = [NAMES[i] for i in range(NODES) if self.network.processes[NAMES[i]].poll() is not None]
-        if dead:
-            return [f"{name} has ended by itself" for name in dead]
         def of(check, nodes):
             return sum(at_once(check, nodes), [])
 
-        return self._rings() or of(self._feed, SUBSCRIBERS) or of(self._rest, range(NODES)) or of(self._history, range(NODES))
-
-    def _rest(self, i):
-        status = self.network.cli(i, "status")
-        waiting = [f"{key}: {status[key]}" for key in ["owed", "announcing"] if status[key]]
-        if not status["subscriptions_settled"]:
-            waiting.append("subscriptions")
-        return [f"{NAMES[i]} is not at rest: {', '.join(waiting)}"] if waiting else []
-
-    def _rings(self):
-        answers = at_once(lambda i: self.network.cli(i, "ring"), range(NODES))
-        found = []
-        for ring in ["relay", "storage"]:
-            places = {v["self"]["id"]: v for answer in answers for v in answer[ring]}
-            order = sorted(places)
-            for before, place, after in zip(order[-1:] + order, order, order[1:] + order[:1]):
-                v = places[place]
-                ok = v["member"] and v.get("predecessor", {}).get("id") == before and [s["id"] for s in v["successors"][:1]] == [after]
-                if not ok or "serving" not in v:
-                    found.append(f"{ring} ring: {v['self']['host']} at {place[:8]} is not between its neighbours, or does not serve")
-        return found
+        return self.network.unsettled() or of(self._feed, SUBSCRIBERS) or of(self._history, range(NODES))
 
     def _compare(self, what, uris, tag):
         expected = self.flow.expected(tag)
