@@ -29,6 +29,9 @@ soak: setup demo-deps ## look for seeds on which the network does not keep its w
 	@tools/build.py release tagring
 	@tools/soak.py --hours $(or $(HOURS),1) $(if $(SEED),--seed $(SEED))
 
+versions: setup build demo-deps ## upgrade a ring of the commit before (COMMIT=HEAD^) node by node, while it is used
+	@python3 tests/cluster/versions_check.py --commit $(or $(COMMIT),HEAD^)
+
 mutants: setup ## deliberate bugs of the node, each of which its test must find
 	@tools/build.py release sim_test
 	@tools/build.py debug all_tests
@@ -82,4 +85,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast interop-real mutants fuzz soak build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast interop-real mutants fuzz soak versions build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

@@ -103,6 +103,10 @@ class Network:
         """What the command of a node begins with."""
         return []
 
+    def program(self, i):
+        """What node i runs, and what asks it."""
+        return self.binary
+
     def before_ca(self):
         return []
 
@@ -155,7 +159,7 @@ ca_file = "{certs}/ca.pem"
 """)
 
     def start_node(self, i):
-        self._start(NAMES[i], [*self.before_node(i), self.binary, "run", "--json", "--config", self.config_file(i)])
+        self._start(NAMES[i], [*self.before_node(i), self.program(i), "run", "--json", "--config", self.config_file(i)])
 
     def kill_node(self, i):
         """Like a power cut for the process: no chance to tidy up."""
@@ -189,7 +193,7 @@ ca_file = "{certs}/ca.pem"
 
     def cli(self, i, *arguments, codes=(0,)):
         """A subcommand of the tagring binary against node i; its JSON answer. `codes`: with which it may exit."""
-        command = [self.binary, arguments[0], *map(str, arguments[1:]), "--json", "--config", self.config_file(i)]
+        command = [self.program(i), arguments[0], *map(str, arguments[1:]), "--json", "--config", self.config_file(i)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode not in codes or not done.stdout:
             raise Failure(f"{node_host(i)}: {' '.join(map(str, arguments))}: {done.stderr.strip()}")

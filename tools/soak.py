@@ -25,7 +25,8 @@ TAGRING = ROOT / "build" / "release" / "tagring"
 REPORT = ROOT / "build" / "soak.json"
 RING_EVERY = 50  # one seed in so many is for the ring alone
 LIMIT = 1200  # seconds for one seed; most take less than ten
-PROCESSES = [["tests/cluster/faults_check.py", "--seconds", "600"], ["tests/cluster/faults_check.py", "--seconds", "600", "--nodes", "60"]]
+FAULTS = ["tests/cluster/faults_check.py", "--seconds", "600"]
+PROCESSES = [["tests/cluster/versions_check.py"], FAULTS, [*FAULTS, "--nodes", "60"]]
 PROCESSES_LIMIT = 3600
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "demo"))
-from network import NAMES, Failure, Network, at_once  # noqa: E402
+from network import NAMES, Failure, Network  # noqa: E402
 
 INSIDE = "TAGRING_TEST_NAMESPACES"
 SWITCH = "switch"
@@ -120,35 +120,8 @@ class NamespaceNetwork(Network):
         """Starts it and does not wait for it: it may be at odds with what keeps it from getting ready."""
         name = NAMES[i]
         with open(self.directory / f"{name}.log", "a") as log, open(self.directory / f"{name}.out", "a") as out:
-            command = [*self.before_node(i), self.binary, "run", "--json", "--config", self.config_file(i)]
+            command = [*self.before_node(i), self.program(i), "run", "--json", "--config", self.config_file(i)]
             self.processes[name] = subprocess.Popen([str(c) for c in command], stdout=out, stderr=log)
-
-    def unsettled(self):
-        """Which nodes have ended; if none, which are not between their neighbours on the rings; if none, which have work left."""
-        dead = [NAMES[i] for i in range(self.count) if self.processes[NAMES[i]].poll() is not None]
-        if dead:
-            return [f"{name} has ended by itself" for name in dead]
-        return self._rings() or sum(at_once(self._rest, range(self.count)), [])
-
-    def _rest(self, i):
-        status = self.cli(i, "status")
-        waiting = [f"{key}: {status[key]}" for key in ["owed", "announcing"] if status[key]]
-        if not status["subscriptions_settled"]:
-            waiting.append("subscriptions")
-        return [f"{NAMES[i]} is not at rest: {', '.join(waiting)}"] if waiting else []
-
-    def _rings(self):
-        answers = at_once(lambda i: self.cli(i, "ring"), range(self.count))
-        found = []
-        for ring in ["relay", "storage"]:
-            places = {v["self"]["id"]: v for answer in answers for v in answer[ring]}
-            order = sorted(places)
-            for before, place, after in zip(order[-1:] + order, order, order[1:] + order[:1]):
-                v = places[place]
-                ok = v["member"] and v.get("predecessor", {}).get("id") == before and [s["id"] for s in v["successors"][:1]] == [after]
-                if not ok or "serving" not in v:
-                    found.append(f"{ring} ring: {v['self']['host']} at {place[:8]} is not between its neighbours, or does not serve")
-        return found
 
     # --- faults --------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from namespaces import FAKETIME, ROOT, NamespaceNetwork, enter
 from network import NAMES, Failure, at_once, origin_host, wait_for
+from rest import unsettled
 
 NODES = 16
 ORIGINS = 4
@@ -86,7 +87,7 @@ class Promises:
         def of(check, nodes):
             return sum(at_once(check, nodes), [])
 
-        return self.network.unsettled() or of(self._feed, SUBSCRIBERS) or of(self._history, range(NODES))
+        return unsettled(self.network) or of(self._feed, SUBSCRIBERS) or of(self._history, range(NODES))
 
     def _compare(self, what, uris, tag):
         expected = self.flow.expected(tag)
