@@ -293,7 +293,8 @@ inline constexpr std::array kOthers = {
     Write{"save_refusal",
           [](Stores& s, Rng& rng) {
             const std::string by = author(rng);
-            return done(s.blocks.save_refusal({by, name(rng)}));
+            const WallTime look = moment(rng);
+            return done(s.blocks.save_refusal({by, name(rng)}, look));
           }},
     Write{"drop_refusal",
           [](Stores& s, Rng& rng) {
