@@ -79,7 +79,8 @@ void check_reading(const std::vector<std::vector<HistoryEntry>>& replicas, std::
     seen.insert(seen.end(), page.entries.begin(), page.entries.end());
     if (!page.more) break;
     TR_ASSERT(page.next);
-    TR_ASSERT(!cursor || cursor->before({"", page.next->uri, "", page.next->published, false}));
+    TR_ASSERT(!cursor ||
+              cursor->before({Tag::from_canonical("tag"), page.next->uri, "", page.next->published, false}));
     cursor = page.next;
   }
   TR_ASSERT(seen.size() == expected.size());
