@@ -17,6 +17,7 @@ function(tagring_precompile name)
   set_property(TARGET ${name} APPEND PROPERTY CXX_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR} ${CMAKE_CXX_COMPILER_LAUNCHER})
   # With a time in it no compiler cache would know it again.
   target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  add_custom_target(${name}_there DEPENDS ${CMAKE_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.pch)
 endfunction()
 
 # As target_precompile_headers(… REUSE_FROM …), which names the file by its place in the file system: a compiler cache takes that for
@@ -27,6 +28,8 @@ function(tagring_reuse target name)
   endif()
   set(header CMakeFiles/${name}.dir/cmake_pch.hxx.pch)
   target_compile_options(${target} PRIVATE "SHELL:-include-pch ${header}")
+  # The sources that a unity build makes are not among those below.
+  add_dependencies(${target} ${name}_there)
   # When the target has all of its sources: some come later.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL tagring_wait_for ${target} ${CMAKE_BINARY_DIR}/${header})")
 endfunction()
