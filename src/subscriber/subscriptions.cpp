@@ -318,8 +318,10 @@ Task<bool> Subscriptions::follow_at(std::string owner, std::vector<Tag> tags) {
     complete = complete && missing.empty();
     if (missing.empty()) continue;
     // It may have known us before, and taken us then.
+    for (const Tag& tag : missing) withdraw(tag, owner);
+    const Result<void> saved = co_await drop_on_disk(owner, {missing.begin(), missing.end()});
+    if (!saved) continue;  // the next turn tries again
     for (const Tag& tag : missing) drop_followed(tag, owner);
-    co_await drop_on_disk(owner, {missing.begin(), missing.end()});
   }
   co_return complete;
 }
