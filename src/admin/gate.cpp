@@ -37,7 +37,7 @@ Task<HttpResponse> Gate::answer(HttpRequest request) {
     response.headers.add("WWW-Authenticate", "Bearer");
     co_return response;
   }
-  if (request.peer != IpAddress()) budget_.note_known(request.peer);
+  budget_.note_known(request.peer);
   request.target.erase(0, kPrefix.size() - 1);
   co_return co_await control_.answer(std::move(request), std::move(*who));
 }

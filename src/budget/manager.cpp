@@ -236,7 +236,9 @@ void Manager::note(std::string each) {
   known_[std::move(each)] = now + kKnownFor;
 }
 
-void Manager::note_known(const IpAddress& address) { note(who(address).each); }
+void Manager::note_known(const IpAddress& address) {
+  if (!address.is_here()) note(who(address).each);
+}
 void Manager::note_known(std::string_view host) {
   note(who(host).each);
   if (ring::registrable_domain(host) == std::string(host)) note("domain " + std::string(host));

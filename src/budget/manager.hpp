@@ -107,7 +107,7 @@ class Manager {
   [[nodiscard]] Standing standing(Resource resource, const Spender& spender) const;
 
   // Who has proved to be somebody that this node works for is known for a day: with a registered domain, all
-  // below it.
+  // below it. An address of this machine is nobody's own, and stays unknown.
   void note_known(const IpAddress& address);
   void note_known(std::string_view host);
   // The node's own instances, with all below them, from now on and for as long as it runs.

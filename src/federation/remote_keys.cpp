@@ -14,7 +14,7 @@ constexpr std::uint64_t kRequests = 2;  // for a document, where a form of signa
 
 void RemoteKeys::note_known(const std::string& actor, const IpAddress& peer) {
   budget_.note_known(host_of(actor));
-  if (!peer.is_here()) budget_.note_known(peer);
+  budget_.note_known(peer);
 }
 
 Task<Result<std::string>> RemoteKeys::document(std::string url, bool for_known) {

@@ -89,6 +89,17 @@ TEST_F(ManagerTest, WhatAStrangerTookComesBackToStrangersAlsoFromWhoIsKnownByThe
   EXPECT_FALSE(room()) << "what one had who was known is nothing of strangers";
 }
 
+// Behind a proxy at this machine that says nothing of them, all strangers would be known as well.
+TEST_F(ManagerTest, NobodyIsKnownByAnAddressOfThisMachine) {
+  Manager manager(budgets({4, 0, 0, {}}), clock);
+  for (const char* text : {"127.0.0.1", "::1", "192.0.2.7"}) manager.note_known(*IpAddress::parse(text));
+  manager.note_known(IpAddress());
+  EXPECT_FALSE(manager.who(*IpAddress::parse("127.0.0.1")).known);
+  EXPECT_FALSE(manager.who(*IpAddress::parse("::1")).known);
+  EXPECT_FALSE(manager.who(IpAddress()).known);
+  EXPECT_TRUE(manager.who(*IpAddress::parse("192.0.2.7")).known);
+}
+
 TEST_F(ManagerTest, HostsThatAreAskedAreSparedAlsoIfTheyAreKnown) {
   Limit limit{1000, 2, 0, std::chrono::minutes(1)};
   for (const bool asked : {false, true}) {
