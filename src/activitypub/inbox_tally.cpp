@@ -15,7 +15,7 @@ void InboxTally::count(const HttpResponse& answer, const std::string& actor) {
     return;
   }
   const json::object body = json::parse_object(answer.body).value_or(json::object());
-  const auto text = [&](std::string_view key) { return json::get_string(body, key).value_or(""); };
+  const auto text = [&](std::string_view key) { return json::text_of(body, key); };
   if (answer.status < 400) return note(ignored_, "inbox_ignores", text("ignored"), actor, "");
   const bool authentic = answer.status != 401;
   note(refused_, "inbox_refuses", authentic ? text("error") : "not_authentic", actor, text("message"));

@@ -43,7 +43,7 @@ json::array InstanceControl::list() const {
   };
   for (json::value& element : items) {
     json::object& item = element.get_object();
-    const std::string host = json::get_string(item, "host").value_or("");
+    const std::string host = json::text_of(item, "host");
     const auto known = follows.extract(host);
     complete(item, host, known ? known.mapped() : 0);
   }

@@ -37,9 +37,7 @@ std::uint64_t number_in(std::string_view query, std::string_view name, std::uint
   return value;
 }
 
-std::string text_in(const json::object& body, std::string_view key) {
-  return json::get_string(body, key).value_or("");
-}
+std::string text_in(const json::object& body, std::string_view key) { return json::text_of(body, key); }
 
 namespace {
 

@@ -55,9 +55,9 @@ Result<Evidence> evidence_from_json(const json::object& object) {
   return Evidence{std::move(receipt),
                   std::move(head),
                   std::move(proof),
-                  json::get_string(key, "pem").value_or(""),
-                  json::get_string(key, "fetched_from").value_or(""),
-                  from_rfc3339(json::get_string(key, "fetched_at").value_or("")).value_or(WallTime())};
+                  json::text_of(key, "pem"),
+                  json::text_of(key, "fetched_from"),
+                  from_rfc3339(json::text_of(key, "fetched_at")).value_or(WallTime())};
 }
 
 }  // namespace tagring::audit

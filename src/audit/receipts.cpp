@@ -46,8 +46,8 @@ Task<void> Receipts::stop() {
 void Receipts::correct(Items* items, const json::object& answer) const {
   json::for_each(json::find(answer, "differs"), [&](const json::value& element) {
     const json::object difference = element.is_object() ? element.get_object() : json::object();
-    const std::string tag = json::get_string(difference, "tag").value_or("");
-    const std::string uri = json::get_string(difference, "uri").value_or("");
+    const std::string tag = json::text_of(difference, "tag");
+    const std::string uri = json::text_of(difference, "uri");
     const auto item = std::ranges::find_if(*items, [&](const storage::TakenItem& sent) {
       return sent.partition.tag.canonical() == tag && sent.uri == uri;
     });
@@ -187,7 +187,7 @@ namespace {
 void read_batch(const json::object& object, const Tag& tag, const std::string& holder,
                 std::vector<Receipts::Held>* found) {
   const Result<storage::Receipt> batch = storage::receipt_from_json(object);
-  const std::string pem = json::get_string(object, "key").value_or("");
+  const std::string pem = json::text_of(object, "key");
   const auto key = crypto::PublicKey::from_pem(pem);
   const auto leaves = storage::hashes_from_json(json::find(object, "leaves"), kItemsMax);
   if (!batch || !key || !leaves || leaves->size() != batch->size) return;

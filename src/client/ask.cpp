@@ -66,9 +66,6 @@ int tell(const ControlOptions& options, const Result<json::object>& answer, std:
   return tell(options, answer, [line](const json::object&) { fmt::print("{}\n", line); });
 }
 
-std::string text_of(const json::object& o, std::string_view key) {
-  return json::get_string(o, key).value_or("");
-}
 std::int64_t number_of(const json::object& o, std::string_view key) {
   return json::get_int(o, key).value_or(0);
 }

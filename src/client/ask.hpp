@@ -32,8 +32,7 @@ int tell(const ControlOptions& options, const Result<json::object>& answer,
          const std::function<void(const json::object&)>& print);
 int tell(const ControlOptions& options, const Result<json::object>& answer, std::string_view line);
 
-// Members of JSON objects for printing; "" or 0 if absent.
-std::string text_of(const json::object& o, std::string_view key);
+// A member of a JSON object for printing; 0 if absent.
 std::int64_t number_of(const json::object& o, std::string_view key);
 
 }  // namespace tagring::client

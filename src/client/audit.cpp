@@ -34,8 +34,8 @@ Result<std::size_t> write_evidence(const std::string& directory, json::object* r
     if (evidence == nullptr) continue;
     std::error_code ignored;  // a file that cannot be written says so
     std::filesystem::create_directories(directory, ignored);
-    const std::string path =
-        fmt::format("{}/omission-{}-{:03}.json", directory, host_of(text_of(finding, "owner")), ++proved);
+    const std::string path = fmt::format("{}/omission-{}-{:03}.json", directory,
+                                         host_of(json::text_of(finding, "owner")), ++proved);
     std::ofstream file(path, std::ios::binary);
     file << json::serialize(*evidence) << '\n';
     file.close();
@@ -49,25 +49,25 @@ Result<std::size_t> write_evidence(const std::string& directory, json::object* r
 std::size_t missing(const json::object& report) {
   std::size_t count = 0;
   json::for_each(json::find(report, "findings"), [&](const json::value& element) {
-    count += text_of(element.get_object(), "kind") == "taken_down" ? 0 : 1;
+    count += json::text_of(element.get_object(), "kind") == "taken_down" ? 0 : 1;
   });
   return count;
 }
 
 void print_report(const json::object& report) {
-  fmt::print("#{}: {} posts, {} receipts of owners\n", text_of(report, "tag"), number_of(report, "posts"),
-             number_of(report, "receipts"));
+  fmt::print("#{}: {} posts, {} receipts of owners\n", json::text_of(report, "tag"),
+             number_of(report, "posts"), number_of(report, "receipts"));
   json::for_each(json::find(report, "owners"), [](const json::value& element) {
     const json::object& owner = element.get_object();
-    const std::string error = text_of(owner, "error");
-    fmt::print("  {:<40} {} asked for, {} there{}\n", text_of(owner, "owner"), number_of(owner, "posts"),
-               number_of(owner, "live"), error.empty() ? "" : "; " + error);
+    const std::string error = json::text_of(owner, "error");
+    fmt::print("  {:<40} {} asked for, {} there{}\n", json::text_of(owner, "owner"),
+               number_of(owner, "posts"), number_of(owner, "live"), error.empty() ? "" : "; " + error);
   });
   std::size_t count = 0;
   json::for_each(json::find(report, "findings"), [&](const json::value& element) {
     const json::object& finding = element.get_object();
-    fmt::print("\n{}\n  {}\n", text_of(finding, "kind"), text_of(finding, "words"));
-    if (const std::string file = text_of(finding, "file"); !file.empty())
+    fmt::print("\n{}\n  {}\n", json::text_of(finding, "kind"), json::text_of(finding, "words"));
+    if (const std::string file = json::text_of(finding, "file"); !file.empty())
       fmt::print("  evidence: {}\n", file);
     ++count;
   });
@@ -91,7 +91,7 @@ int last(const AuditOptions& options) {
   return tell(options.control, ask_node(options.control, "GET", "/audits"), [&](const json::object& answer) {
     json::for_each(json::find(answer, "audits"), [](const json::value& element) {
       const json::object& report = element.get_object();
-      fmt::print("\n{}\n", text_of(report, "at"));
+      fmt::print("\n{}\n", json::text_of(report, "at"));
       print_report(report);
     });
   });

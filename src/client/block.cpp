@@ -52,14 +52,14 @@ int list(const BlockOptions& options) {
     if (is_empty("blocks") && is_empty("separations")) fmt::print("nothing is blocked\n");
     json::for_each(json::find(answer, "blocks"), [](const json::value& value) {
       const json::object& block = value.get_object();
-      fmt::print("{:<7} {:<40} {:<10} {}\n", text_of(block, "kind"), text_of(block, "what"),
-                 text_of(block, "source"), text_of(block, "reason"));
+      fmt::print("{:<7} {:<40} {:<10} {}\n", json::text_of(block, "kind"), json::text_of(block, "what"),
+                 json::text_of(block, "source"), json::text_of(block, "reason"));
     });
     json::for_each(json::find(answer, "separations"), [](const json::value& value) {
       const json::object& one = value.get_object();
-      const bool receive = text_of(one, "direction") == "receive";
-      fmt::print("{} never {} {}\n", text_of(one, "host"), receive ? "gets posts of" : "sends posts to",
-                 text_of(one, "other"));
+      const bool receive = json::text_of(one, "direction") == "receive";
+      fmt::print("{} never {} {}\n", json::text_of(one, "host"), receive ? "gets posts of" : "sends posts to",
+                 json::text_of(one, "other"));
     });
   });
 }

@@ -23,8 +23,8 @@ int enroll(const FaspOptions& options) {
                 fmt::print(
                     "{} was asked to take this node as a FASP. Its administrator goes on at\n  {}\n"
                     "and accepts it if this fingerprint is shown there:\n  {}\n",
-                    text_of(answer, "host"), text_of(answer, "completion_url"),
-                    text_of(answer, "fingerprint"));
+                    json::text_of(answer, "host"), json::text_of(answer, "completion_url"),
+                    json::text_of(answer, "fingerprint"));
               });
 }
 
@@ -35,14 +35,15 @@ void print_server(const json::object& server) {
   });
   if (const json::value* tags = json::find(server, "hashtags"); tags != nullptr && tags->is_array())
     capabilities += tags->get_array().empty() ? "" : fmt::format(" ({} hashtags)", tags->get_array().size());
-  if (capabilities.empty()) capabilities = "none activated: " + text_of(server, "completion_url");
+  if (capabilities.empty()) capabilities = "none activated: " + json::text_of(server, "completion_url");
   if (const json::object* posts = json::get_object(server, "backfill"); posts != nullptr)
     capabilities +=
         fmt::format("; {} of {} old posts", number_of(*posts, "received"), number_of(*posts, "wanted"));
   const json::value* refused = json::find(server, "refused");
   if (refused != nullptr && refused->is_bool() && refused->get_bool())
     capabilities += "; it does not know this node any more (401): \"tagring fasp remove\", then \"register\"";
-  fmt::print("{:<30} {:<44} {}\n", text_of(server, "host"), text_of(server, "fingerprint"), capabilities);
+  fmt::print("{:<30} {:<44} {}\n", json::text_of(server, "host"), json::text_of(server, "fingerprint"),
+             capabilities);
 }
 
 int list(const FaspOptions& options) {

@@ -26,18 +26,19 @@ void print_ids(const json::object& report, std::string_view key, std::string_vie
 
 // What this node believes of who follows its own actors, and the server's part in it.
 void print_own(const json::object& report) {
-  fmt::print("{}, for {}\n", text_of(report, "actor"), text_of(report, "server"));
-  fmt::print("  {:<14} {}, digest {}\n", "followers", number_of(report, "count"), text_of(report, "digest"));
+  fmt::print("{}, for {}\n", json::text_of(report, "actor"), json::text_of(report, "server"));
+  fmt::print("  {:<14} {}, digest {}\n", "followers", number_of(report, "count"),
+             json::text_of(report, "digest"));
   print_ids(report, "followers", "");
   if (const json::object* header = json::get_object(report, "header")) {
-    const std::string problem = text_of(*header, "problem");
-    fmt::print("  {:<14} {}, {}, digest {}\n", "last header", text_of(*header, "at"),
-               problem.empty() ? "taken" : problem, text_of(*header, "digest"));
+    const std::string problem = json::text_of(*header, "problem");
+    fmt::print("  {:<14} {}, {}, digest {}\n", "last header", json::text_of(*header, "at"),
+               problem.empty() ? "taken" : problem, json::text_of(*header, "digest"));
   } else {
     fmt::print("  {:<14} none since the node started\n", "last header");
   }
   if (const json::object* fetch = json::get_object(report, "fetch")) {
-    fmt::print("  {:<14} {}, answered with {}\n", "last fetch", text_of(*fetch, "at"),
+    fmt::print("  {:<14} {}, answered with {}\n", "last fetch", json::text_of(*fetch, "at"),
                number_of(*fetch, "status"));
   } else {
     fmt::print("  {:<14} none since the node started\n", "last fetch");
@@ -57,24 +58,24 @@ std::string_view verdict(const json::object& report, bool apply) {
 }
 
 void print_report(const json::object& report, bool apply) {
-  fmt::print("{}\n", text_of(report, "actor"));
-  fmt::print("  {:<14} {}\n", "list", text_of(report, "url"));
+  fmt::print("{}\n", json::text_of(report, "actor"));
+  fmt::print("  {:<14} {}\n", "list", json::text_of(report, "url"));
   if (const json::object* header = json::get_object(report, "header")) {
-    const std::string ignored = text_of(*header, "ignored");
-    fmt::print("  {:<14} {}, {}\n", "last header", text_of(*header, "at"),
+    const std::string ignored = json::text_of(*header, "ignored");
+    fmt::print("  {:<14} {}, {}\n", "last header", json::text_of(*header, "at"),
                ignored.empty() ? "in order" : "ignored: " + ignored);
   } else {
     fmt::print("  {:<14} none since the node started\n", "last header");
   }
   if (const json::object* known = json::get_object(report, "known")) {
     fmt::print("  {:<14} {} accepted, {} pending, digest {}\n", "known here", number_of(*known, "accepted"),
-               number_of(*known, "pending"), text_of(*known, "digest"));
+               number_of(*known, "pending"), json::text_of(*known, "digest"));
   }
   if (const json::object* listed = json::get_object(report, "listed")) {
     fmt::print("  {:<14} {}, digest {}\n", "listed there", number_of(*listed, "count"),
-               text_of(*listed, "digest"));
+               json::text_of(*listed, "digest"));
   }
-  if (const std::string problem = text_of(report, "problem"); !problem.empty()) {
+  if (const std::string problem = json::text_of(report, "problem"); !problem.empty()) {
     fmt::print("  {:<14} {}\n", "problem", problem);
     return;
   }
@@ -83,7 +84,7 @@ void print_report(const json::object& report, bool apply) {
   print_ids(report, "undo", "undo");
   if (number_of(report, "too_young") > 0)
     fmt::print("  {:<14} {}: not listed, but made a moment ago\n", "wait", number_of(report, "too_young"));
-  if (const std::string doubt = text_of(report, "doubt"); !doubt.empty())
+  if (const std::string doubt = json::text_of(report, "doubt"); !doubt.empty())
     fmt::print("  {:<14} nothing is forgotten on the word of this list: {}\n", "doubt", doubt);
   fmt::print("{}\n", verdict(report, apply));
 }
@@ -121,9 +122,9 @@ int verify(const FollowersCheckOptions& options) {
                 json::for_each(json::find(answer, "repaired"), [&](const json::value& element) {
                   ++repaired;
                   if (!element.is_object()) return;
-                  const std::string tag = text_of(element.get_object(), "tag");
+                  const std::string tag = json::text_of(element.get_object(), "tag");
                   fmt::print("repaired: {} at {}\n", tag.empty() ? "nodes" : "#" + tag,
-                             text_of(element.get_object(), "server"));
+                             json::text_of(element.get_object(), "server"));
                 });
                 fmt::print("{} followers, {} wrong digests\n", number_of(answer, "followers"), repaired);
               });

@@ -31,15 +31,15 @@ std::string links_of(const json::object& item) {
   if (yes_no(item, "blocked") == "yes") add("blocked");
   json::for_each(json::find(item, "links"), [&](const json::value& value) {
     const json::object& o = value.get_object();
-    std::string text = text_of(o, "style");
-    const std::string relay = text_of(o, "relay");
-    if (text == "group") text = "followed: " + text_of(o, "actor") + " by";
+    std::string text = json::text_of(o, "style");
+    const std::string relay = json::text_of(o, "relay");
+    if (text == "group") text = "followed: " + json::text_of(o, "actor") + " by";
     if (const std::size_t tag = relay.find("/tag/"); tag != std::string::npos)
       text += " #" + relay.substr(tag + 5);
-    const std::string actor = text_of(o, "actor");
-    if (text_of(o, "style") == "person") text += " @" + actor.substr(actor.rfind('/') + 1);
+    const std::string actor = json::text_of(o, "actor");
+    if (json::text_of(o, "style") == "person") text += " @" + actor.substr(actor.rfind('/') + 1);
     if (yes_no(o, "accepted") == "no") text += " (waits for \"tagring instance allow\")";
-    const std::string back = text_of(o, "followed_back");
+    const std::string back = json::text_of(o, "followed_back");
     if (yes_no(o, "accepted") == "yes" && back == "waits") text += " (waits for them to accept)";
     if (yes_no(o, "accepted") == "yes" && back == "rejected") text += " (does not let this node follow)";
     add(text);
@@ -58,7 +58,7 @@ int list(const InstanceOptions& options) {
         json::for_each(json::find(answer, "instances"), [](const json::value& element) {
           const json::object& item = element.get_object();
           const std::string links = links_of(item);
-          fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", text_of(item, "host"), yes_no(item, "publishes"),
+          fmt::print("{:<40} {:<9} {:<9} {:<9} {}\n", json::text_of(item, "host"), yes_no(item, "publishes"),
                      yes_no(item, "receives"), number_of(item, "hashtags"), links.empty() ? "no" : links);
         });
       });
@@ -92,7 +92,7 @@ int follow(const InstanceOptions& options) {
               [](const json::object& answer) {
                 fmt::print(
                     "{} asks to follow {}: \"tagring instance list\" shows whether that was accepted\n",
-                    text_of(answer, "by"), text_of(answer, "group"));
+                    json::text_of(answer, "by"), json::text_of(answer, "group"));
               });
 }
 
@@ -122,8 +122,8 @@ int hashtags(const InstanceOptions& options) {
                 });
                 json::for_each(json::find(answer, "sources"), [](const json::value& element) {
                   const json::object& source = element.get_object();
-                  if (const std::string note = text_of(source, "note"); !note.empty())
-                    fmt::print("({}: {})\n", text_of(source, "source"), note);
+                  if (const std::string note = json::text_of(source, "note"); !note.empty())
+                    fmt::print("({}: {})\n", json::text_of(source, "source"), note);
                 });
               });
 }

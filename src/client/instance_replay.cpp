@@ -94,20 +94,23 @@ int begin(const InstanceReplayOptions& options) {
                 fmt::print(
                     "sends #{} back to {} to {}, {} posts at most, {} a minute: \"tagring instance replays\" "
                     "shows how far it is\n",
-                    text_of(answer, "tag"), text_of(answer, "not_before"), options.host,
+                    json::text_of(answer, "tag"), json::text_of(answer, "not_before"), options.host,
                     number_of(answer, "max_posts"), number_of(answer, "per_minute"));
                 fmt::print("{}", authors_line(number_of(answer, "authors_per_day")));
               });
 }
 
 void print_row(const json::object& item) {
-  std::string note = text_of(item, "reason");
-  if (const std::string until = text_of(item, "waits_until"); !until.empty()) note = "waits until " + until;
-  if (const std::string since = text_of(item, "failing_since"); !since.empty()) note = "fails since " + since;
-  fmt::print(kRow, text_of(item, "host"), "#" + text_of(item, "tag"), text_of(item, "state"),
+  std::string note = json::text_of(item, "reason");
+  if (const std::string until = json::text_of(item, "waits_until"); !until.empty())
+    note = "waits until " + until;
+  if (const std::string since = json::text_of(item, "failing_since"); !since.empty())
+    note = "fails since " + since;
+  fmt::print(kRow, json::text_of(item, "host"), "#" + json::text_of(item, "tag"),
+             json::text_of(item, "state"),
              fmt::format("{}/{}", number_of(item, "sent"), number_of(item, "estimated")),
-             number_of(item, "skipped"), number_of(item, "per_minute"), text_of(item, "oldest").substr(0, 10),
-             text_of(item, "newest").substr(0, 10), note);
+             number_of(item, "skipped"), number_of(item, "per_minute"),
+             json::text_of(item, "oldest").substr(0, 10), json::text_of(item, "newest").substr(0, 10), note);
 }
 
 int list(const InstanceReplayOptions& options) {

@@ -16,11 +16,11 @@ struct LoginOptions {
 };
 
 void print_login(const json::object& answer) {
-  const std::string role = text_of(answer, "role");
+  const std::string role = json::text_of(answer, "role");
   const std::string_view may = role == "look"       ? "Who has this address sees what administrators see."
                                : role == "moderate" ? "Who has this address may moderate here."
                                                     : "Who has this address has the node.";
-  fmt::print("{}\nFor {} hours, or until the node is stopped. {}\n", text_of(answer, "url"),
+  fmt::print("{}\nFor {} hours, or until the node is stopped. {}\n", json::text_of(answer, "url"),
              number_of(answer, "seconds") / 3600, may);
 }
 

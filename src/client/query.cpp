@@ -24,11 +24,11 @@ int query(const QueryOptions& options) {
     json::for_each(json::find(answer, "entries"), [&](const json::value& element) {
       const json::object& entry = element.get_object();
       fmt::print("{:<24}  {}\n", to_rfc3339(WallTime(Duration(number_of(entry, "published")))),
-                 text_of(entry, "uri"));
+                 json::text_of(entry, "uri"));
       ++count;
     });
-    const std::string next = text_of(answer, "before");
-    if (count == 0) fmt::print("no posts under #{}\n", text_of(answer, "tag"));
+    const std::string next = json::text_of(answer, "before");
+    if (count == 0) fmt::print("no posts under #{}\n", json::text_of(answer, "tag"));
     if (const std::int64_t disputed = number_of(answer, "disputed"); disputed > 0)
       fmt::print("owners do not all say the same of {} posts, so these were looked at\n", disputed);
     if (!next.empty()) fmt::print("older ones: --before '{}'\n", next);

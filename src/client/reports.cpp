@@ -27,9 +27,9 @@ int list(const ReportsOptions& options) {
       const bool open = json::find(report, "open")->as_bool();
       if (!open && !options.all) return;
       ++shown;
-      fmt::print("{:>4} {} {}{}\n", number_of(report, "id"), text_of(report, "at"), text_of(report, "from"),
-                 open ? "" : " (closed)");
-      if (const std::string comment = text_of(report, "comment"); !comment.empty())
+      fmt::print("{:>4} {} {}{}\n", number_of(report, "id"), json::text_of(report, "at"),
+                 json::text_of(report, "from"), open ? "" : " (closed)");
+      if (const std::string comment = json::text_of(report, "comment"); !comment.empty())
         fmt::print("     \"{}\"\n", comment);
       print_uris(report, "about", "about");
       print_uris(report, "forwarded", "forwarded to its server:");

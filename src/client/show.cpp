@@ -65,9 +65,9 @@ void print_setting(const std::string& key, const json::value& value) {
 void print_settings(const json::object& answer) {
   json::for_each(json::find(answer, "settings"), [](const json::value& element) {
     const json::object& setting = element.get_object();
-    print_setting(text_of(setting, "key"), setting.at("value"));
-    print_wrapped(plain(fmt::format("{}, default {}. {}{}", text_of(setting, "type"),
-                                    text_of(setting, "default"), text_of(setting, "meaning"),
+    print_setting(json::text_of(setting, "key"), setting.at("value"));
+    print_wrapped(plain(fmt::format("{}, default {}. {}{}", json::text_of(setting, "type"),
+                                    json::text_of(setting, "default"), json::text_of(setting, "meaning"),
                                     setting.at("at_once").get_bool() ? "" : " Needs a restart.")));
   });
 }

@@ -47,8 +47,9 @@ void print_problems(const json::object& status) {
   json::for_each(json::find(status, "problems"), [](const json::value& element) {
     if (!element.is_object()) return;
     const json::object& problem = element.get_object();
-    fmt::print("{}    {}: {}\n           → {}\n", painted(Colour::kRed, "PROBLEM"), text_of(problem, "name"),
-               text_of(problem, "detail"), text_of(problem, "what_to_do"));
+    fmt::print("{}    {}: {}\n           → {}\n", painted(Colour::kRed, "PROBLEM"),
+               json::text_of(problem, "name"), json::text_of(problem, "detail"),
+               json::text_of(problem, "what_to_do"));
   });
   json::for_each(json::find(status, "restart_for"), [](const json::value& key) {
     fmt::print("{}    {} has changed in the file and needs a restart to count\n",
@@ -72,7 +73,7 @@ void print_ring(std::string_view name, const json::object& ring) {
 }
 
 void print_status(const json::object& status) {
-  fmt::print("{}  tagring {}  up {}\n\n", text_of(status, "origin"), text_of(status, "version"),
+  fmt::print("{}  tagring {}  up {}\n\n", json::text_of(status, "origin"), json::text_of(status, "version"),
              time_of(number_of(status, "uptime_seconds")));
   print_problems(status);
   fmt::print("\nRings\n");
@@ -100,7 +101,7 @@ void print_status(const json::object& status) {
     fmt::print("  data       {}; {} of {} free\n", amount(real_of(*disk, "used")),
                amount(real_of(*disk, "free")), amount(real_of(*disk, "size")));
   if (const json::object* forecast = json::get_object(status, "forecast"))
-    fmt::print("  forecast   {}\n", text_of(*forecast, "text"));
+    fmt::print("  forecast   {}\n", json::text_of(*forecast, "text"));
   if (const std::int64_t until = number_of(status, "certificate_until"); until != 0)
     fmt::print("Certificate  good until {}\n", to_rfc3339(WallTime(std::chrono::seconds(until))));
 }
@@ -115,7 +116,8 @@ int show_status(const ControlOptions& options) {
 std::string place(const json::value* contact) {
   if (contact == nullptr || !contact->is_object()) return "nobody";
   const json::object& o = contact->get_object();
-  return fmt::format("{} {}/{}", text_of(o, "id").substr(0, 8), text_of(o, "host"), number_of(o, "vserver"));
+  return fmt::format("{} {}/{}", json::text_of(o, "id").substr(0, 8), json::text_of(o, "host"),
+                     number_of(o, "vserver"));
 }
 
 int show_ring(const ControlOptions& options) {
@@ -127,9 +129,10 @@ int show_ring(const ControlOptions& options) {
         const json::object* serving = json::get_object(vserver, "serving");
         fmt::print("  {}\n    after     {}\n", place(json::find(vserver, "self")),
                    place(json::find(vserver, "predecessor")));
-        fmt::print("    serves    {}\n", serving == nullptr ? "nothing yet"
-                                                            : text_of(*serving, "from").substr(0, 8) + " … " +
-                                                                  text_of(*serving, "to").substr(0, 8));
+        fmt::print("    serves    {}\n", serving == nullptr
+                                             ? "nothing yet"
+                                             : json::text_of(*serving, "from").substr(0, 8) + " … " +
+                                                   json::text_of(*serving, "to").substr(0, 8));
         std::size_t count = 0;
         json::for_each(json::find(vserver, "successors"), [&](const json::value& successor) {
           if (++count <= 3) fmt::print("    {}    {}\n", count == 1 ? "before" : "      ", place(&successor));
@@ -143,7 +146,7 @@ int show_ring(const ControlOptions& options) {
 int show_owners(const ControlOptions& options, const std::string& tag) {
   return tell(options, ask_node(options, "GET", "/owners?tag=" + percent_encode(tag)),
               [&](const json::object& answer) {
-                fmt::print("#{}  key {}\n", text_of(answer, "tag"), text_of(answer, "key"));
+                fmt::print("#{}  key {}\n", json::text_of(answer, "tag"), json::text_of(answer, "key"));
                 for (const char* ring : {"relay", "storage"}) {
                   json::for_each(json::find(answer, ring), [&](const json::value& owner) {
                     fmt::print("  {:<8} {}\n", ring, place(&owner));
@@ -169,8 +172,9 @@ std::string feed_target(const FeedOptions& options, std::optional<std::uint64_t>
 
 void print_entry(const json::value& element) {
   const json::object& entry = element.get_object();
-  fmt::print("{:>8}  {} #{:<20}  {}\n", number_of(entry, "seq"), text_of(entry, "op") == "add" ? '+' : '-',
-             text_of(entry, "tag"), text_of(entry, "uri"));
+  fmt::print("{:>8}  {} #{:<20}  {}\n", number_of(entry, "seq"),
+             json::text_of(entry, "op") == "add" ? '+' : '-', json::text_of(entry, "tag"),
+             json::text_of(entry, "uri"));
 }
 
 // The last ones, oldest first, and then what comes.

@@ -29,10 +29,10 @@ Result<std::vector<Refusal>> read_results(const Result<HttpResponse>& response) 
   json::for_each(json::find(body, "refused"), [&](const json::value& element) {
     if (!element.is_object()) return;
     const json::object& item = element.get_object();
-    Result<Tag> tag = Tag::parse(json::get_string(item, "tag").value_or(""));
+    Result<Tag> tag = Tag::parse(json::text_of(item, "tag"));
     if (!tag) return;  // of nothing that was sent
-    refusals.push_back({json::get_string(item, "uri").value_or(""), std::move(*tag),
-                        decode_error(400, json::serialize(item))});
+    refusals.push_back(
+        {json::text_of(item, "uri"), std::move(*tag), decode_error(400, json::serialize(item))});
   });
   return refusals;
 }

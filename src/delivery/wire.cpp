@@ -76,7 +76,7 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
   for (const json::value& element : list->get_array()) {
     if (!element.is_object()) return fail(ErrorCode::kInvalid, "an item is no object");
     const json::object& item = element.get_object();
-    const auto text = [&](std::string_view key) { return json::get_string(item, key).value_or(""); };
+    const auto text = [&](std::string_view key) { return json::text_of(item, key); };
     TRY(Tag tag, Tag::parse(text("tag")));
     const auto seq = json::get_int(item, "seq");
     const auto published = json::get_int(item, "published");

@@ -107,15 +107,15 @@ Task<Result<std::string>> FaspServers::discover(std::string host) {
   if (links) {
     json::for_each(json::find(*links, "links"), [&](const json::value& element) {
       if (!element.is_object()) return;
-      const std::string href = json::get_string(element.get_object(), "href").value_or("");
-      const std::string rel = json::get_string(element.get_object(), "rel").value_or("");
+      const std::string href = json::text_of(element.get_object(), "href");
+      const std::string rel = json::text_of(element.get_object(), "rel");
       if (rel.contains("nodeinfo.diaspora.software/ns/schema/") && host_of(href) == host) document_url = href;
     });
   }
   if (!document_url.empty()) {
     const Result<json::object> document = co_await get_json(document_url);
     const json::object* metadata = document ? json::get_object(*document, "metadata") : nullptr;
-    if (metadata != nullptr) named = json::get_string(*metadata, "faspBaseUrl").value_or("");
+    if (metadata != nullptr) named = json::text_of(*metadata, "faspBaseUrl");
   }
   if (named.empty()) co_return origin + std::string(kMastodonPath);
   if (host_of(named) != host)

@@ -230,8 +230,8 @@ Result<Content> parse_block(const Source& source) {
 Result<Content> parse_flag(const Source& source) {
   TRY(std::vector<std::string> objects,
       parse_ids(source.member("object"), "object", source.limits.items_max));
-  std::string comment = json::get_string(source.object, "content").value_or("");
-  if (comment.empty()) comment = json::get_string(source.object, "summary").value_or("");  // Lemmy
+  std::string comment = json::text_of(source.object, "content");
+  if (comment.empty()) comment = json::text_of(source.object, "summary");  // Lemmy
   return Flag{std::move(comment), std::move(objects)};
 }
 

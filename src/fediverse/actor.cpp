@@ -58,7 +58,7 @@ Result<KeyDocument> parse_key(const json::object& o, std::string_view owner, con
   if (!is_same_origin(key.id, key.owner)) {
     return fail(ErrorCode::kInvalid, "public key is on another server than its owner");
   }
-  std::string material = json::get_string(o, syntax.material).value_or("");
+  std::string material = json::text_of(o, syntax.material);
   if (material.empty() || material.size() > syntax.size_max) {
     return fail(ErrorCode::kInvalid, fmt::format("public key has no {} of ordinary size", syntax.material));
   }
@@ -93,8 +93,7 @@ std::string fields_of(const json::object& actor) {
   std::string fields;
   json::for_each(json::find(actor, "attachment"), [&](const json::value& v) {
     if (!v.is_object()) return;
-    for (const std::string_view key : {"name", "value"})
-      fields += json::get_string(v.get_object(), key).value_or("") + "\n";
+    for (const std::string_view key : {"name", "value"}) fields += json::text_of(v.get_object(), key) + "\n";
   });
   return fields;
 }
@@ -127,8 +126,8 @@ Result<RemoteActor> parse_actor(const json::object& o, std::string_view url) {
     actor.shared_inbox = optional_id(*endpoints, "sharedInbox", actor.id);
   }
   actor.followers = optional_id(o, "followers", actor.id);
-  actor.preferred_username = json::get_string(o, "preferredUsername").value_or("");
-  actor.summary = json::get_string(o, "summary").value_or("");
+  actor.preferred_username = json::text_of(o, "preferredUsername");
+  actor.summary = json::text_of(o, "summary");
   actor.fields = fields_of(o);
   actor.is_node = json::get_int(o, kNodeMark) == 1;
   actor.manually_approves_followers = get_bool(o, "manuallyApprovesFollowers").value_or(false);

@@ -144,8 +144,8 @@ Result<void> parse_items(std::string_view text, Blocklist& list) {
       add(list, item.get_string(), "", "");
     } else if (item.is_object()) {
       const json::object& o = item.get_object();
-      const std::string comment = json::get_string(o, "comment").value_or("");
-      add(list, json::get_string(o, "domain").value_or(""), json::get_string(o, "severity").value_or(""),
+      const std::string comment = json::text_of(o, "comment");
+      add(list, json::text_of(o, "domain"), json::text_of(o, "severity"),
           json::get_string(o, "public_comment").value_or(comment));
     }
   }

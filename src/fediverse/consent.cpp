@@ -66,7 +66,7 @@ Wishes wishes_of(const RemoteActor& actor) {
 bool is_for_everybody(const json::object& actor) {
   const auto says = [&](std::string_view key) { return json::get_flag(actor, key); };
   return !says("suspended") && !says("hidesToPublicFromUnauthedWeb") &&
-         !refuses(json::get_string(actor, "summary").value_or("")) && !refuses(fields_of(actor));
+         !refuses(json::text_of(actor, "summary")) && !refuses(fields_of(actor));
 }
 
 }  // namespace tagring::fediverse

@@ -33,7 +33,7 @@ Result<std::string> name_in(const json::object& o, std::string_view key) {
 template <class Enum, std::size_t N>
 Result<Enum> one_of(const std::array<std::string_view, N>& names, const json::object& o,
                     std::string_view key) {
-  const std::string text = json::get_string(o, key).value_or("");
+  const std::string text = json::text_of(o, key);
   const auto* const found = std::ranges::find(names, text);
   if (found == names.end()) return bad(fmt::format("'{}' is none of those known here", key));
   return static_cast<Enum>(found - names.begin());
@@ -84,7 +84,7 @@ Result<FaspRegistration> parse_fasp_registration(std::string_view body) {
   const std::optional<std::string> bytes = from_base64(key);
   if (!bytes || bytes->size() != kKeySize) return bad("'publicKey' is no Ed25519 key in base64");
   registration.public_key = *bytes;
-  const std::string completion = json::get_string(o, "registrationCompletionUri").value_or("");
+  const std::string completion = json::text_of(o, "registrationCompletionUri");
   if (!Url::parse(completion)) return bad("'registrationCompletionUri' is no http(s) URL");
   registration.completion_url = completion;
   return registration;

@@ -47,7 +47,7 @@ SpelledTags parse_tags(const json::object& o, const ParseLimits& limits) {
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || hashtags == limits.tags_max || !has_type(v.get_object(), "Hashtag")) return;
     ++hashtags;
-    std::string spelling = json::get_string(v.get_object(), "name").value_or("");
+    std::string spelling = json::text_of(v.get_object(), "name");
     if (spelling.empty()) spelling = name_from_href(v.get_object());
     const Result<Tag> tag = Tag::parse(spelling);
     if (tag) tags.emplace(*tag, spelling.starts_with('#') ? spelling.substr(1) : spelling);
@@ -100,8 +100,8 @@ bool parse_may_be_announced(const json::object& o) {
 
 // Empty if it is malformed: the event counts without it.
 std::string parse_signed_copy(const json::object& o) {
-  const std::string hash = json::get_string(o, "sha256").value_or("");
-  const std::string origin = json::get_string(o, "origin").value_or("");
+  const std::string hash = json::text_of(o, "sha256");
+  const std::string origin = json::text_of(o, "origin");
   const bool is_hash = hash.size() == 64 && std::ranges::all_of(hash, [](char c) {
                          return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
                        });

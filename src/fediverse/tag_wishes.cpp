@@ -84,7 +84,7 @@ Result<SocialRelay> parse_social_relay(std::string_view body) {
   }
   SocialRelay wish;
   if (!subscribe->get_bool()) return wish;
-  const std::string scope = json::get_string(document, "scope").value_or("");
+  const std::string scope = json::text_of(document, "scope");
   if (scope != "tags") {
     wish.ignored = "scope \"" + scope.substr(0, 20) + "\" is not served, only \"tags\" is";
     return wish;

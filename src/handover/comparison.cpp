@@ -18,7 +18,7 @@ using storage::HourRange;
 std::string text(const HourPlace& place) { return fmt::format("{}~{}", place.key.hex(), place.hour); }
 
 Result<HourPlace> place_from(const json::object& object, std::string_view name) {
-  const std::string written = json::get_string(object, name).value_or("");
+  const std::string written = json::text_of(object, name);
   const std::size_t mark = written.find('~');
   const auto key = RingId::from_hex(std::string_view(written).substr(0, mark));
   std::int64_t hour = 0;
@@ -34,7 +34,7 @@ Result<HourPlace> place_from(const json::object& object, std::string_view name) 
 // "posts" and "digest" of an object.
 Result<HourDigest> digest_from(const json::object& object, HourRange range) {
   const auto posts = json::get_int(object, "posts");
-  const std::string digits = json::get_string(object, "digest").value_or("");
+  const std::string digits = json::text_of(object, "digest");
   HourDigest digest{range, 0, 0};
   const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), digest.digest, 16);
   if (!posts || *posts < 0 || error != std::errc() || rest != digits.data() + digits.size())

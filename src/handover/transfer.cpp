@@ -177,8 +177,8 @@ Task<Result<void>> Transfer::take_over_from(Ring ring, ring::Contact leaver, rin
   question.segment = {leaver.id - RingId::power_of_two(0), leaver.id};
   question.kind = LeavingKind::kName;
   CO_TRY(const json::object answer, co_await ask(leaver.origin(), std::move(question)));
-  const auto from = RingId::from_hex(json::get_string(answer, "from").value_or(""));
-  const auto to = RingId::from_hex(json::get_string(answer, "to").value_or(""));
+  const auto from = RingId::from_hex(json::text_of(answer, "from"));
+  const auto to = RingId::from_hex(json::text_of(answer, "to"));
   if (!from || to != leaver.id) co_return fail(ErrorCode::kInvalid, "the leaver names no segment of its own");
   co_return co_await fetch_from(leaver.origin(), ring, std::move(asked), {*from, *to}, 1);
 }

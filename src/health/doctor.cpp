@@ -167,7 +167,7 @@ Checks Doctor::look_at_instances() const {
   Checks checks;
   for (const json::value& element : patient_.instances.list()) {
     const json::object& instance = element.get_object();
-    const std::string host = json::get_string(instance, "host").value_or("");
+    const std::string host = json::text_of(instance, "host");
     const std::string name = "instance " + host;
     std::size_t links = 0;
     bool is_accepted = false;

@@ -147,7 +147,7 @@ std::string to_metrics(const json::object& status) {
   std::string text = fmt::format(
       "# HELP tagring_info The program that runs\n# TYPE tagring_info gauge\ntagring_info{{version=\"{}\"}} "
       "1\n",
-      json::get_string(status, "version").value_or(""));
+      json::text_of(status, "version"));
   for (const Metric& metric : kOfNode) {
     const std::string value = figure(status, metric.path);
     if (!value.empty()) text += fmt::format("{}tagring_{} {}\n", head(metric), metric.name, value);

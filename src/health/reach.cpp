@@ -37,12 +37,12 @@ Task<Result<json::object>> Reach::call_back(HttpRequest request) {
   const Result<federation::Authentic> sender = co_await authenticator_.authenticate(request);
   if (!sender) co_return std::unexpected(sender.error());
   CO_TRY(const json::object question, json::parse_object(request.body));
-  const auto address = IpAddress::parse(json::get_string(question, "address").value_or(""));
+  const auto address = IpAddress::parse(json::text_of(question, "address"));
   if (!address) co_return fail(ErrorCode::kInvalid, "'address' must be an address");
   const std::string origin = origin_of(sender->actor.id);
   const Result<json::object> seen = co_await get(origin, address->prefix64());
   if (!seen) co_return json::object{{"reached", false}, {"because", seen.error().message}};
-  co_return json::object{{"reached", true}, {"saw", json::get_string(*seen, "you").value_or("")}};
+  co_return json::object{{"reached", true}, {"saw", json::text_of(*seen, "you")}};
 }
 
 Task<Result<json::object>> Reach::get(std::string origin, std::optional<Prefix64> prefix) {
@@ -73,7 +73,7 @@ Task<Result<IpAddress>> Reach::ask(std::string origin) {
     const std::string because = json::get_string(answer, "because").value_or("it does not say why");
     co_return fail(ErrorCode::kUnavailable, federation::why_not({ErrorCode::kUnavailable, because}));
   }
-  co_return IpAddress::parse(json::get_string(answer, "saw").value_or("")).value_or(IpAddress{});
+  co_return IpAddress::parse(json::text_of(answer, "saw")).value_or(IpAddress{});
 }
 
 }  // namespace tagring::health

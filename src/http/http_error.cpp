@@ -21,8 +21,8 @@ std::string encode_error(const Error& error) {
 
 Error decode_error(int status, std::string_view body) {
   const Result<json::object> object = json::parse_object(body);
-  const std::string name = object ? json::get_string(*object, "error").value_or("") : "";
-  const std::string message = object ? json::get_string(*object, "message").value_or("") : "";
+  const std::string name = object ? json::text_of(*object, "error") : "";
+  const std::string message = object ? json::text_of(*object, "message") : "";
   for (const ErrorCode code : kErrorCodes) {
     if (name == to_string(code)) return {code, message};
   }

@@ -9,9 +9,7 @@
 namespace tagring::mastodon_api {
 namespace {
 
-std::string text_of(const json::object& o, std::string_view key) {
-  return json::get_string(o, key).value_or("");
-}
+std::string text_of(const json::object& o, std::string_view key) { return json::text_of(o, key); }
 
 std::string element(std::string_view name, std::string_view text) {
   return fmt::format("<{0}>{1}</{0}>\n", name, posts::escape_html(text));

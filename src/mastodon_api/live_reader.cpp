@@ -65,8 +65,8 @@ void LiveReader::receive(std::string message) {
   if (owner_ == nullptr) return;
   if (has_said_too_much()) return close();
   const json::object wish = json::parse_object(message).value_or(json::object());
-  const std::string type = json::get_string(wish, "type").value_or("");
-  const std::string name = json::get_string(wish, "tag").value_or("");
+  const std::string type = json::text_of(wish, "type");
+  const std::string name = json::text_of(wish, "tag");
   const Result<Tag> tag = Tag::parse(name);
   if (json::get_string(wish, "stream") != "hashtag") return refuse("Unknown stream type");
   if (!tag || !owner_->offers(*tag)) return refuse("No such hashtag");

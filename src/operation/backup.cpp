@@ -93,7 +93,7 @@ Result<json::object> back_up(const BackupOptions& options) {
     return fail(ErrorCode::kInvalid, fmt::format("{} is there already: give another name", target.string()));
   if (::access(target.parent_path().c_str(), W_OK | X_OK) != 0) return cannot("write", target, errno);
   TRY(json::object answer, client::ask_node(options.control, "POST", "/backup"));
-  TRY_VOID(fetch(client::text_of(answer, "file"), target));
+  TRY_VOID(fetch(json::text_of(answer, "file"), target));
   answer["file"] = target.string();
   return answer;
 }
@@ -187,7 +187,7 @@ void add_backup(CLI::App& app, int& status) {
       [options, &status] {
         status = client::tell(options->control, back_up(*options), [](const json::object& answer) {
           fmt::print("{}: {} bytes. The node's key is in it: keep it where nobody else reads it.\n",
-                     client::text_of(answer, "file"), client::number_of(answer, "octets"));
+                     json::text_of(answer, "file"), client::number_of(answer, "octets"));
         });
       });
 }
@@ -199,8 +199,8 @@ void add_restore(CLI::App& app, int& status) {
       "Example:\n  sudo tagring restore /var/backups/tagring-2026-11-23.db",
       [options, &status] {
         status = client::tell(options->control, restore_from(*options), [](const json::object& answer) {
-          const std::string former = client::text_of(answer, "former");
-          fmt::print("restored {}. Start the node now.\n", client::text_of(answer, "restored"));
+          const std::string former = json::text_of(answer, "former");
+          fmt::print("restored {}. Start the node now.\n", json::text_of(answer, "restored"));
           if (!former.empty()) fmt::print("What was there is {}: remove it when all is well.\n", former);
         });
       });

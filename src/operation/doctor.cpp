@@ -98,10 +98,10 @@ void print(const json::object& all) {
   json::for_each(json::find(all, "checks"), [&](const json::value& element) {
     const json::object& check = element.get_object();
     const bool ok = check.at("ok").get_bool();
-    const std::string what_to_do = client::text_of(check, "what_to_do");
+    const std::string what_to_do = json::text_of(check, "what_to_do");
     const std::string verdict =
         cli::painted(ok ? cli::Colour::kGreen : cli::Colour::kRed, ok ? "ok " : "BAD");
-    fmt::print("{}  {:<14} {}\n", verdict, client::text_of(check, "name"), client::text_of(check, "detail"));
+    fmt::print("{}  {:<14} {}\n", verdict, json::text_of(check, "name"), json::text_of(check, "detail"));
     if (!what_to_do.empty()) fmt::print("     {:<14} → {}\n", "", what_to_do);
   });
 }

@@ -93,7 +93,7 @@ Result<json::object> upgrade(const UpgradeOptions& options) {
 }
 
 void print_upgrade(const json::object& answer) {
-  const std::string file = client::text_of(answer, "file");
+  const std::string file = json::text_of(answer, "file");
   const std::int64_t from = client::number_of(answer, "from");
   const std::int64_t to = client::number_of(answer, "to");
   const double seconds = static_cast<double>(client::number_of(answer, "ms")) / 1000;

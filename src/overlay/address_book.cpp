@@ -31,8 +31,8 @@ AddressBook::AddressBook(std::string_view saved, WallTime now) {
   json::for_each(&*list, [&](const json::value& element) {
     if (!element.is_object() || nodes_.size() >= kNodesMax) return;
     const json::object& item = element.get_object();
-    const std::string origin(json::get_string(item, "origin").value_or(""));
-    const auto address = IpAddress::parse(json::get_string(item, "address").value_or(""));
+    const std::string origin(json::text_of(item, "origin"));
+    const auto address = IpAddress::parse(json::text_of(item, "address"));
     const WallTime answered{std::chrono::seconds(json::get_int(item, "answered").value_or(0))};
     const auto url = Url::parse(origin);
     if (!url || !address || now - answered > kRemembered) return;

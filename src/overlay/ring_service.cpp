@@ -218,8 +218,8 @@ Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin,
   std::string href;
   json::for_each(json::find(links, "links"), [&](const json::value& link) {
     if (!link.is_object()) return;
-    if (json::get_string(link.get_object(), "rel").value_or("").ends_with("/schema/2.1")) {
-      href = json::get_string(link.get_object(), "href").value_or("");
+    if (json::text_of(link.get_object(), "rel").ends_with("/schema/2.1")) {
+      href = json::text_of(link.get_object(), "href");
     }
   });
   if (host_of(href) != host_of(origin))
@@ -235,7 +235,7 @@ Task<Result<RingService::Announced>> RingService::ask_origin(std::string origin,
   if (ids != nullptr && *ids != to_json(options_.tuning.ids)) {
     co_return fail(ErrorCode::kConflict,
                    fmt::format("its network has other IDs: there ring.id_scheme is '{}' and ring.kappa {}",
-                               json::get_string(*ids, "scheme").value_or("").substr(0, kSchemeMax),
+                               json::text_of(*ids, "scheme").substr(0, kSchemeMax),
                                json::get_int(*ids, "kappa").value_or(0)));
   }
   Announced announced;

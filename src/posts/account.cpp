@@ -21,10 +21,9 @@ json::array fields_of(const json::object& actor) {
     if (!v.is_object() || fields.size() >= kFieldsMax) return;
     const json::object& field = v.get_object();
     if (!fediverse::has_type(field, "PropertyValue")) return;
-    fields.push_back(
-        json::object{{"name", text_of_html(json::get_string(field, "name").value_or(""), kNameMax)},
-                     {"value", sanitize_html(json::get_string(field, "value").value_or(""))},
-                     {"verified_at", nullptr}});
+    fields.push_back(json::object{{"name", text_of_html(json::text_of(field, "name"), kNameMax)},
+                                  {"value", sanitize_html(json::text_of(field, "value"))},
+                                  {"verified_at", nullptr}});
   });
   return fields;
 }
@@ -50,7 +49,7 @@ bool is_username(std::string_view name) {
 }
 
 json::object make_account(const json::object& actor, const std::string& uri, const Site& site) {
-  std::string username = json::get_string(actor, "preferredUsername").value_or("");
+  std::string username = json::text_of(actor, "preferredUsername");
   if (!is_username(username)) username = last_segment(uri);
   if (!is_username(username)) username = "unknown";
   std::string avatar = url_of(json::find(actor, "icon"));
@@ -59,8 +58,8 @@ json::object make_account(const json::object& actor, const std::string& uri, con
   if (header.empty()) header = site.missing_header();
   std::string url = url_of(json::find(actor, "url"));
   if (url.empty()) url = uri;
-  const auto created = from_rfc3339(json::get_string(actor, "published").value_or(""));
-  std::string name = text_of_html(json::get_string(actor, "name").value_or(""), kNameMax);
+  const auto created = from_rfc3339(json::text_of(actor, "published"));
+  std::string name = text_of_html(json::text_of(actor, "name"), kNameMax);
   const bool indexable = json::get_flag(actor, "indexable");
   return {
       {"id", stable_id(uri)},
@@ -69,7 +68,7 @@ json::object make_account(const json::object& actor, const std::string& uri, con
       {"url", url},
       {"uri", uri},
       {"display_name", name},
-      {"note", sanitize_html(json::get_string(actor, "summary").value_or(""))},
+      {"note", sanitize_html(json::text_of(actor, "summary"))},
       {"avatar", avatar},
       {"avatar_static", avatar},
       {"avatar_description", ""},
@@ -145,7 +144,7 @@ json::array emojis_of(const json::object& document) {
     if (!v.is_object() || emojis.size() >= kEmojisMax) return;
     const json::object& tag = v.get_object();
     if (!fediverse::has_type(tag, "Emoji")) return;
-    std::string name = json::get_string(tag, "name").value_or("");
+    std::string name = json::text_of(tag, "name");
     std::erase(name, ':');
     const bool is_plain = !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

@@ -19,7 +19,7 @@ struct Read {
 // What a document at `url` has for its id, if that is on the same server.
 std::string other_id(std::string_view body, const std::string& url) {
   const Result<json::object> document = fediverse::parse_document(body);
-  const std::string id = document ? json::get_string(*document, "id").value_or("") : "";
+  const std::string id = document ? json::text_of(*document, "id") : "";
   return id != url && fediverse::is_same_origin(id, url) ? id : std::string();
 }
 
@@ -229,7 +229,7 @@ json::object PostCache::show(const Content& content, StatusId id) {
   }
   tagring::make_room(accounts_, 2 * options_.remembered_max);
   for (const std::string_view key : {"id", "acct"})
-    accounts_[json::get_string(*content.account, key).value_or("")] = content.post->author;
+    accounts_[json::text_of(*content.account, key)] = content.post->author;
   const auto parent = entries_.find(content.post->in_reply_to);
   const bool has_parent = parent != entries_.end() && parent->second.post;
   return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);

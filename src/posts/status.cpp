@@ -40,12 +40,12 @@ json::value language_of(const json::object& o) {
 std::string html_of(const json::object& o, const fediverse::Note& note) {
   std::string html = sanitize_html(content_of(o));
   if (note.type == "Note" || note.type == "Question") return html;
-  const std::string title = text_of_html(json::get_string(o, "name").value_or(""), kNameMax);
+  const std::string title = text_of_html(json::text_of(o, "name"), kNameMax);
   return title.empty() ? html : "<p><strong>" + escape_html(title) + "</strong></p>" + html;
 }
 
 std::string kind_of(const json::object& attachment) {
-  const std::string media = json::get_string(attachment, "mediaType").value_or("");
+  const std::string media = json::text_of(attachment, "mediaType");
   for (const std::string_view kind : {"image", "video", "audio"}) {
     if (media.starts_with(std::string(kind) + "/")) return std::string(kind);
   }
@@ -85,9 +85,9 @@ json::array attachments_of(const json::object& o) {
     const std::string url = url_of(&v);
     const std::string kind = kind_of(attachment);
     if (url.empty() || (kind == "unknown" && !fediverse::has_type(attachment, "Document"))) return;
-    std::string description = json::get_string(attachment, "name").value_or("");
-    if (description.empty()) description = json::get_string(attachment, "summary").value_or("");
-    std::string blurhash = json::get_string(attachment, "blurhash").value_or("");
+    std::string description = json::text_of(attachment, "name");
+    if (description.empty()) description = json::text_of(attachment, "summary");
+    std::string blurhash = json::text_of(attachment, "blurhash");
     if (blurhash.size() > kBlurhashMax) blurhash.clear();
     const auto text_or_null = [](std::string_view text) {
       return text.empty() ? json::value(nullptr) : json::value(text);
@@ -131,9 +131,9 @@ json::array mentions_of(const json::object& o, std::string_view html) {
   json::for_each(json::find(o, "tag"), [&](const json::value& v) {
     if (!v.is_object() || mentions.size() >= kMentionsMax) return;
     const json::object& tag = v.get_object();
-    const std::string href = json::get_string(tag, "href").value_or("");
+    const std::string href = json::text_of(tag, "href");
     if (!fediverse::has_type(tag, "Mention") || !Url::parse(href)) return;
-    std::string acct(cut_utf8(json::get_string(tag, "name").value_or(""), kNameMax));
+    std::string acct(cut_utf8(json::text_of(tag, "name"), kNameMax));
     if (acct.starts_with('@')) acct.erase(0, 1);
     const std::string username = acct.substr(0, acct.find('@'));
     if (username.empty()) return;
@@ -156,12 +156,12 @@ json::value poll_of(const json::object& o, const fediverse::Note& note, WallTime
     if (!v.is_object() || options.size() >= kChoicesMax) return;
     const std::int64_t count = count_of(v.get_object(), "replies");
     votes += count;
-    const std::string title = json::get_string(v.get_object(), "name").value_or("");
+    const std::string title = json::text_of(v.get_object(), "name");
     options.push_back(json::object{{"title", cut_utf8(title, kChoiceMax)}, {"votes_count", count}});
   });
   if (options.empty()) return nullptr;
-  std::optional<WallTime> end = from_rfc3339(json::get_string(o, "endTime").value_or(""));
-  if (const auto closed = from_rfc3339(json::get_string(o, "closed").value_or(""))) end = closed;
+  std::optional<WallTime> end = from_rfc3339(json::text_of(o, "endTime"));
+  if (const auto closed = from_rfc3339(json::text_of(o, "closed"))) end = closed;
   const auto voters = json::get_int(o, "votersCount");
   return json::object{{"id", stable_id(note.id)},
                       {"expires_at", end ? json::value(datetime(*end)) : json::value(nullptr)},
@@ -181,7 +181,7 @@ json::array tags_of(const fediverse::Note& note, const Site& site) {
 }
 
 json::object describe(const json::object& o, const fediverse::Note& note, WallTime now, const Site& site) {
-  const std::string warning = text_of_html(json::get_string(o, "summary").value_or(""), kWarningMax);
+  const std::string warning = text_of_html(json::text_of(o, "summary"), kWarningMax);
   // An article's summary is what it is about, and no warning.
   const bool is_warning = note.type == "Note" || note.type == "Question";
   std::string url = url_of(json::find(o, "url"));

@@ -33,7 +33,7 @@ std::string post_in(const json::value& item, bool of_person) {
 
 bool is_before(const json::value& item, WallTime time) {
   if (!item.is_object()) return false;
-  const auto published = from_rfc3339(json::get_string(item.get_object(), "published").value_or(""));
+  const auto published = from_rfc3339(json::text_of(item.get_object(), "published"));
   return published && *published < time;
 }
 

@@ -29,11 +29,11 @@ json::object to_json(const OverloadToken& token) {
 Result<OverloadToken> token_from_json(const json::value& value) {
   if (!value.is_object()) return fail(ErrorCode::kInvalid, "a token is no object");
   const json::object& object = value.get_object();
-  TRY(Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
+  TRY(Tag tag, Tag::parse(json::text_of(object, "tag")));
   const auto relays = json::get_int(object, "relays");
   const auto at = json::get_int(object, "at");
-  const std::string actor = json::get_string(object, "actor").value_or("");
-  const auto signature = from_base64(json::get_string(object, "signature").value_or(""));
+  const std::string actor = json::text_of(object, "actor");
+  const auto signature = from_base64(json::text_of(object, "signature"));
   const bool has_actor = !origin_of(actor).empty() && actor == origin_of(actor) + "/actor";
   if (!relays || !is_relay_count(*relays) || !at || !has_actor || !signature || signature->empty() ||
       signature->size() > kSignatureMax) {

@@ -21,7 +21,7 @@ RelayClaims claims_from_json(const json::value* list) {
   json::for_each(list, [&](const json::value& element) {
     if (!element.is_object() || claims.size() >= kTagsMax) return;
     const json::object& object = element.get_object();
-    const Result<Tag> tag = Tag::parse(json::get_string(object, "tag").value_or(""));
+    const Result<Tag> tag = Tag::parse(json::text_of(object, "tag"));
     const auto relays = json::get_int(object, "relays");
     const auto index = json::get_int(object, "index").value_or(0);
     if (!tag || !relays || !is_relay_count(*relays) || index < 0 || index >= *relays) return;

@@ -79,7 +79,7 @@ json::array to_json(const std::vector<StorageSet>& sets) {
 }
 
 Result<StorageSet> StorageHints::set_from(const json::object& object) const {
-  TRY(Tag tag, Tag::parse(json::get_string(object, "tag").value_or("")));
+  TRY(Tag tag, Tag::parse(json::text_of(object, "tag")));
   const auto version = json::get_int(object, "version");
   const auto replicas = json::get_int(object, "replicas");
   const auto reach = json::get_int(object, "reach");

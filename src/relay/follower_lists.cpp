@@ -46,8 +46,8 @@ void FollowerLists::read_page(const json::object& page, List* into) const {
   json::for_each(json::find(page, "followers"), [&](const json::value& element) {
     if (!element.is_object() || into->size() >= kListMax) return;
     const json::object& item = element.get_object();
-    const std::string actor = json::get_string(item, "actor").value_or("");
-    const std::string inbox = json::get_string(item, "inbox").value_or("");
+    const std::string actor = json::text_of(item, "actor");
+    const std::string inbox = json::text_of(item, "inbox");
     const std::string node = origin_of(actor);
     if (node.empty() || node == identity_.origin() || places_.rings().is_blocked_at(actor)) return;
     if (origin_of(inbox) != node) return;

@@ -30,7 +30,7 @@ Task<Result<unsigned>> RelayRedundancy::pull(Tag tag, std::string origin, unsign
     if (!relays || !redundancy::is_relay_count(*relays))
       co_return fail(ErrorCode::kInvalid, "a list without 'relays'");
     lists_.read_page(page, into);
-    const std::string next = json::get_string(page, "after").value_or("");
+    const std::string next = json::text_of(page, "after");
     if (next.empty()) co_return static_cast<unsigned>(*relays);
     if (next <= after) co_return fail(ErrorCode::kInvalid, "a page of followers does not move on");
     after = next;
@@ -152,8 +152,8 @@ Task<HttpResponse> RelayRedundancy::answer(HttpRequest request) {
 }
 
 Task<Result<json::object>> RelayRedundancy::act(json::object request, std::string origin) {
-  CO_TRY(const Tag tag, Tag::parse(json::get_string(request, "tag").value_or("")));
-  const std::string action = json::get_string(request, "action").value_or("");
+  CO_TRY(const Tag tag, Tag::parse(json::text_of(request, "tag")));
+  const std::string action = json::text_of(request, "action");
   const std::int64_t index = json::get_int(request, "index").value_or(-1);
   const std::int64_t of = json::get_int(request, "of").value_or(-1);
   const std::int64_t relays = json::get_int(request, "relays").value_or(0);
@@ -164,7 +164,7 @@ Task<Result<json::object>> RelayRedundancy::act(json::object request, std::strin
   CO_TRY_VOID(
       co_await places_.check_place(tag, origin, static_cast<unsigned>(index), static_cast<unsigned>(of)));
   if (action == "list") {
-    std::string after = json::get_string(request, "after").value_or("");
+    std::string after = json::text_of(request, "after");
     co_return co_await give_list(tag, static_cast<unsigned>(index), static_cast<unsigned>(of),
                                  std::move(after));
   }

@@ -82,7 +82,7 @@ struct EncodeRequest {
 };
 
 Result<decltype(Request::body)> decode_operation(const json::object& object) {
-  const std::string operation = json::get_string(object, "operation").value_or("");
+  const std::string operation = json::text_of(object, "operation");
   if (operation == "neighbours") return GetNeighbours{};
   if (operation == "ping") return Ping{};
   if (operation == "nudge") return Nudge{};
@@ -127,8 +127,8 @@ Result<Envelope> decode_envelope(std::string_view body) {
     return fail(ErrorCode::kInvalid, fmt::format("'protocol' must be {}", kProtocolVersion));
   }
   Envelope envelope;
-  envelope.network = json::get_string(object, "network").value_or("");
-  const std::string ring = json::get_string(object, "ring").value_or("");
+  envelope.network = json::text_of(object, "network");
+  const std::string ring = json::text_of(object, "ring");
   if (ring != "relay" && ring != "storage")
     return fail(ErrorCode::kInvalid, "'ring' must be relay or storage");
   envelope.request.ring = ring == "relay" ? Ring::kRelay : Ring::kStorage;

@@ -103,13 +103,13 @@ json::object to_json(const Contact& contact) {
 Result<Contact> contact_from_json(const json::value& v) {
   if (!v.is_object()) return fail(ErrorCode::kInvalid, "contact is not an object");
   const json::object& o = v.get_object();
-  const auto id = RingId::from_hex(json::get_string(o, "id").value_or(""));
+  const auto id = RingId::from_hex(json::text_of(o, "id"));
   if (!id) return refuse("id");
-  const std::string host = json::get_string(o, "host").value_or("");
+  const std::string host = json::text_of(o, "host");
   // Only the one spelling, so that equal contacts are equal.
   if (const auto ascii = ascii_host(host); !ascii || *ascii != host) return refuse("host");
   TRY(const std::uint64_t port, get_unsigned(o, "port", 1, std::numeric_limits<std::uint16_t>::max()));
-  const std::string address_text = json::get_string(o, "address").value_or("");
+  const std::string address_text = json::text_of(o, "address");
   const auto address = IpAddress::parse(address_text);
   if (!address || address->text() != address_text) return refuse("address");
   TRY(const std::uint64_t vserver, get_unsigned(o, "vserver", 0, std::numeric_limits<std::uint8_t>::max()));

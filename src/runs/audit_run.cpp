@@ -75,7 +75,7 @@ class AuditRun {
     const std::string dropper = "https://tags.n" + std::to_string(dropper_) + ".example";
     json::for_each(json::find(*report, "findings"), [&](const json::value& element) {
       const json::object& finding = element.get_object();
-      const std::string kind = json::get_string(finding, "kind").value_or("");
+      const std::string kind = json::text_of(finding, "kind");
       const bool accuses = kind == "omitted" || kind == "not_passed_on" || kind == "no_trace";
       if (!accuses) return;
       if (json::get_string(finding, "owner") != dropper) {

@@ -73,7 +73,7 @@ std::optional<HttpResponse> Lies::answer_as_keeper(const HttpRequest& request) {
     json::object count = {{"relays", 4}, {"lately", 8}};
     const Result<json::object> body = json::parse_object(request.body);
     if (body && json::get_string(*body, "action") == "list")
-      count["followers"] = false_followers(json::get_string(*body, "tag").value_or(""), false);
+      count["followers"] = false_followers(json::text_of(*body, "tag"), false);
     ++told_["keeper"];
     return json_response(count);
   }
@@ -82,9 +82,7 @@ std::optional<HttpResponse> Lies::answer_as_keeper(const HttpRequest& request) {
 
 std::optional<HttpResponse> Lies::answer_transfer(const HttpRequest& request) {
   const Result<json::object> body = json::parse_object(request.body);
-  const auto text = [&](std::string_view name) {
-    return body ? json::get_string(*body, name).value_or("") : std::string();
-  };
+  const auto text = [&](std::string_view name) { return body ? json::text_of(*body, name) : std::string(); };
   const auto from = RingId::from_hex(text("from"));
   const auto to = RingId::from_hex(text("to"));
   if (!from || !to) return std::nullopt;

@@ -25,13 +25,12 @@ Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list,
     if (!element.is_object()) return fail(ErrorCode::kInvalid, "'entries' holds something else than objects");
     const json::object& item = element.get_object();
     Result<redundancy::Partition> partition =
-        of ? Result<redundancy::Partition>(*of)
-           : redundancy::Partition::parse(json::get_string(item, "tag").value_or(""));
-    std::string uri = json::get_string(item, "uri").value_or("");
+        of ? Result<redundancy::Partition>(*of) : redundancy::Partition::parse(json::text_of(item, "tag"));
+    std::string uri = json::text_of(item, "uri");
     const auto published = json::get_int(item, "published");
     if (!Url::parse(uri) || !published || !partition)
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
-    entries.push_back({*std::move(partition), std::move(uri), json::get_string(item, "author").value_or(""),
+    entries.push_back({*std::move(partition), std::move(uri), json::text_of(item, "author"),
                        WallTime(Duration(*published)), json::get_flag(item, "removed")});
   }
   return entries;

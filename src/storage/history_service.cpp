@@ -333,7 +333,7 @@ Task<HistoryService::Days> HistoryService::ask_days(ring::Contact owner, redunda
   bool is_valid = true;
   json::for_each(json::find(body, "days"), [&](const json::value& v) {
     const json::object item = v.is_object() ? v.get_object() : json::object();
-    const auto day = parse_date(json::get_string(item, "day").value_or(""));
+    const auto day = parse_date(json::text_of(item, "day"));
     const std::int64_t posts = json::get_int(item, "posts").value_or(-1);
     const std::int64_t authors = json::get_int(item, "authors").value_or(-1);
     is_valid = is_valid && day && *day >= from && *day < to && posts >= 0 && authors >= 0;

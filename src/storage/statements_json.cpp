@@ -47,12 +47,12 @@ class Reader {
   WallTime time(std::string_view name) { return WallTime(Duration(number(name))); }
   bool flag(std::string_view name) { return json::get_flag(object_, name); }
   std::string signature() {
-    const auto bytes = from_base64(json::get_string(object_, "signature").value_or(""));
+    const auto bytes = from_base64(json::text_of(object_, "signature"));
     const bool good = bytes && !bytes->empty() && bytes->size() <= kSignatureMax;
     return good ? *bytes : bad<std::string>("signature");
   }
   Hash256 hash(std::string_view name) {
-    const auto value = hash_from(json::get_string(object_, name).value_or(""));
+    const auto value = hash_from(json::text_of(object_, name));
     return value ? *value : bad<Hash256>(name);
   }
   std::vector<Hash256> path() {

@@ -327,8 +327,8 @@ Task<HttpResponse> StorageRedundancy::answer(HttpRequest request) {
 // From nodes that are blocked here as well: it moves nothing, and as long as one owner has not heard of a set
 // it changes for nobody (docs/protocol.md, 4.4).
 Task<Result<json::object>> StorageRedundancy::act(json::object request, std::string origin) {
-  CO_TRY(const Tag tag, Tag::parse(json::get_string(request, "tag").value_or("")));
-  const std::string action = json::get_string(request, "action").value_or("");
+  CO_TRY(const Tag tag, Tag::parse(json::text_of(request, "tag")));
+  const std::string action = json::text_of(request, "action");
   if (action == "set") {
     CO_TRY(redundancy::StorageSet set, kept_.hints().set_from(request));
     CO_TRY_VOID(co_await calls_.check_owner(tag.key(), origin));

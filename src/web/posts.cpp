@@ -14,9 +14,7 @@ constexpr std::size_t kMediaMax = 16;
 constexpr std::size_t kTagsMax = 64;
 constexpr std::size_t kWarningMax = 1000;  // bytes
 
-std::string text_at(const json::object& object, std::string_view key) {
-  return json::get_string(object, key).value_or("");
-}
+std::string text_at(const json::object& object, std::string_view key) { return json::text_of(object, key); }
 
 // "2026-11-21 02:24 UTC"
 std::string readable(std::string_view rfc3339) {

@@ -71,7 +71,7 @@ std::string reason_of(const HttpResponse& response) {
 std::string used(const json::object& tag) {
   std::uint64_t posts = 0;
   json::for_each(json::find(tag, "history"), [&](const json::value& day) {
-    const std::string uses = day.is_object() ? json::get_string(day.get_object(), "uses").value_or("") : "";
+    const std::string uses = day.is_object() ? json::text_of(day.get_object(), "uses") : "";
     std::uint64_t count = 0;
     if (std::from_chars(uses.data(), uses.data() + uses.size(), count).ec == std::errc()) posts += count;
   });
@@ -86,7 +86,7 @@ std::string tag_items(const json::value* list) {
   std::size_t count = 0;
   json::for_each(list, [&](const json::value& element) {
     if (!element.is_object() || ++count > kListMax) return;
-    const std::string name = json::get_string(element.get_object(), "name").value_or("");
+    const std::string name = json::text_of(element.get_object(), "name");
     if (name.empty()) return;
     const std::string use = used(element.get_object());
     (use.empty() ? unused : items) += "<li>" + tag_link(name) + use + "</li>";
@@ -166,7 +166,7 @@ std::string template_in(std::string_view body) {
   if (!document) return found;
   json::for_each(json::find(*document, "links"), [&](const json::value& element) {
     if (!element.is_object() || json::get_string(element.get_object(), "rel") != kSubscribe) return;
-    found = json::get_string(element.get_object(), "template").value_or("");
+    found = json::text_of(element.get_object(), "template");
   });
   return found.starts_with("https://") && found.contains("{uri}") ? found : std::string();
 }
@@ -388,14 +388,14 @@ Task<std::string> Site::software_of(std::string server) {
     target.clear();
     json::for_each(json::find(document, "links"), [&](const json::value& link) {
       if (!link.is_object()) return;
-      const std::string href = json::get_string(link.get_object(), "href").value_or("");
-      const std::string rel = json::get_string(link.get_object(), "rel").value_or("");
+      const std::string href = json::text_of(link.get_object(), "href");
+      const std::string rel = json::text_of(link.get_object(), "rel");
       if (rel.contains("nodeinfo.diaspora.software/ns/schema/") && origin_of(href) == origin) target = href;
     });
     if (target.empty()) co_return "";
   }
   const json::object* software = json::get_object(document, "software");
-  co_return software == nullptr ? "" : ascii_lower(json::get_string(*software, "name").value_or(""));
+  co_return software == nullptr ? "" : ascii_lower(json::text_of(*software, "name"));
 }
 
 Task<Result<HttpResponse>> Site::get(std::string url) {

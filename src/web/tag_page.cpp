@@ -76,7 +76,7 @@ std::string follow_box(const Tag& tag, std::string_view authority) {
 }
 
 std::string id_of_post(const json::value& status) {
-  return status.is_object() ? json::get_string(status.get_object(), "id").value_or("") : std::string();
+  return status.is_object() ? json::text_of(status.get_object(), "id") : std::string();
 }
 
 std::string pager(const Tag& tag, const TagView& view, const json::array& statuses,
