@@ -94,7 +94,7 @@ void Judge::judge_absence(const Statement& statement, AuditedPost* post, Report*
                   to_rfc3339(promised->second.receipt.batch.at), uri, name, to_rfc3339(head.at),
                   proved ? "" : " (no evidence: " + proved.error().message + ")"));
   if (finding == nullptr) return;
-  (*finding)["accepted_at"] = promised->second.receipt.batch.at.time_since_epoch().count();
+  (*finding)["accepted_at"] = to_ms(promised->second.receipt.batch.at);
   if (proved) (*finding)["evidence"] = to_json(evidence);
 }
 
@@ -201,7 +201,7 @@ void Judge::judge_relays(const std::string& uri, const AuditedPost& post, Report
           taken + "; it shows no receipt of a storage owner for it, although others passed it on");
     }
     if (finding != nullptr) {
-      (*finding)["accepted_at"] = held.receipt.batch.at.time_since_epoch().count();
+      (*finding)["accepted_at"] = to_ms(held.receipt.batch.at);
       (*finding)["receipt"] = storage::to_json(held.receipt);
     }
   }

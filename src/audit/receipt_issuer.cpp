@@ -76,7 +76,7 @@ Task<Result<Items>> ReceiptIssuer::as_kept(Items items, json::array* differs) {
       continue;
     }
     json::object difference = {{"tag", item.partition.tag.canonical()}, {"uri", item.uri}};
-    if (is_there) difference["published"] = item.published.time_since_epoch().count();
+    if (is_there) difference["published"] = to_ms(item.published);
     if (item.partition.number != 0) difference["slot"] = item.partition.number;
     differs->push_back(std::move(difference));
     if (is_there) kept.push_back(std::move(item));

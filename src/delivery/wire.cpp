@@ -63,7 +63,7 @@ json::array to_json(const std::vector<FeedEntry>& entries) {
                                  {"op", entry.event.op == Op::kAdd ? "add" : "remove"},
                                  {"uri", entry.event.uri},
                                  {"author", entry.event.author},
-                                 {"published", entry.event.published.time_since_epoch().count()},
+                                 {"published", to_ms(entry.event.published)},
                                  {"indexable", entry.event.indexable},
                                  {"signed", entry.event.signed_copy}});
   }

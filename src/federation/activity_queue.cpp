@@ -58,8 +58,7 @@ Task<Result<void>> ActivityQueue::send(std::string actor, std::string inbox, std
 }
 
 std::string ActivityQueue::fresh_id(std::string_view kind, std::string_view about) {
-  const std::string text =
-      fmt::format("{} {} {}", about, clock_.wall_now().time_since_epoch().count(), ++last_id_);
+  const std::string text = fmt::format("{} {} {}", about, to_ms(clock_.wall_now()), ++last_id_);
   return client_.identity().activity_id(kind, text);
 }
 

@@ -86,7 +86,7 @@ Task<Result<void>> Authenticator::check_ahead(std::string host, WallTime signed_
   }
   latest = signed_at;
   json::object all;
-  for (const auto& [name, time] : ahead_) all[name] = time.time_since_epoch().count();
+  for (const auto& [name, time] : ahead_) all[name] = to_ms(time);
   co_return co_await save_ahead_(json::serialize(all));
 }
 

@@ -52,8 +52,7 @@ std::string in_words(std::int64_t days) {
 
 std::string to_text(const std::vector<Sizes>& samples) {
   json::array rows;
-  for (const Sizes& s : samples)
-    rows.push_back(json::array{s.at.time_since_epoch().count(), s.disk, s.room, s.history});
+  for (const Sizes& s : samples) rows.push_back(json::array{to_ms(s.at), s.disk, s.room, s.history});
   return json::serialize(json::object{{"samples", std::move(rows)}});
 }
 

@@ -12,8 +12,7 @@ Task<HttpResponse> Reach::answer(HttpRequest request) {
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   if (request.method != "POST") {
-    const json::object here = {{"now", clock_.wall_now().time_since_epoch().count()},
-                               {"you", request.peer.text()}};
+    const json::object here = {{"now", to_ms(clock_.wall_now())}, {"you", request.peer.text()}};
     response.body = json::serialize(here);
     co_return response;
   }

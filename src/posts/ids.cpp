@@ -14,7 +14,7 @@ constexpr StatusId kTimeMax = (StatusId{1} << 43U) - 1;  // milliseconds; ids fi
 }  // namespace
 
 StatusId first_id_at(WallTime published) {
-  const auto milliseconds = std::max<Duration::rep>(published.time_since_epoch().count(), 0);
+  const auto milliseconds = std::max<Duration::rep>(to_ms(published), 0);
   return std::min(static_cast<StatusId>(milliseconds), kTimeMax) << kHashBits;
 }
 

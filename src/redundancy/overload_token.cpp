@@ -15,14 +15,14 @@ constexpr std::size_t kSignatureMax = 2048;
 
 std::string OverloadToken::signed_text(const std::string& network) const {
   return fmt::format("tagring overload\n{}\n{}\n{}\n{}\n{}", network, tag.canonical(), relays, actor,
-                     at.time_since_epoch().count());
+                     to_ms(at));
 }
 
 json::object to_json(const OverloadToken& token) {
   return {{"tag", token.tag.canonical()},
           {"relays", token.relays},
           {"actor", token.actor},
-          {"at", token.at.time_since_epoch().count()},
+          {"at", to_ms(token.at)},
           {"signature", to_base64(token.signature)}};
 }
 

@@ -69,7 +69,7 @@ json::object to_json(const StorageSet& set) {
           {"version", set.version},
           {"replicas", set.replicas},
           {"reach", set.read_factor},
-          {"at", set.at.time_since_epoch().count()}};
+          {"at", to_ms(set.at)}};
 }
 
 json::array to_json(const std::vector<StorageSet>& sets) {

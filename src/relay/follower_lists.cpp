@@ -36,7 +36,7 @@ json::object FollowerLists::page(const Tag& tag, const std::string& after) const
     }
     const redundancy::FollowTimes::Request last = times_.last(tag, actor);
     const WallTime at = last.follows ? last.at : WallTime{};
-    items.push_back(json::object{{"actor", actor}, {"inbox", inbox}, {"at", at.time_since_epoch().count()}});
+    items.push_back(json::object{{"actor", actor}, {"inbox", inbox}, {"at", to_ms(at)}});
   }
   page["followers"] = std::move(items);
   return page;

@@ -298,7 +298,7 @@ int randomness(sqlite3_vfs* vfs, int size, char* to) {
 int sleep_for(sqlite3_vfs*, int microseconds) { return microseconds; }
 
 int current_time_int64(sqlite3_vfs* vfs, sqlite3_int64* now) {
-  *now = kUnixEpochAsJulianMs + disk_of(vfs).clock.wall_now().time_since_epoch().count();
+  *now = kUnixEpochAsJulianMs + to_ms(disk_of(vfs).clock.wall_now());
   return SQLITE_OK;
 }
 

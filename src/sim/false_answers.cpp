@@ -119,7 +119,7 @@ json::array Lies::false_followers(const std::string& tag, bool of_transfer) cons
     item["tag"] = tag;
     item["follow_id"] = origin + "/follows/1";
   } else {
-    item["at"] = world_->loop.wall_now().time_since_epoch().count();
+    item["at"] = to_ms(world_->loop.wall_now());
   }
   return {std::move(item)};
 }

@@ -28,7 +28,7 @@ Task<Result<std::uint64_t>> SqliteMeta::next_counter(std::string name) {
 }
 
 Task<Result<std::uint64_t>> SqliteMeta::next_incarnation(const Clock& clock) {
-  const auto now = static_cast<std::uint64_t>(clock.wall_now().time_since_epoch().count());
+  const auto now = static_cast<std::uint64_t>(to_ms(clock.wall_now()));
   return database_.write([now](Connection& db) -> Result<std::uint64_t> {
     TRY(const std::uint64_t last, last_number(db, "node:incarnation"));
     const std::uint64_t next = std::max(last + 1, now);

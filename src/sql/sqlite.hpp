@@ -68,7 +68,7 @@ class Statement {
     } else if constexpr (std::unsigned_integral<T>) {
       bind(index, static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
     } else if constexpr (std::same_as<T, WallTime>) {
-      bind(index, value.time_since_epoch().count());
+      bind(index, to_ms(value));
     } else if constexpr (std::same_as<T, Blob>) {
       bind(index, value, copy);
     } else {

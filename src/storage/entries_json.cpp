@@ -7,9 +7,7 @@ namespace tagring::storage {
 json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
   json::array list;
   for (const HistoryEntry& entry : entries) {
-    json::object item = {{"uri", entry.uri},
-                         {"author", entry.author},
-                         {"published", entry.published.time_since_epoch().count()}};
+    json::object item = {{"uri", entry.uri}, {"author", entry.author}, {"published", to_ms(entry.published)}};
     if (entry.removed) item["removed"] = true;
     if (with_tag) item["tag"] = entry.partition.name();
     list.push_back(std::move(item));

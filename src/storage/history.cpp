@@ -33,7 +33,7 @@ const HistoryEntry* horizon_of(const std::vector<HistoryPage>& replicas) {
 }  // namespace
 
 std::string HistoryCursor::text() const {
-  return fmt::format("{}~{}", published.time_since_epoch().count(), percent_encode(uri));
+  return fmt::format("{}~{}", to_ms(published), percent_encode(uri));
 }
 
 Result<HistoryCursor> HistoryCursor::parse(std::string_view text) {

@@ -311,7 +311,7 @@ Task<HttpResponse> HistoryService::answer(HttpRequest request) {
   json::object answer = kept_.news({partition->tag});
   answer["entries"] = to_json(page->entries, false);
   answer["more"] = page->more;
-  if (page->kept_from != WallTime{}) answer["kept_from"] = page->kept_from.time_since_epoch().count();
+  if (page->kept_from != WallTime{}) answer["kept_from"] = to_ms(page->kept_from);
   HttpResponse response;
   response.headers.add("Content-Type", "application/json");
   response.body = json::serialize(answer);

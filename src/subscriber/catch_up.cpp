@@ -11,7 +11,7 @@ Task<Result<void>> CatchUp::fetch(std::string owner, std::vector<Tag> tags, Wall
   for (const Tag& tag : tags) names.emplace_back(tag.canonical());
   std::int64_t after = -1;
   for (;;) {
-    json::object request = {{"since", since.time_since_epoch().count()}, {"tags", names}};
+    json::object request = {{"since", to_ms(since)}, {"tags", names}};
     if (after >= 0) request["after"] = after;
     CO_TRY(const json::object page, co_await client_.ask(owner + std::string(kPath), std::move(request)));
     CO_TRY(const std::vector<delivery::FeedEntry> entries,
