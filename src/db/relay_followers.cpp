@@ -363,21 +363,6 @@ Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::put_off_unt
   });
 }
 
-Task<Result<std::vector<delivery::PublishedPost>>> SqliteRelayStore::posts_after(std::string author,
-                                                                                 std::string uri,
-                                                                                 std::size_t limit) {
-  return database_.read([author = std::move(author), uri = std::move(uri),
-                         limit](Connection& db) -> Result<std::vector<delivery::PublishedPost>> {
-    return all_rows<delivery::PublishedPost>(
-        db.query("SELECT uri, author, published, tags FROM posts WHERE tags <> '' AND (author, uri) > (?, ?) "
-                 "ORDER BY author, uri LIMIT ?",
-                 author, uri, limit),
-        [](const Statement& row) {
-          return delivery::PublishedPost{row.text(0), row.text(1), row.time(2), split_tags(row.view(3))};
-        });
-  });
-}
-
 Task<Result<std::uint64_t>> SqliteRelayStore::count_put_off() {
   return database_.read([](Connection& db) { return count(db.query("SELECT count(*) FROM put_off")); });
 }

@@ -1,4 +1,5 @@
-// Publisher, outbox, feed and letters. Followers and subscriptions are in relay_followers.cpp.
+// Publisher, outbox, feed and letters. Authors are in relay_authors.cpp, followers and subscriptions in
+// relay_followers.cpp.
 #include "db/relay_store.hpp"
 
 #include <algorithm>
@@ -328,66 +329,6 @@ Task<Result<WallTime>> SqliteRelayStore::newest_post() {
     Statement newest = db.query("SELECT published FROM posts ORDER BY published DESC LIMIT 1");
     TRY(const bool row, newest.step());
     return row ? newest.time(0) : WallTime::min();
-  });
-}
-
-Task<Result<std::vector<PublishedPost>>> SqliteRelayStore::posts_of(std::string author, std::string after_uri,
-                                                                    std::size_t limit) {
-  return database_.read([author = std::move(author), after = std::move(after_uri),
-                         limit](Connection& db) -> Result<std::vector<PublishedPost>> {
-    return all_rows<PublishedPost>(
-        db.query(
-            "SELECT uri, published, tags FROM posts WHERE author = ? AND uri > ? AND tags <> '' ORDER BY uri "
-            "LIMIT ?",
-            author, after, limit),
-        [&author](const Statement& row) {
-          return PublishedPost{row.text(0), author, row.time(1), split_tags(row.view(2))};
-        });
-  });
-}
-
-Task<Result<std::optional<delivery::Consent>>> SqliteRelayStore::consent(std::string author) {
-  return database_.read(
-      [author = std::move(author)](Connection& db) -> Result<std::optional<delivery::Consent>> {
-        Statement row = db.query("SELECT relay, archive FROM consents WHERE author = ?", author);
-        TRY(const bool found, row.step());
-        if (!found) return std::nullopt;
-        return delivery::Consent{row.integer(0) != 0, row.integer(1) != 0};
-      });
-}
-
-Task<Result<void>> SqliteRelayStore::save_consent(std::string author, delivery::Consent consent) {
-  return database_.write([author = std::move(author), consent](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO consents(author, relay, archive) VALUES(?, ?, ?)", author,
-                    consent.relay, consent.archive));
-    return {};
-  });
-}
-
-Task<Result<void>> SqliteRelayStore::save_look(delivery::ProfileLook look) {
-  return database_.write([l = std::move(look)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO profile_looks(author, due, missing) VALUES(?, ?, ?)", l.author,
-                    l.due, l.missing));
-    return {};
-  });
-}
-
-Task<Result<void>> SqliteRelayStore::drop_look(std::string author) {
-  return database_.write([author = std::move(author)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM profile_looks WHERE author = ?", author));
-    return {};
-  });
-}
-
-Task<Result<std::vector<delivery::ProfileLook>>> SqliteRelayStore::looks_due(WallTime now,
-                                                                             std::size_t limit) {
-  return database_.read([now, limit](Connection& db) -> Result<std::vector<delivery::ProfileLook>> {
-    return all_rows<delivery::ProfileLook>(
-        db.query("SELECT author, due, missing FROM profile_looks WHERE due <= ? ORDER BY due LIMIT ?", now,
-                 limit),
-        [](const Statement& row) {
-          return delivery::ProfileLook{row.text(0), row.time(1), static_cast<unsigned>(row.integer(2))};
-        });
   });
 }
 
