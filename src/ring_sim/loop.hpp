@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -43,6 +44,11 @@ class Loop : public boost::asio::execution_context {
 
   // Runs a task on behalf of `owner`. An exception out of it ends the program, with its message.
   void spawn(OwnerId owner, Task<void> task);
+
+  // Lets time pass, a step at a time, until `task` has come to its end on behalf of `owner`: what it gives,
+  // or nothing if that takes longer than `limit`.
+  template <class T>
+  std::optional<T> await(OwnerId owner, Task<T> task, Duration limit, Duration every = Duration(20));
 
   // A place where a coroutine waits: wait() returns once complete() was called for the token, or at the
   // deadline.
@@ -99,6 +105,21 @@ class Loop : public boost::asio::execution_context {
   OwnerId last_event_owner_ = 0;
   std::uint64_t trace_ = 0xCBF29CE484222325U;
 };
+
+// For whoever looks at `result` later.
+template <class T>
+Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> result) {
+  result->emplace(co_await std::move(task));
+}
+
+template <class T>
+std::optional<T> Loop::await(OwnerId owner, Task<T> task, Duration limit, Duration every) {
+  auto result = std::make_shared<std::optional<T>>();
+  spawn(owner, store_result<T>(std::move(task), result));
+  const Instant end = now_ + limit;
+  while (!*result && now_ < end) run_for(every);
+  return std::move(*result);
+}
 
 // What Asio needs of an executor.
 class Loop::Executor {

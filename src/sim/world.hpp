@@ -178,12 +178,12 @@ class World {
   // Runs a coroutine on behalf of the world and waits for it, letting time pass; nothing after `limit`.
   template <class T>
   std::optional<T> await(Task<T> task, Duration limit) {
-    return await_of(ring_sim::kWorld, std::move(task), limit);
+    return loop.await(ring_sim::kWorld, std::move(task), limit);
   }
   // The same of what node i does, which ends with it.
   template <class T>
   std::optional<T> await_on(std::size_t i, Task<T> task, Duration limit) {
-    return await_of(owner_of(i), std::move(task), limit);
+    return loop.await(owner_of(i), std::move(task), limit);
   }
   // The tag's whole history read page by page through node i; nothing if a page failed.
   std::optional<std::vector<storage::HistoryEntry>> history(std::size_t i, const std::string& tag,
@@ -213,8 +213,6 @@ class World {
   class SimHttp;
   struct Host;
   struct Origin;
-  template <class T>
-  std::optional<T> await_of(ring_sim::OwnerId owner, Task<T> task, Duration limit);
   [[nodiscard]] ring_sim::OwnerId owner_of(std::size_t i) const;
   config::Config config_of(std::size_t i) const;
   [[nodiscard]] IpAddress address_of(std::size_t i, HostKind kind) const;
@@ -255,21 +253,5 @@ class World {
 
 // What is left of what was told of posts: an Add too many is left when its removal has come.
 std::vector<delivery::TagEvent> living_of(const std::vector<delivery::TagEvent>& told);
-
-namespace detail {
-template <class T>
-Task<void> store_result(Task<T> task, std::shared_ptr<std::optional<T>> result) {
-  result->emplace(co_await std::move(task));
-}
-}  // namespace detail
-
-template <class T>
-std::optional<T> World::await_of(ring_sim::OwnerId owner, Task<T> task, Duration limit) {
-  auto result = std::make_shared<std::optional<T>>();
-  loop.spawn(owner, detail::store_result<T>(std::move(task), result));
-  const Instant end = loop.now() + limit;
-  while (!*result && loop.now() < end) loop.run_for(Duration(20));
-  return std::move(*result);
-}
 
 }  // namespace tagring::sim

@@ -311,8 +311,8 @@ bool World::forge(std::size_t from, std::size_t to, std::string body) {
 
 void World::forge_later(std::size_t from, std::size_t to, std::string target, std::string body) {
   loop.spawn(ring_sim::kWorld,
-             detail::store_result<bool>(send_forged(from, to, std::move(target), std::move(body)),
-                                        std::make_shared<std::optional<bool>>()));
+             ring_sim::store_result<bool>(send_forged(from, to, std::move(target), std::move(body)),
+                                          std::make_shared<std::optional<bool>>()));
 }
 
 // --- servers without nodes ---------------------------------------------------------------------------------

@@ -65,15 +65,9 @@ class RoleTest : public testing::Test {
   // Lets `task` come to its end.
   template <class T>
   T run(Task<T> task) {
-    auto result = std::make_shared<std::optional<T>>();
-    boost::asio::co_spawn(loop.executor(kOwner), std::move(task),
-                          [result](std::exception_ptr error, T value) {
-                            TR_ASSERT(!error);
-                            result->emplace(std::move(value));
-                          });
-    for (int i = 0; i < 1000 && !*result; ++i) loop.run_for(Duration(100));
-    TR_ASSERT(*result);
-    return std::move(**result);
+    std::optional<T> result = loop.await(kOwner, std::move(task), Duration(100'000), Duration(100));
+    TR_ASSERT(result);
+    return *std::move(result);
   }
   // The same of what gives nothing.
   void finish(Task<void> task) {

@@ -151,15 +151,9 @@ std::vector<std::string> refusals_of(const HttpResponse& response);
 
 template <class T>
 T NodeTest::run(Task<T> task) {
-  auto result = std::make_shared<std::optional<T>>();
-  boost::asio::co_spawn(loop.executor(kOwner), std::move(task), [result](std::exception_ptr error, T value) {
-    if (error) std::rethrow_exception(error);
-    result->emplace(std::move(value));
-  });
-  const Instant end = loop.now() + std::chrono::minutes(10);
-  while (!*result && loop.now() < end) loop.run_for(Duration(1));
-  if (!*result) throw std::runtime_error("the task did not end");
-  return std::move(**result);
+  std::optional<T> result = loop.await(kOwner, std::move(task), std::chrono::minutes(10), Duration(1));
+  if (!result) throw std::runtime_error("the task did not end");
+  return *std::move(result);
 }
 
 }  // namespace tagring::node

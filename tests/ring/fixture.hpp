@@ -107,15 +107,9 @@ class NodeAmongScripts : public Peers {
   // What the coroutine returns, after as much time as it takes.
   template <class T>
   T await(Task<T> task) {
-    auto result = std::make_shared<std::optional<T>>();
-    boost::asio::co_spawn(loop.executor(kOwner), std::move(task),
-                          [result](std::exception_ptr error, T value) {
-                            TR_ASSERT(!error);
-                            result->emplace(std::move(value));
-                          });
-    for (int i = 0; i < 1000 && !*result; ++i) loop.run_for(Duration(100));
-    TR_ASSERT(*result);
-    return std::move(**result);
+    std::optional<T> result = loop.await(kOwner, std::move(task), Duration(100'000), Duration(100));
+    TR_ASSERT(result);
+    return *std::move(result);
   }
   void stop() {
     boost::asio::co_spawn(loop.executor(kOwner), membership.stop(), [](std::exception_ptr) {});

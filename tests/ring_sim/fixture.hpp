@@ -25,14 +25,7 @@ inline std::vector<std::uint64_t> seeds(std::uint64_t count) {
 // Runs a coroutine on behalf of a member and waits for it, letting time pass.
 template <class T>
 std::optional<T> await(RingWorld& world, OwnerId owner, Task<T> task) {
-  auto result = std::make_shared<std::optional<T>>();
-  boost::asio::co_spawn(world.loop.executor(owner), std::move(task),
-                        [result](std::exception_ptr error, T value) {
-                          TR_ASSERT(!error);
-                          result->emplace(std::move(value));
-                        });
-  for (int i = 0; i < 60'000 && !*result; ++i) world.loop.run_for(Duration(10));
-  return std::move(*result);
+  return world.loop.await(owner, std::move(task), std::chrono::minutes(10), Duration(10));
 }
 
 }  // namespace tagring::ring_sim
