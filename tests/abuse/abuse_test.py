@@ -125,6 +125,8 @@ def main():
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
+    if unknown := set(options.only.split(",") if options.only else []) - set(ATTACKS):
+        parser.error(f"no attack is called {', '.join(sorted(unknown))}; there are {', '.join(ATTACKS)}")
     chosen = [name for name in ATTACKS if not options.only or name in options.only.split(",")]
     rows = []
     with World(ROOT / "run" / "abuse_test") as world:

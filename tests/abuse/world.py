@@ -158,8 +158,8 @@ class Honest:
     def ask(self):
         started = time.monotonic()
         try:
-            status, will_close = self._ask()
-            wrong = f"status {status}" if status >= 400 else ""
+            status, body, will_close = self._ask()
+            wrong = f"{status} for {self.PATHS[self.turn % len(self.PATHS)]} ({body[:200]!r})" if status >= 400 else ""
             if will_close or self.turn % 20 == 19:  # newcomers must get in as well
                 self.leave()
         except (OSError, http.client.HTTPException) as error:
@@ -183,8 +183,8 @@ class Honest:
             self.connection.sock = self.context.wrap_socket(raw, server_hostname=self.host)
         self.connection.request("GET", self.PATHS[self.turn % len(self.PATHS)], headers={"Host": f"{self.host}:{self.port}"})
         response = self.connection.getresponse()
-        response.read()
-        return response.status, response.will_close
+        body = response.read()
+        return response.status, body, response.will_close
 
 
 def be_honest(servers, port, ca, stop, away, times):
