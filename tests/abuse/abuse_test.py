@@ -114,7 +114,7 @@ def restart(world):
     world.honest_away.set()
     world.network.stop_node(0)
     world.network.start_node(0)
-    wait_for("the node after a restart", lambda: world.network.is_settled(0))
+    wait_for("the node after a restart", world.network.is_whole)
     world.honest_away.clear()
     return "tagring" in fetch(world, 0, "/nodeinfo/2.1")
 

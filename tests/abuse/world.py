@@ -254,7 +254,7 @@ class World:
         self.network.__enter__()
         self.network.start_node(0)
         self.network.start_node(1)
-        wait_for("rings", lambda: self.network.is_settled(0) and self.network.is_settled(1))
+        wait_for("rings", self.network.is_whole)  # while places are taken, "busy" is the right answer, and no attack's doing
         self.signer = Signer(self.network.directory)
         self.servers = Servers(self)
         self.host, self.address, self.port = node_host(0), self.network.node_address(0), self.network.port
