@@ -152,6 +152,7 @@ people = {json.dumps(people)}
 
 [network]
 allow_private_addresses = true
+source = "{self.hosts[node_host(i)]}"
 ca_file = "{certs}/ca.pem"
 {extra}
 [network.hosts]

@@ -108,6 +108,7 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"fasp.privacy_policy", config.fasp_privacy_policy.c_str()},
       {"fasp.contact_email", config.fasp_contact_email.c_str()},
       {"network.allow_private_addresses", config.allow_private_addresses},
+      {"network.source", (config.source ? config.source->text() : "").c_str()},
       {"network.ca_file", config.ca_file.c_str()},
       {"network.hosts", addresses(config.hosts)},
   };

@@ -186,6 +186,7 @@ Task<Result<void>> Daemon::open() {
   net::HttpClientOptions client;
   client.ca_file = config_.ca_file;
   client.allow_private_addresses = config_.allow_private_addresses;
+  client.source = config_.source;
   client.user_agent = fmt::format("tagring/{} (+{})", TAGRING_VERSION, config_.origin());
   CO_TRY(http_, net::BeastHttpClient::make(std::move(client), pool_.get_executor(), resolver_));
   node::Environment environment{.clock = clock_,

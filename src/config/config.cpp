@@ -254,6 +254,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"publish.mastodon_database", database(config.mastodon_database_host, config.mastodon_database_dsn)},
       {"publish.tag_poll_minutes", number(config.tag_poll_minutes, 1, 1440)},
       {"network.allow_private_addresses", flag(config.allow_private_addresses)},
+      {"network.source", address(config.source)},
       {"network.ca_file", path(config.ca_file, directory)},
       {"network.hosts", host_table(config.hosts)},
   };

@@ -116,6 +116,7 @@ struct Config {
 
   // [network]
   bool allow_private_addresses = false;                 // for tests and for networks of one's own
+  std::optional<IpAddress> source;                      // that connections come from
   std::filesystem::path ca_file;                        // trusted besides the system's
   std::map<std::string, std::vector<IpAddress>> hosts;  // names that are not looked up
 

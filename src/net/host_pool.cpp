@@ -27,6 +27,15 @@ asio::ip::address to_asio(const IpAddress& address) {
   return asio::ip::address_v4(v4);
 }
 
+Result<void> come_from(const IpAddress& source, asio::ip::tcp::socket& socket) {
+  const asio::ip::tcp::endpoint endpoint(to_asio(source), 0);
+  boost::system::error_code error;
+  socket.open(endpoint.protocol(), error);
+  if (!error) socket.bind(endpoint, error);
+  if (error) return fail_with(error, fmt::format("connecting from {}", source.text()));
+  return {};
+}
+
 }  // namespace
 
 Connection::Connection(const Executor& executor, IpAddress address, const TlsContext& tls)
@@ -217,6 +226,9 @@ Task<Result<HostPool::SharedConnection>> HostPool::connect_to(IpAddress address,
   beast::tcp_stream& stream = connection->lowest();
   stream.expires_at(std::min(until, std::chrono::steady_clock::now() + options_->connect_timeout));
   const asio::ip::tcp::endpoint endpoint(to_asio(address), port_);
+  if (options_->source && options_->source->is_v4() == address.is_v4()) {
+    CO_TRY_VOID(come_from(*options_->source, stream.socket()));
+  }
   const auto [error] = co_await stream.async_connect(endpoint, kTuple);
   if (error) co_return fail_with(error, fmt::format("connecting to {} ({})", host_, address.text()));
   boost::system::error_code ignored;

@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -112,6 +113,20 @@ TEST_F(NetTest, ConnectsOnlyToTheRequiredPrefix) {
   HttpCall two = call("GET", "/", "two.test", "https");
   two.required_prefix = IpAddress::from_v4({127, 0, 0, 2}).prefix64();
   EXPECT_EQ(code_of(send(two)), ErrorCode::kUnavailable);
+}
+
+TEST_F(NetTest, ComesFromTheAddressThatIsChosen) {
+  serve(echo);
+  const auto peer_of = [this](const char* source) -> std::string {
+    auto options = client_options();
+    options.source = IpAddress::parse(source);
+    client = make_client(options);
+    const auto response = send(call("GET", "/"));
+    return response ? std::string(response->headers.find("x-peer").value_or("")) : response.error().message;
+  };
+  EXPECT_EQ(peer_of("127.0.0.7"), "127.0.0.7");
+  EXPECT_EQ(peer_of("::1"), "127.0.0.1") << "it is of no use for the other family";
+  EXPECT_THAT(peer_of("192.0.2.1"), testing::HasSubstr("connecting from 192.0.2.1"));
 }
 
 TEST_F(NetTest, TriesTheNextAddress) {

@@ -156,6 +156,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->mastodon_database_dsn, "host=/run/postgresql dbname=mastodon user=tagring");
   EXPECT_EQ(config->tag_poll_minutes, 5U);
   EXPECT_TRUE(config->allow_private_addresses);
+  EXPECT_EQ(config->source, ip("127.0.1.1"));
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
   const std::map<std::string, std::vector<IpAddress>> hosts = {{"tags.elm.example", {ip("127.0.1.2")}},
                                                                {"ash.example", {ip("fd00::3")}}};
