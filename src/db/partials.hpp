@@ -2,7 +2,7 @@
 #pragma once
 
 #include "delivery/store.hpp"
-#include "sql/sqlite.hpp"
+#include "sql/connection.hpp"
 
 namespace tagring::db {
 

@@ -315,16 +315,16 @@ Result<void> apply(Connection& connection, int version) {
 }
 
 // Does `work` in a transaction; at its end there is none, whatever happened.
-Result<void> in_transaction(Connection& connection, const char* end,
+Result<void> in_transaction(Connection& connection, Result<void> (Connection::*end)(),
                             const std::function<Result<void>()>& work) {
   const auto transaction = [&]() -> Result<void> {
-    TRY_VOID(connection.run("BEGIN IMMEDIATE"));
+    TRY_VOID(connection.begin());
     TRY_VOID(work());
-    TRY_VOID(connection.run(end));
+    TRY_VOID((connection.*end)());
     return {};
   };
   auto done = transaction();
-  if (!done && connection.in_transaction()) static_cast<void>(connection.run("ROLLBACK"));
+  if (!done && connection.in_transaction()) static_cast<void>(connection.rollback());
   return done;
 }
 
@@ -370,13 +370,13 @@ Result<int> version_of(Connection& connection) {
 Result<void> migrate(Connection& connection, int to, const MigrationWatch& watch) {
   TRY(const int from, version_of(connection));
   return for_each_step(connection, from, to, watch, [&](int version) {
-    return in_transaction(connection, "COMMIT", [&] { return apply(connection, version); });
+    return in_transaction(connection, &Connection::commit, [&] { return apply(connection, version); });
   });
 }
 
 Result<void> rehearse(Connection& connection, const MigrationWatch& watch) {
   TRY(const int from, version_of(connection));
-  return in_transaction(connection, "ROLLBACK", [&] {
+  return in_transaction(connection, &Connection::rollback, [&] {
     return for_each_step(connection, from, kSchemaVersion, watch,
                          [&](int version) { return apply(connection, version); });
   });

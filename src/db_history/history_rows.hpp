@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "redundancy/partition.hpp"
-#include "sql/sqlite.hpp"
+#include "sql/connection.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::db_history::history_rows {

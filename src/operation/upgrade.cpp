@@ -12,7 +12,7 @@
 #include "config/config.hpp"
 #include "db/schema.hpp"
 #include "operation/commands.hpp"
-#include "sql/sqlite.hpp"
+#include "sql/connection.hpp"
 
 namespace tagring::operation {
 namespace {

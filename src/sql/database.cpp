@@ -38,7 +38,7 @@ Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
                                                  const std::function<Result<void>(Connection&)>& migrate) {
   TRY(Connection connection, Connection::open(options.path, options.vfs));
   if (auto migrated = migrate(connection); !migrated) {
-    return fail(migrated.error().code, options.path + ": " + migrated.error().message);
+    return fail(migrated.error().code, connection.name() + ": " + migrated.error().message);
   }
   std::unique_ptr<Database> database(new Database(std::move(connection), std::move(options)));
   if (database->options_.mode == Mode::kThread) {
@@ -119,13 +119,18 @@ void Database::run_batch(std::vector<Job>& batch) {
     for (Job* job : writes) finish(*job);
   }
   // After the commit, so that no reader sees what may yet be rolled back.
-  connection_.set_read_only(true);
   for (Job& job : batch) {
     if (job.kind != Kind::kRead) continue;
-    job.outcome = dead_ ? fail(ErrorCode::kUnavailable, kDead) : job.work(connection_);
+    job.outcome = dead_ ? fail(ErrorCode::kUnavailable, kDead) : run_read(job);
     finish(job);
   }
-  connection_.set_read_only(false);
+}
+
+Result<void> Database::run_read(Job& job) {
+  TRY_VOID(connection_.begin_reading());
+  auto outcome = job.work(connection_);
+  connection_.end_reading();
+  return outcome;
 }
 
 // Single jobs may fail for reasons of their own; the disk's are these two. A commit that changes nothing
@@ -145,33 +150,35 @@ void Database::tell_of_trouble(const std::vector<Job*>& writes, bool changed) {
 Result<void> Database::run_writes(std::vector<Job*>& writes) {
   if (dead_) return fail(ErrorCode::kUnavailable, kDead);
   const auto transaction = [&]() -> Result<void> {
-    TRY_VOID(connection_.run("BEGIN IMMEDIATE"));
+    TRY_VOID(connection_.begin());
     for (Job* job : writes) {
       TRY_VOID(run_in_savepoint(*job));
     }
-    TRY_VOID(connection_.run("COMMIT"));
+    TRY_VOID(connection_.commit());
     return {};
   };
   auto result = transaction();
   if (!result && connection_.in_transaction()) {
-    const auto rolled_back = connection_.run("ROLLBACK");
+    const auto rolled_back = connection_.rollback();
     dead_ = !rolled_back && connection_.in_transaction();
   }
   return result;
 }
 
 Result<void> Database::run_in_savepoint(Job& job) {
-  TRY_VOID(connection_.run("SAVEPOINT job"));
+  TRY_VOID(connection_.send("SAVEPOINT job"));
   job.outcome = job.work(connection_);
-  // A full disk or an I/O error can make SQLite roll back the whole transaction by itself.
+  if (auto settled = connection_.settle(); !settled && job.outcome) job.outcome = std::move(settled);
+  // A full disk or an I/O error can make SQLite roll back the whole transaction by itself; it also ends with
+  // the connection.
   if (!connection_.in_transaction()) {
     if (!job.outcome) return job.outcome;
     return fail(ErrorCode::kUnavailable, "database: the transaction was rolled back");
   }
   if (!job.outcome) {
-    TRY_VOID(connection_.run("ROLLBACK TO job"));
+    TRY_VOID(connection_.send("ROLLBACK TO job"));
   }
-  TRY_VOID(connection_.run("RELEASE job"));
+  TRY_VOID(connection_.send("RELEASE job"));
   return {};
 }
 

@@ -15,7 +15,7 @@
 
 #include "base/result.hpp"
 #include "base/task.hpp"
-#include "sql/sqlite.hpp"
+#include "sql/connection.hpp"
 
 namespace tagring::sql {
 
@@ -91,6 +91,7 @@ class Database {
   Task<Result<void>> perform(Kind kind, Work work);
   void serve();
   void run_batch(std::vector<Job>& batch);
+  Result<void> run_read(Job& job);
   Result<void> run_writes(std::vector<Job*>& writes);
   Result<void> run_in_savepoint(Job& job);
   void tell_of_trouble(const std::vector<Job*>& writes, bool changed);

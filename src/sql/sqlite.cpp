@@ -47,69 +47,136 @@ std::unexpected<Error> failure(sqlite3* connection, int error, std::string_view 
   return fail(code_of(error), fmt::format("database: {} ({}): {}", detail, error, doing));
 }
 
-}  // namespace
+class SqlitePrepared final : public Prepared {
+ public:
+  SqlitePrepared(sqlite3* connection, const char* sql, const bool& read_only)
+      : connection_(connection), sql_(sql), read_only_(read_only) {}
+  ~SqlitePrepared() override { sqlite3_finalize(handle_); }
 
-Statement::Statement(Statement&& other) noexcept
-    : connection_(other.connection_), cached_(std::exchange(other.cached_, nullptr)), error_(other.error_) {}
-
-Statement::~Statement() {
-  if (cached_ == nullptr) return;
-  sqlite3_reset(cached_->handle);
-  cached_->lent = false;
-}
-
-Result<bool> Statement::step() {
-  int code = error_;
-  if (code == SQLITE_OK) code = sqlite3_step(cached_->handle);
-  if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  return failure(connection_, code, cached_->handle != nullptr ? sqlite3_sql(cached_->handle) : "prepare");
-}
-
-Type Statement::type(int column) const {
-  switch (sqlite3_column_type(cached_->handle, column)) {
-    case SQLITE_INTEGER:
-      return Type::kInteger;
-    case SQLITE_FLOAT:
-      return Type::kReal;
-    case SQLITE_TEXT:
-      return Type::kText;
-    case SQLITE_BLOB:
-      return Type::kBlob;
-    default:
-      return Type::kNull;
+  void open() override {
+    error_ = SQLITE_OK;
+    if (handle_ == nullptr)
+      error_ = sqlite3_prepare_v3(connection_, sql_, -1, SQLITE_PREPARE_PERSISTENT, &handle_, nullptr);
+    TR_ASSERT(!read_only_ || error_ != SQLITE_OK || sqlite3_stmt_readonly(handle_) != 0);
   }
-}
+  void bind(int index, std::int64_t value) override {
+    if (error_ == SQLITE_OK) error_ = sqlite3_bind_int64(handle_, index, value);
+  }
+  void bind(int index, std::string_view text, bool copy) override {
+    if (error_ != SQLITE_OK) return;
+    // A null pointer would bind NULL, not the empty string.
+    const char* data = text.data() != nullptr ? text.data() : "";
+    error_ = sqlite3_bind_text64(handle_, index, data, text.size(), copy ? SQLITE_TRANSIENT : SQLITE_STATIC,
+                                 SQLITE_UTF8);
+  }
+  void bind(int index, Blob blob, bool copy) override {
+    if (error_ != SQLITE_OK) return;
+    const char* data = blob.bytes.data() != nullptr ? blob.bytes.data() : "";
+    error_ =
+        sqlite3_bind_blob64(handle_, index, data, blob.bytes.size(), copy ? SQLITE_TRANSIENT : SQLITE_STATIC);
+  }
+  void bind(int index, const Any& value, bool copy) override {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) return bind(index, *number);
+    if (const auto* blob = std::get_if<Blob>(&value)) return bind(index, *blob, copy);
+    bind(index, std::get<std::string_view>(value), copy);
+  }
+  Result<bool> step() override {
+    int code = error_;
+    if (code == SQLITE_OK) code = sqlite3_step(handle_);
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return failure(connection_, code, sql_);
+  }
+  Result<void> send() override {
+    for (;;) {
+      TRY(const bool more, step());
+      if (!more) return {};
+    }
+  }
+  void close() override { sqlite3_reset(handle_); }
 
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(cached_->handle, column); }
+  [[nodiscard]] Type type(int column) const override {
+    switch (sqlite3_column_type(handle_, column)) {
+      case SQLITE_INTEGER:
+        return Type::kInteger;
+      case SQLITE_FLOAT:
+        return Type::kReal;
+      case SQLITE_TEXT:
+        return Type::kText;
+      case SQLITE_BLOB:
+        return Type::kBlob;
+      default:
+        return Type::kNull;
+    }
+  }
+  [[nodiscard]] std::int64_t integer(int column) const override {
+    return sqlite3_column_int64(handle_, column);
+  }
+  [[nodiscard]] std::string_view view(int column) const override {
+    const void* bytes = sqlite3_column_blob(handle_, column);
+    const int size = sqlite3_column_bytes(handle_, column);
+    if (bytes == nullptr) return {};
+    return {static_cast<const char*>(bytes), static_cast<std::size_t>(size)};
+  }
+  [[nodiscard]] Any any(int column) const override {
+    const Type stored = type(column);
+    if (stored == Type::kInteger) return integer(column);
+    if (stored == Type::kBlob) return Blob{view(column)};
+    return view(column);
+  }
+  [[nodiscard]] std::int64_t changed() const override { return sqlite3_changes64(connection_); }
 
-std::string_view Statement::view(int column) const {
-  const void* bytes = sqlite3_column_blob(cached_->handle, column);
-  const int size = sqlite3_column_bytes(cached_->handle, column);
-  return bytes != nullptr ? std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size))
-                          : std::string_view();
-}
+ private:
+  sqlite3* connection_;
+  const char* sql_;
+  const bool& read_only_;
+  sqlite3_stmt* handle_ = nullptr;
+  int error_ = SQLITE_OK;
+};
 
-void Statement::bind(int index, std::int64_t value) {
-  if (error_ == SQLITE_OK) error_ = sqlite3_bind_int64(cached_->handle, index, value);
-}
+class Sqlite final : public Backend {
+ public:
+  Sqlite(sqlite3* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  ~Sqlite() override { sqlite3_close(handle_); }
 
-void Statement::bind(int index, std::string_view text, bool copy) {
-  if (error_ != SQLITE_OK) return;
-  // A null pointer would bind NULL, not the empty string.
-  const char* data = text.data() != nullptr ? text.data() : "";
-  error_ = sqlite3_bind_text64(cached_->handle, index, data, text.size(),
-                               copy ? SQLITE_TRANSIENT : SQLITE_STATIC, SQLITE_UTF8);
-}
+  [[nodiscard]] Dialect dialect() const override { return Dialect::kSqlite; }
+  [[nodiscard]] std::string name() const override { return path_; }
+  std::unique_ptr<Prepared> prepare(const char* sql, bool /*in_parts*/) override {
+    return std::make_unique<SqlitePrepared>(handle_, sql, read_only_);
+  }
+  Result<void> execute(const char* script) override {
+    const int code = sqlite3_exec(handle_, script, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return failure(handle_, code, std::string_view(script).substr(0, 80));
+    return {};
+  }
+  Result<void> begin() override { return execute("BEGIN IMMEDIATE"); }
+  Result<void> commit() override { return execute("COMMIT"); }
+  // Each statement reads for itself: nobody else writes. One that writes is a programming error.
+  Result<void> begin_reading() override {
+    read_only_ = true;
+    return {};
+  }
+  void end_reading() override { read_only_ = false; }
+  Result<void> settle() override { return {}; }
+  [[nodiscard]] bool in_transaction() const override { return sqlite3_get_autocommit(handle_) == 0; }
+  [[nodiscard]] std::int64_t changes() const override { return sqlite3_total_changes64(handle_); }
+  void on_progress(std::function<void()> told) override {
+    constexpr int kSteps = 2'000'000;  // of SQLite's machine
+    const auto tell = [](void* progress) {
+      (*static_cast<std::function<void()>*>(progress))();
+      return 0;  // go on
+    };
+    progress_ = std::move(told);
+    sqlite3_progress_handler(handle_, progress_ ? kSteps : 0, progress_ ? +tell : nullptr, &progress_);
+  }
+  [[nodiscard]] sqlite3* native() const override { return handle_; }
 
-void Statement::bind(int index, Blob blob, bool copy) {
-  if (error_ != SQLITE_OK) return;
-  const char* data = blob.bytes.data() != nullptr ? blob.bytes.data() : "";
-  error_ = sqlite3_bind_blob64(cached_->handle, index, data, blob.bytes.size(),
-                               copy ? SQLITE_TRANSIENT : SQLITE_STATIC);
-}
-
-namespace {
+ private:
+  sqlite3* handle_;
+  std::string path_;
+  bool read_only_ = false;
+  std::function<void()> progress_;
+};
 
 // The node's private key is in it. SQLite gives what it puts beside the file the same mode; what is there
 // already is mended. Never opened, if it exists: closing it would take away the locks of this process.
@@ -129,7 +196,7 @@ Result<void> keep_private(const std::string& path) {
 
 }  // namespace
 
-Result<Connection> Connection::open(const std::string& path, const std::string& vfs) {
+Result<std::unique_ptr<Backend>> open_sqlite(const std::string& path, const std::string& vfs) {
   if (vfs.empty() && !path.empty() && path != ":memory:") {
     TRY_VOID(keep_private(path));
   }
@@ -137,73 +204,21 @@ Result<Connection> Connection::open(const std::string& path, const std::string& 
   // One thread at a time uses it, so SQLite needs no mutex of its own.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, vfs.empty() ? nullptr : vfs.c_str());
-  Connection connection(handle);
+  auto opened = std::make_unique<Sqlite>(handle, path);
   if (code != SQLITE_OK) return failure(handle, code, path);
-  if (auto set = connection.execute(kSettings); !set) {
+  if (auto set = opened->execute(kSettings); !set) {
     if ((sqlite3_errcode(handle) & 0xFF) == SQLITE_BUSY) {
       return fail(ErrorCode::kUnavailable,
                   path + " is in use by another process: does the node run already?");
     }
     return fail(set.error().code, fmt::format("{}: {}", path, set.error().message));
   }
-  Statement mode = connection.query("PRAGMA journal_mode");
-  TRY(const bool row, mode.step());
-  if (!row || mode.view(0) != "wal")
+  const std::unique_ptr<Prepared> mode = opened->prepare("PRAGMA journal_mode", /*in_parts=*/false);
+  mode->open();
+  TRY(const bool row, mode->step());
+  if (!row || mode->view(0) != "wal")
     return fail(ErrorCode::kUnavailable, path + ": the file system cannot hold a WAL");
-  return connection;
+  return opened;
 }
-
-Connection::Connection(Connection&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)),
-      read_only_(other.read_only_),
-      progress_(std::move(other.progress_)),
-      cache_(std::move(other.cache_)) {}
-
-Connection::~Connection() {
-  for (auto& [sql, cached] : cache_) {
-    TR_ASSERT(!cached.lent);
-    sqlite3_finalize(cached.handle);
-  }
-  sqlite3_close(handle_);
-}
-
-Statement Connection::prepare(const char* sql) {
-  Statement::Cached& cached = cache_[sql];
-  TR_ASSERT(!cached.lent);
-  cached.lent = true;
-  int code = SQLITE_OK;
-  if (cached.handle == nullptr) {
-    code = sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &cached.handle, nullptr);
-  }
-  TR_ASSERT(!read_only_ || code != SQLITE_OK || sqlite3_stmt_readonly(cached.handle) != 0);
-  return {handle_, &cached, code};
-}
-
-Result<std::int64_t> Connection::finish(Statement statement) {
-  for (;;) {
-    TRY(const bool row, statement.step());
-    if (!row) return sqlite3_changes64(handle_);
-  }
-}
-
-Result<void> Connection::execute(const char* script) {
-  const int code = sqlite3_exec(handle_, script, nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) return failure(handle_, code, std::string_view(script).substr(0, 80));
-  return {};
-}
-
-std::int64_t Connection::changes() const { return sqlite3_total_changes64(handle_); }
-
-void Connection::on_progress(std::function<void()> told) {
-  constexpr int kSteps = 2'000'000;  // of SQLite's machine
-  const auto tell = [](void* progress) {
-    (*static_cast<std::function<void()>*>(progress))();
-    return 0;  // go on
-  };
-  progress_ = told ? std::make_unique<std::function<void()>>(std::move(told)) : nullptr;
-  sqlite3_progress_handler(handle_, progress_ ? kSteps : 0, progress_ ? +tell : nullptr, progress_.get());
-}
-
-bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
 }  // namespace tagring::sql

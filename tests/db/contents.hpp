@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sql/sqlite.hpp"
+#include "sql/connection.hpp"
 
 namespace tagring::db {
 

@@ -1,0 +1,98 @@
+// What the stores need of a database, behind sql::Connection: sqlite.hpp and postgres.hpp are the two that
+// there are.
+//
+// How their errors map: kCorrupt for a damaged or foreign database and for SQL that does not fit the schema,
+// kConflict for a violated constraint, kInvalid for what may not be stored, kTooLarge for a value over a
+// limit of the database, else kUnavailable (disk full, I/O, locked by another process, connection lost). Each
+// names the SQL or the database.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.hpp"
+
+struct sqlite3;
+
+namespace tagring::sql {
+
+enum class Dialect : std::uint8_t { kSqlite, kPostgres };
+
+// Binds bytes as BLOB instead of TEXT.
+struct Blob {
+  std::string_view bytes;
+  friend bool operator==(const Blob&, const Blob&) = default;
+};
+// For a column of type ANY, which keeps the type with each value.
+using Any = std::variant<std::int64_t, Blob, std::string_view>;
+
+// Column types, as the value is stored.
+enum class Type : std::uint8_t { kNull, kInteger, kReal, kText, kBlob };
+
+// A statement of a connection, kept by it. open(), bind() and step(), or open(), bind() and send(), then
+// close().
+class Prepared {
+ public:
+  Prepared() = default;
+  virtual ~Prepared() = default;
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  // Errors of it and of bind() are those of the first step().
+  virtual void open() = 0;
+  virtual void bind(int index, std::int64_t value) = 0;
+  // `copy`: the bytes may go before the last step.
+  virtual void bind(int index, std::string_view text, bool copy) = 0;
+  virtual void bind(int index, Blob blob, bool copy) = 0;
+  virtual void bind(int index, const Any& value, bool copy) = 0;
+  virtual Result<bool> step() = 0;
+  // To its end, without its rows; its error may be one of Backend::settle() instead.
+  virtual Result<void> send() = 0;
+  virtual void close() = 0;
+
+  [[nodiscard]] virtual Type type(int column) const = 0;
+  [[nodiscard]] virtual std::int64_t integer(int column) const = 0;
+  [[nodiscard]] virtual std::string_view view(int column) const = 0;
+  [[nodiscard]] virtual Any any(int column) const = 0;
+  // Rows that it changed, after the last step.
+  [[nodiscard]] virtual std::int64_t changed() const = 0;
+
+  bool lent = false;
+};
+
+// One connection to one database that nobody else uses meanwhile. Not thread-safe.
+class Backend {
+ public:
+  Backend() = default;
+  virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  [[nodiscard]] virtual Dialect dialect() const = 0;
+  // A path, or where it is: for messages, without a password.
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  // `in_parts`: its rows may be many, and left before their end.
+  virtual std::unique_ptr<Prepared> prepare(const char* sql, bool in_parts) = 0;
+  virtual Result<void> execute(const char* script) = 0;
+
+  // Transactions that write and that only read. A connection that was lost is made again here, and nowhere
+  // else.
+  virtual Result<void> begin() = 0;
+  virtual Result<void> commit() = 0;
+  virtual Result<void> begin_reading() = 0;
+  virtual void end_reading() = 0;
+  // The first error of the statements that were sent since the last step or settle().
+  virtual Result<void> settle() = 0;
+  [[nodiscard]] virtual bool in_transaction() const = 0;
+
+  [[nodiscard]] virtual std::int64_t changes() const = 0;
+  virtual void on_progress(std::function<void()> told) = 0;
+  [[nodiscard]] virtual sqlite3* native() const { return nullptr; }
+};
+
+}  // namespace tagring::sql
