@@ -33,8 +33,9 @@ FaspNews read_news(const Statement& row) {
 }
 
 Result<void> write_backfill(Connection& db, const FaspBackfill& b) {
+  TRY_VOID(db.send("DELETE FROM fasp_backfills WHERE server = ?", b.server));
   TRY_VOID(
-      db.run("INSERT OR REPLACE INTO fasp_backfills(server, id, wanted, received, more, since, asked)"
+      db.run("INSERT INTO fasp_backfills(server, id, wanted, received, more, since, asked)"
              " VALUES(?, ?, ?, ?, ?, ?, ?)",
              b.server, b.id, b.wanted, b.received, b.more, b.since, b.asked));
   return {};
@@ -47,8 +48,9 @@ Result<void> write_backfill(Connection& db, const FaspBackfill& b) {
 
 Task<Result<void>> SqliteFaspStore::save_server(FaspServer server) {
   return database_.write([s = std::move(server)](Connection& db) -> Result<void> {
+    TRY_VOID(db.send("DELETE FROM fasp_servers WHERE host = ? OR id = ?", s.host, s.id));
     TRY_VOID(
-        db.run("INSERT OR REPLACE INTO fasp_servers(host, id, base_url, fasp_id, own_key, server_key,"
+        db.run("INSERT INTO fasp_servers(host, id, base_url, fasp_id, own_key, server_key,"
                " completion_url, since, shares, hashtags, content_subscription, account_subscription)"
                " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                s.host, s.id, s.base_url, s.fasp_id, s.own_key, Blob{s.server_key}, s.completion_url, s.since,
@@ -84,8 +86,9 @@ Task<Result<std::vector<FaspNews>>> SqliteFaspStore::add_news(std::vector<FaspNe
                              Connection& db) mutable -> Result<std::vector<FaspNews>> {
     for (FaspNews& n : news) {
       // A new seq, so that whoever is looking at the old one does not strike off the new one.
+      TRY_VOID(db.send("DELETE FROM fasp_news WHERE server = ? AND uri = ?", n.server, n.uri));
       Statement row = db.query(
-          "INSERT OR REPLACE INTO fasp_news(server, uri, account, gone, since) VALUES(?, ?, ?, ?, ?)"
+          "INSERT INTO fasp_news(server, uri, account, gone, since) VALUES(?, ?, ?, ?, ?)"
           " RETURNING seq",
           n.server, n.uri, n.account, n.gone, n.since);
       TRY(const bool written, row.step());
@@ -141,8 +144,10 @@ Task<Result<std::vector<FaspBackfill>>> SqliteFaspStore::backfills() {
 
 Task<Result<void>> SqliteFaspStore::save_post(FaspPost post) {
   return database_.write([p = std::move(post)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO fasp_posts(uri, checked, due) VALUES(?, ?, ?)", p.uri, p.checked,
-                    p.due));
+    TRY_VOID(
+        db.run("INSERT INTO fasp_posts(uri, checked, due) VALUES(?, ?, ?) ON CONFLICT(uri) DO UPDATE SET"
+               " checked = excluded.checked, due = excluded.due",
+               p.uri, p.checked, p.due));
     return {};
   });
 }

@@ -21,8 +21,10 @@ Task<Result<std::vector<T>>> read_all(Database& database, const char* sql, Read 
 
 Task<Result<void>> SqliteInstanceStore::permit(Permission permission) {
   return database_.write([p = std::move(permission)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO permissions(host, publishes, receives) VALUES(?, ?, ?)", p.host,
-                    p.publishes, p.receives));
+    TRY_VOID(db.run(
+        "INSERT INTO permissions(host, publishes, receives) VALUES(?, ?, ?) ON CONFLICT(host) DO UPDATE"
+        " SET publishes = excluded.publishes, receives = excluded.receives",
+        p.host, p.publishes, p.receives));
     return {};
   });
 }
@@ -35,11 +37,12 @@ Task<Result<std::vector<Permission>>> SqliteInstanceStore::permissions() {
 
 Task<Result<void>> SqliteInstanceStore::save_link(Link link) {
   return database_.write([l = std::move(link)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run(
-        "INSERT OR REPLACE INTO links(actor, relay, host, inbox, delivery_inbox, follow, style, accepted,"
-        " since) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        l.actor, l.relay, l.host, l.inbox, l.delivery_inbox, l.follow, static_cast<int>(l.style), l.accepted,
-        l.since));
+    TRY_VOID(db.send("DELETE FROM links WHERE actor = ? AND relay = ?", l.actor, l.relay));
+    TRY_VOID(
+        db.run("INSERT INTO links(actor, relay, host, inbox, delivery_inbox, follow, style, accepted,"
+               " since) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+               l.actor, l.relay, l.host, l.inbox, l.delivery_inbox, l.follow, static_cast<int>(l.style),
+               l.accepted, l.since));
     return {};
   });
 }
@@ -72,8 +75,9 @@ Task<Result<std::vector<Link>>> SqliteInstanceStore::links() {
 
 Task<Result<void>> SqliteInstanceStore::save_own_follow(OwnFollow follow) {
   return database_.write([f = std::move(follow)](Connection& db) -> Result<void> {
+    TRY_VOID(db.send("DELETE FROM own_follows WHERE actor = ? AND object = ?", f.actor, f.object));
     TRY_VOID(
-        db.run("INSERT OR REPLACE INTO own_follows(actor, object, inbox, follow_id, accepted, since)"
+        db.run("INSERT INTO own_follows(actor, object, inbox, follow_id, accepted, since)"
                " VALUES(?, ?, ?, ?, ?, ?)",
                f.actor, f.object, f.inbox, f.follow_id, f.accepted, f.since));
     return {};
@@ -104,8 +108,8 @@ Task<Result<void>> SqliteInstanceStore::save_tag_source(std::string host, std::s
                           tags = std::move(tags)](Connection& db) -> Result<void> {
     TRY_VOID(db.run("DELETE FROM tag_reasons WHERE host = ? AND source = ?", host, source));
     for (const std::string& tag : tags) {
-      TRY_VOID(
-          db.run("INSERT OR IGNORE INTO tag_reasons(host, source, tag) VALUES(?, ?, ?)", host, source, tag));
+      TRY_VOID(db.send("INSERT INTO tag_reasons(host, source, tag) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
+                       host, source, tag));
     }
     return {};
   });
@@ -128,8 +132,9 @@ Task<Result<void>> SqliteInstanceStore::note_follow(std::string actor, std::stri
                     object, id, now));
     // Who follows and undoes all day keeps the last ones.
     TRY_VOID(
-        db.run("DELETE FROM recent_follows WHERE seq IN (SELECT seq FROM recent_follows WHERE actor = ? AND "
-               "object = ? ORDER BY seq DESC LIMIT -1 OFFSET 8)",
+        db.run("DELETE FROM recent_follows WHERE actor = ?1 AND object = ?2 AND seq <= (SELECT seq FROM "
+               "recent_follows"
+               " WHERE actor = ?1 AND object = ?2 ORDER BY seq DESC LIMIT 1 OFFSET 8)",
                actor, object));
     return {};
   });

@@ -49,9 +49,10 @@ Result<Report> read_report(const Statement& row) {
 Task<Result<void>> SqliteBlockStore::save_blocks(std::vector<Block> blocks) {
   return database_.write([blocks = std::move(blocks)](Connection& db) -> Result<void> {
     for (const Block& b : blocks) {
-      TRY_VOID(
-          db.run("INSERT OR REPLACE INTO blocks(kind, what, reason, source, since) VALUES(?, ?, ?, ?, ?)",
-                 static_cast<int>(b.kind), b.what, b.reason, b.source, b.since));
+      TRY_VOID(db.send(
+          "INSERT INTO blocks(kind, what, reason, source, since) VALUES(?, ?, ?, ?, ?)"
+          " ON CONFLICT(kind, what, source) DO UPDATE SET reason = excluded.reason, since = excluded.since",
+          static_cast<int>(b.kind), b.what, b.reason, b.source, b.since));
     }
     return {};
   });
@@ -60,8 +61,8 @@ Task<Result<void>> SqliteBlockStore::save_blocks(std::vector<Block> blocks) {
 Task<Result<void>> SqliteBlockStore::drop_blocks(std::vector<Block> blocks) {
   return database_.write([blocks = std::move(blocks)](Connection& db) -> Result<void> {
     for (const Block& b : blocks) {
-      TRY_VOID(db.run("DELETE FROM blocks WHERE kind = ? AND what = ? AND source = ?",
-                      static_cast<int>(b.kind), b.what, b.source));
+      TRY_VOID(db.send("DELETE FROM blocks WHERE kind = ? AND what = ? AND source = ?",
+                       static_cast<int>(b.kind), b.what, b.source));
     }
     return {};
   });
@@ -80,8 +81,8 @@ Task<Result<std::vector<Block>>> SqliteBlockStore::blocks() {
 
 Task<Result<void>> SqliteBlockStore::save_separation(Separation separation) {
   return database_.write([r = std::move(separation)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO separations(host, other, receive) VALUES(?, ?, ?)", r.host,
-                    r.other, r.receive));
+    TRY_VOID(db.run("INSERT INTO separations(host, other, receive) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
+                    r.host, r.other, r.receive));
     return {};
   });
 }
@@ -104,9 +105,10 @@ Task<Result<std::vector<Separation>>> SqliteBlockStore::separations() {
 
 Task<Result<void>> SqliteBlockStore::save_refusal(Refusal refusal, WallTime look) {
   return database_.write([r = std::move(refusal), look](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO refusals(author, tag) VALUES(?, ?)", r.author, r.tag));
     TRY_VOID(
-        db.run("INSERT OR IGNORE INTO profile_looks(author, due, missing) VALUES(?, ?, 0)", r.author, look));
+        db.run("INSERT INTO refusals(author, tag) VALUES(?, ?) ON CONFLICT DO NOTHING", r.author, r.tag));
+    TRY_VOID(db.run("INSERT INTO profile_looks(author, due, missing) VALUES(?, ?, 0) ON CONFLICT DO NOTHING",
+                    r.author, look));
     return {};
   });
 }
@@ -201,8 +203,8 @@ Task<Result<void>> SqliteChangeStore::add_change(Change change, std::size_t kept
   return database_.write([c = std::move(change), kept](Connection& db) -> Result<void> {
     TRY_VOID(db.run("INSERT INTO changes(at, who, does, about, outcome) VALUES(?, ?, ?, ?, ?)", c.at, c.who,
                     c.does, c.about, c.outcome));
-    // Ids are without gaps: the greatest and one more.
-    TRY_VOID(db.run("DELETE FROM changes WHERE id <= (SELECT max(id) FROM changes) - ?", kept));
+    TRY_VOID(db.run(
+        "DELETE FROM changes WHERE id <= (SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET ?)", kept));
     return {};
   });
 }

@@ -36,7 +36,9 @@ Result<void> save_partial(Connection& db, const PartialKey& key, const Partial& 
   const auto& digest = partial.digest.bytes();
   const std::string_view bytes(reinterpret_cast<const char*>(digest.data()), digest.size());
   TRY_VOID(db.run(
-      "INSERT OR REPLACE INTO partials(collection, authority, digest, count, octets) VALUES(?, ?, ?, ?, ?)",
+      "INSERT INTO partials(collection, authority, digest, count, octets) VALUES(?, ?, ?, ?, ?) ON CONFLICT"
+      "(collection, authority) DO UPDATE SET digest = excluded.digest, count = excluded.count,"
+      " octets = excluded.octets",
       key.collection, key.authority, Blob{bytes}, partial.count, partial.bytes));
   return {};
 }
@@ -78,8 +80,11 @@ Result<std::vector<std::string>> collections_without_followers(Connection& db) {
 }
 
 Result<void> note_former(Connection& db, const PartialKey& key, const std::string& inbox) {
-  TRY_VOID(db.run("INSERT OR REPLACE INTO former_servers(collection, authority, inbox) VALUES(?, ?, ?)",
-                  key.collection, key.authority, inbox));
+  // With a number of its own: it is the last to leave.
+  TRY_VOID(db.run("DELETE FROM former_servers WHERE collection = ? AND authority = ?", key.collection,
+                  key.authority));
+  TRY_VOID(db.run("INSERT INTO former_servers(collection, authority, inbox) VALUES(?, ?, ?)", key.collection,
+                  key.authority, inbox));
   TRY_VOID(db.run("DELETE FROM former_servers WHERE seq <= (SELECT max(seq) FROM former_servers) - ?",
                   delivery::Store::kFormerServersMax));
   return {};
@@ -119,7 +124,7 @@ Result<delivery::Store::PartialsCheck> check_all_partials(Connection& db) {
   Partials of_tag;
   Partials of_node;  // of the node's actor, which nodes with any tag follow
   std::string tag;
-  Statement row = db.query("SELECT tag, actor, via FROM followers ORDER BY tag, actor");
+  Statement row = db.walk("SELECT tag, actor, via FROM followers ORDER BY tag, actor");
   for (;;) {
     TRY(const bool more, row.step());
     if (!tag.empty() && (!more || row.view(0) != tag)) {

@@ -18,10 +18,16 @@ using storage::TakenItem;
 constexpr int kForgottenMax = 16;
 
 Result<std::uint64_t> key_id(Connection& db, const std::string& pem) {
-  TRY_VOID(db.run("INSERT OR IGNORE INTO receipt_keys(pem) VALUES(?)", pem));
-  Statement row = db.query("SELECT id FROM receipt_keys WHERE pem = ?", pem);
+  {
+    Statement row = db.query("SELECT id FROM receipt_keys WHERE pem = ?", pem);
+    TRY(const bool found, row.step());
+    if (found) return row.number(0);
+  }
+  Statement row = db.query("INSERT INTO receipt_keys(pem) VALUES(?) RETURNING id", pem);
   TRY_VOID(row.step());
-  return row.number(0);
+  const std::uint64_t id = row.number(0);
+  TRY_VOID(row.step());
+  return id;
 }
 
 Result<std::uint64_t> last_id(Connection& db) {
@@ -35,9 +41,8 @@ Result<void> forget(Connection& db, std::uint64_t last, const audit::ReceiptStor
   std::uint64_t through = 0;
   {
     Statement row = db.query(
-        "SELECT coalesce(max(id), 0) FROM (SELECT id, kept FROM receipts ORDER BY id LIMIT ?) WHERE id <= ? "
-        "OR"
-        " kept < ?",
+        "SELECT coalesce(max(id), 0) FROM (SELECT id, kept FROM receipts ORDER BY id LIMIT ?) AS oldest"
+        " WHERE id <= ? OR kept < ?",
         kForgottenMax, beyond, limits.kept_after);
     TRY_VOID(row.step());
     through = row.number(0);
@@ -124,7 +129,7 @@ Task<Result<audit::ReceiptStore::Totals>> SqliteReceiptStore::totals() {
 Task<Result<std::vector<KeptReceipt>>> SqliteReceiptStore::latest(std::size_t items) {
   return database_.read([items](Connection& db) -> Result<std::vector<KeptReceipt>> {
     std::vector<KeptReceipt> found;
-    Statement row = db.query(
+    Statement row = db.walk(
         "SELECT r.id, k.pem, r.receipt, r.items FROM receipts r JOIN receipt_keys k ON k.id = r.key"
         " ORDER BY r.id DESC");
     for (std::size_t count = 0; count < items; count += found.back().items.size()) {
@@ -154,8 +159,8 @@ Task<Result<void>> SqliteReceiptStore::keep_offence(Offence offence, WallTime ke
   return database_.write([offence = std::move(offence), kept_after](Connection& db) -> Result<void> {
     TRY_VOID(db.run("DELETE FROM offences WHERE at < ?", kept_after));
     TRY_VOID(
-        db.run("INSERT INTO offences(origin, at, evidence) VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET"
-               " at = excluded.at, evidence = excluded.evidence WHERE excluded.at > at",
+        db.run("INSERT INTO offences(origin, at, evidence) VALUES(?, ?, ?) ON CONFLICT(origin) DO UPDATE SET"
+               " at = excluded.at, evidence = excluded.evidence WHERE excluded.at > offences.at",
                offence.origin, offence.at, offence.evidence));
     return {};
   });
@@ -172,7 +177,8 @@ Task<Result<std::vector<audit::ReceiptStore::Offence>>> SqliteReceiptStore::offe
 Task<Result<void>> SqliteReceiptStore::keep_audit(std::string report, std::size_t count) {
   return database_.write([report = std::move(report), count](Connection& db) -> Result<void> {
     TRY_VOID(db.run("INSERT INTO audits(report) VALUES(?)", report));
-    TRY_VOID(db.run("DELETE FROM audits WHERE id <= (SELECT max(id) FROM audits) - ?", count));
+    TRY_VOID(db.run(
+        "DELETE FROM audits WHERE id <= (SELECT id FROM audits ORDER BY id DESC LIMIT 1 OFFSET ?)", count));
     return {};
   });
 }

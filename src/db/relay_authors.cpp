@@ -50,16 +50,20 @@ Task<Result<std::optional<delivery::Consent>>> SqliteRelayStore::consent(std::st
 
 Task<Result<void>> SqliteRelayStore::save_consent(std::string author, delivery::Consent consent) {
   return database_.write([author = std::move(author), consent](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO consents(author, relay, archive) VALUES(?, ?, ?)", author,
-                    consent.relay, consent.archive));
+    TRY_VOID(
+        db.run("INSERT INTO consents(author, relay, archive) VALUES(?, ?, ?) ON CONFLICT(author) DO UPDATE"
+               " SET relay = excluded.relay, archive = excluded.archive",
+               author, consent.relay, consent.archive));
     return {};
   });
 }
 
 Task<Result<void>> SqliteRelayStore::save_look(delivery::ProfileLook look) {
   return database_.write([l = std::move(look)](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("INSERT OR REPLACE INTO profile_looks(author, due, missing) VALUES(?, ?, ?)", l.author,
-                    l.due, l.missing));
+    TRY_VOID(
+        db.run("INSERT INTO profile_looks(author, due, missing) VALUES(?, ?, ?) ON CONFLICT(author) DO UPDATE"
+               " SET due = excluded.due, missing = excluded.missing",
+               l.author, l.due, l.missing));
     return {};
   });
 }

@@ -49,15 +49,16 @@ Result<void> save_follower(Connection& db, Follower& follower, std::uint64_t fee
   const std::uint64_t since = follower.since != 0 ? follower.since : feed_end;
   Statement saved = db.query(
       "INSERT INTO followers(tag, actor, inbox, follow_id, via, since) VALUES(?, ?, ?, ?, ?, ?)"
-      " ON CONFLICT DO UPDATE SET inbox = excluded.inbox, follow_id = excluded.follow_id, via = excluded.via"
+      " ON CONFLICT(tag, actor) DO UPDATE SET inbox = excluded.inbox, follow_id = excluded.follow_id, via = "
+      "excluded.via"
       " RETURNING since",
       follower.tag.canonical(), follower.actor, follower.inbox, follower.follow_id,
       static_cast<int>(follower.via), since);
   TRY(const bool row, saved.step());
   if (row) follower.since = saved.number(0);
   TRY_VOID(saved.step());
-  TRY_VOID(db.run("INSERT OR IGNORE INTO followed_tags(key, tag) VALUES(?, ?)",
-                  Blob{key_bytes(follower.tag.key())}, follower.tag.canonical()));
+  TRY_VOID(db.send("INSERT INTO followed_tags(key, tag) VALUES(?, ?) ON CONFLICT DO NOTHING",
+                   Blob{key_bytes(follower.tag.key())}, follower.tag.canonical()));
   return {};
 }
 
@@ -119,9 +120,8 @@ Result<std::vector<Follower>> segment_nodes(Connection& db, const Segment& segme
   }
   for (const KeyRange& range : key_ranges(segment, place)) {
     Statement rows = db.query(
-        "SELECT f.tag, actor, inbox, follow_id, via, since FROM followed_tags t CROSS JOIN followers f "
-        "USING(tag)"
-        " WHERE key > ? AND key <= ? AND via = 1 ORDER BY key, actor LIMIT ?",
+        "SELECT f.tag, actor, inbox, follow_id, via, since FROM followed_tags t CROSS JOIN followers f"
+        " WHERE f.tag = t.tag AND key > ? AND key <= ? AND via = 1 ORDER BY key, actor LIMIT ?",
         Blob{range.after}, Blob{range.through}, limit - found.size());
     TRY_VOID(append_followers(std::move(rows), found));
   }
@@ -247,8 +247,8 @@ Task<Result<std::optional<WallTime>>> SqliteRelayStore::actor_since(std::optiona
                    " ORDER BY since LIMIT ?2)",
                    kActorsMax, kActorsMax / 8));
         TRY_VOID(
-            db.run("INSERT OR IGNORE INTO actors(tag, since) SELECT ?1, ?2"
-                   " WHERE ?1 = '' OR (SELECT count(*) FROM actors) < ?3",
+            db.run("INSERT INTO actors(tag, since) SELECT ?1, ?2"
+                   " WHERE ?1 = '' OR (SELECT count(*) FROM actors) < ?3 ON CONFLICT DO NOTHING",
                    name, now, kActorsMax));
         return find(db, name);
       });
@@ -258,9 +258,9 @@ Task<Result<void>> SqliteRelayStore::advance(std::map<std::string, std::uint64_t
   return database_.write([cursors = std::move(acknowledged_by_inbox)](Connection& db) -> Result<void> {
     for (const auto& [inbox, seq] : cursors) {
       TRY_VOID(
-          db.run("INSERT INTO inboxes(inbox, acknowledged) VALUES(?, ?) ON CONFLICT DO UPDATE"
-                 " SET acknowledged = excluded.acknowledged WHERE excluded.acknowledged > acknowledged",
-                 inbox, seq));
+          db.send("INSERT INTO inboxes(inbox, acknowledged) VALUES(?, ?) ON CONFLICT(inbox) DO UPDATE SET"
+                  " acknowledged = excluded.acknowledged WHERE excluded.acknowledged > inboxes.acknowledged",
+                  inbox, seq));
     }
     return {};
   });
@@ -282,7 +282,8 @@ Task<Result<void>> SqliteRelayStore::want(std::vector<Tag> tags, std::string rea
   return database_.write(
       [tags = std::move(tags), reason = std::move(reason)](Connection& db) -> Result<void> {
         for (const Tag& tag : tags) {
-          TRY_VOID(db.run("INSERT OR IGNORE INTO wants(tag, reason) VALUES(?, ?)", tag.canonical(), reason));
+          TRY_VOID(db.send("INSERT INTO wants(tag, reason) VALUES(?, ?) ON CONFLICT DO NOTHING",
+                           tag.canonical(), reason));
         }
         return {};
       });
@@ -292,7 +293,7 @@ Task<Result<void>> SqliteRelayStore::unwant(std::vector<Tag> tags, std::string r
   return database_.write(
       [tags = std::move(tags), reason = std::move(reason)](Connection& db) -> Result<void> {
         for (const Tag& tag : tags) {
-          TRY_VOID(db.run("DELETE FROM wants WHERE tag = ? AND reason = ?", tag.canonical(), reason));
+          TRY_VOID(db.send("DELETE FROM wants WHERE tag = ? AND reason = ?", tag.canonical(), reason));
         }
         return {};
       });
@@ -309,9 +310,10 @@ Task<Result<std::vector<Tag>>> SqliteRelayStore::wanted(std::optional<Tag> after
 Task<Result<void>> SqliteRelayStore::save_subscriptions(std::vector<Subscription> subscriptions) {
   return database_.write([subscriptions = std::move(subscriptions)](Connection& db) -> Result<void> {
     for (const Subscription& s : subscriptions) {
-      TRY_VOID(
-          db.run("INSERT OR REPLACE INTO subscriptions(tag, owner, follow_id, accepted) VALUES(?, ?, ?, ?)",
-                 s.tag.canonical(), s.owner, s.follow_id, s.accepted));
+      TRY_VOID(db.send(
+          "INSERT INTO subscriptions(tag, owner, follow_id, accepted) VALUES(?, ?, ?, ?) ON CONFLICT(tag,"
+          " owner) DO UPDATE SET follow_id = excluded.follow_id, accepted = excluded.accepted",
+          s.tag.canonical(), s.owner, s.follow_id, s.accepted));
     }
     return {};
   });
@@ -320,7 +322,7 @@ Task<Result<void>> SqliteRelayStore::save_subscriptions(std::vector<Subscription
 Task<Result<void>> SqliteRelayStore::drop_subscriptions(Pairs tags_and_owners) {
   return database_.write([pairs = std::move(tags_and_owners)](Connection& db) -> Result<void> {
     for (const auto& [tag, owner] : pairs) {
-      TRY_VOID(db.run("DELETE FROM subscriptions WHERE tag = ? AND owner = ?", tag.canonical(), owner));
+      TRY_VOID(db.send("DELETE FROM subscriptions WHERE tag = ? AND owner = ?", tag.canonical(), owner));
     }
     return {};
   });

@@ -47,11 +47,11 @@ TagEvent event_at(const Statement& row) {
 Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
   const TagEvent& event = entry.event;
   TRY_VOID(
-      db.run("INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
-             "signed_copy) VALUES(?,?,?,?,?,?,?,?,?,?)",
-             entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag.canonical(),
-             static_cast<int>(event.op), event.uri, event.author, event.published, event.indexable,
-             event.signed_copy));
+      db.send("INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
+              "signed_copy) VALUES(?,?,?,?,?,?,?,?,?,?)",
+              entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag.canonical(),
+              static_cast<int>(event.op), event.uri, event.author, event.published, event.indexable,
+              event.signed_copy));
   return {};
 }
 
@@ -129,7 +129,10 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
 
   const PublishedPost& stored = post.tags.empty() ? old.post : post;
   TRY_VOID(db.run(
-      "INSERT OR REPLACE INTO posts(uri, author, published, tags, deleted, former) VALUES(?, ?, ?, ?, ?, ?)",
+      "INSERT INTO posts(uri, author, published, tags, deleted, former) VALUES(?, ?, ?, ?, ?, ?) ON "
+      "CONFLICT(uri)"
+      " DO UPDATE SET author = excluded.author, published = excluded.published, tags = excluded.tags,"
+      " deleted = excluded.deleted, former = excluded.former",
       post.uri, stored.author, stored.published, join_tags(post.tags), post.deleted, join_tags(former)));
   if (post.deleted) {
     TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ?", post.uri));
@@ -138,8 +141,9 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
 }
 
 Result<void> acknowledge_entry(Connection& db, std::uint64_t seq, std::uint32_t done) {
-  TRY_VOID(db.run("UPDATE outbox SET replicas_left = replicas_left & ~?2 WHERE seq = ?1", seq, done));
-  TRY_VOID(db.run("DELETE FROM outbox WHERE seq = ? AND replicas_left = 0", seq));
+  TRY_VOID(db.send("UPDATE outbox SET replicas_left = replicas_left & ~CAST(?2 AS BIGINT) WHERE seq = ?1",
+                   seq, done));
+  TRY_VOID(db.send("DELETE FROM outbox WHERE seq = ? AND replicas_left = 0", seq));
   return {};
 }
 
@@ -158,8 +162,9 @@ std::int64_t hour_of(WallTime time) {
 }
 
 Result<bool> insert_seen(Connection& db, const std::string& digest, Op op, WallTime now) {
-  TRY(const std::int64_t inserted, db.run("INSERT OR IGNORE INTO feed_seen(digest, op, hour) VALUES(?, ?, ?)",
-                                          Blob{digest}, static_cast<int>(op), hour_of(now)));
+  TRY(const std::int64_t inserted,
+      db.run("INSERT INTO feed_seen(digest, op, hour) VALUES(?, ?, ?) ON CONFLICT DO NOTHING", Blob{digest},
+             static_cast<int>(op), hour_of(now)));
   return inserted > 0;
 }
 
@@ -223,10 +228,10 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
     const TagEvent& event = events[i];
     answers[i].feed_seq = feed_seq++;
     TRY_VOID(
-        db.run("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy)"
-               " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-               answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri,
-               event.author, event.published, event.indexable, event.signed_copy));
+        db.send("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy)"
+                " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri,
+                event.author, event.published, event.indexable, event.signed_copy));
     // The archive has a post once, whatever it says now.
     const bool of_archive = (event.indexable && !event.is_edit()) || event.op == Op::kRemove;
     if (storage_replicas == 0 || !of_archive) continue;
@@ -246,7 +251,7 @@ struct FeedScan {
 
 Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t after, std::size_t limit) {
   FeedScan scan{.entries = {}, .at = after, .done = false};
-  Statement row = db.query(
+  Statement row = db.walk(
       "SELECT tag, op, uri, author, published, indexable, signed_copy, seq FROM feed WHERE seq > ? ORDER BY "
       "seq",
       after);
@@ -310,8 +315,10 @@ Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::publish(PublishedPost p
 
 Task<Result<void>> SqliteRelayStore::bury(std::string uri) {
   return database_.write([uri = std::move(uri), now = clock_.wall_now()](Connection& db) -> Result<void> {
-    TRY_VOID(db.run("DELETE FROM buried WHERE at < ?", now - kBuriedFor));
-    TRY_VOID(db.run("INSERT OR REPLACE INTO buried(uri, at) VALUES(?, ?)", uri, now));
+    TRY_VOID(db.send("DELETE FROM buried WHERE at < ?", now - kBuriedFor));
+    TRY_VOID(
+        db.run("INSERT INTO buried(uri, at) VALUES(?, ?) ON CONFLICT(uri) DO UPDATE SET at = excluded.at",
+               uri, now));
     return {};
   });
 }

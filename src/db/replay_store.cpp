@@ -27,15 +27,16 @@ std::int64_t digest_of(const std::string& uri) {
 }
 
 Result<void> write_row(Connection& db, const Replay& r) {
-  TRY_VOID(db.run(
-      "INSERT OR REPLACE INTO replays(host, tag, newest_first, not_before, posts_max, per_minute, started,"
-      " state, reason, found, sent, skipped, pages, pages_done, at, newest, oldest, failing_since,"
-      " authors_per_day, authors_today, day)"
-      " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      r.host, r.tag, r.newest_first, r.not_before, r.posts_max, r.per_minute, r.started,
-      static_cast<int>(r.state), r.reason, r.found, r.sent, r.skipped, r.pages, r.pages_done, r.at, r.newest,
-      r.oldest, r.failing_since, r.authors_per_day, fmt::format("{}", fmt::join(r.authors_today, "\n")),
-      r.day));
+  TRY_VOID(db.send("DELETE FROM replays WHERE host = ? AND tag = ?", r.host, r.tag));
+  TRY_VOID(
+      db.run("INSERT INTO replays(host, tag, newest_first, not_before, posts_max, per_minute, started,"
+             " state, reason, found, sent, skipped, pages, pages_done, at, newest, oldest, failing_since,"
+             " authors_per_day, authors_today, day)"
+             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             r.host, r.tag, r.newest_first, r.not_before, r.posts_max, r.per_minute, r.started,
+             static_cast<int>(r.state), r.reason, r.found, r.sent, r.skipped, r.pages, r.pages_done, r.at,
+             r.newest, r.oldest, r.failing_since, r.authors_per_day,
+             fmt::format("{}", fmt::join(r.authors_today, "\n")), r.day));
   return {};
 }
 
@@ -95,8 +96,8 @@ Task<Result<void>> SqliteReplayStore::plan(Replay replay, std::vector<ReplayPage
     TRY_VOID(db.run("DELETE FROM replay_pages WHERE host = ? AND tag = ?", r.host, r.tag));
     std::uint64_t number = 0;
     for (const ReplayPage& page : pages) {
-      TRY_VOID(db.run("INSERT INTO replay_pages(host, tag, page, after, last) VALUES(?, ?, ?, ?, ?)", r.host,
-                      r.tag, number++, page.after, page.last));
+      TRY_VOID(db.send("INSERT INTO replay_pages(host, tag, page, after, last) VALUES(?, ?, ?, ?, ?)", r.host,
+                       r.tag, number++, page.after, page.last));
     }
     return {};
   });
@@ -107,8 +108,8 @@ Task<Result<void>> SqliteReplayStore::save(Replay replay, std::vector<std::strin
       [r = std::move(replay), uris = std::move(sent_uris)](Connection& db) -> Result<void> {
         TRY_VOID(write_row(db, r));
         for (const std::string& uri : uris) {
-          TRY_VOID(
-              db.run("INSERT OR IGNORE INTO replay_sent(host, digest) VALUES(?, ?)", r.host, digest_of(uri)));
+          TRY_VOID(db.send("INSERT INTO replay_sent(host, digest) VALUES(?, ?) ON CONFLICT DO NOTHING",
+                           r.host, digest_of(uri)));
         }
         if (r.is_active()) return {};
         return forget(db, r);

@@ -30,10 +30,10 @@ Result<Bucket> read_bucket(Connection& db, const PartitionRow& of, std::int64_t 
   Bucket bucket{of.kept_from, of.begun, {}};
   const WallTime begin{std::chrono::hours(hour)};
   const WallTime end = begin + std::chrono::hours(1);
-  Statement row = db.query(TR_HISTORY_ROWS
-                           "WHERE h.tag = ? AND h.published >= ? AND h.published < ? AND h.published <= ?"
-                           " ORDER BY h.published DESC, h.tie DESC",
-                           of.id, begin, end, after ? after->published : end);
+  Statement row = db.walk(TR_HISTORY_ROWS
+                          "WHERE h.tag = ? AND h.published >= ? AND h.published < ? AND h.published <= ?"
+                          " ORDER BY h.published DESC, h.tie DESC",
+                          of.id, begin, end, after ? after->published : end);
   while (bucket.entries.size() < limit) {
     TRY(const bool found, row.step());
     if (!found) break;
@@ -69,9 +69,11 @@ Result<void> mark_taken_down(Connection& db, const TakeDown& notice) {
   if (!is_here)
     return fail(ErrorCode::kNotFound,
                 "the history of #" + notice.tag.canonical() + " here does not have that post");
-  TRY_VOID(db.run("INSERT OR REPLACE INTO take_downs(tag, post, notice) VALUES(?, ?, ?)",
-                  notice.tag.canonical(), Blob{bytes_of(storage::post_id(notice.uri))},
-                  json::serialize(storage::to_json(notice))));
+  TRY_VOID(
+      db.run("INSERT INTO take_downs(tag, post, notice) VALUES(?, ?, ?) ON CONFLICT(tag, post) DO UPDATE"
+             " SET notice = excluded.notice",
+             notice.tag.canonical(), Blob{bytes_of(storage::post_id(notice.uri))},
+             json::serialize(storage::to_json(notice))));
   return {};
 }
 
@@ -179,7 +181,7 @@ Result<Span> let_go_of(Connection& db, const redundancy::Partition& partition, s
   {
     Statement row = db.query(
         "SELECT max(published) FROM (SELECT published FROM history WHERE tag = ? ORDER BY"
-        " published, tie LIMIT ?)",
+        " published, tie LIMIT ?) AS oldest",
         of->id, count);
     TRY(const bool found, row.step());
     if (found && row.type(0) != Type::kNull) last = row.time(0);
@@ -208,8 +210,8 @@ Result<void> correct_post(Connection& db, const redundancy::Partition& partition
   const bool stays =
       known && truth && storage::hour_of(truth->published) == storage::hour_of(known->published);
   if (known && promised && !stays) {
-    TRY_VOID(db.run("INSERT OR IGNORE INTO history_corrected(tag, hour, post) VALUES(?, ?, ?)", of->id,
-                    storage::hour_of(known->published), Blob{bytes_of(storage::post_id(uri))}));
+    TRY_VOID(db.run("INSERT INTO history_corrected(tag, hour, post) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
+                    of->id, storage::hour_of(known->published), Blob{bytes_of(storage::post_id(uri))}));
   }
   if (known) {
     TRY_VOID(db.run("DELETE FROM history WHERE tag = ? AND published = ? AND tie = ?", of->id,

@@ -62,8 +62,10 @@ Result<std::size_t> forget_entries(Connection& db, const redundancy::Partition& 
   }
   TRY_VOID(write_changes(db, changes));
   TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ? AND posts = 0", known->id));
-  TRY_VOID(db.run("UPDATE history_tags SET posts = posts - ?, begun = max(begun, ?) WHERE id = ?",
-                  oldest.size(), at, known->id));
+  TRY_VOID(db.run(
+      "UPDATE history_tags SET posts = posts - ?1, begun = CASE WHEN begun < ?2 THEN ?2 ELSE begun END WHERE"
+      " id = ?3",
+      oldest.size(), at, known->id));
   // What was let go before goes with the last: the partition is as if there had been none.
   if (oldest.size() < limit) {
     TRY_VOID(db.run("DELETE FROM history_hours WHERE tag = ?", known->id));
@@ -86,10 +88,10 @@ Task<Result<std::size_t>> SqliteHistoryStore::forget(redundancy::Partition parti
 Task<Result<void>> SqliteHistoryStore::save_set(redundancy::StorageSet set) {
   return database_.write([set = std::move(set)](Connection& db) -> Result<void> {
     TRY_VOID(db.run(
-        "INSERT INTO history_sets(tag, version, replicas, reach, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO"
-        " UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
+        "INSERT INTO history_sets(tag, version, replicas, reach, at) VALUES(?, ?, ?, ?, ?) ON CONFLICT(tag)"
+        " DO UPDATE SET version = excluded.version, replicas = excluded.replicas, reach = excluded.reach,"
         " at = excluded.at WHERE (excluded.version, excluded.reach, excluded.replicas) >"
-        " (version, reach, replicas)",
+        " (history_sets.version, history_sets.reach, history_sets.replicas)",
         set.tag.canonical(), set.version, set.replicas, set.read_factor, set.at));
     return {};
   });
@@ -126,9 +128,10 @@ struct HourRow {
 // Calls `visit` with each hour of the range that has posts, in order, until it says false.
 template <class Visit>
 Result<void> for_each_hour(Connection& db, const HourRange& range, std::int64_t since, Visit visit) {
-  Statement row = db.query(
-      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h ON"
-      " h.tag = t.id WHERE t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
+  Statement row = db.walk(
+      "SELECT t.id, t.tag, t.key, h.hour, h.posts, h.digest FROM history_tags t CROSS JOIN history_hours h "
+      "WHERE"
+      " h.tag = t.id AND t.key BETWEEN ?1 AND ?2 AND h.hour >= ?3 AND (t.key > ?1 OR h.hour >= ?4) AND"
       " (t.key < ?2 OR h.hour <= ?5) ORDER BY t.key, h.hour",
       Blob{key_bytes(range.first.key)}, Blob{key_bytes(range.last.key)}, since, range.first.hour,
       range.last.hour);
@@ -193,10 +196,10 @@ Result<std::vector<HistoryEntry>> entries_of(Connection& db, const HourRange& ra
   for (const HourRow& hour : hours) {
     const WallTime begin{std::chrono::hours(hour.hour)};
     const WallTime end = begin + std::chrono::hours(1);
-    Statement row = db.query(TR_HISTORY_ROWS
-                             "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
-                             " ORDER BY h.published DESC, h.tie DESC",
-                             hour.of.id, begin, end);
+    Statement row = db.walk(TR_HISTORY_ROWS
+                            "WHERE h.tag = ? AND h.published >= ? AND h.published < ?"
+                            " ORDER BY h.published DESC, h.tie DESC",
+                            hour.of.id, begin, end);
     for (;;) {
       TRY(const bool found, row.step());
       if (!found) break;

@@ -25,6 +25,7 @@
 #include "redundancy/partition.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
+#include "sql/tables.hpp"
 
 namespace tagring::db_history {
 
@@ -105,9 +106,11 @@ Post history_rows::post_at(const Statement& row) {
   Post post{row.text(2), row.text(3) + row.text(4), row.time(0), row.integer(1) == 1,
             row.integer(1) == kTakenDown};
   if (!post.uri.empty()) return post;
-  Tail tail = row.text(6);
-  if (row.type(6) == Type::kInteger) tail = row.integer(6);
-  if (row.type(6) == Type::kBlob) tail = Uuid{row.text(6)};
+  const Any stored = row.any(6);
+  Tail tail;
+  if (const auto* number = std::get_if<std::int64_t>(&stored)) tail = *number;
+  if (const auto* uuid = std::get_if<Blob>(&stored)) tail = Uuid{std::string(uuid->bytes)};
+  if (const auto* text = std::get_if<std::string_view>(&stored)) tail = std::string(*text);
   post.uri = join_uri(post.author, row.view(5), tail);
   return post;
 }
@@ -132,10 +135,11 @@ PostHash history_rows::hash_post(const redundancy::Partition& partition, const s
 Result<void> history_rows::write_changes(Connection& db, const HourChanges& changes) {
   for (const auto& [place, change] : changes) {
     TRY_VOID(
-        db.run("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO"
-               " UPDATE SET posts = posts + ?3, digest = (digest + ?4) & ?5",
-               place.first, place.second, change.posts, static_cast<std::int64_t>(change.digest),
-               static_cast<std::int64_t>(kDigestMask)));
+        db.send("INSERT INTO history_hours(tag, hour, posts, digest) VALUES(?1, ?2, ?3, ?4) ON CONFLICT"
+                "(tag, hour) DO UPDATE SET posts = history_hours.posts + ?3,"
+                " digest = (history_hours.digest + ?4) & ?5",
+                place.first, place.second, change.posts, static_cast<std::int64_t>(change.digest),
+                static_cast<std::int64_t>(kDigestMask)));
   }
   return {};
 }
@@ -192,19 +196,19 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
                          int removed) {
   TRY(const std::int64_t author, author_id(db, entry.author));
   TRY(const bool shared, share_time(db, tag, entry.published));
-  TRY_VOID(
-      db.run("INSERT OR IGNORE INTO history_uris(digest, published) VALUES(?, ?)", digest, entry.published));
+  TRY_VOID(db.send("INSERT INTO history_uris(digest, published) VALUES(?, ?) ON CONFLICT DO NOTHING", digest,
+                   entry.published));
   if (shared) {
     TRY_VOID(
-        db.run("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
-               "NULL, ?)",
-               tag, entry.published, entry.uri, author, removed));
+        db.send("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
+                "NULL, ?)",
+                tag, entry.published, entry.uri, author, removed));
     return {};
   }
   const SplitUri split = split_uri(entry.uri, entry.author);
   TRY(const std::int64_t form, string_id(db, split.form));
-  const auto insert = [&](const auto& tail) {
-    return db.run(
+  const auto insert = [&](const Any& tail) {
+    return db.send(
         "INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, '', ?, ?, ?, ?)",
         tag, entry.published, author, form, tail, removed);
   };
@@ -213,7 +217,7 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
   } else if (const auto* uuid = std::get_if<Uuid>(&split.tail)) {
     TRY_VOID(insert(Blob{uuid->bytes}));
   } else {
-    TRY_VOID(insert(std::get<std::string>(split.tail)));
+    TRY_VOID(insert(std::string_view(std::get<std::string>(split.tail))));
   }
   return {};
 }
@@ -285,12 +289,12 @@ Result<HistoryPage> read_page(Connection& db, const PartitionRow& of,
   HistoryPage page;
   page.kept_from = of.kept_from;
   const WallTime newest = cursor ? cursor->published : WallTime::max();
-  const std::string tie = cursor ? cursor->uri : "\xff";  // no URI begins with this byte
+  const std::string tie = cursor ? cursor->uri : "\U0010ffff";  // greater than every URI
   // A post alone at the cursor's time has an empty tie and so comes along, wherever it belongs.
   Statement row =
-      db.query(TR_HISTORY_ROWS
-               "WHERE h.tag = ? AND (h.published, h.tie) <= (?, ?) ORDER BY h.published DESC, h.tie DESC",
-               of.id, newest, tie);
+      db.walk(TR_HISTORY_ROWS
+              "WHERE h.tag = ? AND (h.published, h.tie) <= (?, ?) ORDER BY h.published DESC, h.tie DESC",
+              of.id, newest, tie);
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) return page;
@@ -310,8 +314,8 @@ Result<HistoryPage> read_page_after(Connection& db, const PartitionRow& of, cons
   HistoryPage page;
   page.kept_from = of.kept_from;
   const HistoryEntry place{of.partition, cursor.uri, {}, cursor.published};
-  Statement row = db.query(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published >= ? ORDER BY h.published, h.tie",
-                           of.id, cursor.published);
+  Statement row = db.walk(TR_HISTORY_ROWS "WHERE h.tag = ? AND h.published >= ? ORDER BY h.published, h.tie",
+                          of.id, cursor.published);
   for (;;) {
     TRY(const bool found, row.step());
     if (!found) break;
@@ -440,14 +444,9 @@ Task<Result<storage::HistoryStore::Totals>> SqliteHistoryStore::totals() {
   return database_.read([](Connection& db) -> Result<Totals> {
     TRY(const std::uint64_t tags, last_number(db, kTagTotal));
     TRY(const std::uint64_t entries, last_number(db, kEntryTotal));
-    TRY(const std::int64_t bytes,
-        only_integer(db.query("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")));
+    TRY(const DatabaseSize size, size_of(db));
     TRY(const std::uint64_t let_go, last_number(db, kLetGoTotal));
-    TRY(const std::int64_t unused,
-        only_integer(
-            db.query("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")));
-    return Totals{tags, entries - let_go, static_cast<std::uint64_t>(bytes), let_go,
-                  static_cast<std::uint64_t>(unused)};
+    return Totals{tags, entries - let_go, size.bytes, let_go, size.unused};
   });
 }
 

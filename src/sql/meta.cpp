@@ -15,9 +15,9 @@ Task<Result<std::optional<std::string>>> SqliteMeta::get(std::string name) {
 
 Task<Result<void>> SqliteMeta::set(std::string name, std::string value) {
   return database_.write([name = std::move(name), value = std::move(value)](Connection& db) -> Result<void> {
-    TRY_VOID(
-        db.run("INSERT INTO meta(name, value) VALUES(?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-               name, Blob{value}));
+    TRY_VOID(db.run(
+        "INSERT INTO meta(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+        name, Blob{value}));
     return {};
   });
 }
@@ -41,7 +41,7 @@ Result<std::uint64_t> reserve_numbers(Connection& connection, const std::string&
                                       std::uint64_t count) {
   Statement last = connection.query(
       "INSERT INTO counters(name, value) VALUES(?1, ?2)"
-      " ON CONFLICT DO UPDATE SET value = value + excluded.value RETURNING value",
+      " ON CONFLICT(name) DO UPDATE SET value = counters.value + excluded.value RETURNING value",
       counter, count);
   TRY(const bool row, last.step());
   if (!row) return fail(ErrorCode::kCorrupt, "database: no counter " + counter);
