@@ -3,6 +3,9 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "sql/dialect.hpp"
+#include "sql/tables.hpp"
+
 namespace tagring::db {
 
 using namespace sql;
@@ -307,9 +310,18 @@ constexpr std::array kMigrations = {
     Migration{kVersion13, "makes room for what was corrected, and for evidence"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
+// No database on PostgreSQL is older: up to this one, tables have no rows.
+constexpr int kFirstOnPostgres = 13;
+
+Result<void> define(Connection& connection, const char* sql, int version) {
+  if (connection.dialect() == Dialect::kSqlite) return connection.execute(sql);
+  return connection.execute(to_postgres_schema(sql, /*rows=*/version > kFirstOnPostgres).c_str());
+}
+
 Result<void> apply(Connection& connection, int version) {
-  TRY_VOID(connection.execute("CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT"));
-  TRY_VOID(connection.execute(kMigrations[static_cast<std::size_t>(version) - 1].sql));
+  TRY_VOID(define(connection, "CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY) STRICT",
+                  version));
+  TRY_VOID(define(connection, kMigrations[static_cast<std::size_t>(version) - 1].sql, version));
   TRY_VOID(connection.run("INSERT INTO migrations(version) VALUES(?)", version));
   return {};
 }
@@ -351,11 +363,8 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
 }  // namespace
 
 Result<int> version_of(Connection& connection) {
-  {
-    Statement table = connection.query("SELECT 1 FROM sqlite_schema WHERE name = 'migrations'");
-    TRY(const bool is_there, table.step());
-    if (!is_there) return 0;
-  }
+  TRY(const bool is_there, has_table(connection, "migrations"));
+  if (!is_there) return 0;
   Statement newest = connection.query("SELECT coalesce(max(version), 0) FROM migrations");
   TRY(const bool row, newest.step());
   const int version = row ? static_cast<int>(newest.integer(0)) : 0;

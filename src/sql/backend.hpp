@@ -84,6 +84,7 @@ class Backend {
   // else.
   virtual Result<void> begin() = 0;
   virtual Result<void> commit() = 0;
+  virtual Result<void> rollback() = 0;
   virtual Result<void> begin_reading() = 0;
   virtual void end_reading() = 0;
   // The first error of the statements that were sent since the last step or settle().

@@ -1,6 +1,7 @@
 #include "sql/connection.hpp"
 
 #include "base/assert.hpp"
+#include "sql/postgres.hpp"
 #include "sql/sqlite.hpp"
 
 namespace tagring::sql {
@@ -13,6 +14,11 @@ Statement::~Statement() {
 
 Result<Connection> Connection::open(const std::string& path, const std::string& vfs) {
   TRY(std::unique_ptr<Backend> backend, open_sqlite(path, vfs));
+  return Connection(std::move(backend));
+}
+
+Result<Connection> Connection::connect(const std::string& dsn) {
+  TRY(std::unique_ptr<Backend> backend, open_postgres(dsn));
   return Connection(std::move(backend));
 }
 

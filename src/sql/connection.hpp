@@ -80,6 +80,8 @@ class Connection {
  public:
   // An SQLite file, which is made if there is none. `vfs` empty: the system's.
   static Result<Connection> open(const std::string& path, const std::string& vfs = {});
+  // A PostgreSQL database (postgres.hpp).
+  static Result<Connection> connect(const std::string& dsn);
   explicit Connection(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {}
   Connection(Connection&& other) noexcept = default;
   Connection& operator=(Connection&&) = delete;
@@ -114,7 +116,7 @@ class Connection {
   // See Backend.
   Result<void> begin() { return backend_->begin(); }
   Result<void> commit() { return backend_->commit(); }
-  Result<void> rollback() { return backend_->execute("ROLLBACK"); }
+  Result<void> rollback() { return backend_->rollback(); }
   Result<void> begin_reading() { return backend_->begin_reading(); }
   void end_reading() { backend_->end_reading(); }
   Result<void> settle() { return backend_->settle(); }

@@ -36,7 +36,8 @@ Database::Database(Connection connection, DatabaseOptions options)
 
 Result<std::unique_ptr<Database>> Database::open(DatabaseOptions options,
                                                  const std::function<Result<void>(Connection&)>& migrate) {
-  TRY(Connection connection, Connection::open(options.path, options.vfs));
+  TRY(Connection connection, options.postgres.empty() ? Connection::open(options.path, options.vfs)
+                                                      : Connection::connect(options.postgres));
   if (auto migrated = migrate(connection); !migrated) {
     return fail(migrated.error().code, connection.name() + ": " + migrated.error().message);
   }
@@ -124,6 +125,7 @@ void Database::run_batch(std::vector<Job>& batch) {
     job.outcome = dead_ ? fail(ErrorCode::kUnavailable, kDead) : run_read(job);
     finish(job);
   }
+  static_cast<void>(connection_.settle());  // the end of the last read is not left to the next batch
 }
 
 Result<void> Database::run_read(Job& job) {

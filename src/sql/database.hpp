@@ -1,4 +1,4 @@
-// One database file, written by one connection, with group commit.
+// One database, written by one connection, with group commit.
 //
 // A job is a function of the connection. Jobs that wait at the same time share one transaction, and so one
 // fsync; each runs in a savepoint of its own, so that a job that fails changes nothing and the others go on.
@@ -26,7 +26,8 @@ enum class Mode : std::uint8_t {
 
 struct DatabaseOptions {
   std::string path;
-  std::string vfs;  // empty: the system's
+  std::string vfs;            // empty: the system's
+  std::string postgres = {};  // a connection string, instead of a path
   Mode mode = Mode::kThread;
   // Mode::kInline: what a caller waits for after its job, as it waits for the other thread in Mode::kThread.
   std::function<Task<void>()> pause = nullptr;
@@ -38,8 +39,8 @@ struct DatabaseOptions {
 // Thread-safe in Mode::kThread, except for the destructor.
 class Database {
  public:
-  // Opens the file, creates it if there is none, and has `migrate` bring its schema up to date. kCorrupt if
-  // it is damaged, kUnavailable if another process has it open, else the error of `migrate`.
+  // Opens the database, creates the file if there is none, and has `migrate` bring its schema up to date.
+  // kCorrupt if it is damaged, kUnavailable if another process has it open, else the error of `migrate`.
   static Result<std::unique_ptr<Database>> open(DatabaseOptions options,
                                                 const std::function<Result<void>(Connection&)>& migrate);
   // Finishes every job that was asked for. Executors of waiting callers must outlive it.

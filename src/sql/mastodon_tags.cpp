@@ -1,18 +1,11 @@
 #include "sql/mastodon_tags.hpp"
 
 #include <array>
-#include <libpq-fe.h>
-#include <memory>
+
+#include "sql/libpq.hpp"
 
 namespace tagring::sql {
 namespace {
-
-struct Close {
-  void operator()(PGconn* connection) const { PQfinish(connection); }
-  void operator()(PGresult* result) const { PQclear(result); }
-};
-using Connected = std::unique_ptr<PGconn, Close>;
-using Answer = std::unique_ptr<PGresult, Close>;
 
 // A transaction that reads, not a session: behind a pooler a session's settings reach other clients.
 constexpr std::array kBegin = {"BEGIN TRANSACTION READ ONLY", "SET LOCAL statement_timeout = '10s'",
@@ -20,15 +13,6 @@ constexpr std::array kBegin = {"BEGIN TRANSACTION READ ONLY", "SET LOCAL stateme
 constexpr const char* kQuery =
     "SELECT tags.name FROM tag_follows JOIN tags ON tags.id = tag_follows.tag_id"
     " GROUP BY tags.name ORDER BY count(*) DESC, tags.name LIMIT $1::bigint";
-
-std::string one_line(const char* message) {
-  std::string text = message;
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-  }
-  return text;
-}
 
 std::unexpected<Error> failure(PGconn* connection) {
   const ErrorCode code =
@@ -42,21 +26,21 @@ Result<std::vector<std::string>> read_mastodon_tags(const std::string& dsn, std:
   const std::array<const char*, 6> keys = {"dbname",           "connect_timeout", "tcp_user_timeout",
                                            "application_name", "client_encoding", nullptr};
   const std::array<const char*, 6> values = {dsn.c_str(), "10", "15000", "tagring", "UTF8", nullptr};
-  const Connected connection(PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/1));
+  const PostgresLink connection(PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/1));
   if (!connection) return fail(ErrorCode::kUnavailable, "Mastodon's database: out of memory");
   if (PQstatus(connection.get()) != CONNECTION_OK) return failure(connection.get());
   for (const char* sql : kBegin) {
-    const Answer done(PQexec(connection.get(), sql));
+    const PostgresAnswer done(PQexec(connection.get(), sql));
     if (PQresultStatus(done.get()) != PGRES_COMMAND_OK) return failure(connection.get());
   }
   const std::string most = std::to_string(limit);
   const char* const parameter = most.c_str();
-  const Answer rows(
+  const PostgresAnswer rows(
       PQexecParams(connection.get(), kQuery, 1, nullptr, &parameter, nullptr, nullptr, /*resultFormat=*/0));
   if (PQresultStatus(rows.get()) != PGRES_TUPLES_OK) return failure(connection.get());
   std::vector<std::string> names;
   for (int row = 0; row < PQntuples(rows.get()); ++row) names.emplace_back(PQgetvalue(rows.get(), row, 0));
-  const Answer ended(PQexec(connection.get(), "COMMIT"));
+  const PostgresAnswer ended(PQexec(connection.get(), "COMMIT"));
   return names;
 }
 

@@ -151,6 +151,7 @@ class Sqlite final : public Backend {
   }
   Result<void> begin() override { return execute("BEGIN IMMEDIATE"); }
   Result<void> commit() override { return execute("COMMIT"); }
+  Result<void> rollback() override { return execute("ROLLBACK"); }
   // Each statement reads for itself: nobody else writes. One that writes is a programming error.
   Result<void> begin_reading() override {
     read_only_ = true;

@@ -9,6 +9,7 @@
 
 #include "base/rng.hpp"
 #include "db/schema.hpp"
+#include "sql/dialect.hpp"
 #include "tests/db/fixture.hpp"
 #include "tests/tag_literal.hpp"
 
@@ -20,14 +21,27 @@ namespace {
 
 using Opened = std::unique_ptr<Database>;
 
-class DatabaseTest : public testing::TestWithParam<Mode> {
+Opened must_open(const Place& place, Mode mode) {
+  auto opened = open_database(place.options(mode));
+  if (!opened) throw std::runtime_error(opened.error().message);
+  return std::move(*opened);
+}
+
+class DatabaseTest : public testing::TestWithParam<std::tuple<Mode, Dialect>> {
  protected:
-  Opened open() {
-    auto opened = open_database({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
-    if (!opened) throw std::runtime_error(opened.error().message);
-    return std::move(*opened);
-  }
-  TemporaryDirectory directory;
+  [[nodiscard]] Mode mode() const { return std::get<Mode>(GetParam()); }
+  Opened open() { return must_open(place, mode()); }
+
+  Place place{std::get<Dialect>(GetParam())};
+};
+
+// What is about the file.
+class DatabaseFile : public testing::TestWithParam<Mode> {
+ protected:
+  Opened open() { return must_open(place, GetParam()); }
+  [[nodiscard]] std::string file() const { return place.options().path; }
+
+  Place place;
 };
 
 Result<void> set(Connection& db, const std::string& name, const std::string& value) {
@@ -41,8 +55,15 @@ Result<std::int64_t> count(Connection& db) {
   return row.integer(0);
 }
 
-INSTANTIATE_TEST_SUITE_P(, DatabaseTest, testing::Values(Mode::kInline, Mode::kThread),
-                         [](const auto& mode) { return mode.param == Mode::kInline ? "Inline" : "Thread"; });
+std::string mode_name(Mode mode) { return mode == Mode::kInline ? "Inline" : "Thread"; }
+INSTANTIATE_TEST_SUITE_P(, DatabaseTest,
+                         testing::Combine(testing::Values(Mode::kInline, Mode::kThread), every_database()),
+                         [](const auto& of) {
+                           const Dialect dialect = std::get<Dialect>(of.param);
+                           return mode_name(std::get<Mode>(of.param)) + name_of({dialect, 0});
+                         });
+INSTANTIATE_TEST_SUITE_P(, DatabaseFile, testing::Values(Mode::kInline, Mode::kThread),
+                         [](const auto& mode) { return mode_name(mode.param); });
 
 TEST_P(DatabaseTest, AJobThatFailsChangesNothing) {
   const Opened database = open();
@@ -63,18 +84,19 @@ TEST_P(DatabaseTest, AViolatedConstraintIsAConflict) {
   EXPECT_EQ(again.error().code, ErrorCode::kConflict);
 }
 
-TEST_P(DatabaseTest, AnotherConnectionCannotOpenTheFile) {
+TEST_P(DatabaseTest, AnotherConnectionCannotOpenIt) {
   const Opened database = open();
-  const auto second = open_database({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline});
+  const auto second = open_database(place.options());
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos);
 }
 
-TEST_P(DatabaseTest, NobodyElseMayReadTheFiles) {
+TEST_P(DatabaseFile, NobodyElseMayReadIt) {
   namespace fs = std::filesystem;
   const auto others = [&](const char* part) {
     constexpr auto kOthers = fs::perms::group_all | fs::perms::others_all;
-    return fs::status(directory.file("db") + part).permissions() & kOthers;
+    return fs::status(file() + part).permissions() & kOthers;
   };
   const mode_t former = ::umask(0);
   {
@@ -82,7 +104,7 @@ TEST_P(DatabaseTest, NobodyElseMayReadTheFiles) {
     must(database->write([](Connection& db) { return set(db, "a", "1"); }));
     for (const char* part : {"", "-wal"}) EXPECT_EQ(others(part), fs::perms::none) << part;
   }
-  fs::permissions(directory.file("db"), fs::perms::all);
+  fs::permissions(file(), fs::perms::all);
   const Opened again = open();
   must(again->write([](Connection& db) { return set(db, "b", "1"); }));
   for (const char* part : {"", "-wal"}) EXPECT_EQ(others(part), fs::perms::none) << part << ", mended";
@@ -97,7 +119,7 @@ TEST_P(DatabaseTest, ANewerSchemaIsRefusedWithAMessageThatHelps) {
       return {};
     }));
   }
-  const auto opened = open_database({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+  const auto opened = open_database(place.options(mode()));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
   EXPECT_NE(opened.error().message.find("version " + std::to_string(kSchemaVersion + 1)), std::string::npos);
@@ -194,58 +216,100 @@ TEST(Migration, LongStatementsTellThatTheyGoOn) {
   EXPECT_EQ(told, 0);
 }
 
-TEST_P(DatabaseTest, AFileThatIsNoDatabaseIsRefused) {
-  FILE* file = std::fopen(directory.file("db").c_str(), "w");
-  for (int i = 0; i < 1000; ++i) std::fputs("not a database ", file);
-  std::fclose(file);
-  const auto opened = open_database({.path = directory.file("db"), .vfs = {}, .mode = GetParam()});
+TEST_P(DatabaseFile, ThatIsNoDatabaseIsRefused) {
+  FILE* written = std::fopen(file().c_str(), "w");
+  for (int i = 0; i < 1000; ++i) std::fputs("not a database ", written);
+  std::fclose(written);
+  const auto opened = open_database(place.options(GetParam()));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kCorrupt);
 }
 
-TEST(Sqlite, ValuesComeBackAsTheyWereBound) {
-  const TemporaryDirectory directory;
-  auto connection = Connection::open(directory.file("db"));
-  ASSERT_TRUE(connection);
+class Values : public testing::TestWithParam<Dialect> {
+ protected:
+  Values() : connection(place.connect()) {
+    if (!connection) throw std::runtime_error(connection.error().message);
+  }
+  Result<void> define(const char* table) {
+    const bool is_postgres = connection->dialect() == Dialect::kPostgres;
+    return connection->execute(is_postgres ? to_postgres_schema(table, /*rows=*/false).c_str() : table);
+  }
+  Place place{GetParam()};
+  Result<Connection> connection;
+};
+INSTANTIATE_TEST_SUITE_P(, Values, every_database(), name_of);
+
+TEST_P(Values, ComeBackAsTheyWereBound) {
+  ASSERT_TRUE(
+      define("CREATE TABLE v(a TEXT, b BLOB, c INTEGER, d INTEGER, e TEXT, f INTEGER, g TEXT) STRICT"));
   const std::string bytes("\0\xff'", 3);
-  Statement row = connection->query("SELECT ?, ?, ?, ?, ?, ?", bytes, Blob{bytes}, -5, UINT64_MAX,
-                                    std::string_view(), WallTime(Duration(7)));
+  Statement row = connection->query("INSERT INTO v VALUES(?, ?, ?, ?, ?, ?, NULL) RETURNING *", "käse'",
+                                    Blob{bytes}, -5, UINT64_MAX, std::string_view(), WallTime(Duration(7)));
   ASSERT_TRUE(*row.step());
   EXPECT_EQ(row.type(0), Type::kText);
-  EXPECT_EQ(row.text(0), bytes);
+  EXPECT_EQ(row.text(0), "käse'");
   EXPECT_EQ(row.type(1), Type::kBlob);
   EXPECT_EQ(row.text(1), bytes);
+  EXPECT_EQ(row.type(2), Type::kInteger);
   EXPECT_EQ(row.integer(2), -5);
   EXPECT_EQ(row.integer(3), INT64_MAX);
   EXPECT_EQ(row.type(4), Type::kText);
   EXPECT_EQ(row.text(4), "");
   EXPECT_EQ(row.time(5), WallTime(Duration(7)));
+  EXPECT_EQ(row.type(6), Type::kNull);
+  EXPECT_EQ(row.integer(6), 0);
+  EXPECT_EQ(row.text(6), "");
   EXPECT_FALSE(*row.step());
 }
 
-TEST(Sqlite, BrokenSqlIsAnErrorOfTheFirstStep) {
-  const TemporaryDirectory directory;
-  auto connection = Connection::open(directory.file("db"));
-  ASSERT_TRUE(connection);
+TEST_P(Values, OfAnyTypeKeepIt) {
+  ASSERT_TRUE(define("CREATE TABLE v(a ANY) STRICT"));
+  const std::string bytes("\0\xff'", 3);
+  for (const Any& value : {Any(INT64_MIN), Any(std::int64_t{-1}), Any(INT64_MAX), Any(Blob{bytes}),
+                           Any(Blob{""}), Any(std::string_view("113")), Any(std::string_view(""))}) {
+    Statement row = connection->query("INSERT INTO v VALUES(?) RETURNING a", value);
+    ASSERT_TRUE(*row.step());
+    EXPECT_EQ(row.any(0), value);
+  }
+}
+
+TEST_P(Values, BrokenSqlIsAnErrorOfTheFirstStep) {
   const auto failed = connection->run("SELECT nothing FROM nowhere");
   EXPECT_EQ(failed.error().code, ErrorCode::kCorrupt);
   EXPECT_TRUE(connection->run("SELECT 1"));
 }
 
+TEST_P(Values, OfManyRowsAreTakenInParts) {
+  constexpr const char* kNumbers =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1024) SELECT i FROM n";
+  for (const int wanted : {0, 1, 256, 257, 1024, 1025}) {
+    ASSERT_TRUE(connection->begin_reading());
+    {
+      Statement row = connection->walk(kNumbers);
+      int seen = 0;
+      while (seen < wanted && row.step().value()) EXPECT_EQ(row.integer(0), ++seen);
+      EXPECT_EQ(seen, std::min(wanted, 1024));
+    }
+    connection->end_reading();
+    ASSERT_TRUE(connection->settle());
+  }
+}
+
 // --- group commit --------------------------------------------------------------------------------------
 
-class GroupCommit : public testing::Test {
+class GroupCommit : public testing::TestWithParam<Dialect> {
  protected:
   GroupCommit() : stores(make()) {}
   std::unique_ptr<Stores> make() {
-    auto opened = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kThread}, clock);
+    auto opened = open_stores(place.options(Mode::kThread), clock);
     if (!opened) throw std::runtime_error(opened.error().message);
     return std::move(*opened);
   }
-  TemporaryDirectory directory;
+  Place place{GetParam()};
   ManualClock clock;
   std::unique_ptr<Stores> stores;
 };
+INSTANTIATE_TEST_SUITE_P(, GroupCommit, every_database(), name_of);
 
 // Many callers, each a loop of writes of its own; every third fails by itself.
 Task<void> write_repeatedly(Database* database, int writer, int writes, std::atomic<int>* wrong) {
@@ -265,7 +329,7 @@ Task<void> write_repeatedly(Database* database, int writer, int writes, std::ato
   }
 }
 
-TEST_F(GroupCommit, EachCallerGetsItsOwnAnswerOnItsOwnThread) {
+TEST_P(GroupCommit, EachCallerGetsItsOwnAnswerOnItsOwnThread) {
   constexpr int kThreads = 4;
   constexpr int kWriters = 25;
   constexpr int kWrites = 12;
@@ -288,7 +352,7 @@ TEST_F(GroupCommit, EachCallerGetsItsOwnAnswerOnItsOwnThread) {
   EXPECT_EQ(must(stores->database->read(count)), kThreads * kWriters * kWrites * 2 / 3);
 }
 
-TEST_F(GroupCommit, AReadSeesTheWritesAskedForBefore) {
+TEST_P(GroupCommit, AReadSeesTheWritesAskedForBefore) {
   for (int round = 0; round < 20; ++round) {
     boost::asio::io_context loop;
     std::int64_t seen = -1;
@@ -303,7 +367,7 @@ TEST_F(GroupCommit, AReadSeesTheWritesAskedForBefore) {
   }
 }
 
-TEST_F(GroupCommit, ClosingFinishesWhatWasAskedFor) {
+TEST_P(GroupCommit, ClosingFinishesWhatWasAskedFor) {
   boost::asio::io_context loop;
   int done = 0;
   for (int i = 0; i < 200; ++i) {
@@ -320,7 +384,7 @@ TEST_F(GroupCommit, ClosingFinishesWhatWasAskedFor) {
   EXPECT_EQ(must(stores->database->read(count)), 200);
 }
 
-TEST_F(GroupCommit, CallersMayBeDroppedWhileTheyWait) {
+TEST_P(GroupCommit, CallersMayBeDroppedWhileTheyWait) {
   {
     boost::asio::io_context loop;
     for (int i = 0; i < 50; ++i) {
@@ -337,8 +401,9 @@ TEST_F(GroupCommit, CallersMayBeDroppedWhileTheyWait) {
 // --- meta ----------------------------------------------------------------------------------------------
 
 class Meta : public StoresTest {};
+INSTANTIATE_TEST_SUITE_P(, Meta, every_database(), name_of);
 
-TEST_F(Meta, ValuesAreKeptAndReplaced) {
+TEST_P(Meta, ValuesAreKeptAndReplaced) {
   EXPECT_EQ(must(stores->meta.get("key")), std::nullopt);
   must(stores->meta.set("key", "one"));
   must(stores->meta.set("key", std::string("t\0o", 3)));
@@ -346,7 +411,7 @@ TEST_F(Meta, ValuesAreKeptAndReplaced) {
   EXPECT_EQ(must(stores->meta.get("key")), std::string("t\0o", 3));
 }
 
-TEST_F(Meta, IncarnationsGrowEvenIfTheDatabaseIsLostOrTheClockIsSetBack) {
+TEST_P(Meta, IncarnationsGrowEvenIfTheDatabaseIsLostOrTheClockIsSetBack) {
   const std::uint64_t first = must(stores->meta.next_incarnation(clock));
   EXPECT_GT(must(stores->meta.next_incarnation(clock)), first);
   clock.wall += std::chrono::hours(1);
@@ -354,14 +419,14 @@ TEST_F(Meta, IncarnationsGrowEvenIfTheDatabaseIsLostOrTheClockIsSetBack) {
   clock.wall -= std::chrono::minutes(30);
   reopen();
   EXPECT_GT(must(stores->meta.next_incarnation(clock)), later);
-  const TemporaryDirectory elsewhere;
+  const Place elsewhere{GetParam()};
   clock.wall += std::chrono::hours(1);
-  auto fresh = open_stores({.path = elsewhere.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
+  auto fresh = open_stores(elsewhere.options(), clock);
   ASSERT_TRUE(fresh);
   EXPECT_GT(must((*fresh)->meta.next_incarnation(clock)), later + 1);
 }
 
-TEST_F(Meta, CountersNeverGiveTheSameNumberTwice) {
+TEST_P(Meta, CountersNeverGiveTheSameNumberTwice) {
   EXPECT_EQ(must(stores->meta.next_counter("feed")), 1U);
   EXPECT_EQ(must(stores->meta.next_counter("feed")), 2U);
   EXPECT_EQ(must(stores->meta.next_counter("other")), 1U);

@@ -32,7 +32,9 @@ class FaspStore : public StoresTest {
   }
 };
 
-TEST_F(FaspStore, KeepsServersByHost) {
+INSTANTIATE_TEST_SUITE_P(, FaspStore, every_database(), name_of);
+
+TEST_P(FaspStore, KeepsServersByHost) {
   must(store().save_server(server("b.example")));
   must(store().save_server(server("a.example")));
   FaspServer changed = server("b.example");
@@ -43,7 +45,7 @@ TEST_F(FaspStore, KeepsServersByHost) {
   EXPECT_EQ(must(store().servers()), (std::vector<FaspServer>{server("a.example"), changed}));
 }
 
-TEST_F(FaspStore, NewsComesInOrderAndReplacesWhatTheSameServerSaidBefore) {
+TEST_P(FaspStore, NewsComesInOrderAndReplacesWhatTheSameServerSaidBefore) {
   const auto first = must(store().add_news({news("https://a.example/1"), news("https://a.example/2")}, {}));
   ASSERT_EQ(first.size(), 2U);
   EXPECT_LT(first[0].seq, first[1].seq);
@@ -58,7 +60,7 @@ TEST_F(FaspStore, NewsComesInOrderAndReplacesWhatTheSameServerSaidBefore) {
   EXPECT_GT(must(store().add_news({news("https://a.example/3")}, {})).front().seq, again[0].seq);
 }
 
-TEST_F(FaspStore, NewsAndTheBackfillThatBroughtThemAreWrittenTogether) {
+TEST_P(FaspStore, NewsAndTheBackfillThatBroughtThemAreWrittenTogether) {
   FaspBackfill backfill{"a.example", "672", 100, 0, true, at(3), 50};
   must(store().save_backfill(backfill));
   backfill.received = 1;
@@ -68,7 +70,7 @@ TEST_F(FaspStore, NewsAndTheBackfillThatBroughtThemAreWrittenTogether) {
   EXPECT_EQ(must(store().backfills()), std::vector<FaspBackfill>{backfill});
 }
 
-TEST_F(FaspStore, ARemovedServerTakesItsNewsWithItAndLeavesThePosts) {
+TEST_P(FaspStore, ARemovedServerTakesItsNewsWithItAndLeavesThePosts) {
   must(store().save_server(server("a.example")));
   must(store().save_backfill({"a.example", "672", 100, 0, true, at(3), 50}));
   must(store().add_news({news("https://a.example/1")}, {}));
@@ -80,7 +82,7 @@ TEST_F(FaspStore, ARemovedServerTakesItsNewsWithItAndLeavesThePosts) {
   EXPECT_TRUE(must(store().find_post("https://a.example/2")));
 }
 
-TEST_F(FaspStore, GivesPostsThatAreDueTheLongestDueFirst) {
+TEST_P(FaspStore, GivesPostsThatAreDueTheLongestDueFirst) {
   must(store().save_post({"https://a.example/1", at(1), at(30)}));
   must(store().save_post({"https://a.example/2", at(1), at(10)}));
   must(store().save_post({"https://a.example/3", at(1), at(20)}));

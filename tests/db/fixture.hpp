@@ -4,14 +4,14 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
-#include <stdlib.h>
 #include <string>
 
 #include "base/time.hpp"
 #include "db/stores.hpp"
+#include "tests/db/postgres_server.hpp"
+#include "tests/db/temporary_directory.hpp"
 
 namespace tagring::db {
 
@@ -24,25 +24,6 @@ class ManualClock final : public Clock {
   [[nodiscard]] boost::asio::awaitable<void> sleep_until(Instant) override { co_return; }
 
   WallTime wall = WallTime(std::chrono::days(20'000));
-};
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "tagring-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
 };
 
 template <class T>
@@ -72,23 +53,60 @@ T must(Task<Result<T>> task) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// Stores in a temporary file, jobs inline.
-class StoresTest : public testing::Test {
+// A database of a test's own, of either kind.
+class Place {
+ public:
+  explicit Place(Dialect dialect = Dialect::kSqlite)
+      : postgres_(dialect == Dialect::kPostgres ? PostgresServer::get().fresh() : "") {}
+
+  [[nodiscard]] DatabaseOptions options(Mode mode = Mode::kInline) const {
+    return {.path = postgres_.empty() ? directory_.file("db") : "",
+            .vfs = {},
+            .postgres = postgres_,
+            .mode = mode};
+  }
+  [[nodiscard]] Result<Connection> connect() const {
+    return postgres_.empty() ? Connection::open(directory_.file("db")) : Connection::connect(postgres_);
+  }
+  [[nodiscard]] bool is_postgres() const { return !postgres_.empty(); }
+
+ private:
+  TemporaryDirectory directory_;
+  std::string postgres_;
+};
+
+// Stores in a database of their own, jobs inline.
+class OpenStores {
  protected:
-  StoresTest() { reopen(); }
+  explicit OpenStores(Dialect dialect = Dialect::kSqlite) : place(dialect) { reopen(); }
 
   // Closes the database in good order and opens it again.
   void reopen() {
     stores.reset();
-    auto opened = open_stores({.path = directory.file("db"), .vfs = {}, .mode = Mode::kInline}, clock);
+    auto opened = open_stores(place.options(), clock);
     if (!opened) throw std::runtime_error(opened.error().message);
     stores = std::move(*opened);
   }
 
-  TemporaryDirectory directory;
+  Place place;
   ManualClock clock;
   std::unique_ptr<Stores> stores;
 };
+
+class StoresTest : public testing::TestWithParam<Dialect>, protected OpenStores {
+ protected:
+  StoresTest() : OpenStores(GetParam()) {}
+};
+
+// For INSTANTIATE_TEST_SUITE_P: every kind of database that there is on this machine.
+inline auto every_database() {
+  std::vector<Dialect> all = {Dialect::kSqlite};
+  if (PostgresServer::is_installed()) all.push_back(Dialect::kPostgres);
+  return testing::ValuesIn(all);
+}
+inline std::string name_of(const testing::TestParamInfo<Dialect>& database) {
+  return database.param == Dialect::kSqlite ? "Sqlite" : "Postgres";
+}
 
 inline WallTime at(std::int64_t milliseconds) { return WallTime(Duration(milliseconds)); }
 

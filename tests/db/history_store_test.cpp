@@ -60,7 +60,9 @@ std::string random_uri(Rng& rng, const std::string& author) {
   }
 }
 
-TEST_F(HistoryStore, PagesRunNewestFirstAndOfEqualTimesTheGreaterUriFirst) {
+INSTANTIATE_TEST_SUITE_P(, HistoryStore, every_database(), name_of);
+
+TEST_P(HistoryStore, PagesRunNewestFirstAndOfEqualTimesTheGreaterUriFirst) {
   put({entry("cats"_tag, 10, "https://a.example/users/u/1"),
        entry("cats"_tag, 30, "https://a.example/users/u/2"),
        entry("cats"_tag, 20, "https://a.example/users/u/5"),
@@ -74,7 +76,7 @@ TEST_F(HistoryStore, PagesRunNewestFirstAndOfEqualTimesTheGreaterUriFirst) {
   EXPECT_TRUE(all("birds"_tag).empty());
 }
 
-TEST_F(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
+TEST_P(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
   const HistoryEntry first = entry("cats"_tag, 10, "https://a.example/users/u/1");
   put({first});
   HistoryEntry other = first;
@@ -93,14 +95,14 @@ TEST_F(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
   EXPECT_EQ(must(stores->history.totals()).entries, 1U);
 }
 
-TEST_F(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
+TEST_P(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
   const HistoryEntry tombstone = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
   put({tombstone});
   put({entry("cats"_tag, 10, "https://a.example/users/u/1")});
   EXPECT_EQ(all("cats"_tag), std::vector{tombstone});
 }
 
-TEST_F(HistoryStore, WhatIsCorrectedIsAsIfItHadAlwaysBeenSo) {
+TEST_P(HistoryStore, WhatIsCorrectedIsAsIfItHadAlwaysBeenSo) {
   const auto everything = [this] {
     return must(stores->history.digests({{{"cats"_tag.key(), -100}, {"cats"_tag.key(), 100}}}, -100)).front();
   };
@@ -122,7 +124,7 @@ TEST_F(HistoryStore, WhatIsCorrectedIsAsIfItHadAlwaysBeenSo) {
   EXPECT_EQ(all("cats"_tag), (std::vector{right, kept}));
 }
 
-TEST_F(HistoryStore, WhatWasPromisedAndIsCorrectedIsNamedInItsHour) {
+TEST_P(HistoryStore, WhatWasPromisedAndIsCorrectedIsNamedInItsHour) {
   const auto corrected = [this](std::int64_t hour) {
     return must(stores->history.bucket("cats"_tag, hour, std::nullopt, 10)).corrected;
   };
@@ -148,7 +150,7 @@ TEST_F(HistoryStore, WhatWasPromisedAndIsCorrectedIsNamedInItsHour) {
   EXPECT_EQ(corrected(0), Ids());
 }
 
-TEST_F(HistoryStore, WhatWasTakenDownIsNotCorrected) {
+TEST_P(HistoryStore, WhatWasTakenDownIsNotCorrected) {
   const HistoryEntry post = entry("cats"_tag, 10, "https://a.example/users/u/1");
   put({post});
   ASSERT_TRUE(run(stores->history.take_down(
@@ -157,7 +159,7 @@ TEST_F(HistoryStore, WhatWasTakenDownIsNotCorrected) {
   EXPECT_TRUE(must(stores->history.find({{"cats"_tag, post.uri}})).front()->taken_down);
 }
 
-TEST_F(HistoryStore, OneUriMayStandInSeveralTags) {
+TEST_P(HistoryStore, OneUriMayStandInSeveralTags) {
   put({entry("cats"_tag, 10, "https://a.example/1"), entry("dogs"_tag, 10, "https://a.example/1", true)});
   EXPECT_FALSE(all("cats"_tag).at(0).removed);
   EXPECT_TRUE(all("dogs"_tag).at(0).removed);
@@ -166,7 +168,7 @@ TEST_F(HistoryStore, OneUriMayStandInSeveralTags) {
   EXPECT_EQ(totals.entries, 2U);
 }
 
-TEST_F(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
+TEST_P(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
   Rng rng(7);
   std::map<std::pair<Partition, std::string>, HistoryEntry> model;
   for (int round = 0; round < 60; ++round) {
@@ -209,7 +211,7 @@ TEST_F(HistoryStore, AgreesWithANaiveModelAndSurvivesReopening) {
   EXPECT_EQ(totals.entries, model.size());
 }
 
-TEST_F(HistoryStore, ACursorBetweenEntriesWorksWhateverItsUri) {
+TEST_P(HistoryStore, ACursorBetweenEntriesWorksWhateverItsUri) {
   put({entry("cats"_tag, 20, "https://m.example/1"), entry("cats"_tag, 10, "https://m.example/0")});
   EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), "https://z.example/"}, 9).entries.size(), 2U);
   EXPECT_EQ(page("cats"_tag, HistoryCursor{at(20), "https://m.example/1"}, 9).entries.size(), 1U);
@@ -218,7 +220,7 @@ TEST_F(HistoryStore, ACursorBetweenEntriesWorksWhateverItsUri) {
   EXPECT_EQ(page("cats"_tag, HistoryCursor{at(5), "https://z.example/"}, 9).entries.size(), 0U);
 }
 
-TEST_F(HistoryStore, ManyPostsInOneMillisecondArePagedInOrder) {
+TEST_P(HistoryStore, ManyPostsInOneMillisecondArePagedInOrder) {
   std::vector<HistoryEntry> expected;
   for (int i = 0; i < 500; ++i)
     expected.push_back(entry("cats"_tag, 10, "https://a.example/users/u/" + std::to_string(i)));
@@ -234,7 +236,7 @@ TEST_F(HistoryStore, ManyPostsInOneMillisecondArePagedInOrder) {
   EXPECT_EQ(paged, expected);
 }
 
-TEST_F(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
+TEST_P(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
   Rng rng(3);
   std::vector<HistoryEntry> everything;
   for (int i = 0; i < 300; ++i) {
@@ -274,7 +276,7 @@ TEST_F(HistoryStore, SegmentsAreReadClockwiseAcrossZeroWithoutGapsOrRepeats) {
   }
 }
 
-TEST_F(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
+TEST_P(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
   const RingId key = "cats"_tag.key();
   const auto answer =
       run(stores->history.segment({key, key + RingId::power_of_two(3)}, "cats"_tag, std::nullopt, 5));
@@ -282,14 +284,14 @@ TEST_F(HistoryStore, ASegmentReadsOnlyFromAPlaceInside) {
   EXPECT_EQ(answer.error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(HistoryStore, ABatchWithABadEntryChangesNothing) {
+TEST_P(HistoryStore, ABatchWithABadEntryChangesNothing) {
   EXPECT_FALSE(
       run(stores->history.put({entry("cats"_tag, 1, "https://a.example/1"), entry("cats"_tag, 1, "")})));
   EXPECT_TRUE(all("cats"_tag).empty());
   EXPECT_EQ(must(stores->history.totals()).tags, 0U);
 }
 
-TEST_F(HistoryStore, KeepsThePartitionsOfAHashtagApartAndAtTheirKeys) {
+TEST_P(HistoryStore, KeepsThePartitionsOfAHashtagApartAndAtTheirKeys) {
   put({entry("cats"_tag, 10, "https://a.example/1"), entry({"cats"_tag, 32}, 10, "https://a.example/1"),
        entry({"cats"_tag, 32}, 20, "https://a.example/2"),
        entry({"cats"_tag, 32}, 20, "https://a.example/2", true)});
@@ -306,7 +308,7 @@ TEST_F(HistoryStore, KeepsThePartitionsOfAHashtagApartAndAtTheirKeys) {
   EXPECT_EQ(weights.front().entries, 2U);
 }
 
-TEST_F(HistoryStore, ForgetsTheOldestOfAPartitionAndKeepsItsCountsTrue) {
+TEST_P(HistoryStore, ForgetsTheOldestOfAPartitionAndKeepsItsCountsTrue) {
   put({entry("cats"_tag, 10, "https://a.example/1"), entry("cats"_tag, 20, "https://a.example/2"),
        entry("cats"_tag, 20, "https://a.example/3"),
        entry("cats"_tag, 7'200'000, "https://a.example/4", true),
@@ -331,7 +333,7 @@ TEST_F(HistoryStore, ForgetsTheOldestOfAPartitionAndKeepsItsCountsTrue) {
   EXPECT_TRUE(all("cats"_tag).empty());
 }
 
-TEST_F(HistoryStore, SaysWhenWhatWasInAPartitionWasForgotten) {
+TEST_P(HistoryStore, SaysWhenWhatWasInAPartitionWasForgotten) {
   const auto begun = [&] { return must(stores->history.bucket({"cats"_tag, 32}, 0, {}, 10)).begun; };
   put({entry({"cats"_tag, 32}, 10, "https://a.example/1")});
   EXPECT_EQ(begun(), WallTime());
@@ -343,7 +345,7 @@ TEST_F(HistoryStore, SaysWhenWhatWasInAPartitionWasForgotten) {
   EXPECT_EQ(begun(), at(1'000));
 }
 
-TEST_F(HistoryStore, APartitionThatWasForgottenIsAsIfNothingHadBeenLetGo) {
+TEST_P(HistoryStore, APartitionThatWasForgottenIsAsIfNothingHadBeenLetGo) {
   put({entry({"cats"_tag, 32}, 10, "https://a.example/1"), entry({"cats"_tag, 32}, 20, "https://a.example/2"),
        entry({"cats"_tag, 32}, 30, "https://a.example/3")});
   must(stores->history.let_go({"cats"_tag, 32}, 2, WallTime::max()));
@@ -355,7 +357,7 @@ TEST_F(HistoryStore, APartitionThatWasForgottenIsAsIfNothingHadBeenLetGo) {
   EXPECT_EQ(must(stores->history.digests({{place, place}}, 0)).front().posts, 1U);
 }
 
-TEST_F(HistoryStore, ATakeDownThatIsUndoneShowsThePostAgainUnlessItsAuthorHasRemovedIt) {
+TEST_P(HistoryStore, ATakeDownThatIsUndoneShowsThePostAgainUnlessItsAuthorHasRemovedIt) {
   const std::string kept = "https://a.example/1";
   const std::string removed = "https://a.example/2";
   put({entry("cats"_tag, 10, kept), entry({"cats"_tag, 32}, 10, kept), entry("cats"_tag, 20, removed)});
@@ -379,7 +381,7 @@ TEST_F(HistoryStore, ATakeDownThatIsUndoneShowsThePostAgainUnlessItsAuthorHasRem
   EXPECT_EQ(shown({"cats"_tag, 16}), 1);
 }
 
-TEST_F(HistoryStore, ATakeDownHoldsInAllPartitionsOfTheHashtag) {
+TEST_P(HistoryStore, ATakeDownHoldsInAllPartitionsOfTheHashtag) {
   const std::string uri = "https://a.example/1";
   put({entry("cats"_tag, 10, uri), entry({"cats"_tag, 32}, 10, uri), entry("cats2"_tag, 10, uri),
        entry("dogs"_tag, 10, uri)});
@@ -404,7 +406,7 @@ TEST_F(HistoryStore, ATakeDownHoldsInAllPartitionsOfTheHashtag) {
   EXPECT_FALSE(take_down("cats"_tag));
 }
 
-TEST_F(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
+TEST_P(HistoryStore, KeepsOfASetWhatSupersedesTheOthers) {
   const auto save = [&](std::uint64_t version, unsigned replicas, unsigned reach) {
     must(stores->history.save_set(
         {"cats"_tag, version, replicas, reach, at(static_cast<std::int64_t>(version))}));

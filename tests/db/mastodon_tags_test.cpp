@@ -1,13 +1,7 @@
-// On a PostgreSQL of its own, which listens on a socket in a temporary directory and nowhere else.
 #include "sql/mastodon_tags.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fmt/format.h>
-#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "db/fixture.hpp"
 
@@ -20,28 +14,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The newest of /usr/lib/postgresql/VERSION/bin, where Debian has them.
-std::string programs() {
-  std::string newest;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
-    newest = std::max(newest, (entry.path() / "bin").string());
-  }
-  return newest;
-}
-
 class MastodonTags : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    directory = new TemporaryDirectory();
-    const std::string root = directory->file("");
-    // The server refuses to run as root.
-    const std::string as = ::geteuid() == 0 ? "runuser -u postgres -- " : "";
-    if (!as.empty()) shell(fmt::format("chown postgres {}", root));
-    shell(fmt::format("{}{}/initdb -D {}data -A trust -U admin --no-sync", as, programs(), root));
-    server = fmt::format("{}{}/pg_ctl -D {}data -o \"-k {} -c listen_addresses='' -F\" -l {}log", as,
-                         programs(), root, root, root);
-    shell(server + " -w start");
+    if (!PostgresServer::is_installed()) GTEST_SKIP() << "there is no PostgreSQL";
     sql("CREATE DATABASE mastodon", "postgres");
     // As in Mastodon's db/schema.rb, without the columns that do not matter.
     sql("CREATE TABLE tags(id bigserial PRIMARY KEY, name varchar NOT NULL DEFAULT '');"
@@ -51,24 +27,12 @@ class MastodonTags : public testing::Test {
         "INSERT INTO tag_follows(tag_id, account_id) VALUES(1, 1), (2, 1), (2, 2), (4, 1);"
         "CREATE ROLE tagring LOGIN; GRANT SELECT ON tags, tag_follows TO tagring; CREATE ROLE other LOGIN");
   }
-  static void TearDownTestSuite() {
-    shell(server + " -m immediate stop");
-    delete directory;
-  }
-  static void shell(const std::string& command) {
-    ASSERT_EQ(std::system((command + " > /dev/null 2>&1").c_str()), 0) << command;
-  }
   static void sql(const std::string& statements, const std::string& database = "mastodon") {
-    std::ofstream(directory->file("sql")) << statements;
-    shell(fmt::format("{}/psql -v ON_ERROR_STOP=1 -h {} -U admin -d {} -f {}", programs(),
-                      directory->file(""), database, directory->file("sql")));
+    PostgresServer::get().run(statements, database);
   }
   static std::string dsn(const std::string& user = "tagring", const std::string& database = "mastodon") {
-    return fmt::format("host={} dbname={} user={}", directory->file(""), database, user);
+    return PostgresServer::get().dsn(database, user);
   }
-
-  static inline TemporaryDirectory* directory = nullptr;
-  static inline std::string server;
 };
 
 TEST_F(MastodonTags, AreReadMostFollowedFirst) {
@@ -80,7 +44,8 @@ TEST_F(MastodonTags, AreReadMostFollowedFirst) {
 
 TEST_F(MastodonTags, AConnectionStringMayBeAUrl) {
   std::string socket;
-  for (const char c : directory->file("")) socket += c == '/' ? std::string("%2F") : std::string(1, c);
+  const std::string host = dsn().substr(5, dsn().find(' ') - 5);
+  for (const char c : host) socket += c == '/' ? std::string("%2F") : std::string(1, c);
   EXPECT_TRUE(read_mastodon_tags("postgresql://tagring@" + socket + "/mastodon", 10));
 }
 

@@ -26,7 +26,9 @@ class ReportStore : public StoresTest {
   }
 };
 
-TEST_F(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
+INSTANTIATE_TEST_SUITE_P(, ReportStore, every_database(), name_of);
+
+TEST_P(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
   for (int n = 1; n <= 3; ++n) EXPECT_TRUE(must(store().add_report(report(n))));
   EXPECT_FALSE(must(store().add_report(report(2))));
   Report closed = report(3);
@@ -44,7 +46,7 @@ TEST_F(ReportStore, KeepsEachActivityOnceAndShowsTheOpenOnesFirst) {
   EXPECT_THAT(must(store().open_reporters()), SizeIs(2));
 }
 
-TEST_F(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
+TEST_P(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
   for (int n = 1; n <= 4; ++n) must(store().add_report(report(n)));
   for (std::uint64_t id = 1; id <= 3; ++id) must(store().close_report(id, 2));
   std::vector<std::uint64_t> ids;
@@ -57,7 +59,9 @@ TEST_F(ReportStore, OnlyTheNewestOfThoseThatAreClosedStay) {
 
 class ChangeStore : public StoresTest {};
 
-TEST_F(ChangeStore, KeepsTheLatest) {
+INSTANTIATE_TEST_SUITE_P(, ChangeStore, every_database(), name_of);
+
+TEST_P(ChangeStore, KeepsTheLatest) {
   std::vector<administrators::Change> all;
   for (int i = 0; i < 5; ++i) {
     all.push_back({at(i), "anna", "/subscribe", "tags=[\"" + std::to_string(i) + "\"]", "done"});

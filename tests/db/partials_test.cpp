@@ -39,9 +39,10 @@ class Partials : public StoresTest {
   }
   std::vector<Follower> rows() { return must(stores->relay.followers(std::nullopt, "", 100'000)); }
   Partial on_disk(const PartialKey& key) { return must(stores->relay.partial(key)); }
-  void execute(const char* sql) {
-    must(stores->database->write([sql](Connection& db) -> Result<void> {
-      TRY_VOID(db.run(sql));
+  template <class... Args>
+  void execute(const char* sql, Args... args) {
+    must(stores->database->write([=](Connection& db) -> Result<void> {
+      TRY_VOID(db.run(sql, args...));
       return {};
     }));
   }
@@ -60,7 +61,9 @@ Partial sum_of(const std::set<std::string>& ids) {
   return partial;
 }
 
-TEST_F(Partials, PeopleStandInTheCollectionOfTheHashtag) {
+INSTANTIATE_TEST_SUITE_P(, Partials, every_database(), name_of);
+
+TEST_P(Partials, PeopleStandInTheCollectionOfTheHashtag) {
   follow({follower("cats"_tag, "https://far.example/users/a"),
           follower("cats"_tag, "https://far.example/users/b"),
           follower("cats"_tag, "https://other.example/users/c"),
@@ -74,7 +77,7 @@ TEST_F(Partials, PeopleStandInTheCollectionOfTheHashtag) {
   EXPECT_EQ(on_disk({"birds", kFar}), Partial());
 }
 
-TEST_F(Partials, NodesStandInTheNodesCollectionUnderTheirOwnHashtagActors) {
+TEST_P(Partials, NodesStandInTheNodesCollectionUnderTheirOwnHashtagActors) {
   follow({follower("cats"_tag, "https://far.example/actor", Via::kNode),
           follower("猫"_tag, "https://far.example/actor", Via::kNode)});
   const Partial expected = sum_of({"https://far.example/tag/cats", "https://far.example/tag/xn--z7x"});
@@ -87,7 +90,7 @@ TEST_F(Partials, NodesStandInTheNodesCollectionUnderTheirOwnHashtagActors) {
             (std::vector<std::string>{"https://far.example/tag/cats", "https://far.example/tag/xn--z7x"}));
 }
 
-TEST_F(Partials, WhoUsesTheNodeAsARelayIsInNone) {
+TEST_P(Partials, WhoUsesTheNodeAsARelayIsInNone) {
   follow({follower("cats"_tag, "https://far.example/actor", Via::kRelay),
           follower("dogs"_tag, "https://far.example/actor", Via::kTagRelay)});
   for (const std::string collection : {"", "cats", "dogs"}) {
@@ -96,7 +99,7 @@ TEST_F(Partials, WhoUsesTheNodeAsARelayIsInNone) {
   }
 }
 
-TEST_F(Partials, ASecondActorOfANodeIsNotCountedTwice) {
+TEST_P(Partials, ASecondActorOfANodeIsNotCountedTwice) {
   follow({follower("cats"_tag, "https://far.example/actor", Via::kNode),
           follower("cats"_tag, "https://far.example/other", Via::kNode)});
   EXPECT_EQ(on_disk({"", kFar}), sum_of({"https://far.example/tag/cats"}));
@@ -105,7 +108,7 @@ TEST_F(Partials, ASecondActorOfANodeIsNotCountedTwice) {
 }
 
 // Mastodon's interactions_spec: hosts that only look alike are other servers.
-TEST_F(Partials, LookAlikesAreOtherServers) {
+TEST_P(Partials, LookAlikesAreOtherServers) {
   const std::vector<std::string> ids = {
       "https://foo.org/users/eve", "https://foo.org.evil.com/users/eve", "https://foo.org:8443/users/eve",
       "http://foo.org/users/eve",  "https://FOO.org/users/bob",          "https://foo.org:443/users/carol",
@@ -125,7 +128,7 @@ TEST_F(Partials, LookAlikesAreOtherServers) {
   EXPECT_EQ(memory.members({"cats", "https://foo"}), std::vector<std::string>());
 }
 
-TEST_F(Partials, AFollowThatIsRepeatedCountsOnce) {
+TEST_P(Partials, AFollowThatIsRepeatedCountsOnce) {
   const Follower one = follower("cats"_tag, "https://far.example/users/a");
   Follower moved = one;
   moved.inbox = "https://far.example/inbox";
@@ -140,19 +143,22 @@ TEST_F(Partials, AFollowThatIsRepeatedCountsOnce) {
   EXPECT_EQ(memory.partial({"cats", kFar}), Partial());
 }
 
-TEST_F(Partials, WhatIsWrongOnDiskIsFoundAndRepaired) {
+TEST_P(Partials, WhatIsWrongOnDiskIsFoundAndRepaired) {
   follow({follower("cats"_tag, "https://far.example/users/a"),
           follower("cats"_tag, "https://other.example/users/b"),
           follower("dogs"_tag, "https://far.example/users/a"),
           follower("dogs"_tag, "https://far.example/actor", Via::kNode)});
   EXPECT_TRUE(repaired().empty());
+  const std::string nothing(32, '\0');
   execute(
-      "UPDATE partials SET digest = zeroblob(32) WHERE collection = 'cats' AND authority = "
-      "'https://far.example'");
+      "UPDATE partials SET digest = ? WHERE collection = 'cats' AND authority = "
+      "'https://far.example'",
+      Blob{nothing});
   execute("UPDATE partials SET octets = octets + 1 WHERE collection = 'dogs'");
   execute("DELETE FROM partials WHERE collection = ''");
-  execute("INSERT INTO partials VALUES('birds', 'https://far.example', zeroblob(32), 1, 1)");
-  execute("INSERT INTO partials VALUES('cats', 'https://gone.example', x'00', 1, 1)");
+  execute("INSERT INTO partials VALUES('birds', 'https://far.example', ?, 1, 1)", Blob{nothing});
+  execute("INSERT INTO partials VALUES('cats', 'https://gone.example', ?, 1, 1)",
+          Blob{std::string_view(nothing).substr(0, 1)});
   auto wrong = repaired();
   std::ranges::sort(wrong);
   EXPECT_EQ(
@@ -165,11 +171,9 @@ TEST_F(Partials, WhatIsWrongOnDiskIsFoundAndRepaired) {
   EXPECT_EQ(on_disk({"birds", kFar}), Partial());
 }
 
-TEST_F(Partials, AFollowThatFailsLeavesTheDigestsAlone) {
+TEST_P(Partials, AFollowThatFailsLeavesTheDigestsAlone) {
   follow({follower("cats"_tag, "https://far.example/users/a")});
-  execute(
-      "CREATE TRIGGER no_b BEFORE INSERT ON followers WHEN new.actor LIKE '%/b'"
-      " BEGIN SELECT raise(ABORT, 'no'); END");
+  execute("CREATE UNIQUE INDEX not_two ON followers(tag) WHERE actor > 'https://far.example/users/a'");
   EXPECT_FALSE(run(stores->relay.follow({follower("cats"_tag, "https://far.example/users/c"),
                                          follower("cats"_tag, "https://far.example/users/b")})));
   EXPECT_EQ(on_disk({"cats", kFar}), sum_of({"https://far.example/users/a"}));
@@ -177,7 +181,7 @@ TEST_F(Partials, AFollowThatFailsLeavesTheDigestsAlone) {
 }
 
 // At any time, digests on disk and in memory are those of the followers who are there, computed anew.
-TEST_F(Partials, AnyHistoryGivesWhatComputingAnewGives) {
+TEST_P(Partials, AnyHistoryGivesWhatComputingAnewGives) {
   const std::vector<Tag> tags = {"cats"_tag, "dogs"_tag, "猫"_tag};
   const std::vector<std::string> names = {"cats", "dogs", "xn--z7x"};
   const std::vector<std::string> hosts = {"https://a.example", "https://b.example:8443", "https://A.example",
@@ -227,7 +231,7 @@ TEST_F(Partials, AnyHistoryGivesWhatComputingAnewGives) {
   }
 }
 
-TEST_F(Partials, AServerThatTheLastFollowerHasLeftIsRememberedUntilSomebodyComesBack) {
+TEST_P(Partials, AServerThatTheLastFollowerHasLeftIsRememberedUntilSomebodyComesBack) {
   const auto former = [this] {
     std::vector<std::string> found;
     for (const auto& server : must(stores->relay.former_servers()))

@@ -36,7 +36,9 @@ class ReceiptStoreTest : public StoresTest {
 
 using Numbers = std::vector<std::int64_t>;
 
-TEST_F(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
+INSTANTIATE_TEST_SUITE_P(, ReceiptStoreTest, every_database(), name_of);
+
+TEST_P(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
   keep(1, {"cats"_tag});
   keep(2, {"dogs"_tag});
   keep(3, {"cats"_tag, "dogs"_tag});
@@ -50,7 +52,7 @@ TEST_F(ReceiptStoreTest, AreFoundByEachOfTheirTagsInOrderAndSurvive) {
   EXPECT_EQ(numbers("dogs"_tag, all[0].id), Numbers{3});
 }
 
-TEST_F(ReceiptStoreTest, EachHasAPlaceByItsSize) {
+TEST_P(ReceiptStoreTest, EachHasAPlaceByItsSize) {
   EXPECT_FALSE(must(stores->receipts.at(0)));
   for (int number = 1; number <= 9; ++number) keep(number, {"cats"_tag});
   std::set<WallTime> found;
@@ -60,7 +62,7 @@ TEST_F(ReceiptStoreTest, EachHasAPlaceByItsSize) {
   EXPECT_TRUE(must(stores->receipts.at(audit::ReceiptStore::kPlaces - 1)));
 }
 
-TEST_F(ReceiptStoreTest, OfEachOffenderTheLatestEvidenceIsKeptForATime) {
+TEST_P(ReceiptStoreTest, OfEachOffenderTheLatestEvidenceIsKeptForATime) {
   const auto keep_offence = [this](const char* origin, int when, const char* evidence, int kept_after = 0) {
     must(stores->receipts.keep_offence({origin, at(when), evidence}, at(kept_after)));
   };
@@ -76,7 +78,7 @@ TEST_F(ReceiptStoreTest, OfEachOffenderTheLatestEvidenceIsKeptForATime) {
   EXPECT_EQ(left[1].origin, "https://c.example");
 }
 
-TEST_F(ReceiptStoreTest, TheLatestAreReadUntilThereAreEnough) {
+TEST_P(ReceiptStoreTest, TheLatestAreReadUntilThereAreEnough) {
   keep(1, {"cats"_tag});
   keep(2, {"cats"_tag, "dogs"_tag});
   keep(3, {"dogs"_tag});
@@ -87,13 +89,13 @@ TEST_F(ReceiptStoreTest, TheLatestAreReadUntilThereAreEnough) {
   EXPECT_EQ(must(stores->receipts.latest(100)).size(), 3U);
 }
 
-TEST_F(ReceiptStoreTest, TheLastAuditsSurvive) {
+TEST_P(ReceiptStoreTest, TheLastAuditsSurvive) {
   for (const char* report : {"one", "two", "three"}) must(stores->receipts.keep_audit(report, 2));
   reopen();
   EXPECT_EQ(must(stores->receipts.audits()), (std::vector<std::string>{"three", "two"}));
 }
 
-TEST_F(ReceiptStoreTest, OldOnesAreForgottenAndMoreThanThereIsRoomFor) {
+TEST_P(ReceiptStoreTest, OldOnesAreForgottenAndMoreThanThereIsRoomFor) {
   for (int i = 1; i <= 10; ++i) keep(i, {"cats"_tag});
   const auto totals = must(stores->receipts.totals());
   EXPECT_EQ(totals.batches, 10U);

@@ -35,7 +35,7 @@ HistoryEntry post(std::uint64_t number, std::uint64_t tags, bool removed = false
 class Reconcile : public StoresTest {
  protected:
   Reconcile() {
-    auto opened = open_stores({.path = directory.file("other"), .vfs = {}, .mode = Mode::kInline}, clock);
+    auto opened = open_stores(elsewhere_.options(), clock);
     if (!opened) throw std::runtime_error(opened.error().message);
     other_ = std::move(*opened);
   }
@@ -59,10 +59,13 @@ class Reconcile : public StoresTest {
   }
 
  private:
+  Place elsewhere_{GetParam()};
   std::unique_ptr<Stores> other_;
 };
 
-TEST_F(Reconcile, ADigestDependsOnWhatThereIsAndNotOnHowItCame) {
+INSTANTIATE_TEST_SUITE_P(, Reconcile, every_database(), name_of);
+
+TEST_P(Reconcile, ADigestDependsOnWhatThereIsAndNotOnHowItCame) {
   std::vector<HistoryEntry> entries;
   for (std::uint64_t i = 0; i < 200; ++i) entries.push_back(post(i, 5));
   entries[17].removed = true;
@@ -81,7 +84,7 @@ TEST_F(Reconcile, ADigestDependsOnWhatThereIsAndNotOnHowItCame) {
   EXPECT_EQ(digest(there()).posts, 200U);
 }
 
-TEST_F(Reconcile, PartsFollowEachOtherAndAddUpToTheWhole) {
+TEST_P(Reconcile, PartsFollowEachOtherAndAddUpToTheWhole) {
   std::vector<HistoryEntry> entries;
   for (std::uint64_t i = 0; i < 300; ++i) entries.push_back(post(i, 7));
   put(here(), std::move(entries));
@@ -102,7 +105,7 @@ TEST_F(Reconcile, PartsFollowEachOtherAndAddUpToTheWhole) {
   EXPECT_EQ(sum, digest(here()));
 }
 
-TEST_F(Reconcile, HoursBeforeThatTimeDoNotCount) {
+TEST_P(Reconcile, HoursBeforeThatTimeDoNotCount) {
   put(here(), {post(1, 1), post(2, 1), post(3, 1)});
   std::vector<std::int64_t> hours;
   for (const HistoryEntry& entry : all(here())) hours.push_back(storage::hour_of(entry.published));
@@ -111,7 +114,7 @@ TEST_F(Reconcile, HoursBeforeThatTimeDoNotCount) {
   EXPECT_EQ(must(here().entries(kEverything, hours[2], std::nullopt, 10)).size(), 1U);
 }
 
-TEST_F(Reconcile, BothEndWithTheUnionInWhichTombstonesWin) {
+TEST_P(Reconcile, BothEndWithTheUnionInWhichTombstonesWin) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     Rng rng(seed);
     std::vector<HistoryEntry> mine;
@@ -136,7 +139,7 @@ TEST_F(Reconcile, BothEndWithTheUnionInWhichTombstonesWin) {
   }
 }
 
-TEST_F(Reconcile, CostsWhatIsDifferentAndNotWhatThereIs) {
+TEST_P(Reconcile, CostsWhatIsDifferentAndNotWhatThereIs) {
   std::vector<HistoryEntry> entries;
   for (std::uint64_t i = 0; i < 20'000; ++i) entries.push_back(post(i, 50));
   put(there(), entries);
@@ -149,7 +152,7 @@ TEST_F(Reconcile, CostsWhatIsDifferentAndNotWhatThereIs) {
   EXPECT_LE(done->entries, 20U * CompareLimits{}.leaf);
 }
 
-TEST_F(Reconcile, AnHourThatIsTooLargeForOneAnswerComesInSeveral) {
+TEST_P(Reconcile, AnHourThatIsTooLargeForOneAnswerComesInSeveral) {
   std::vector<HistoryEntry> entries = {post(1, 1)};
   for (std::uint64_t i = 0; i < 1000; ++i) {
     entries.push_back({"cats"_tag, fmt::format("https://a.example/{}", i), "https://a.example/u",
@@ -162,7 +165,7 @@ TEST_F(Reconcile, AnHourThatIsTooLargeForOneAnswerComesInSeveral) {
   EXPECT_EQ(all(here()), all(there()));
 }
 
-TEST_F(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
+TEST_P(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
   std::vector<HistoryEntry> entries;
   for (std::uint64_t i = 0; i < 2'000; ++i) entries.push_back(post(i, 5));
   put(here(), entries);
@@ -188,7 +191,7 @@ TEST_F(Reconcile, WhatOneLetGoIsNotFetchedBackAndNotLostToOthers) {
   EXPECT_EQ(all(here()).size(), 1'851U);
 }
 
-TEST_F(Reconcile, APostThatOneTookDownStaysWithTheOthers) {
+TEST_P(Reconcile, APostThatOneTookDownStaysWithTheOthers) {
   put(here(), {post(1, 1), post(2, 1)});
   put(there(), {post(1, 1), post(2, 1)});
   must(here().take_down({"net", "https://a.example/actor", "tag0"_tag, post(1, 1).uri, "why", at(1), "s"}));
@@ -202,7 +205,7 @@ TEST_F(Reconcile, APostThatOneTookDownStaysWithTheOthers) {
   EXPECT_EQ(all(there()).size(), 2U);
 }
 
-TEST_F(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
+TEST_P(Reconcile, AReplicaThatAnswersNonsenseChangesNothingAndIsLeft) {
   put(here(), {post(1, 1)});
   const auto before = all(here());
   const auto answered = [&](std::function<Difference(const Comparison&)> answer) {

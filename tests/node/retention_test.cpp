@@ -10,7 +10,7 @@
 namespace tagring::node {
 namespace {
 
-class RetentionTest : public db::StoresTest {
+class RetentionTest : public testing::Test, protected db::OpenStores {
  protected:
   boost::asio::io_context loop;
   Log log = Log::off();

@@ -1,0 +1,401 @@
+#include "sql/postgres.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <optional>
+#include <vector>
+
+#include "sql/dialect.hpp"
+#include "sql/libpq.hpp"
+#include "sql/postgres_session.hpp"
+
+namespace tagring::sql {
+namespace {
+
+constexpr std::size_t kSentMax = 256;  // statements that nobody waits for, before their answers are read
+constexpr int kPartRows = 256;         // of a statement whose rows are taken in parts
+constexpr int kBinary = 1;
+
+// Types of columns, as the server numbers them.
+constexpr Oid kBool = 16;
+constexpr Oid kBytea = 17;
+constexpr Oid kInt8 = 20;
+constexpr Oid kInt2 = 21;
+constexpr Oid kInt4 = 23;
+constexpr Oid kFloat4 = 700;
+constexpr Oid kFloat8 = 701;
+
+// What it is, before a value of type ANY.
+enum class Mark : char { kInteger = 'i', kBlob = 'b', kText = 't' };
+
+std::string big_endian(std::int64_t value) {
+  std::string bytes;
+  for (int shift = 56; shift >= 0; shift -= 8)
+    bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> static_cast<unsigned>(shift));
+  return bytes;
+}
+
+std::int64_t from_big_endian(std::string_view bytes) {
+  std::uint64_t value = bytes.empty() || static_cast<signed char>(bytes.front()) >= 0 ? 0 : ~std::uint64_t{0};
+  for (const char byte : bytes) value = value << 8U | static_cast<unsigned char>(byte);
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t changed_rows(PGresult* answer) {
+  const std::string_view command = PQcmdStatus(answer);
+  if (command.starts_with("SELECT") || command.starts_with("FETCH")) return 0;
+  return std::strtoll(PQcmdTuples(answer), nullptr, 10);
+}
+
+// --- the connection ----------------------------------------------------------------------------------------
+
+class Postgres final : public Backend {
+ public:
+  Postgres(std::string dsn, PostgresLink link) : dsn_(std::move(dsn)), link_(std::move(link)) {}
+
+  [[nodiscard]] Dialect dialect() const override { return Dialect::kPostgres; }
+  [[nodiscard]] std::string name() const override { return name_of(link_.get()); }
+  std::unique_ptr<Prepared> prepare(const char* sql, bool in_parts) override;
+  Result<void> execute(const char* script) override;
+  Result<void> begin() override { return begin("BEGIN"); }
+  Result<void> commit() override;
+  Result<void> rollback() override {
+    static_cast<void>(settle());
+    return execute("ROLLBACK");
+  }
+  // All of it sees the same, and nothing can be written.
+  Result<void> begin_reading() override {
+    return begin("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  }
+  void end_reading() override;
+  Result<void> settle() override;
+  [[nodiscard]] bool in_transaction() const override { return in_transaction_; }
+  [[nodiscard]] std::int64_t changes() const override { return changes_; }
+  void on_progress(std::function<void()> /*told*/) override {}
+
+  // --- for its statements. `sql` must stay until collect().
+  struct Values {
+    std::vector<const char*> bytes;
+    std::vector<int> sizes;
+    std::vector<int> formats;
+  };
+  // `known`: whether the server knows the statement of that name, on which connection; kept up to date.
+  Result<void> enqueue_prepared(const char* name, const char* sql, unsigned* known, const Values& values);
+  Result<void> enqueue(const char* sql);
+  // The answer to what was enqueued last; the first error of all that was.
+  Result<PostgresAnswer> collect();
+  [[nodiscard]] bool is_full() const { return sent_.size() >= kSentMax; }
+  // Nothing but the end of the transaction helps.
+  [[nodiscard]] bool has_failed() const {
+    return !in_transaction_ || PQtransactionStatus(link_.get()) == PQTRANS_INERROR;
+  }
+
+ private:
+  struct Sent {
+    const char* sql;
+    unsigned* known;  // of a statement that is being prepared; else null
+  };
+  Result<void> begin(const char* sql);
+  Result<void> enter_pipeline();
+  std::unexpected<Error> lost(const char* doing);
+
+  const std::string dsn_;
+  PostgresLink link_;
+  unsigned session_ = 1;  // grows with each connection
+  unsigned statements_ = 0;
+  std::vector<Sent> sent_;
+  bool in_transaction_ = false;
+  std::int64_t changes_ = 0;
+};
+
+std::unexpected<Error> Postgres::lost(const char* doing) {
+  auto error = failure(link_.get(), nullptr, doing);
+  sent_.clear();
+  in_transaction_ = false;
+  return error;
+}
+
+Result<void> Postgres::enter_pipeline() {
+  if (PQpipelineStatus(link_.get()) == PQ_PIPELINE_ON || PQenterPipelineMode(link_.get()) == 1) return {};
+  return lost("pipeline");
+}
+
+Result<void> Postgres::enqueue(const char* sql) {
+  TRY_VOID(enter_pipeline());
+  if (PQsendQueryParams(link_.get(), sql, 0, nullptr, nullptr, nullptr, nullptr, kBinary) != 1)
+    return lost(sql);
+  sent_.push_back({sql, nullptr});
+  return {};
+}
+
+Result<void> Postgres::enqueue_prepared(const char* name, const char* sql, unsigned* known,
+                                        const Values& values) {
+  TRY_VOID(enter_pipeline());
+  if (*known != session_) {
+    if (PQsendPrepare(link_.get(), name, sql, 0, nullptr) != 1) return lost(sql);
+    sent_.push_back({sql, known});
+    *known = session_;
+  }
+  if (PQsendQueryPrepared(link_.get(), name, static_cast<int>(values.bytes.size()), values.bytes.data(),
+                          values.sizes.data(), values.formats.data(), kBinary) != 1)
+    return lost(sql);
+  sent_.push_back({sql, nullptr});
+  return {};
+}
+
+Result<PostgresAnswer> Postgres::collect() {
+  if (PQpipelineSync(link_.get()) != 1) return lost("sync");
+  std::optional<Error> wrong;
+  PostgresAnswer last;
+  for (const Sent& sent : sent_) {
+    last.reset(PQgetResult(link_.get()));
+    const ExecStatusType status = PQresultStatus(last.get());
+    const bool is_done = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+    if (is_done && sent.known == nullptr) changes_ += changed_rows(last.get());
+    if (!is_done && sent.known != nullptr) *sent.known = 0;
+    if (!is_done && !wrong) wrong = failure(link_.get(), last.get(), sent.sql).error();
+    while (const PostgresAnswer rest{last ? PQgetResult(link_.get()) : nullptr}) {
+    }
+  }
+  sent_.clear();
+  const PostgresAnswer end(PQgetResult(link_.get()));
+  if (PQresultStatus(end.get()) != PGRES_PIPELINE_SYNC || PQstatus(link_.get()) != CONNECTION_OK) {
+    auto error = lost("sync");
+    return wrong ? std::unexpected(Error{ErrorCode::kUnavailable, wrong->message}) : error;
+  }
+  const PGTransactionStatusType state = PQtransactionStatus(link_.get());
+  in_transaction_ = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
+  if (wrong) return std::unexpected(*std::move(wrong));
+  return last;
+}
+
+Result<void> Postgres::settle() {
+  if (sent_.empty()) return {};
+  TRY_VOID(collect());
+  return {};
+}
+
+Result<void> Postgres::execute(const char* script) {
+  TRY_VOID(settle());
+  if (PQstatus(link_.get()) != CONNECTION_OK) return lost(script);
+  if (PQpipelineStatus(link_.get()) == PQ_PIPELINE_ON && PQexitPipelineMode(link_.get()) != 1)
+    return lost(script);
+  const PostgresAnswer answer(PQexec(link_.get(), script));
+  const ExecStatusType status = PQresultStatus(answer.get());
+  const PGTransactionStatusType state = PQtransactionStatus(link_.get());
+  in_transaction_ = state == PQTRANS_INTRANS || state == PQTRANS_INERROR;
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY)
+    return failure(link_.get(), answer.get(), script);
+  changes_ += changed_rows(answer.get());
+  return {};
+}
+
+// A server that was restarted meanwhile has closed the connection, which shows only when one looks.
+Result<void> Postgres::begin(const char* sql) {
+  // What it said before it closed is read first.
+  const bool is_there = PQconsumeInput(link_.get()) == 1 && PQconsumeInput(link_.get()) == 1;
+  if (!is_there || PQstatus(link_.get()) != CONNECTION_OK) {
+    sent_.clear();
+    in_transaction_ = false;
+    TRY(link_, begin_session(dsn_));
+    ++session_;
+  }
+  TRY_VOID(enqueue(sql));
+  in_transaction_ = true;
+  return {};
+}
+
+// A transaction in which something failed is rolled back by COMMIT, without an error.
+Result<void> Postgres::commit() {
+  TRY_VOID(enqueue("COMMIT"));
+  TRY(const PostgresAnswer done, collect());
+  if (std::string_view(PQcmdStatus(done.get())) == "COMMIT") return {};
+  return fail(ErrorCode::kUnavailable, "database: the transaction was rolled back");
+}
+
+void Postgres::end_reading() {
+  if (!in_transaction_) return;
+  if (has_failed()) {
+    static_cast<void>(rollback());
+  } else if (enqueue("COMMIT")) {
+    in_transaction_ = false;
+  }
+}
+
+// --- statements --------------------------------------------------------------------------------------------
+
+class PostgresPrepared final : public Prepared {
+ public:
+  PostgresPrepared(Postgres& database, const char* sql, unsigned number, bool in_parts)
+      : database_(database), name_(fmt::format("s{}", number)), in_parts_(in_parts) {
+    sql_ = with_dollars(sql, count_);
+    if (!in_parts) return;
+    sql_ = fmt::format("DECLARE {} NO SCROLL CURSOR FOR {}", name_, sql_);
+    fetch_ = fmt::format("FETCH FORWARD {} FROM {}", kPartRows, name_);
+    close_ = fmt::format("CLOSE {}", name_);
+  }
+
+  void open() override { parameters_.resize(static_cast<std::size_t>(count_)); }
+  // As text: the server knows of which size the parameter is.
+  void bind(int index, std::int64_t value) override {
+    Parameter& parameter = at(index);
+    parameter.owned = std::to_string(value);
+    parameter.is_owned = true;
+    parameter.format = 0;
+  }
+  void bind(int index, std::string_view text, bool copy) override {
+    Parameter& parameter = at(index);
+    if (copy) parameter.owned = text;
+    parameter.is_owned = copy;
+    parameter.bytes = text;
+    parameter.format = kBinary;
+  }
+  void bind(int index, Blob blob, bool copy) override { bind(index, blob.bytes, copy); }
+  void bind(int index, const Any& value, bool copy) override;
+  Result<bool> step() override;
+  Result<void> send() override {
+    TRY_VOID(enqueue());
+    return database_.is_full() ? database_.settle() : Result<void>();
+  }
+  void close() override {
+    if (in_parts_ && answer_ && !database_.has_failed()) static_cast<void>(database_.enqueue(close_.c_str()));
+    answer_.reset();
+  }
+
+  [[nodiscard]] Type type(int column) const override;
+  [[nodiscard]] std::int64_t integer(int column) const override;
+  [[nodiscard]] std::string_view view(int column) const override {
+    return {PQgetvalue(answer_.get(), row_, column),
+            static_cast<std::size_t>(PQgetlength(answer_.get(), row_, column))};
+  }
+  [[nodiscard]] Any any(int column) const override;
+  [[nodiscard]] std::int64_t changed() const override { return changed_rows(answer_.get()); }
+
+ private:
+  struct Parameter {
+    std::string_view bytes;
+    std::string owned;
+    bool is_owned = false;
+    int format = 0;
+  };
+  Parameter& at(int index) {
+    const auto place = static_cast<std::size_t>(index) - 1;
+    if (place >= parameters_.size()) parameters_.resize(place + 1);  // too many: the server says so
+    return parameters_[place];
+  }
+  Result<void> enqueue();
+
+  Postgres& database_;
+  const std::string name_;
+  const bool in_parts_;
+  int count_ = 0;
+  std::string sql_;
+  std::string fetch_;  // in_parts
+  std::string close_;
+  std::vector<Parameter> parameters_;
+  Postgres::Values values_;
+  unsigned known_ = 0;
+  PostgresAnswer answer_;
+  int row_ = 0;
+};
+
+std::unique_ptr<Prepared> Postgres::prepare(const char* sql, bool in_parts) {
+  return std::make_unique<PostgresPrepared>(*this, sql, ++statements_, in_parts);
+}
+
+void PostgresPrepared::bind(int index, const Any& value, bool /*copy*/) {
+  std::string bytes;
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    bytes = static_cast<char>(Mark::kInteger) + big_endian(*number);
+  } else if (const auto* blob = std::get_if<Blob>(&value)) {
+    bytes = static_cast<char>(Mark::kBlob) + std::string(blob->bytes);
+  } else {
+    bytes = static_cast<char>(Mark::kText) + std::string(std::get<std::string_view>(value));
+  }
+  bind(index, std::string_view(bytes), /*copy=*/true);
+}
+
+Result<void> PostgresPrepared::enqueue() {
+  values_.bytes.clear();
+  values_.sizes.clear();
+  values_.formats.clear();
+  for (const Parameter& parameter : parameters_) {
+    const std::string_view bytes = parameter.is_owned ? std::string_view(parameter.owned) : parameter.bytes;
+    // A null pointer would be NULL, not the empty string.
+    values_.bytes.push_back(bytes.data() != nullptr ? bytes.data() : "");
+    values_.sizes.push_back(static_cast<int>(bytes.size()));
+    values_.formats.push_back(parameter.format);
+  }
+  return database_.enqueue_prepared(name_.c_str(), sql_.c_str(), &known_, values_);
+}
+
+Result<bool> PostgresPrepared::step() {
+  const int rows = answer_ ? PQntuples(answer_.get()) : 0;
+  if (answer_ && row_ + 1 < rows) {
+    ++row_;
+    return true;
+  }
+  if (answer_ && (!in_parts_ || rows < kPartRows)) {
+    row_ = rows;
+    return false;
+  }
+  if (!answer_) {
+    TRY_VOID(enqueue());
+  }
+  if (in_parts_) {
+    TRY_VOID(database_.enqueue(fetch_.c_str()));
+  }
+  TRY(answer_, database_.collect());
+  row_ = 0;
+  return PQntuples(answer_.get()) > 0;
+}
+
+Type PostgresPrepared::type(int column) const {
+  if (PQgetisnull(answer_.get(), row_, column) == 1) return Type::kNull;
+  switch (PQftype(answer_.get(), column)) {
+    case kBool:
+    case kInt2:
+    case kInt4:
+    case kInt8:
+      return Type::kInteger;
+    case kFloat4:
+    case kFloat8:
+      return Type::kReal;
+    case kBytea:
+      return Type::kBlob;
+    default:
+      return Type::kText;
+  }
+}
+
+std::int64_t PostgresPrepared::integer(int column) const {
+  const std::string_view bytes = view(column);
+  const Type stored = type(column);
+  if (stored == Type::kInteger) return from_big_endian(bytes);
+  std::int64_t value = 0;
+  if (stored == Type::kText) std::from_chars(bytes.data(), bytes.data() + bytes.size(), value);
+  return value;
+}
+
+Any PostgresPrepared::any(int column) const {
+  const std::string_view bytes = view(column);
+  if (bytes.empty()) return bytes;
+  const std::string_view value = bytes.substr(1);
+  if (bytes.front() == static_cast<char>(Mark::kInteger)) return from_big_endian(value);
+  if (bytes.front() == static_cast<char>(Mark::kBlob)) return Blob{value};
+  return value;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> open_postgres(const std::string& dsn) {
+  TRY(PostgresLink link, begin_session(dsn));
+  return std::make_unique<Postgres>(dsn, std::move(link));
+}
+
+bool is_postgres(std::string_view text) {
+  return text.starts_with("postgresql://") || text.starts_with("postgres://") || text.contains('=');
+}
+
+}  // namespace tagring::sql
