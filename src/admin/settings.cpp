@@ -73,6 +73,7 @@ std::map<std::string, json::value, std::less<>> values(const config::Config& con
       {"listen.proxy_protocol", config.proxy_protocol},
       {"metrics.address", config.metrics_address.text().c_str()},
       {"metrics.port", config.metrics_port},
+      {"database.postgres", config.postgres.empty() ? "" : "set"},
       {"ring.network", config.network.c_str()},
       {"ring.id_scheme", json::value(ring::name_of(config.ids.scheme))},
       {"ring.kappa", config.ids.kappa},
@@ -163,6 +164,8 @@ std::vector<std::string> changed_settings(const config::Config& before, const co
   if (before.mastodon_database_dsn != after.mastodon_database_dsn &&
       before.mastodon_database_host == after.mastodon_database_host)
     changed.emplace_back("publish.mastodon_database");
+  if (before.postgres != after.postgres && before.postgres.empty() == after.postgres.empty())
+    changed.emplace_back("database.postgres");
   return changed;
 }
 

@@ -134,9 +134,17 @@ Result<std::optional<WallTime>> Daemon::check_certificate(const config::Config& 
 }
 
 // The node's own, made at the very first start.
-Task<Result<crypto::PrivateKey>> Daemon::key() {
+Task<Result<crypto::PrivateKey>> Daemon::key(bool has_file) {
   CO_TRY(const std::optional<std::string> pem, co_await stores_->meta.get("key"));
   if (pem) co_return crypto::PrivateKey::from_pem(*pem);
+  // It would be another node, which nobody knows.
+  if (has_file && !config_.postgres.empty()) {
+    co_return fail(
+        ErrorCode::kConflict,
+        fmt::format("the database of database.postgres is new, and {0} is there: bring what is in it with "
+                    "\"tagring migrate-database --from {0} --to …\", or move it away",
+                    (config_.data / kDatabase).string()));
+  }
   crypto::PrivateKey made = crypto::PrivateKey::generate(crypto::KeyType::kRsa2048);
   CO_TRY_VOID(co_await stores_->meta.set("key", made.pem()));
   co_return made;
@@ -171,6 +179,7 @@ Task<Result<void>> Daemon::open() {
     std::filesystem::remove(config_.data / (std::string(kCopy) + suffix), error);
   sql::DatabaseOptions database;
   database.path = config_.data / kDatabase;
+  database.postgres = config_.postgres;
   database.on_trouble = [this](const Error* trouble) {
     can_write_ = trouble == nullptr;
     if (trouble != nullptr) {
@@ -179,9 +188,10 @@ Task<Result<void>> Daemon::open() {
       log_.warn("can_write_again");
     }
   };
+  const bool has_file = std::filesystem::exists(database.path, error);
   CO_TRY(stores_, db::open_stores(std::move(database), clock_,
                                   [this](const db::MigrationStep& step) { tell_of_upgrade(step); }));
-  CO_TRY(crypto::PrivateKey own_key, co_await key());
+  CO_TRY(crypto::PrivateKey own_key, co_await key(has_file));
   CO_TRY(const std::uint64_t incarnation, co_await stores_->meta.next_incarnation(clock_));
   net::HttpClientOptions client;
   client.ca_file = config_.ca_file;
@@ -429,6 +439,7 @@ Task<Result<void>> Daemon::try_to_write() {
 std::optional<health::Disk> Daemon::disk() const { return machine::disk_of(config_.data); }
 
 std::optional<std::int64_t> Daemon::room() const {
+  if (!config_.postgres.empty()) return std::nullopt;  // not on this disk
   const std::optional<health::Disk> found = disk();
   if (!found) return std::nullopt;
   return machine::room_on(*found);
@@ -436,6 +447,9 @@ std::optional<std::int64_t> Daemon::room() const {
 
 // Not where the administrator wants it: the unit lets the node write to its own folder only.
 Task<Result<json::object>> Daemon::back_up() {
+  if (!config_.postgres.empty())
+    co_return fail(ErrorCode::kInvalid,
+                   "what this node has is in PostgreSQL: pg_dump copies it (docs/postgresql.md)");
   if (copies_ > 0) co_return fail(ErrorCode::kConflict, "another backup is being written");
   const Counted here(copies_);
   const std::filesystem::path file = config_.data / kCopy;

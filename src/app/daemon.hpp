@@ -49,7 +49,7 @@ class Daemon final : public health::Machine {
   Task<Result<void>> serve();
   Task<Result<void>> open();
   void tell_of_upgrade(const db::MigrationStep& step);
-  Task<Result<crypto::PrivateKey>> key();
+  Task<Result<crypto::PrivateKey>> key(bool has_file);
   Task<Result<void>> remember(node::Environment* environment);
   Result<void> check_inherited() const;
   Result<void> listen();

@@ -182,6 +182,19 @@ Reader database(std::string& host, std::string& dsn) {
   };
 }
 
+Reader connection_string(std::string& out) {
+  return [&out](const toml::node& value, std::string_view key) -> Result<void> {
+    const std::string text = value.is_string() ? value.as_string()->get() : std::string();
+    if (!text.starts_with("postgresql://") && !text.starts_with("postgres://") && !text.contains('='))
+      return bad(
+          key,
+          "must be a connection string of PostgreSQL, such as \"postgresql://tagring@/tagring\" or "
+          "\"host=db.example.org dbname=tagring\"; leave it out to keep the node's database in node.data");
+    out = text;
+    return {};
+  };
+}
+
 std::map<std::string, Reader> balance_readers(Config& config) {
   return {
       {"balance.enabled", flag(config.balance)},
@@ -218,6 +231,7 @@ std::map<std::string, Reader> readers(Config& config, const std::filesystem::pat
       {"listen.proxy_protocol", flag(config.proxy_protocol)},
       {"metrics.address", address(config.metrics_address)},
       {"metrics.port", number(config.metrics_port, 1, 65535)},
+      {"database.postgres", connection_string(config.postgres)},
       {"ring.network", text(config.network)},
       {"ring.id_scheme", word(config.ids.scheme, ring::id_scheme_from,
                               "must be \"spread\" or \"paper\", as in the rest of the network")},

@@ -45,6 +45,9 @@ struct Config {
   IpAddress metrics_address = IpAddress::from_v4({127, 0, 0, 1});
   std::uint16_t metrics_port = 0;  // 0: /metrics is not served by itself
 
+  // [database]
+  std::string postgres;  // a connection string of libpq; empty: SQLite, in `data`
+
   // [ring]
   std::string network = "tagring";         // nodes of other networks are strangers
   ring::IdRules ids;                       // also part of the network's agreement

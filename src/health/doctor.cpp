@@ -156,10 +156,14 @@ Task<Check> Doctor::look_at_database() {
   const Duration took = clock_.now() - before;
   if (!written)
     co_return bad("database", written.error().message,
-                  "make room on the disk, or see what the system says of it (dmesg)");
+                  patient_.config.postgres.empty()
+                      ? "make room on the disk, or see what the system says of it (dmesg)"
+                      : "see that PostgreSQL runs, takes connections and has room; its log says more");
   if (took > kSlowWrite)
     co_return bad("database", fmt::format("a write took {} ms", took.count()),
-                  "the disk is too slow or overloaded: posts wait for it");
+                  patient_.config.postgres.empty()
+                      ? "the disk is too slow or overloaded: posts wait for it"
+                      : "PostgreSQL, or the way to it, is too slow or overloaded: posts wait for it");
   co_return well("database", fmt::format("a write took {} ms", took.count()));
 }
 

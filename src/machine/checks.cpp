@@ -69,7 +69,8 @@ Check look_at_disk(const config::Config& config) {
   if (!disk)
     return bad("disk", fmt::format("{} cannot be asked", config.data.string()),
                "see that the folder is there");
-  Check check = judge(*disk, config.room_for_history());
+  // PostgreSQL's disks are looked at where they are.
+  Check check = judge(*disk, config.postgres.empty() ? config.room_for_history() : 0);
   const std::filesystem::path former = config.data / "tagring.db.before-restore";
   std::error_code error;
   if (const std::uintmax_t size = std::filesystem::file_size(former, error); !error)
@@ -96,8 +97,8 @@ Check look_at_permissions(const config::Config& config, const std::filesystem::p
   for (const char* name : {"tagring.db", "tagring.db-wal", "tagring.db-shm"})
     note_mode(config.data / name, kOthers, "600", found, what_to_do);
   if (!config.is_plain()) note_mode(config.key, S_IRWXO | S_IWGRP, "640", found, what_to_do);
-  note_mode(config_file, S_IWGRP | S_IWOTH | (config.mastodon_database_dsn.empty() ? 0U : S_IROTH), "640",
-            found, what_to_do);
+  const bool has_password = !config.mastodon_database_dsn.empty() || !config.postgres.empty();
+  note_mode(config_file, S_IWGRP | S_IWOTH | (has_password ? S_IROTH : 0U), "640", found, what_to_do);
   if (found.empty()) return well("permissions", "nobody else can read keys and data");
   return bad("permissions", found, what_to_do);
 }
@@ -121,9 +122,9 @@ std::optional<health::Disk> disk_of(const std::filesystem::path& data) {
 }
 
 Check judge(const health::Disk& disk, std::uint64_t history_max) {
-  const std::string detail =
-      fmt::format("{} of {} free; the node's data takes {}, and may take {}", gigabytes(disk.free),
-                  gigabytes(disk.size), gigabytes(disk.used), gigabytes(history_max));
+  std::string detail = fmt::format("{} of {} free; the node's data takes {}", gigabytes(disk.free),
+                                   gigabytes(disk.size), gigabytes(disk.used));
+  if (history_max > 0) detail += fmt::format(", and may take {}", gigabytes(history_max));
   if (room_on(disk) > 0 && disk.free >= kFreeLeast) return well("disk", detail);
   return bad("disk", detail,
              fmt::format("make room: the node keeps off the last {} %, lets old posts go for that, and below "

@@ -283,6 +283,7 @@ json::object Node::status() const {
       {"version", federation::kVersion},
       {"origin", parts_->speech.identity.origin()},
       {"rings", overlay::rings_status(parts_->rings.service, parts_->rings.balancer)},
+      {"database", parts_->config.postgres.empty() ? "sqlite" : "postgresql"},
       {"bootstrap_failed", parts_->rings.service.dead_ends()},
       {"published", parts_->relay.owners.published()},
       {"put_off", parts_->instances.publisher.put_off()},

@@ -137,6 +137,9 @@ Result<void> give_to_owner_of(const std::filesystem::path& folder, const std::fi
 // At any moment the database is the former or the restored one, whole: also if this is killed.
 Result<json::object> restore_from(const BackupOptions& options) {
   TRY(const config::Config config, config::Config::load(options.control.config));
+  if (!config.postgres.empty())
+    return fail(ErrorCode::kInvalid,
+                "what this node has is in PostgreSQL: pg_restore puts a copy of it in its place");
   TRY(const int version, sql::verify(options.file));
   if (version > db::kSchemaVersion) {
     return fail(ErrorCode::kInvalid,

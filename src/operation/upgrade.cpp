@@ -66,17 +66,21 @@ class Report {
 
 Result<json::object> upgrade(const UpgradeOptions& options) {
   std::string file = options.file;
+  std::string postgres;
   if (file.empty()) {
     TRY(const config::Config config, config::Config::load(options.control.config));
     file = config.data / "tagring.db";
+    postgres = config.postgres;
   }
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error))
+  if (postgres.empty() && !std::filesystem::is_regular_file(file, error))
     return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", file));
-  Result<sql::Connection> opened = sql::Connection::open(file);
+  Result<sql::Connection> opened =
+      postgres.empty() ? sql::Connection::open(file) : sql::Connection::connect(postgres);
   if (!opened)
     return fail(opened.error().code,
                 fmt::format("{}. Stop it first, or give the file of a backup of it", opened.error().message));
+  file = opened->name();
   TRY(const int from, db::version_of(*opened));
   if (from == 0) return fail(ErrorCode::kInvalid, fmt::format("{} is no database of tagring", file));
   Report report(options.control.json);

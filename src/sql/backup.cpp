@@ -40,6 +40,7 @@ Result<void> begin(Connection& source, Copy& copy, const std::filesystem::path& 
   const int opened = sqlite3_open_v2(file.c_str(), &target, SQLITE_OPEN_READWRITE, nullptr);
   copy.target.reset(target);
   if (opened != SQLITE_OK) return cannot_write(file, sqlite3_errstr(opened));
+  if (source.native() == nullptr) return cannot_write(file, "the database is no file");
   copy.backup.reset(sqlite3_backup_init(target, "main", source.native(), "main"));
   if (!copy.backup) return cannot_write(file, sqlite3_errmsg(target));
   return {};

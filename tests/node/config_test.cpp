@@ -155,6 +155,7 @@ TEST(Config, ReadsEveryKeyOfTheExample) {
   EXPECT_EQ(config->mastodon_database_host, "oak.example");
   EXPECT_EQ(config->mastodon_database_dsn, "host=/run/postgresql dbname=mastodon user=tagring");
   EXPECT_EQ(config->tag_poll_minutes, 5U);
+  EXPECT_EQ(config->postgres, "postgresql://tagring@localhost/tagring");
   EXPECT_TRUE(config->allow_private_addresses);
   EXPECT_EQ(config->source, ip("127.0.1.1"));
   EXPECT_EQ(config->ca_file, kDocs / "certs/ca.pem");
@@ -198,6 +199,12 @@ TEST(Config, TakesNoCertificateOnlyWithAProxyThatHasOne) {
             "listen.proxy_protocol: is for those in listen.trusted_proxies, and there are none");
   EXPECT_EQ(plain("trusted_proxies = [\"127.0.0.1/33\"]"),
             "listen.trusted_proxies: '127.0.0.1/33' is no address, nor a block like 192.0.2.0/24");
+}
+
+TEST(Config, SaysHowADatabaseOfPostgresIsNamed) {
+  EXPECT_EQ(refusal(with("database", "postgres", "\"host=db.example.org dbname=tagring\"")), "");
+  EXPECT_TRUE(refusal(with("database", "postgres", "\"tagring.db\""))
+                  .starts_with("database.postgres: must be a connection string of PostgreSQL"));
 }
 
 TEST(Config, RefusesWhatIsNotToml) {

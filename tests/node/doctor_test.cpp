@@ -161,6 +161,12 @@ TEST(ChangedSettings, KnowADatabaseByMoreThanItsHost) {
   after.mastodon_database_dsn = "host=127.0.0.1";
   EXPECT_EQ(admin::changed_settings(before, after), std::vector<std::string>{"publish.mastodon_database"});
   EXPECT_FALSE(admin::counts_at_once("publish.mastodon_database"));
+  after.postgres = "password=new";
+  after.mastodon_database_dsn = before.mastodon_database_dsn;
+  EXPECT_EQ(admin::changed_settings(before, after), std::vector<std::string>{"database.postgres"});
+  before.postgres = "password=old";
+  EXPECT_EQ(admin::changed_settings(before, after), std::vector<std::string>{"database.postgres"});
+  before = after;
   after.mastodon_database_host = "other.example";
   EXPECT_EQ(admin::changed_settings(before, after), std::vector<std::string>{"publish.mastodon_database"});
 }

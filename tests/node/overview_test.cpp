@@ -201,6 +201,7 @@ TEST(Settings, DescribeEveryKeyAndHideSecrets) {
   config.host = "tags.example.org";
   config.admin_tokens = {{{"token"}, "very secret indeed"}};
   config.mastodon_database_dsn = "password=hidden";
+  config.postgres = "password=hidden";
   const json::array settings = admin::describe_settings(config);
   std::vector<std::string> keys;
   for (const json::value& setting : settings) {
