@@ -362,6 +362,16 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
 
 }  // namespace
 
+Result<void> mark_unfinished(Connection& connection) {
+  return define(connection, "CREATE TABLE unfinished_copy(source TEXT PRIMARY KEY) STRICT", kSchemaVersion);
+}
+
+Result<void> check_finished(Connection& connection) {
+  TRY(const bool is_unfinished, has_table(connection, kUnfinishedCopy));
+  if (!is_unfinished) return {};
+  return fail(ErrorCode::kInvalid, "a copy into it was not finished: run \"tagring migrate-database\" again");
+}
+
 Result<int> version_of(Connection& connection) {
   TRY(const bool is_there, has_table(connection, "migrations"));
   if (!is_there) return 0;

@@ -23,6 +23,13 @@ struct MigrationStep {
 // Told when a step begins, now and then while it runs, and when it is done.
 using MigrationWatch = std::function<void(const MigrationStep&)>;
 
+// A database that another is being copied into (db/copy.hpp) has this table, and is nobody's until it is
+// gone.
+inline constexpr const char* kUnfinishedCopy = "unfinished_copy";
+Result<void> mark_unfinished(sql::Connection& connection);
+// kInvalid if it has.
+Result<void> check_finished(sql::Connection& connection);
+
 // The version of a database; 0 if it is empty. kInvalid if it is newer than this program.
 Result<int> version_of(sql::Connection& connection);
 
@@ -36,7 +43,8 @@ Result<void> rehearse(sql::Connection& connection, const MigrationWatch& watch);
 // The database with the tables of this version. Errors as Database::open and migrate.
 inline Result<std::unique_ptr<sql::Database>> open_database(sql::DatabaseOptions options,
                                                             const MigrationWatch& watch = {}) {
-  return sql::Database::open(std::move(options), [&watch](sql::Connection& connection) {
+  return sql::Database::open(std::move(options), [&watch](sql::Connection& connection) -> Result<void> {
+    TRY_VOID(check_finished(connection));
     return migrate(connection, kSchemaVersion, watch);
   });
 }

@@ -13,5 +13,6 @@ void add_reload(CLI::App& app, int& status);
 void add_backup(CLI::App& app, int& status);
 void add_restore(CLI::App& app, int& status);
 void add_upgrade(CLI::App& app, int& status);
+void add_migrate_database(CLI::App& app, int& status);
 
 }  // namespace tagring::operation

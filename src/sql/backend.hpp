@@ -30,6 +30,9 @@ struct Blob {
 // For a column of type ANY, which keeps the type with each value.
 using Any = std::variant<std::int64_t, Blob, std::string_view>;
 
+// What a column of some row may have, where it is not known beforehand.
+using Value = std::variant<std::monostate, std::int64_t, std::string_view, Blob, Any>;
+
 // Column types, as the value is stored.
 enum class Type : std::uint8_t { kNull, kInteger, kReal, kText, kBlob };
 
@@ -49,6 +52,7 @@ class Prepared {
   virtual void bind(int index, std::string_view text, bool copy) = 0;
   virtual void bind(int index, Blob blob, bool copy) = 0;
   virtual void bind(int index, const Any& value, bool copy) = 0;
+  virtual void bind_null(int index) = 0;
   virtual Result<bool> step() = 0;
   // To its end, without its rows; its error may be one of Backend::settle() instead.
   virtual Result<void> send() = 0;

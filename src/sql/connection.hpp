@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,9 @@
 #include "sql/backend.hpp"
 
 namespace tagring::sql {
+
+// As an argument: as many parameters as there are values.
+using Values = std::span<const Value>;
 
 // A prepared statement on loan from its connection's cache, with its parameters bound. Given back, and its
 // rows forgotten, on destruction. An error while preparing or binding is reported by the first step().
@@ -57,6 +61,29 @@ class Statement {
       prepared_->bind(index, value, copy);
     } else {
       prepared_->bind(index, std::string_view(value), copy);
+    }
+  }
+
+  void bind_value(int index, const Value& value, bool copy) {
+    std::visit(
+        [&](const auto& of_type) {
+          if constexpr (std::same_as<std::decay_t<decltype(of_type)>, std::monostate>) {
+            prepared_->bind_null(index);
+          } else {
+            bind_any(index, of_type, copy);
+          }
+        },
+        value);
+  }
+  // The parameters after the first `count`; how many there are then.
+  template <class T>
+  int bind_after(int count, const T& argument, bool copy) {
+    if constexpr (std::same_as<T, Values>) {
+      for (const Value& value : argument) bind_value(++count, value, copy);
+      return count;
+    } else {
+      bind_any(count + 1, argument, copy);
+      return count + 1;
     }
   }
 
@@ -136,8 +163,8 @@ class Connection {
   template <class... Args>
   Statement bound(const char* sql, bool in_parts, bool copy, const Args&... args) {
     Statement statement = prepare(sql, in_parts);
-    int index = 0;
-    (statement.bind_any(++index, args, copy), ...);
+    int count = 0;
+    ((count = statement.bind_after(count, args, copy)), ...);
     return statement;
   }
   Statement prepare(const char* sql, bool in_parts);

@@ -75,13 +75,13 @@ class Postgres final : public Backend {
   void on_progress(std::function<void()> /*told*/) override {}
 
   // --- for its statements. `sql` must stay until collect().
-  struct Values {
+  struct Packed {
     std::vector<const char*> bytes;
     std::vector<int> sizes;
     std::vector<int> formats;
   };
   // `known`: whether the server knows the statement of that name, on which connection; kept up to date.
-  Result<void> enqueue_prepared(const char* name, const char* sql, unsigned* known, const Values& values);
+  Result<void> enqueue_prepared(const char* name, const char* sql, unsigned* known, const Packed& values);
   Result<void> enqueue(const char* sql);
   // The answer to what was enqueued last; the first error of all that was.
   Result<PostgresAnswer> collect();
@@ -130,7 +130,7 @@ Result<void> Postgres::enqueue(const char* sql) {
 }
 
 Result<void> Postgres::enqueue_prepared(const char* name, const char* sql, unsigned* known,
-                                        const Values& values) {
+                                        const Packed& values) {
   TRY_VOID(enter_pipeline());
   if (*known != session_) {
     if (PQsendPrepare(link_.get(), name, sql, 0, nullptr) != 1) return lost(sql);
@@ -242,17 +242,20 @@ class PostgresPrepared final : public Prepared {
     Parameter& parameter = at(index);
     parameter.owned = std::to_string(value);
     parameter.is_owned = true;
+    parameter.is_null = false;
     parameter.format = 0;
   }
   void bind(int index, std::string_view text, bool copy) override {
     Parameter& parameter = at(index);
     if (copy) parameter.owned = text;
     parameter.is_owned = copy;
+    parameter.is_null = false;
     parameter.bytes = text;
     parameter.format = kBinary;
   }
   void bind(int index, Blob blob, bool copy) override { bind(index, blob.bytes, copy); }
   void bind(int index, const Any& value, bool copy) override;
+  void bind_null(int index) override { at(index).is_null = true; }
   Result<bool> step() override;
   Result<void> send() override {
     TRY_VOID(enqueue());
@@ -277,6 +280,7 @@ class PostgresPrepared final : public Prepared {
     std::string_view bytes;
     std::string owned;
     bool is_owned = false;
+    bool is_null = false;
     int format = 0;
   };
   Parameter& at(int index) {
@@ -294,7 +298,7 @@ class PostgresPrepared final : public Prepared {
   std::string fetch_;  // in_parts
   std::string close_;
   std::vector<Parameter> parameters_;
-  Postgres::Values values_;
+  Postgres::Packed values_;
   unsigned known_ = 0;
   PostgresAnswer answer_;
   int row_ = 0;
@@ -322,8 +326,8 @@ Result<void> PostgresPrepared::enqueue() {
   values_.formats.clear();
   for (const Parameter& parameter : parameters_) {
     const std::string_view bytes = parameter.is_owned ? std::string_view(parameter.owned) : parameter.bytes;
-    // A null pointer would be NULL, not the empty string.
-    values_.bytes.push_back(bytes.data() != nullptr ? bytes.data() : "");
+    const char* data = bytes.data() != nullptr ? bytes.data() : "";
+    values_.bytes.push_back(parameter.is_null ? nullptr : data);
     values_.sizes.push_back(static_cast<int>(bytes.size()));
     values_.formats.push_back(parameter.format);
   }

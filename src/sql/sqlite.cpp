@@ -80,6 +80,9 @@ class SqlitePrepared final : public Prepared {
     if (const auto* blob = std::get_if<Blob>(&value)) return bind(index, *blob, copy);
     bind(index, std::get<std::string_view>(value), copy);
   }
+  void bind_null(int index) override {
+    if (error_ == SQLITE_OK) error_ = sqlite3_bind_null(handle_, index);
+  }
   Result<bool> step() override {
     int code = error_;
     if (code == SQLITE_OK) code = sqlite3_step(handle_);

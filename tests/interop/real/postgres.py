@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,17 +27,26 @@ class Postgres:
     def __enter__(self):
         self.directory = tempfile.mkdtemp(prefix="postgres")
         # It refuses to run as root.
-        who = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
-        if who:
+        self.who = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        if self.who:
             shutil.chown(self.directory, "postgres")
-        data = f"{self.directory}/data"
+        self.data = f"{self.directory}/data"
         with open(f"{self.directory}/log", "w") as log:
-            subprocess.run([programs() / "initdb", "-D", data, "-A", "trust", "-U", "admin", "--no-sync"], check=True, cwd="/", stdout=log,
-                           stderr=log, **who)
-            self.process = subprocess.Popen([programs() / "postgres", "-D", data, "-k", self.directory, "-c", "listen_addresses=", "-F"],
-                                            cwd="/", stdout=log, stderr=log, **who)
-        wait_for("PostgreSQL", self.answers)
+            subprocess.run([programs() / "initdb", "-D", self.data, "-A", "trust", "-U", "admin", "--no-sync"], check=True, cwd="/", stdout=log,
+                           stderr=log, **self.who)
+        self.start()
         return self
+
+    def start(self):
+        with open(f"{self.directory}/log", "a") as log:
+            self.process = subprocess.Popen([programs() / "postgres", "-D", self.data, "-k", self.directory, "-c", "listen_addresses=", "-F"],
+                                            cwd="/", stdout=log, stderr=log, **self.who)
+        wait_for("PostgreSQL", self.answers)
+
+    def stop(self):
+        """As if its machine lost power."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(30)
 
     def __exit__(self, *_):
         self.process.terminate()
@@ -58,5 +68,5 @@ class Postgres:
 
     def create(self, name):
         """A new database; its URL."""
-        self.psql(f'CREATE DATABASE "{name}"')
+        self.psql(f"CREATE DATABASE \"{name}\" ENCODING 'UTF8' TEMPLATE template0")
         return f"postgres://admin@localhost/{name}?host={self.directory}"

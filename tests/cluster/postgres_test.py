@@ -1,0 +1,121 @@
+"""A node whose database is PostgreSQL: it publishes, is killed and started again, loses the server for some seconds, and moves to SQLite.
+
+    python3 tests/cluster/postgres_test.py
+"""
+
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "demo"))
+sys.path.insert(0, str(ROOT / "tests" / "interop" / "real"))
+from network import Failure, Network, wait_for  # noqa: E402
+from postgres import Postgres, programs  # noqa: E402
+
+ON_POSTGRES, ON_SQLITE = 0, 1
+TAG = "caturday"
+
+
+def get(network, path):
+    """(status, how long to wait) of the node on PostgreSQL."""
+    context = ssl.create_default_context(cafile=str(network.directory / "certs" / "ca.pem"))
+    context.check_hostname = False  # called by its address
+    url = f"https://{network.node_address(ON_POSTGRES)}:{network.port}{path}"
+    try:
+        with urllib.request.urlopen(url, context=context, timeout=30) as answer:
+            return answer.status, None
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers["Retry-After"]
+    except OSError as error:
+        raise Failure(f"{url}: {error}") from error
+
+
+def main():
+    failures, passed = [], 0
+
+    def check(what, condition):
+        nonlocal passed
+        try:
+            print(f"  ok    {what}: {wait_for(what, condition, seconds=90):.0f} s")
+            passed += 1
+        except Failure as failure:
+            print(f"  FAIL  {failure}")
+            failures.append(what)
+
+    try:
+        programs()
+    except Failure as failure:
+        print(f"skipped: {failure}\n0 passed, 0 failed")
+        return 0
+    with Postgres() as server, Network(ROOT / "run" / "postgres_test", nodes=2) as network:
+        dsn = server.create("tagring")
+        refused = f"{programs()}"  # where nobody listens
+        network.write_config(ON_POSTGRES, extra=f'[database]\npostgres = "host={refused} dbname=tagring"\n')
+        command = [network.binary, "run", "--config", network.config_file(ON_POSTGRES)]
+        no_server = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check("without a server it says so, and ends", lambda: no_server.returncode != 0 and "PostgreSQL cannot be reached" in no_server.stderr)
+
+        network.write_config(ON_POSTGRES, extra=f'[database]\npostgres = "{dsn}"\n')
+        for i in range(2):
+            network.start_node(i)
+        check("the network is one", network.is_whole)
+        kinds = [network.cli(i, "status")["database"] for i in range(2)]
+        check("status says which database it is", lambda: kinds == ["postgresql", "sqlite"])
+        second = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check("a second process on it is refused", lambda: second.returncode != 0 and "in use by another process" in second.stderr)
+
+        network.start_origins(2)
+        network.cli(ON_SQLITE, "subscribe", TAG)
+        network.cli(ON_POSTGRES, "subscribe", TAG)
+        check("subscriptions", lambda: network.is_settled(ON_SQLITE) and network.is_settled(ON_POSTGRES))
+
+        def has(i, count):
+            return lambda: len({uri for _, _, tag, uri in network.feed(i) if tag == TAG}) == count and len(network.history(i, TAG)) == count
+
+        network.control("origins", "/post", {"text": f"First #{TAG}"})
+        check("a post is there", has(ON_POSTGRES, 1))
+        network.kill_node(ON_POSTGRES)
+        network.start_node(ON_POSTGRES)
+        check("killed and started, it is back", network.is_whole)
+        check("with what it had", has(ON_POSTGRES, 1))
+
+        process = network.processes["oak"]
+        server.stop()
+        check("without its server it is not ready", lambda: get(network, "/readyz")[0] == 503)
+        check("who reads is asked to wait", lambda: get(network, f"/tagring/v1/history?tag={TAG}") == (503, "10"))
+        refused = network.control("origins", "/post", {"text": f"Lost #{TAG}", "retries": 0})
+        check("a post is refused, and may come later", lambda: refused["status"] == 503)
+        with ThreadPoolExecutor(1) as beside:
+            delivery = beside.submit(network.control, "origins", "/post", {"text": f"Second #{TAG}", "retries": 50})
+            server.start()
+            check("a server that tries again is heard", lambda: delivery.result()["status"] < 300)
+        check("it comes back with the server", lambda: get(network, "/readyz")[0] == 200)
+        check("and is the same process", lambda: process.poll() is None)
+        check("what was posted meanwhile is there", has(ON_POSTGRES, 2))
+        check("and on the other", has(ON_SQLITE, 2))
+
+        network.stop_node(ON_POSTGRES)
+        file = network.node_directory(ON_POSTGRES) / "data" / "tagring.db"
+        copied = subprocess.run([network.binary, "migrate-database", "--from", dsn, "--to", file], capture_output=True, text=True, timeout=120)
+        check("it is copied to SQLite", lambda: copied.returncode == 0)
+        network.write_config(ON_POSTGRES)
+        network.start_node(ON_POSTGRES)
+        check("and is the same node there", network.is_whole)
+        check("with the same history", has(ON_POSTGRES, 2))
+        network.stop_node(ON_POSTGRES)
+
+        empty = server.create("empty")
+        network.write_config(ON_POSTGRES, extra=f'[database]\npostgres = "{empty}"\n')
+        fresh = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check("it does not become another node on a new database", lambda: fresh.returncode != 0 and "migrate-database" in fresh.stderr)
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
