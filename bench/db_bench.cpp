@@ -1,4 +1,5 @@
-// Size and speed of the stores: db_bench <directory> [posts]
+// Size and speed of the stores: db_bench <directory, or connection string of an empty PostgreSQL database>
+// [posts]
 //
 // History: posts of one tag over a year, in batches of 1000 as replicas and publishers send them (nearly in
 // order of time), from authors of which few write much; then pages of 40 at random places. Relay: accept() in
@@ -14,6 +15,7 @@
 #include "base/rng.hpp"
 #include "db/stores.hpp"
 #include "figures.hpp"
+#include "sql/postgres.hpp"
 
 namespace tagring::db {
 namespace {
@@ -139,31 +141,35 @@ void publish_posts(Stores& stores) {
       {"publish", static_cast<double>(kPosts) / seconds_since(start), "posts/s", 20'000, "goal for ingest"});
 }
 
-int measure(const std::string& directory, std::uint64_t posts) {
-  const SystemWallClock clock;
-  const std::string history_file = directory + "/history.db";
-  const std::string relay_file = directory + "/relay.db";
-  for (const std::string& file : {history_file, relay_file}) {
-    for (const char* suffix : {"", "-wal"}) std::filesystem::remove(file + suffix);
+std::unique_ptr<Stores> open(const std::string& place, const char* file) {
+  static const SystemWallClock clock;
+  sql::DatabaseOptions options;
+  (sql::is_postgres(place) ? options.postgres : options.path) =
+      sql::is_postgres(place) ? place : fmt::format("{}/{}", place, file);
+  auto opened = open_stores(std::move(options), clock);
+  if (opened) return std::move(*opened);
+  fmt::print(stderr, "{}\n", opened.error().message);
+  std::exit(1);
+}
+
+int measure(const std::string& place, std::uint64_t posts) {
+  for (const char* file : {"history.db", "history.db-wal", "relay.db", "relay.db-wal"})
+    std::filesystem::remove(std::filesystem::path(place) / file);
+  {
+    const auto stores = open(place, "history.db");
+    fill_history(*stores, posts);
   }
   {
-    auto stores = open_stores({.path = history_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
-    if (!stores) return 1;
-    fill_history(**stores, posts);
+    const auto stores = open(place, "history.db");
+    bench::print({"history_bytes_per_post",
+                  static_cast<double>(must(stores->history.totals()).bytes) / static_cast<double>(posts),
+                  "bytes", 100, "goal"});
+    read_pages(*stores);
   }
-  bench::print({"history_bytes_per_post",
-                static_cast<double>(std::filesystem::file_size(history_file)) / static_cast<double>(posts),
-                "bytes", 100, "goal"});
-  {
-    auto stores = open_stores({.path = history_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
-    if (!stores) return 1;
-    read_pages(**stores);
-  }
-  auto stores = open_stores({.path = relay_file, .vfs = {}, .mode = sql::Mode::kThread}, clock);
-  if (!stores) return 1;
-  accept_events(**stores, 0);
-  accept_events(**stores, 4);
-  publish_posts(**stores);
+  const auto stores = open(place, "relay.db");
+  accept_events(*stores, 0);
+  accept_events(*stores, 4);
+  publish_posts(*stores);
   return 0;
 }
 
@@ -172,7 +178,7 @@ int measure(const std::string& directory, std::uint64_t posts) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: db_bench <directory> [posts]\n");
+    fmt::print(stderr, "usage: db_bench <directory, or connection string> [posts]\n");
     return 2;
   }
   return tagring::db::measure(argv[1], argc > 2 ? std::stoull(argv[2]) : 1'000'000);

@@ -129,7 +129,8 @@ Result<void> Copier::prepare_target() {
     }
     TRY_VOID(mark_unfinished(to_));
   }
-  return migrate(to_);
+  TRY_VOID(migrate(to_));
+  return make_years(to_);
 }
 
 // --- one table ---------------------------------------------------------------------------------------------

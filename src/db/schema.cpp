@@ -360,7 +360,32 @@ Result<void> for_each_step(Connection& connection, int from, int to, const Migra
   return {};
 }
 
+// Those of the years around this one, by the server's clock. A year of which there are rows in the partition
+// for all others stays there.
+constexpr const char* kMakeYears = R"sql(
+DO $$
+DECLARE
+  part TEXT;
+BEGIN
+  FOR year IN extract(year FROM now())::integer - 5 .. extract(year FROM now())::integer + 2 LOOP
+    FOREACH part IN ARRAY ARRAY['history', 'history_uris'] LOOP
+      CONTINUE WHEN to_regclass(part || '_' || year) IS NOT NULL;
+      BEGIN
+        EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%s) TO (%s)', part || '_' || year, part,
+          1000 * extract(epoch FROM make_timestamptz(year, 1, 1, 0, 0, 0, 'UTC'))::bigint,
+          1000 * extract(epoch FROM make_timestamptz(year + 1, 1, 1, 0, 0, 0, 'UTC'))::bigint);
+      EXCEPTION WHEN check_violation THEN NULL;
+      END;
+    END LOOP;
+  END LOOP;
+END $$)sql";
+
 }  // namespace
+
+Result<void> make_years(Connection& connection) {
+  if (connection.dialect() == Dialect::kSqlite) return {};
+  return connection.execute(kMakeYears);
+}
 
 Result<void> mark_unfinished(Connection& connection) {
   return define(connection, "CREATE TABLE unfinished_copy(source TEXT PRIMARY KEY) STRICT", kSchemaVersion);

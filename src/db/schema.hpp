@@ -36,6 +36,8 @@ Result<int> version_of(sql::Connection& connection);
 // Applies the missing migrations up to that version, each in one transaction: whoever is killed on the way
 // goes on with the step that was not done. Errors as version_of.
 Result<void> migrate(sql::Connection& connection, int to = kSchemaVersion, const MigrationWatch& watch = {});
+// PostgreSQL: makes the partitions of the history's years, ahead of time.
+Result<void> make_years(sql::Connection& connection);
 // Does the same in one transaction, and undoes it: nothing has changed, and it is known that it works, and
 // how long it takes.
 Result<void> rehearse(sql::Connection& connection, const MigrationWatch& watch);
@@ -45,7 +47,8 @@ inline Result<std::unique_ptr<sql::Database>> open_database(sql::DatabaseOptions
                                                             const MigrationWatch& watch = {}) {
   return sql::Database::open(std::move(options), [&watch](sql::Connection& connection) -> Result<void> {
     TRY_VOID(check_finished(connection));
-    return migrate(connection, kSchemaVersion, watch);
+    TRY_VOID(migrate(connection, kSchemaVersion, watch));
+    return make_years(connection);
   });
 }
 

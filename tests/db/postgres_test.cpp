@@ -1,6 +1,7 @@
 // What is PostgreSQL's only; and that the stores make of it what they make of SQLite.
 #include "sql/postgres.hpp"
 
+#include <fstream>
 #include <gmock/gmock.h>
 #include <sstream>
 
@@ -9,6 +10,8 @@
 #include "sql/tables.hpp"
 #include "tests/db/fixture.hpp"
 #include "tests/db/writes.hpp"
+#include "tests/source_dir.hpp"
+#include "tests/tag_literal.hpp"
 
 namespace tagring::db {
 
@@ -113,6 +116,69 @@ TEST_F(PostgresTest, SortsByBytes) {
   }
   EXPECT_EQ(sorted.size(), tags.size());
   EXPECT_TRUE(std::ranges::is_sorted(sorted));
+}
+
+// --- years -------------------------------------------------------------------------------------------------
+
+// The statements of docs/postgresql.md.
+std::string statements_of_the_document() {
+  std::ifstream file(source_dir() / "docs" / "postgresql.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::size_t begin = text.find("```sql\n") + 7;
+  return text.substr(begin, text.find("```", begin) - begin);
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+WallTime in_year(int year, int second) {
+  return WallTime(std::chrono::sys_days(std::chrono::year(year) / 7 / 1)) + std::chrono::seconds(second);
+}
+
+TEST_F(PostgresTest, AYearOfHistoryIsAPartitionAndGoesAsTheDocumentSays) {
+  auto stores = open();
+  const int now = std::stoi(sql("SELECT extract(year FROM now())::integer"));
+  std::vector<storage::HistoryEntry> entries;
+  for (const int year : {now - 5, now - 4, now}) {
+    for (int i = 0; i < 3; ++i)
+      entries.push_back({"cats"_tag, fmt::format("https://a.example/{}/{}", year, i), "https://a.example/u",
+                         in_year(year, i)});
+  }
+  must(stores->history.put(entries));
+  EXPECT_EQ(sql("SELECT count(*) FROM history_" + std::to_string(now)), "3");
+  EXPECT_EQ(sql("SELECT count(*) FROM history_uris_" + std::to_string(now + 2)), "0");
+  const storage::HourRange everything{{RingId(), 0}, {RingId() - RingId::power_of_two(0), 1'000'000}};
+  const auto before = must(stores->history.digests({everything}, 0)).front();
+  stores.reset();
+  sql(replaced(replaced(statements_of_the_document(), "2022", std::to_string(now - 4)), "2021",
+               std::to_string(now - 5)));
+  stores = open();
+  const auto page = must(stores->history.page("cats"_tag, std::nullopt, 100));
+  ASSERT_EQ(page.entries.size(), 6U);
+  EXPECT_EQ(page.entries.back().published, in_year(now - 4, 0));
+  const auto totals = must(stores->history.totals());
+  EXPECT_EQ(totals.entries, 6U);
+  EXPECT_EQ(totals.let_go, 3U);
+  EXPECT_EQ(must(stores->history.spans(std::nullopt, 10)).front().posts, 6U);
+  const auto after = must(stores->history.digests({everything}, 0)).front();
+  EXPECT_EQ(after.digest, before.digest) << "owners who compare find no difference";
+  EXPECT_EQ(after.posts, before.posts);
+  must(stores->history.put(entries));  // who still has them may send them
+  EXPECT_EQ(must(stores->history.totals()).entries, 6U);
+}
+
+TEST_F(PostgresTest, AYearOfWhichThereArePostsElsewhereStaysThere) {
+  auto stores = open();
+  const int now = std::stoi(sql("SELECT extract(year FROM now())::integer"));
+  sql(fmt::format("DROP TABLE history_{0}, history_uris_{0}", now));
+  must(stores->history.put({{"cats"_tag, "https://a.example/1", "https://a.example/u", in_year(now, 0)}}));
+  stores = nullptr;
+  stores = open();
+  EXPECT_EQ(must(stores->history.page("cats"_tag, std::nullopt, 100)).entries.size(), 1U);
+  EXPECT_EQ(sql("SELECT count(*) FROM history_other"), "1");
 }
 
 // --- what differs ------------------------------------------------------------------------------------------
