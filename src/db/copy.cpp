@@ -9,6 +9,7 @@
 
 #include "crypto/hash.hpp"
 #include "db/schema.hpp"
+#include "sql/postgres_values.hpp"
 #include "sql/tables.hpp"
 
 namespace tagring::db {
@@ -18,6 +19,7 @@ using namespace sql;
 namespace {
 
 constexpr int kRowsOfATransaction = 5'000;
+constexpr std::size_t kBytesOfATransaction = 16 << 20;
 constexpr std::uint64_t kToldEvery = 1'000;  // rows
 
 // The same for the same rows in any order.
@@ -151,15 +153,27 @@ Result<void> Copier::copy_table(const Table& table) {
       keep(fmt::format("SELECT {} FROM {}{} ORDER BY {}", columns, table.name,
                        is_begun ? fmt::format(" WHERE ({}) > ({})", order, marks(key.size())) : "", order)),
       Values(is_begun ? values_of(last, key) : std::vector<Value>()));
-  const char* insert =
-      keep(fmt::format("INSERT INTO {}({}) VALUES({})", table.name, columns, marks(table.columns.size())));
+  const bool by_copy = to_.dialect() == Dialect::kPostgres;
+  const char* insert = by_copy
+                           ? keep(fmt::format("COPY {}({}) FROM STDIN (FORMAT binary)", table.name, columns))
+                           : keep(fmt::format("INSERT INTO {}({}) VALUES({})", table.name, columns,
+                                              marks(table.columns.size())));
+  CopyRows rows;
   for (bool more = true; more;) {
     TRY_VOID(to_.begin());
-    for (int i = 0; i < kRowsOfATransaction; ++i) {
+    for (int i = 0; i < kRowsOfATransaction && rows.size() < kBytesOfATransaction; ++i) {
       TRY(more, row.step());
       if (!more) break;
-      TRY_VOID(to_.send(insert, Values(values_of(row, table.columns))));
+      const std::vector<Value> values = values_of(row, table.columns);
+      if (by_copy) {
+        rows.add(values);
+      } else {
+        TRY_VOID(to_.send(insert, Values(values)));
+      }
       if (++done_ % kToldEvery == 0) tell(CopyStep::Doing::kCopies, table);
+    }
+    if (rows.count() > 0) {
+      TRY_VOID(to_.copy_in(insert, rows.take()));
     }
     TRY_VOID(to_.commit());
   }

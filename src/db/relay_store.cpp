@@ -128,14 +128,14 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   }
 
   const PublishedPost& stored = post.tags.empty() ? old.post : post;
-  TRY_VOID(db.run(
+  TRY_VOID(db.send(
       "INSERT INTO posts(uri, author, published, tags, deleted, former) VALUES(?, ?, ?, ?, ?, ?) ON "
       "CONFLICT(uri)"
       " DO UPDATE SET author = excluded.author, published = excluded.published, tags = excluded.tags,"
       " deleted = excluded.deleted, former = excluded.former",
       post.uri, stored.author, stored.published, join_tags(post.tags), post.deleted, join_tags(former)));
   if (post.deleted) {
-    TRY_VOID(db.run("DELETE FROM put_off WHERE uri = ?", post.uri));
+    TRY_VOID(db.send("DELETE FROM put_off WHERE uri = ?", post.uri));
   }
   return number_and_insert(db, std::move(owed));
 }

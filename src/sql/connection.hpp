@@ -141,6 +141,9 @@ class Connection {
   Result<void> execute(const char* script) { return backend_->execute(script); }
 
   // See Backend.
+  Result<void> copy_in(const std::string& command, std::string_view rows) {
+    return backend_->copy_in(command, rows);
+  }
   Result<void> begin() { return backend_->begin(); }
   Result<void> commit() { return backend_->commit(); }
   Result<void> rollback() { return backend_->rollback(); }

@@ -9,6 +9,7 @@
 #include "sql/dialect.hpp"
 #include "sql/libpq.hpp"
 #include "sql/postgres_session.hpp"
+#include "sql/postgres_values.hpp"
 
 namespace tagring::sql {
 namespace {
@@ -25,22 +26,6 @@ constexpr Oid kInt2 = 21;
 constexpr Oid kInt4 = 23;
 constexpr Oid kFloat4 = 700;
 constexpr Oid kFloat8 = 701;
-
-// What it is, before a value of type ANY.
-enum class Mark : char { kInteger = 'i', kBlob = 'b', kText = 't' };
-
-std::string big_endian(std::int64_t value) {
-  std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8)
-    bytes += static_cast<char>(static_cast<std::uint64_t>(value) >> static_cast<unsigned>(shift));
-  return bytes;
-}
-
-std::int64_t from_big_endian(std::string_view bytes) {
-  std::uint64_t value = bytes.empty() || static_cast<signed char>(bytes.front()) >= 0 ? 0 : ~std::uint64_t{0};
-  for (const char byte : bytes) value = value << 8U | static_cast<unsigned char>(byte);
-  return static_cast<std::int64_t>(value);
-}
 
 std::int64_t changed_rows(PGresult* answer) {
   const std::string_view command = PQcmdStatus(answer);
@@ -70,6 +55,7 @@ class Postgres final : public Backend {
   }
   void end_reading() override;
   Result<void> settle() override;
+  Result<void> copy_in(const std::string& command, std::string_view rows) override;
   [[nodiscard]] bool in_transaction() const override { return in_transaction_; }
   [[nodiscard]] std::int64_t changes() const override { return changes_; }
   void on_progress(std::function<void()> /*told*/) override {}
@@ -98,6 +84,7 @@ class Postgres final : public Backend {
   };
   Result<void> begin(const char* sql);
   Result<void> enter_pipeline();
+  Result<void> leave_pipeline(const char* doing);
   std::unexpected<Error> lost(const char* doing);
 
   const std::string dsn_;
@@ -176,11 +163,36 @@ Result<void> Postgres::settle() {
   return {};
 }
 
-Result<void> Postgres::execute(const char* script) {
+Result<void> Postgres::leave_pipeline(const char* doing) {
   TRY_VOID(settle());
-  if (PQstatus(link_.get()) != CONNECTION_OK) return lost(script);
-  if (PQpipelineStatus(link_.get()) == PQ_PIPELINE_ON && PQexitPipelineMode(link_.get()) != 1)
-    return lost(script);
+  const bool is_out =
+      PQstatus(link_.get()) == CONNECTION_OK &&
+      (PQpipelineStatus(link_.get()) == PQ_PIPELINE_OFF || PQexitPipelineMode(link_.get()) == 1);
+  if (!is_out) return lost(doing);
+  return {};
+}
+
+Result<void> Postgres::copy_in(const std::string& command, std::string_view rows) {
+  TRY_VOID(leave_pipeline(command.c_str()));
+  const PostgresAnswer begun(PQexec(link_.get(), command.c_str()));
+  if (PQresultStatus(begun.get()) != PGRES_COPY_IN) return failure(link_.get(), begun.get(), command);
+  if (PQputCopyData(link_.get(), rows.data(), static_cast<int>(rows.size())) != 1 ||
+      PQputCopyEnd(link_.get(), nullptr) != 1)
+    return lost(command.c_str());
+  std::optional<Error> wrong;
+  while (const PostgresAnswer done{PQgetResult(link_.get())}) {
+    if (PQresultStatus(done.get()) == PGRES_COMMAND_OK) {
+      changes_ += changed_rows(done.get());
+    } else if (!wrong) {
+      wrong = failure(link_.get(), done.get(), command).error();
+    }
+  }
+  if (wrong) return std::unexpected(*std::move(wrong));
+  return {};
+}
+
+Result<void> Postgres::execute(const char* script) {
+  TRY_VOID(leave_pipeline(script));
   const PostgresAnswer answer(PQexec(link_.get(), script));
   const ExecStatusType status = PQresultStatus(answer.get());
   const PGTransactionStatusType state = PQtransactionStatus(link_.get());
@@ -254,7 +266,9 @@ class PostgresPrepared final : public Prepared {
     parameter.format = kBinary;
   }
   void bind(int index, Blob blob, bool copy) override { bind(index, blob.bytes, copy); }
-  void bind(int index, const Any& value, bool copy) override;
+  void bind(int index, const Any& value, bool /*copy*/) override {
+    bind(index, std::string_view(bytes_of(value)), /*copy=*/true);
+  }
   void bind_null(int index) override { at(index).is_null = true; }
   Result<bool> step() override;
   Result<void> send() override {
@@ -272,7 +286,7 @@ class PostgresPrepared final : public Prepared {
     return {PQgetvalue(answer_.get(), row_, column),
             static_cast<std::size_t>(PQgetlength(answer_.get(), row_, column))};
   }
-  [[nodiscard]] Any any(int column) const override;
+  [[nodiscard]] Any any(int column) const override { return any_of(view(column)); }
   [[nodiscard]] std::int64_t changed() const override { return changed_rows(answer_.get()); }
 
  private:
@@ -306,18 +320,6 @@ class PostgresPrepared final : public Prepared {
 
 std::unique_ptr<Prepared> Postgres::prepare(const char* sql, bool in_parts) {
   return std::make_unique<PostgresPrepared>(*this, sql, ++statements_, in_parts);
-}
-
-void PostgresPrepared::bind(int index, const Any& value, bool /*copy*/) {
-  std::string bytes;
-  if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    bytes = static_cast<char>(Mark::kInteger) + big_endian(*number);
-  } else if (const auto* blob = std::get_if<Blob>(&value)) {
-    bytes = static_cast<char>(Mark::kBlob) + std::string(blob->bytes);
-  } else {
-    bytes = static_cast<char>(Mark::kText) + std::string(std::get<std::string_view>(value));
-  }
-  bind(index, std::string_view(bytes), /*copy=*/true);
 }
 
 Result<void> PostgresPrepared::enqueue() {
@@ -379,15 +381,6 @@ std::int64_t PostgresPrepared::integer(int column) const {
   if (stored == Type::kInteger) return from_big_endian(bytes);
   std::int64_t value = 0;
   if (stored == Type::kText) std::from_chars(bytes.data(), bytes.data() + bytes.size(), value);
-  return value;
-}
-
-Any PostgresPrepared::any(int column) const {
-  const std::string_view bytes = view(column);
-  if (bytes.empty()) return bytes;
-  const std::string_view value = bytes.substr(1);
-  if (bytes.front() == static_cast<char>(Mark::kInteger)) return from_big_endian(value);
-  if (bytes.front() == static_cast<char>(Mark::kBlob)) return Blob{value};
   return value;
 }
 

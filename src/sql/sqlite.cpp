@@ -152,6 +152,9 @@ class Sqlite final : public Backend {
     if (code != SQLITE_OK) return failure(handle_, code, std::string_view(script).substr(0, 80));
     return {};
   }
+  Result<void> copy_in(const std::string& command, std::string_view /*rows*/) override {
+    return fail(ErrorCode::kInvalid, "database: SQLite has no " + command);
+  }
   Result<void> begin() override { return execute("BEGIN IMMEDIATE"); }
   Result<void> commit() override { return execute("COMMIT"); }
   Result<void> rollback() override { return execute("ROLLBACK"); }
