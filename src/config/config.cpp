@@ -185,7 +185,7 @@ Reader database(std::string& host, std::string& dsn) {
 Reader connection_string(std::string& out) {
   return [&out](const toml::node& value, std::string_view key) -> Result<void> {
     const std::string text = value.is_string() ? value.as_string()->get() : std::string();
-    if (!text.starts_with("postgresql://") && !text.starts_with("postgres://") && !text.contains('='))
+    if (!names_postgres(text))
       return bad(
           key,
           "must be a connection string of PostgreSQL, such as \"postgresql://tagring@/tagring\" or "
@@ -370,6 +370,10 @@ Result<std::vector<administrators::Token>> read_tokens(const std::filesystem::pa
 
 std::string Config::origin() const {
   return port == 443 ? fmt::format("https://{}", host) : fmt::format("https://{}:{}", host, port);
+}
+
+bool names_postgres(std::string_view text) {
+  return text.starts_with("postgresql://") || text.starts_with("postgres://") || text.contains('=');
 }
 
 std::vector<std::string> config_keys() {

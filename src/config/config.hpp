@@ -141,4 +141,7 @@ struct Config {
 // Every key that the parser knows, sorted: "node.host", "ring.network", …
 std::vector<std::string> config_keys();
 
+// Whether a text is a connection string of PostgreSQL, a URL or "key=value …", and not the path of a file.
+bool names_postgres(std::string_view text);
+
 }  // namespace tagring::config

@@ -27,6 +27,8 @@ asio::ip::address to_asio(const IpAddress& address) {
   return asio::ip::address_v4(v4);
 }
 
+}  // namespace
+
 Result<void> come_from(const IpAddress& source, asio::ip::tcp::socket& socket) {
   const asio::ip::tcp::endpoint endpoint(to_asio(source), 0);
   boost::system::error_code error;
@@ -35,8 +37,6 @@ Result<void> come_from(const IpAddress& source, asio::ip::tcp::socket& socket) {
   if (error) return fail_with(error, fmt::format("connecting from {}", source.text()));
   return {};
 }
-
-}  // namespace
 
 Connection::Connection(const Executor& executor, IpAddress address, const TlsContext& tls)
     : address_(address) {

@@ -1,6 +1,7 @@
 // The connections to one scheme, host and port. Internal to net/.
 #pragma once
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -49,6 +50,9 @@ class Connection {
   std::unique_ptr<Tls> tls_;
   boost::beast::flat_buffer buffer_;
 };
+
+// Has a socket come from that address of this machine; kUnavailable if it is none.
+Result<void> come_from(const IpAddress& source, boost::asio::ip::tcp::socket& socket);
 
 // Everything runs on the pool's own strand, so there are no locks; different hosts use different threads.
 // Calls and the timer of the idle connections keep the pool alive; it goes when nothing of it is left.

@@ -1,6 +1,7 @@
 #include "net/http_client.hpp"
 
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <fmt/format.h>
 #include <mutex>
 #include <unordered_map>
@@ -67,6 +68,12 @@ struct BeastHttpClient::Impl {
 Result<std::unique_ptr<BeastHttpClient>> BeastHttpClient::make(HttpClientOptions options, Executor io,
                                                                Resolver& resolver) {
   TRY(TlsContext tls, make_client_tls(options.ca_file));
+  if (options.source) {
+    boost::asio::ip::tcp::socket trial(io);
+    if (const auto bound = come_from(*options.source, trial); !bound)
+      return fail(ErrorCode::kInvalid,
+                  bound.error().message + ": network.source must be an address of this machine");
+  }
   auto impl = std::make_shared<Impl>(std::move(options), std::move(io), resolver, std::move(tls));
   return std::unique_ptr<BeastHttpClient>(new BeastHttpClient(std::move(impl)));
 }

@@ -6,10 +6,10 @@
 
 #include "cli/terminal.hpp"
 #include "client/ask.hpp"
+#include "config/config.hpp"
 #include "db/copy.hpp"
 #include "operation/commands.hpp"
 #include "sql/connection.hpp"
-#include "sql/postgres.hpp"
 
 namespace tagring::operation {
 namespace {
@@ -53,7 +53,7 @@ class Progress {
 };
 
 Result<sql::Connection> open(const std::string& place, bool must_exist) {
-  if (sql::is_postgres(place)) return sql::Connection::connect(place);
+  if (config::names_postgres(place)) return sql::Connection::connect(place);
   std::error_code error;
   if (must_exist && !std::filesystem::is_regular_file(place, error))
     return fail(ErrorCode::kNotFound, fmt::format("{}: no such file", place));

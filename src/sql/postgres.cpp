@@ -391,8 +391,4 @@ Result<std::unique_ptr<Backend>> open_postgres(const std::string& dsn) {
   return std::make_unique<Postgres>(dsn, std::move(link));
 }
 
-bool is_postgres(std::string_view text) {
-  return text.starts_with("postgresql://") || text.starts_with("postgres://") || text.contains('=');
-}
-
 }  // namespace tagring::sql

@@ -23,7 +23,4 @@ namespace tagring::sql {
 // password.
 Result<std::unique_ptr<Backend>> open_postgres(const std::string& dsn);
 
-// Whether a text names a PostgreSQL database, and not a file.
-bool is_postgres(std::string_view text);
-
 }  // namespace tagring::sql

@@ -126,7 +126,13 @@ TEST_F(NetTest, ComesFromTheAddressThatIsChosen) {
   };
   EXPECT_EQ(peer_of("127.0.0.7"), "127.0.0.7");
   EXPECT_EQ(peer_of("::1"), "127.0.0.1") << "it is of no use for the other family";
-  EXPECT_THAT(peer_of("192.0.2.1"), testing::HasSubstr("connecting from 192.0.2.1"));
+  auto options = client_options();
+  options.source = IpAddress::parse("192.0.2.1");
+  const auto made = BeastHttpClient::make(options, io.get_executor(), *resolver);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalid);
+  EXPECT_THAT(made.error().message, testing::HasSubstr("192.0.2.1"));
+  EXPECT_THAT(made.error().message, testing::HasSubstr("network.source must be an address of this machine"));
 }
 
 TEST_F(NetTest, TriesTheNextAddress) {
