@@ -32,7 +32,7 @@ constexpr const char* kHolder =
     " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     " AND l.classid = 1952540530 AND l.objid::bigint = hashtext(current_schema()) & 2147483647";
 
-ErrorCode code_of(std::string_view state) {
+ErrorCode code_of_state(std::string_view state) {
   const std::string_view kind = state.substr(0, 2);
   if (kind == "23") return ErrorCode::kConflict;  // a violated constraint
   if (kind == "54") return ErrorCode::kTooLarge;
@@ -93,7 +93,7 @@ std::unexpected<Error> failure(const PGconn* connection, const PGresult* result,
   const char* state = result != nullptr ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : nullptr;
   const char* message = result != nullptr ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : nullptr;
   if (message == nullptr) message = PQerrorMessage(connection);
-  return fail(state != nullptr ? code_of(state) : ErrorCode::kUnavailable,
+  return fail(state != nullptr ? code_of_state(state) : ErrorCode::kUnavailable,
               fmt::format("database: {} ({}): {}", one_line(message), state != nullptr ? state : "no answer",
                           doing.substr(0, 80)));
 }

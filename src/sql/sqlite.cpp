@@ -13,7 +13,7 @@ namespace tagring::sql {
 namespace {
 
 // Order matters: the lock is taken by the first access, which then needs no shared memory for the WAL.
-constexpr const char* kSettings =
+constexpr const char* kPragmas =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
@@ -25,7 +25,7 @@ constexpr const char* kSettings =
     "PRAGMA journal_size_limit = 67108864;"  // bytes the WAL keeps after a checkpoint
     "PRAGMA wal_autocheckpoint = 8192;";     // pages
 
-ErrorCode code_of(int error) {
+ErrorCode code_of_sqlite(int error) {
   switch (error & 0xFF) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -42,9 +42,9 @@ ErrorCode code_of(int error) {
   }
 }
 
-std::unexpected<Error> failure(sqlite3* connection, int error, std::string_view doing) {
+std::unexpected<Error> sqlite_failure(sqlite3* connection, int error, std::string_view doing) {
   const char* detail = connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(error);
-  return fail(code_of(error), fmt::format("database: {} ({}): {}", detail, error, doing));
+  return fail(code_of_sqlite(error), fmt::format("database: {} ({}): {}", detail, error, doing));
 }
 
 class SqlitePrepared final : public Prepared {
@@ -88,7 +88,7 @@ class SqlitePrepared final : public Prepared {
     if (code == SQLITE_OK) code = sqlite3_step(handle_);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
-    return failure(connection_, code, sql_);
+    return sqlite_failure(connection_, code, sql_);
   }
   Result<void> send() override {
     for (;;) {
@@ -149,7 +149,7 @@ class Sqlite final : public Backend {
   }
   Result<void> execute(const char* script) override {
     const int code = sqlite3_exec(handle_, script, nullptr, nullptr, nullptr);
-    if (code != SQLITE_OK) return failure(handle_, code, std::string_view(script).substr(0, 80));
+    if (code != SQLITE_OK) return sqlite_failure(handle_, code, std::string_view(script).substr(0, 80));
     return {};
   }
   Result<void> copy_in(const std::string& command, std::string_view /*rows*/) override {
@@ -212,8 +212,8 @@ Result<std::unique_ptr<Backend>> open_sqlite(const std::string& path, const std:
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, vfs.empty() ? nullptr : vfs.c_str());
   auto opened = std::make_unique<Sqlite>(handle, path);
-  if (code != SQLITE_OK) return failure(handle, code, path);
-  if (auto set = opened->execute(kSettings); !set) {
+  if (code != SQLITE_OK) return sqlite_failure(handle, code, path);
+  if (auto set = opened->execute(kPragmas); !set) {
     if ((sqlite3_errcode(handle) & 0xFF) == SQLITE_BUSY) {
       return fail(ErrorCode::kUnavailable,
                   path + " is in use by another process: does the node run already?");
