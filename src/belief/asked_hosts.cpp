@@ -44,6 +44,19 @@ void AskedHosts::found(const std::string& host) {
   known.in_vain = 0;
 }
 
+void AskedHosts::found_post(const std::string& host) {
+  found(host);
+  Record& known = record(host);
+  known.posts = std::min(known.posts + 1, kPostsMax);
+}
+
+bool AskedHosts::make_up_for_gone(const std::string& host) {
+  const auto record = records_.find(host);
+  if (record == records_.end() || record->second.posts == 0) return false;
+  --record->second.posts;
+  return true;
+}
+
 void AskedHosts::gone(const std::string& url) {
   Record& known = record(host_of(url));
   if (!known.gone.contains(url)) make_room(known.gone, kGoneMax);

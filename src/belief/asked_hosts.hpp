@@ -1,7 +1,7 @@
 // The hosts at which posts were looked for. One that did not answer is left alone for a moment; and one at
 // which nothing was that others had named is left alone for ever longer, since whoever names posts that never
 // were aims a network of nodes at a machine that has nothing to do with it. Where something was lately,
-// people publish: only the budget limits how often it is asked.
+// people publish, and delete as much again: only the budget limits how often it is asked for more.
 #pragma once
 
 #include <map>
@@ -27,10 +27,15 @@ class AskedHosts {
 
   // What came of asking it.
   void found(const std::string& host);
+  void found_post(const std::string& host);
   void gone(const std::string& url);           // which says nothing of the host
   void found_nothing(const std::string& url);  // there, nor who was named as its author
   void silent(const std::string& host);
   void answered(const std::string& host);
+  // Of the posts that were found there, one more is made up for by one that is gone: whoever names both makes
+  // this node ask at most twice as often as whoever names only what is there, which is not limited. False if
+  // none is left.
+  [[nodiscard]] bool make_up_for_gone(const std::string& host);
 
  private:
   static constexpr Duration kSilentFor = std::chrono::seconds(10);
@@ -41,11 +46,13 @@ class AskedHosts {
   static constexpr Duration kPause = std::chrono::minutes(10);  // doubled each time
   static constexpr unsigned kDoublingsMax = 5;
   static constexpr std::size_t kMax = 2'000;
+  static constexpr std::size_t kPostsMax = 10'000;
   struct Record {
     Instant until;  // left alone until then, since nothing was there
     Instant silent_until;
     Instant known_until;  // something was there
     unsigned in_vain = 0;
+    std::size_t posts = 0;                // found there, less those that are gone
     std::map<std::string, Instant> gone;  // by URL, when
   };
   Record& record(const std::string& host);

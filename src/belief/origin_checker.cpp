@@ -129,8 +129,6 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   const std::string author = claim.author;
   const bool added = !claim.removed;
   Verdict verdict = co_await look(std::move(claim));
-  // Of what is not there, anybody can name as much as they like.
-  if (verdict.answer && added) was_there(uri);
   // A post that is somebody else's, or lacks the hashtag, is a post. Removals of what never was aim at a host
   // as well as posts that never were.
   const bool was_in_vain =
@@ -144,6 +142,7 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
 Task<void> OriginChecker::note_absence(std::string uri, std::string author) {
   const std::string host = host_of(uri);
   hosts_.gone(uri);
+  if (hosts_.make_up_for_gone(host)) give_back(uri);
   if (hosts_.is_known(host)) co_return;
   if (!hosts_.has_nothing(host) && host_of(author) == host) {
     const auto wishes = co_await wishes_of(std::move(author), clock_.now());
@@ -182,6 +181,10 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
   const Result<fediverse::Note> note =
       fediverse::parse_note(document, claim.author, clock_.wall_now(), limits);
   if (!note) return std::unexpected(note.error());
+  if (note->id == claim.uri) {
+    hosts_.found_post(host_of(claim.uri));
+    give_back(claim.uri);
+  }
   const bool offered =
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
   const bool dated = json::get_string(document, "published").has_value();
@@ -209,7 +212,8 @@ Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author,
   CO_TRY_VOID(may_fetch(author));
   CO_TRY(const Document document, co_await fetch(author));
   CO_TRY(const fediverse::RemoteActor actor, fediverse::parse_actor(document.body, author));
-  was_there(author);
+  hosts_.found(host_of(author));
+  give_back(author);
   make_room(wishes_, kRememberedMax);
   const Wishes wishes{fediverse::wishes_of(actor), document.as_of, clock_.now()};
   wishes_.insert_or_assign(std::move(author), wishes);
@@ -227,9 +231,9 @@ Result<void> OriginChecker::may_fetch(const std::string& url) {
   return fail(ErrorCode::kBusy, "too many posts of " + host_of(url) + " to check: send them again later");
 }
 
-// What is as it was said to be costs its host no more than it wants: it publishes that.
-void OriginChecker::was_there(const std::string& url) {
-  hosts_.found(host_of(url));
+// What is there costs its host no more than it wants, whatever was said of it: it publishes that. Of what is
+// not there, anybody can name as much as they like.
+void OriginChecker::give_back(const std::string& url) {
   budget_.give_back(budget::Resource::kChecks, budget_.who(host_of(url)));
 }
 

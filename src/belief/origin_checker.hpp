@@ -98,7 +98,7 @@ class OriginChecker {
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
   [[nodiscard]] const Post* known(const Claim& claim) const;
   [[nodiscard]] Result<void> may_fetch(const std::string& url);
-  void was_there(const std::string& url);
+  void give_back(const std::string& url);
   Task<Result<Document>> fetch(std::string url);
   Task<Verdict> judge(Claim claim);
   Task<Verdict> judge_post(Claim claim);

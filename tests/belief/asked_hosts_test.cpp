@@ -58,6 +58,17 @@ TEST_F(AskedHostsTest, WhatIsGoneIsNotAskedForAgainForAMomentOrLongerWhereNothin
   EXPECT_TRUE(hosts.was_gone(post));
 }
 
+TEST_F(AskedHostsTest, AsMuchAsWasThereMayBeGone) {
+  EXPECT_FALSE(hosts.make_up_for_gone(kHost));
+  hosts.found(kHost);
+  EXPECT_FALSE(hosts.make_up_for_gone(kHost)) << "an author is no post";
+  hosts.found_post(kHost);
+  hosts.found_post(kHost);
+  EXPECT_TRUE(hosts.make_up_for_gone(kHost));
+  EXPECT_TRUE(hosts.make_up_for_gone(kHost));
+  EXPECT_FALSE(hosts.make_up_for_gone(kHost));
+}
+
 TEST_F(AskedHostsTest, OneThatDidNotAnswerIsLeftAloneForAMoment) {
   hosts.silent(kHost);
   EXPECT_TRUE(hosts.is_left_alone(kHost));

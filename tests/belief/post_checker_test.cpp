@@ -170,6 +170,31 @@ TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasAimNobodyAtAHost) {
   EXPECT_EQ(servers.asked_in_all(), 2) << "for the first of them, and for its author";
 }
 
+// A node that was away is told of thirty posts, and that all of them are gone.
+TEST_F(PostCheckerTest, AsManyPostsMayBeGoneAtOnceAsWereThere) {
+  std::vector<TagEvent> posts;
+  std::vector<TagEvent> removals;
+  for (int i = 0; i < 30; ++i) {
+    const std::string uri = "https://post.example/" + std::to_string(i);
+    publish(uri);
+    posts.push_back(event(Op::kAdd, uri));
+    removals.push_back(event(Op::kRemove, uri));
+  }
+  EXPECT_THAT(taken(posts, kA), SizeIs(30));
+  for (const TagEvent& post : posts) servers.documents.erase(post.uri);
+  EXPECT_THAT(taken(removals, kA), SizeIs(30));
+}
+
+TEST_F(PostCheckerTest, EditsCostTheirServerNoMoreThanPosts) {
+  std::vector<TagEvent> removals;
+  for (int i = 0; i < 30; ++i) {
+    const std::string uri = "https://post.example/" + std::to_string(i);
+    servers.publish(uri, kAuthor, "dogs", kDate);
+    removals.push_back(event(Op::kRemove, uri));
+  }
+  EXPECT_THAT(taken(removals, kA), SizeIs(30)) << "of #cats";
+}
+
 TEST_F(PostCheckerTest, RemovalsOfWhatNeverWasMakeUpForNoLie) {
   for (int i = 0; i < 12; ++i) {
     const std::string host = "https://elsewhere" + std::to_string(i) + ".example";
