@@ -27,7 +27,7 @@ function(tagring_test name)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE ${arg_LINK} source_dir GTest::gtest GTest::gmock GTest::gtest_main ${TAGRING_ALLOCATOR})
   tagring_reuse(${name}_test precompiled_test)
-  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests UNITY_BUILD OFF)
   if(TAGRING_SANITIZERS)
     # What takes time is in the modules; the tests themselves only take time to compile.
     target_compile_options(${name}_test PRIVATE -O0)
