@@ -27,7 +27,9 @@ OriginChecker::OriginChecker(budget::Manager& budget, federation::SignedClient& 
       clock_(runtime.clock),
       hosts_(runtime.clock),
       standing_(runtime.clock),
-      contested_(runtime.clock) {}
+      contested_(runtime.clock),
+      posts_in_turn_(runtime.clock, runtime.executor),
+      authors_in_turn_(runtime.clock, runtime.executor) {}
 
 // What a removal says is always looked at anew, as is a tag that was not there.
 const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
@@ -118,6 +120,8 @@ Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
 }
 
 Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
+  // Owners and subscribers of several hashtags of a post are told of it at once: its server is asked once.
+  const queues::Turns::Turn turn = co_await posts_in_turn_.take(claim.uri);
   if (const Post* post = known(claim))
     co_return Verdict{Answer{.published = post->published.value_or(claim.published)}};
   if (hosts_.was_gone(claim.uri)) {
@@ -203,6 +207,7 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
 
 // What is remembered from before the claim is of no use for long.
 Task<Result<OriginChecker::Wishes>> OriginChecker::wishes_of(std::string author, Instant claimed) {
+  const queues::Turns::Turn turn = co_await authors_in_turn_.take(author);
   const auto known = wishes_.find(author);
   if (known != wishes_.end()) {
     const Duration age = clock_.now() - known->second.at;

@@ -19,6 +19,7 @@
 #include "federation/signed_client.hpp"
 #include "fediverse/consent.hpp"
 #include "hashtag/tag.hpp"
+#include "queues/turns.hpp"
 
 namespace tagring::belief {
 
@@ -117,6 +118,8 @@ class OriginChecker {
   std::map<std::pair<Tag, std::string>, Absent> absent_;  // by hashtag and URI
   Standing standing_;
   Contested contested_;
+  queues::Turns posts_in_turn_;
+  queues::Turns authors_in_turn_;
   std::uint64_t asked_ = 0;
 };
 

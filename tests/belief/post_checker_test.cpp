@@ -185,6 +185,20 @@ TEST_F(PostCheckerTest, AsManyPostsMayBeGoneAtOnceAsWereThere) {
   EXPECT_THAT(taken(removals, kA), SizeIs(30));
 }
 
+TEST_F(PostCheckerTest, ServersAreAskedOnceForWhatSeveralSayAtOnce) {
+  publish();
+  const auto of_a = start_taking({event()}, kA);
+  const auto again = start_taking({event()}, kA);
+  const auto of_another = start_taking({event(Op::kAdd, "https://post.example/gone")}, kA);
+  const auto of_it_again = start_taking({event(Op::kAdd, "https://post.example/gone")}, kA);
+  loop.run_for(std::chrono::seconds(30));
+  EXPECT_THAT(**of_a, SizeIs(1));
+  EXPECT_THAT(**again, SizeIs(1));
+  EXPECT_THAT(**of_another, IsEmpty());
+  EXPECT_THAT(**of_it_again, IsEmpty());
+  EXPECT_EQ(servers.asked_in_all(), 3) << "for two posts and their author";
+}
+
 TEST_F(PostCheckerTest, EditsCostTheirServerNoMoreThanPosts) {
   std::vector<TagEvent> removals;
   for (int i = 0; i < 30; ++i) {

@@ -114,6 +114,21 @@ class Bots:
                 self.writer("delete", id=post)
                 wait_for("an Undo", lambda: self.received("Undo", actor) == announces)
 
+    def clearing_up(self):
+        """More than a server may be asked about in a minute because of what others name."""
+        with self.about("is told of many deletions at once"):
+            posts = [self.write(f"Number {i} of the #cats and #dogs") for i in range(12)]
+            announces = {}  # by ID, the post
+
+            def announced():
+                announces.update({a["id"]: a["object"] for a in self.reader("received") if a["type"] == "Announce" and a["object"] in posts})
+                return set(announces.values()) == set(posts)
+
+            wait_for("all posts", announced)
+            for post in posts:
+                self.writer("delete", id=post)
+            wait_for("all Undos", lambda: announced() and {a["object"]["id"] for a in self.reader("received") if a["type"] == "Undo"} >= set(announces))
+
     def comes_and_goes(self):
         followers = self.network.cli(1, "status")["followers"]
         with self.about("unfollows hashtag actors"):
@@ -146,6 +161,7 @@ class Bots:
         self.posts()
         self.edits()
         self.deletions()
+        self.clearing_up()
         self.comes_and_goes()
         self.logs()
 
