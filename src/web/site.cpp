@@ -24,6 +24,7 @@ constexpr std::string_view kAssets = "/assets/";
 constexpr std::string_view kTags = "/tags/";
 constexpr std::string_view kSubscribe = "http://ostatus.org/schema/1.0/subscribe";
 constexpr std::chrono::seconds kFollowTimeout{8};
+constexpr int kRedirectsMax = 3;
 constexpr std::string_view kRetryAfter = "60";  // the window of the budget
 constexpr std::size_t kListMax = 20;
 // Software that is known to have no page on which to follow what is found elsewhere.
@@ -169,6 +170,18 @@ std::string template_in(std::string_view body) {
     found = json::text_of(element.get_object(), "template");
   });
   return found.starts_with("https://") && found.contains("{uri}") ? found : std::string();
+}
+
+// Where an answer sends on to, by HTTPS; empty if nowhere.
+std::string next_place(const HttpResponse& answer, const Url& asked) {
+  if (answer.status < 301 || answer.status > 308) return {};
+  std::string place = answer.headers.find("Location").value_or("");
+  if (place.starts_with("//")) {
+    place.insert(0, "https:");
+  } else if (place.starts_with('/')) {
+    place.insert(0, asked.origin());
+  }
+  return place.starts_with("https://") ? place : std::string();
 }
 
 std::string fill_in(std::string text, std::string_view uri) {
@@ -339,15 +352,16 @@ Task<HttpResponse> Site::follow(Tag tag, std::string account, bool as_json, IpAd
     if (too_many) refusal.headers.add("Retry-After", std::string(kRetryAfter));
     co_return refusal;
   }
+  const std::string place = escape(host_of(url));  // not always what was typed
   const std::string doubt =
-      way->guessed ? fmt::format("<p>{} does not say how to follow from there; many servers do it so.</p>",
-                                 escape(server))
-                   : std::string();
+      way->guessed
+          ? fmt::format("<p>{} does not say how to follow from there; many servers do it so.</p>", place)
+          : std::string();
   co_return page(
       "Follow",
       fmt::format("<h1>Follow from your server</h1>{}<p><a class=\"button\" rel=\"nofollow noreferrer\" "
                   "href=\"{}\">Go on at {}</a></p>{}",
-                  doubt, escape(url), escape(server), instead));
+                  doubt, escape(url), place, instead));
 }
 
 // As Mastodon's own pages do it: what the account's WebFinger says, or else the server's; and where that says
@@ -362,9 +376,12 @@ Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user
   if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
   resources.push_back("https://" + server + "/");
   for (std::string& resource : resources) {
-    CO_TRY(std::optional<std::string> found, co_await ask_webfinger(server, std::move(resource)));
-    if (found && !found->empty()) co_return Way{*std::move(found)};
-    if (found) break;
+    CO_TRY(Known known, co_await ask_webfinger(server, std::move(resource)));
+    if (!known.way.empty()) co_return Way{std::move(known.way)};
+    if (known.server.empty()) continue;
+    // Names may be of one domain, and the server on another.
+    server = std::move(known.server);
+    break;
   }
   // Some have no such page, and it is no use to send anybody there.
   const std::string software = co_await software_of(server);
@@ -379,7 +396,7 @@ Task<std::string> Site::software_of(std::string server) {
   std::string target = origin + "/.well-known/nodeinfo";
   json::object document;
   for (int i = 0; i < 2; ++i) {
-    const Result<HttpResponse> answer = co_await get(target);
+    const Result<HttpResponse> answer = co_await get(target, nullptr);
     Result<json::object> parsed =
         answer && answer->status == 200 ? json::parse_object(answer->body) : fail(ErrorCode::kNotFound, "");
     if (!parsed) co_return "";
@@ -398,24 +415,34 @@ Task<std::string> Site::software_of(std::string server) {
   co_return software == nullptr ? "" : ascii_lower(json::text_of(*software, "name"));
 }
 
-Task<Result<HttpResponse>> Site::get(std::string url) {
-  CO_TRY(Url parsed, Url::parse(url));
-  // Many readers may name one server, which has not chosen to be asked.
-  if (budget_.take(budget::Resource::kReaderHosts, budget_.who(host_of(url))) > Duration::zero())
-    co_return fail(ErrorCode::kBusy, "too many readers name that server; wait a minute");
-  HttpCall call("GET", std::move(parsed), clock_.now() + kFollowTimeout);
-  call.headers.add("Accept", "application/jrd+json, application/json");
-  call.response_size_max = 64U << 10U;
-  co_return co_await http_.send(std::move(call));
+Task<Result<HttpResponse>> Site::get(std::string url, std::string* from) {
+  const Instant deadline = clock_.now() + kFollowTimeout;
+  for (int redirects = 0; redirects <= kRedirectsMax; ++redirects) {
+    CO_TRY(const Url parsed, Url::parse(url));
+    // Many readers may name one server, which has not chosen to be asked.
+    if (budget_.take(budget::Resource::kReaderHosts, budget_.who(parsed.host)) > Duration::zero())
+      co_return fail(ErrorCode::kBusy, "too many readers name that server; wait a minute");
+    HttpCall call("GET", parsed, deadline);
+    call.headers.add("Accept", "application/jrd+json, application/json");
+    call.response_size_max = 64U << 10U;
+    CO_TRY(HttpResponse answer, co_await http_.send(std::move(call)));
+    if (from != nullptr) *from = parsed.authority();
+    url = next_place(answer, parsed);
+    if (url.empty()) co_return answer;
+  }
+  co_return fail(ErrorCode::kInvalid, "too many redirects");
 }
 
-Task<Result<std::optional<std::string>>> Site::ask_webfinger(std::string server, std::string resource) {
+Task<Result<Site::Known>> Site::ask_webfinger(std::string server, std::string resource) {
+  Known known;
   const Result<HttpResponse> answer = co_await get(
-      fmt::format("https://{}/.well-known/webfinger?resource={}", server, percent_encode(resource)));
+      fmt::format("https://{}/.well-known/webfinger?resource={}", server, percent_encode(resource)),
+      &known.server);
   if (!answer && answer.error().code == ErrorCode::kBusy) co_return std::unexpected(answer.error());
   if (!answer) co_return fail(answer.error().code, server + " does not answer");
-  if (answer->status != 200) co_return std::nullopt;
-  co_return template_in(answer->body);
+  if (answer->status != 200) co_return Known{};
+  known.way = template_in(answer->body);
+  co_return known;
 }
 
 }  // namespace tagring::web

@@ -38,11 +38,17 @@ class Site {
     bool guessed = false;  // the server does not say: the place where many have it
   };
   Task<Result<Way>> way_to_follow(std::string server, std::string user, IpAddress asker);
-  // The template that the server's WebFinger has, empty without one; nothing if it does not know the
-  // resource. An error if it does not answer.
-  Task<Result<std::optional<std::string>>> ask_webfinger(std::string server, std::string resource);
+  // What the server's WebFinger has of a resource.
+  struct Known {
+    std::string way;     // the template; empty without one
+    std::string server;  // who answered, in the end; empty if the resource is not known
+  };
+  // An error if it does not answer.
+  Task<Result<Known>> ask_webfinger(std::string server, std::string resource);
   Task<std::string> software_of(std::string server);
-  Task<Result<HttpResponse>> get(std::string url);
+  // Follows a few redirects, by HTTPS only and wherever they lead (RFC 7033, 4.2). `from`: who answered in
+  // the end; may be null.
+  Task<Result<HttpResponse>> get(std::string url, std::string* from);
   // On behalf of the reader, who may ask only so much.
   Task<HttpResponse> ask_api(std::string target, IpAddress reader);
 

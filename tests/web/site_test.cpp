@@ -31,11 +31,14 @@ class OneAnswer final : public HttpClient {
  public:
   [[nodiscard]] Task<Result<HttpResponse>> send(HttpCall call) override {
     asked.push_back(call.url.text());
+    if (const auto place = redirects.find(asked.back()); place != redirects.end())
+      co_return HttpResponse{.status = 301, .headers = {{"Location", place->second}}, .body = {}};
     if (const auto known = answers.find(asked.back()); known != answers.end())
       co_return HttpResponse{.status = 200, .headers = {}, .body = known->second};
     co_return answer;
   }
-  std::map<std::string, std::string> answers;  // bodies, by URL
+  std::map<std::string, std::string> answers;    // bodies, by URL
+  std::map<std::string, std::string> redirects;  // by URL
   std::vector<std::string> asked;
   Result<HttpResponse> answer;
 };
@@ -193,6 +196,40 @@ TEST_F(SiteTest, FollowingTriesTheUsualPlaceIfTheServerDoesNotSay) {
   const std::string page = get("/tags/cats/follow?account=me@social.example").body;
   EXPECT_THAT(page, HasSubstr("does not say how to follow from there"));
   EXPECT_THAT(page, HasSubstr("copy <code>@cats@tags.example.org</code>"));
+}
+
+// Names of one domain, and the server on another, as Mastodon and GoToSocial document it.
+TEST_F(SiteTest, FollowingGoesWhereWebfingerIsRedirected) {
+  const std::string query = "/.well-known/webfinger?resource=acct%3Ame%40family.example";
+  const auto url = [&] {
+    const HttpResponse answer =
+        get("/tags/cats/follow?account=me@family.example", {{"Accept", "application/json"}});
+    return json::text_of(json::parse_object(answer.body).value(), answer.status == 200 ? "url" : "error");
+  };
+  http.redirects["https://family.example" + query] = "https://www.family.example/there";
+  http.redirects["https://www.family.example/there"] = "/here";
+  http.redirects["https://www.family.example/here"] = "//social.example" + query;
+  const std::string there = "https://social.example" + query;
+  http.answers[there] = R"({"links":[{"rel":"http://ostatus.org/schema/1.0/subscribe",)"
+                        R"("template":"https://social.example/follow?uri={uri}"}]})";
+  EXPECT_EQ(url(), "https://social.example/follow?uri=cats%40tags.example.org");
+  EXPECT_THAT(get("/tags/cats/follow?account=me@family.example").body, HasSubstr("Go on at social.example<"));
+  // Without a template, the server is the one that answered.
+  http.answers[there] = R"({"links":[]})";
+  http.answer = HttpResponse{.status = 404, .headers = {}, .body = {}};
+  EXPECT_EQ(url(), "https://social.example/authorize_interaction?uri=cats%40tags.example.org");
+  http.answers["https://social.example/.well-known/nodeinfo"] =
+      R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"https://social.example/n"}]})";
+  http.answers["https://social.example/n"] = R"({"software":{"name":"gotosocial"}})";
+  EXPECT_THAT(url(), HasSubstr("social.example (gotosocial) has no page for that"));
+  // Not out of HTTPS, and not for ever.
+  http.redirects["https://family.example" + query] = "http://social.example" + query;
+  EXPECT_EQ(url(), "https://family.example/authorize_interaction?uri=cats%40tags.example.org");
+  http.redirects["https://family.example" + query] = "https://family.example" + query;
+  clock.time += std::chrono::minutes(1);
+  http.asked.clear();
+  EXPECT_THAT(url(), HasSubstr("family.example does not answer"));
+  EXPECT_THAT(http.asked, testing::SizeIs(4));
 }
 
 TEST_F(SiteTest, FollowingTakesWhatPeoplePaste) {
