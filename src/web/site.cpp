@@ -271,8 +271,9 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
       if (status.is_object()) found += render_post(status.get_object());
     });
   }
-  // A hashtag need not be known here to have a timeline.
-  if (const Result<Tag> tag = Tag::parse(text); tag && !found.contains(tag_link(tag->canonical())))
+  // A hashtag need not be known here to have a timeline. But an address is none.
+  if (const Result<Tag> tag = Tag::parse(text);
+      tag && text.find_first_of("/@") == std::string::npos && !found.contains(tag_link(tag->canonical())))
     found += "<ul class=\"tag-list\"><li>" + tag_link(tag->canonical()) + "</li></ul>";
   if (found.empty()) found = "<p class=\"notice\">Nothing was found. A hashtag has at least one letter.</p>";
   PageParts parts{.title = text + " – " + options_.authority, .search = text};
@@ -282,13 +283,16 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
 }
 
 Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress reader) {
+  const bool has_slash = rest.ends_with('/');
+  if (has_slash) rest.pop_back();
   const std::string name = percent_decode(rest).value_or("");
-  const Result<Tag> tag = Tag::parse(name);
+  // Also as its actor is called.
+  const Result<Tag> tag = Tag::from_actor_name(name);
   if (!tag || rest.contains('/'))
     co_return page("No such hashtag",
                    "<h1>No such hashtag</h1><p>" + escape(tag ? name : tag.error().message), 404);
   const std::string own = std::string(kTags) + percent_encode(tag->canonical());
-  if (name != tag->canonical()) co_return redirect(301, query.empty() ? own : own + "?" + query);
+  if (has_slash || name != tag->canonical()) co_return redirect(301, query.empty() ? own : own + "?" + query);
   const TagView view = TagView::parse(query);
   const HttpResponse answer = co_await ask_api(view.api_target(*tag), reader);
   Result<json::array> statuses = json::array();

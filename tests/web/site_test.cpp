@@ -126,6 +126,9 @@ TEST_F(SiteTest, OtherSpellingsLeadToTheOneOfTheHashtag) {
   const HttpResponse response = get("/tags/Caf%C3%A9?any=Tea");
   EXPECT_EQ(response.status, 301);
   EXPECT_EQ(response.headers.find("Location"), "/tags/cafe?any=Tea");
+  EXPECT_EQ(get("/tags/xn--z7x").headers.find("Location"), "/tags/%E7%8C%AB") << "as its actor is called";
+  EXPECT_EQ(get("/tags/cats/").headers.find("Location"), "/tags/cats");
+  EXPECT_EQ(get("/tags/").status, 404);
   EXPECT_EQ(get("/tags/%F0%9F%8E%89").status, 404);
   EXPECT_EQ(get("/tags/cats/nonsense").status, 404);
 }
@@ -149,6 +152,8 @@ TEST_F(SiteTest, SaysWhoseFaultItIsThatThereAreNoPosts) {
 TEST_F(SiteTest, SearchFindsAHashtagThatNobodyHasUsedYet) {
   api_answer.body = R"({"hashtags":[],"statuses":[]})";
   EXPECT_THAT(get("/search?q=%23Neu").body, HasSubstr(R"(<a href="/tags/neu")"));
+  for (const char* address : {"https%3A%2F%2Felk.example%2F%40dave%2F1", "%40dave%40elk.example"})
+    EXPECT_THAT(get(std::string("/search?q=") + address).body, Not(HasSubstr("<li>"))) << address;
   EXPECT_THAT(get("/search?q=%22%3E%3Cscript%3E").body, Not(HasSubstr("<script>")));
 }
 
