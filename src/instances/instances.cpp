@@ -82,7 +82,10 @@ bool Instances::may_publish(const std::string& author) const {
   const auto permission = decision(host_of(author));
   if (permission) return permission->publishes;
   const auto link = links_.find({author, identity_.actor()});
-  return link != links_.end() && link->second.style == Style::kPerson && link->second.accepted;
+  // A follow alone may be meant otherwise: who lets the node follow knows that it reads.
+  const auto own = own_follows_.find({identity_.actor(), author});
+  return link != links_.end() && link->second.style == Style::kPerson && own != own_follows_.end() &&
+         own->second.accepted;
 }
 
 bool Instances::is_denied(const std::string& host) const {

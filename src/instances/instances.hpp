@@ -56,7 +56,8 @@ class Instances {
   // Shown every follower at start.
   void note(const delivery::Follower& follower);
 
-  // The posts of that author are taken.
+  // The posts of that author are taken: of a person only who follows the node's actor and has accepted its
+  // follow in return.
   [[nodiscard]] bool may_publish(const std::string& author) const;
 
   // An instance of the node's own, or one that the administrator has let in; not because all may.

@@ -55,6 +55,21 @@ class Relaying : public NodeTest {
     EXPECT_EQ(post_signed(text, alice).status, 202);
     settle();
   }
+  // The last one that the node sent to them, unless another is given.
+  void answer_follow(const char* type, const Author& by, std::optional<json::object> follow = {}) {
+    if (!follow) {
+      for (const json::object& sent : internet.posted_to(by.inbox))
+        if (json::id_of(sent, "type") == "Follow") follow = sent;
+    }
+    ASSERT_TRUE(follow);
+    const json::object text = {{"@context", "https://www.w3.org/ns/activitystreams"},
+                               {"id", by.id + "/" + type},
+                               {"type", type},
+                               {"actor", by.id},
+                               {"object", *follow}};
+    EXPECT_EQ(post_signed(json::serialize(text), by).status, 202);
+    settle();
+  }
   std::vector<std::string> types_at(const std::string& inbox) {
     std::vector<std::string> types;
     for (const json::object& sent : internet.posted_to(inbox)) types.push_back(json::id_of(sent, "type"));
@@ -279,11 +294,17 @@ TEST_F(Relaying, APersonWhoFollowsTheNodePublishesOwnPostsOnly) {
   add_relay(dora, origin + "/actor");
   EXPECT_THAT(types_at(dora.inbox), ElementsAre("Accept", "Follow"));
   const PostText hers{.uri = "https://far.example/notes/1", .author = dora.id, .tags = {"dogs"}};
-  EXPECT_EQ(post_signed(create_text(hers), dora).status, 202);
+  EXPECT_THAT(post_signed(create_text(hers), dora).body, HasSubstr("takes no posts"))
+      << "she has not let the node follow";
+  answer_follow("Accept", dora);
+  EXPECT_EQ(post_signed(create_text(hers), dora).body, "");
   const PostText other{.uri = "https://far.example/notes/2", .author = eve.id, .tags = {"dogs"}};
   EXPECT_THAT(post_signed(create_text(other), eve).body, HasSubstr("takes no posts"));
   settle();
   EXPECT_THAT(history("dogs"), ElementsAre(hers.uri));
+  answer_follow("Reject", dora);
+  const PostText later{.uri = "https://far.example/notes/3", .author = dora.id, .tags = {"dogs"}};
+  EXPECT_THAT(post_signed(create_text(later), dora).body, HasSubstr("takes no posts"));
 }
 
 TEST_F(Relaying, WhoRejectsTheFollowThatTheNodeSentBackIsFollowedNoMore) {
@@ -293,16 +314,10 @@ TEST_F(Relaying, WhoRejectsTheFollowThatTheNodeSentBackIsFollowedNoMore) {
   settle();
   const Author dora = make_author("https://far.example/users/dora");
   add_relay(dora, origin + "/actor");
-  const std::vector<json::object> sent = internet.posted_to(dora.inbox);
   ASSERT_THAT(types_at(dora.inbox), ElementsAre("Accept", "Follow"));
+  const json::object follow = internet.posted_to(dora.inbox).back();
   const auto answer = [&](const char* type, const Author& by) {
-    const json::object text = {{"@context", "https://www.w3.org/ns/activitystreams"},
-                               {"id", by.id + "/" + type},
-                               {"type", type},
-                               {"actor", by.id},
-                               {"object", sent[1]}};
-    EXPECT_EQ(post_signed(json::serialize(text), by).status, 202);
-    settle();
+    answer_follow(type, by, follow);
     return rows("SELECT object||' '||accepted FROM own_follows");
   };
   EXPECT_THAT(answer("Accept", dora), ElementsAre(dora.id + " 1"));
