@@ -119,9 +119,9 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   const std::string part = rest.substr(slash);
   if (part.empty() && is_browser(request))
     co_return by_accept(redirect(303, "/tags/" + percent_encode(tag->canonical())));
-  // Servers refuse a document whose id is not where they got it from.
-  if (name != tag->actor_name())
-    co_return redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query));
+  // Servers refuse a document whose id is not, to the letter, where they got it from.
+  if (rest.substr(0, slash) != tag->actor_name())
+    co_return by_accept(redirect(308, identity_.tag_actor(*tag) + part + (query.empty() ? "" : "?" + query)));
   if (part.empty()) {
     const std::optional<WallTime> born = co_await since(*tag);
     co_return by_accept(activity(fediverse::make_tag_actor(identity_, *tag, identity_.key.public_key().pem(),

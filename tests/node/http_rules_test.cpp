@@ -104,10 +104,12 @@ TEST_F(HttpRules, AnActorIsAPageForWhoPrefersOne) {
 TEST_F(HttpRules, AnotherSpellingLeadsToTheActorThatHasThatId) {
   for (const auto& [target, actor] :
        {std::pair("/tag/%E7%8C%AB", "/tag/xn--z7x"), std::pair("/tag/Caf%C3%A9", "/tag/cafe"),
+        std::pair("/tag/cafe%CC%81", "/tag/cafe"), std::pair("/tag/c%61ts", "/tag/cats"),
         std::pair("/tag/CATS/outbox?page=true", "/tag/cats/outbox?page=true")}) {
     const HttpResponse response = ask_with("GET", target, {{"Accept", "application/activity+json"}});
     EXPECT_EQ(response.status, 308) << target;
     EXPECT_EQ(at(response, "Location"), origin + actor);
+    EXPECT_EQ(at(response, "Vary"), "Accept") << "browsers are led to the page";
   }
 }
 
