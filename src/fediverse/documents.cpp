@@ -13,6 +13,7 @@ namespace {
 // Of the node's actor where its host has no dot. It was that of every node once, and those who were told so
 // still find it.
 constexpr std::string_view kDottedName = "node.actor";
+constexpr std::string_view kAccount = "acct:";
 
 json::array actor_context() {
   return {kContext, "https://w3id.org/security/v1",
@@ -300,12 +301,15 @@ json::object make_whole_collection(std::string_view id, const std::vector<std::s
 Result<WebfingerTarget> parse_webfinger_resource(std::string_view resource, const NodeUrls& urls) {
   std::optional<Tag> tag;
   if (!has_scheme(resource)) return fail(ErrorCode::kInvalid, "resource is neither acct:name@host nor a URL");
-  if (resource.starts_with("acct:")) {
-    TRY(tag, account_of(resource.substr(5), urls));
-  } else if (resource != urls.actor() && resource != urls.origin() + "/") {
-    tag = urls.tag_of_actor(resource);
-    if (!tag) tag = urls.tag_of_page(resource);
-    if (!tag) return fail(ErrorCode::kNotFound, "no such actor on this node");
+  if (ascii_iequals(resource.substr(0, kAccount.size()), kAccount)) {
+    TRY(tag, account_of(resource.substr(kAccount.size()), urls));
+  } else {
+    const Result<Url> url = Url::parse(resource);
+    const std::string text = url ? url->text() : std::string();
+    tag = urls.tag_of_actor(text);
+    if (!tag) tag = urls.tag_of_page(text);
+    if (!tag && text != urls.actor() && text != urls.origin() + "/")
+      return fail(ErrorCode::kNotFound, "no such actor on this node");
   }
   WebfingerTarget target{.tag = tag,
                          .subject = {},

@@ -168,7 +168,9 @@ TEST(Documents, UrlsLeadBackToTags) {
 TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
   for (const char* resource :
        {"acct:caturday@tags.example.org", "acct:Caturday@TAGS.example.org", "acct:@caturday@tags.example.org",
-        "https://tags.example.org/tag/caturday", "https://tags.example.org/tags/caturday"}) {
+        "https://tags.example.org/tag/caturday", "https://tags.example.org/tags/caturday",
+        "ACCT:caturday@tags.example.org", "HTTPS://TAGS.example.org:443/tag/caturday",
+        "https://tags.example.org/tag/caturday#main-key"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_EQ(target->tag, Tag::parse("caturday").value());
@@ -191,8 +193,9 @@ TEST(Webfinger, FindsTagsHoweverTheyAreSpelled) {
 }
 
 TEST(Webfinger, FindsTheNode) {
-  for (const char* resource : {"acct:tags.example.org@tags.example.org", "https://tags.example.org/actor",
-                               "https://tags.example.org/", "acct:node.actor@tags.example.org"}) {
+  for (const char* resource :
+       {"acct:tags.example.org@tags.example.org", "https://tags.example.org/actor",
+        "https://tags.example.org/", "https://tags.example.org", "acct:node.actor@tags.example.org"}) {
     const Result<WebfingerTarget> target = parse_webfinger_resource(resource, kUrls);
     ASSERT_TRUE(target) << resource;
     EXPECT_FALSE(target->tag);
