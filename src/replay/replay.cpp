@@ -73,8 +73,11 @@ Task<Result<void>> Replayer::load() {
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};
     if (replay.day == day_of(clock_.wall_now())) {
-      for (const std::string& author : replay.authors_today)
-        authors_.replayed(replay.host, replay.tag, author);
+      for (const std::string& seen : replay.authors_today) {
+        const std::size_t blank = seen.find(' ');
+        authors_.replayed(replay.host, blank == std::string::npos ? replay.tag : seen.substr(blank + 1),
+                          seen.substr(0, blank));
+      }
     }
     replays_[std::move(key)] = std::move(replay);
   }
@@ -347,8 +350,11 @@ void Replayer::note_sent(Replay& replay, const Outgoing& post) {
   if (replay.authors_per_day == 0) return;
   const std::int64_t today = day_of(clock_.wall_now());
   if (std::exchange(replay.day, today) != today) replay.authors_today.clear();
-  if (std::ranges::find(replay.authors_today, entry.author) == replay.authors_today.end())
-    replay.authors_today.push_back(entry.author);
+  for (const std::string& tag : post.tags) {
+    std::string seen = tag == replay.tag ? entry.author : entry.author + " " + tag;
+    if (std::ranges::find(replay.authors_today, seen) == replay.authors_today.end())
+      replay.authors_today.push_back(std::move(seen));
+  }
 }
 
 Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {

@@ -43,10 +43,11 @@ struct Replay {
   std::string at;                // cursor of the last post dealt with on the current page; empty: none
   WallTime newest;               // of the posts sent; 1970: none yet
   WallTime oldest;
-  WallTime failing_since;                  // 1970: is not failing
-  std::uint32_t authors_per_day = 0;       // at most; 0: any number
-  std::vector<std::string> authors_today;  // of the posts sent on that day,
-  std::int64_t day = 0;                    // counted from 1970 in UTC
+  WallTime failing_since;             // 1970: is not failing
+  std::uint32_t authors_per_day = 0;  // at most; 0: any number
+  // Of the posts sent on that day; under another hashtag of a post: "AUTHOR HASHTAG".
+  std::vector<std::string> authors_today;
+  std::int64_t day = 0;  // counted from 1970 in UTC
 
   [[nodiscard]] bool is_active() const {
     return state == ReplayState::kReading || state == ReplayState::kSending;

@@ -67,6 +67,16 @@ class Replaying : public NodeTest {
     entries.front().removed = true;
     ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
+  // By an author of its own, on a server of its own.
+  void publish(int number, const std::vector<std::string>& tags) {
+    const std::string host = fmt::format("https://home{}.example", number);
+    const Author author = make_author(host + "/users/u");
+    const json::object may = {{"host", host_of(host)}, {"publishes", true}, {"receives", false}};
+    EXPECT_EQ(control("/instances/permit", json::serialize(may)).status, 200);
+    const PostText post{.uri = fmt::format("{}/notes/{}", host, number), .author = author.id, .tags = tags};
+    EXPECT_EQ(post_signed(create_text(post), author).status, 202);
+    settle();
+  }
   HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
     options["host"] = kHost;
     options["tag"] = tag;
@@ -384,15 +394,6 @@ TEST_F(Replaying, BringsFewerAuthorsADayThanMakeATrend) {
 }
 
 TEST_F(Replaying, CountsTheAuthorsOfTheDaysOwnPostsAndUnderAllHashtagsOfAPost) {
-  const auto publish = [&](int number, std::vector<std::string> tags) {
-    const std::string host = fmt::format("https://home{}.example", number);
-    const Author author = make_author(host + "/users/u");
-    const json::object may = {{"host", host_of(host)}, {"publishes", true}, {"receives", false}};
-    EXPECT_EQ(control("/instances/permit", json::serialize(may)).status, 200);
-    const PostText post{.uri = fmt::format("{}/notes/{}", host, number), .author = author.id, .tags = tags};
-    EXPECT_EQ(post_signed(create_text(post), author).status, 202);
-    settle();
-  };
   // Of before the instance wanted dogs.
   publish(31, {"dogs", "cats"});
   publish(32, {"dogs", "cats"});
@@ -413,6 +414,25 @@ TEST_F(Replaying, CountsTheAuthorsOfTheDaysOwnPostsAndUnderAllHashtagsOfAPost) {
   EXPECT_THAT(announced(), ElementsAre(34, 33)) << "#cats has four authors today";
   settle(days(2));
   EXPECT_THAT(announced(), ElementsAre(34, 33, 32, 31));
+}
+
+TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
+  subscribe("dogs");
+  for (int i = 31; i <= 35; ++i)
+    publish(i, i <= 32 ? std::vector<std::string>{"dogs", "cats"} : std::vector<std::string>{"cats"});
+  settle(days(1));
+  start(config());
+  settle();
+  internet.calls.clear();
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}, "dogs").status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(32, 31));
+  start(config());
+  settle();
+  internet.calls.clear();
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(35, 34)) << "and those of 32 and 31 make four";
 }
 
 TEST_F(Replaying, MakesNoTrendUnlessItIsSaidThatItMay) {
