@@ -1,8 +1,11 @@
 #include "mastodon_api/search_api.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
+#include "base/bytes.hpp"
 #include "fediverse/documents.hpp"
+#include "fediverse/domain.hpp"
 #include "http/url.hpp"
 #include "mastodon_api/timeline_query.hpp"
 #include "posts/ids.hpp"
@@ -14,17 +17,40 @@ namespace {
 constexpr std::string_view kStatuses = "/api/v1/statuses/";
 constexpr std::string_view kAccounts = "/api/v1/accounts/";
 constexpr std::string_view kContext = "/context";
+constexpr std::string_view kAccount = "acct:";
 constexpr std::string_view kPostsOf = "/statuses";
 constexpr std::size_t kAncestorsMax = 5;
 constexpr std::size_t kRepliesMax = 20;
 constexpr std::size_t kQueryMax = 2048;       // bytes of a search
 constexpr std::uint64_t kRequestsOfPost = 2;  // and of its author
 
-// The hashtag that is meant by its address, by the URL of its page or by that of its actor.
-Result<fediverse::WebfingerTarget> named(std::string_view text, const posts::Site& site) {
+// As people paste it: with or without a scheme, in any case and alphabet. Nothing if it is no URL.
+std::optional<Url> url_in(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  const bool has_scheme = colon != std::string_view::npos;
+  const std::string scheme = has_scheme ? ascii_lower(text.substr(0, colon)) : "https";
+  if (has_scheme) text.remove_prefix(colon + 3);
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string host = fediverse::domain_in(text.substr(0, slash));
+  // A word with a dot in it may be a hashtag that somebody has mistyped.
+  if (!has_scheme && (slash == text.size() || !host.contains('.') || host.contains('@'))) return std::nullopt;
+  const Result<Url> url = Url::parse(fmt::format("{}://{}{}", scheme, host, text.substr(slash)));
+  return url ? std::optional(*url) : std::nullopt;
+}
+
+// The hashtag that is meant by its address, by the URL of its page, whatever is filtered there, or by that of
+// its actor.
+Result<fediverse::WebfingerTarget> named(std::string_view text, const std::optional<Url>& url,
+                                         const posts::Site& site) {
+  const fediverse::NodeUrls urls(site.origin);
+  if (url) {
+    std::string_view path = url->path();
+    if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+    return fediverse::parse_webfinger_resource(url->origin() + std::string(path), urls);
+  }
+  if (ascii_lower(text.substr(0, kAccount.size())) == kAccount) text.remove_prefix(kAccount.size());
   if (text.starts_with('@')) text.remove_prefix(1);
-  const std::string resource = (Url::parse(text) ? "" : "acct:") + std::string(text);
-  return fediverse::parse_webfinger_resource(resource, fediverse::NodeUrls(site.origin));
+  return fediverse::parse_webfinger_resource(std::string(kAccount) + std::string(text), urls);
 }
 
 }  // namespace
@@ -68,7 +94,8 @@ Task<std::optional<HttpResponse>> SearchApi::account(ApiRequest request) {
 }
 
 Task<HttpResponse> SearchApi::search(ApiRequest request) {
-  const std::string text = query_value(request.query, "q");
+  const std::string pasted = query_value(request.query, "q");
+  const std::string text(trim(pasted));
   const std::string type = query_value(request.query, "type");
   const std::size_t limit = number_in(request.query, "limit", TagApi::kFoundMax, TimelineQuery::kLimitMax);
   if (text.empty()) co_return api_error(400, "param is missing or the value is empty: q");
@@ -77,12 +104,13 @@ Task<HttpResponse> SearchApi::search(ApiRequest request) {
       {"accounts", json::array()}, {"statuses", json::array()}, {"hashtags", json::array()}};
   const bool is_first_page = number_in(request.query, "offset", 0, 1) == 0;
   const bool wants_tags = is_first_page && (type.empty() || type == "hashtags");
-  const auto here = named(text, site_);
+  const std::optional<Url> url = url_in(text);
+  const auto here = named(text, url, site_);
   if (here && here->tag) {
     if (wants_tags) found["hashtags"] = co_await tags_.find(here->tag->canonical(), 1);
-  } else if (Url::parse(text)) {
+  } else if (url) {
     if (is_first_page && (type.empty() || type == "statuses")) {
-      const auto list = co_await find_by_address(text, request.peer);
+      const auto list = co_await find_by_address(url->text(), request.peer);
       if (!list) co_return too_many_requests(list.error());
       found["statuses"] = *list;
     }

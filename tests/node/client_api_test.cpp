@@ -436,6 +436,9 @@ TEST_F(Reading, SearchFindsAPostByTheAddressThatABrowserShows) {
   };
   ASSERT_THAT(found(shown), SizeIs(1));
   EXPECT_EQ(found(shown).at(0).at("uri"), json::value(uri));
+  for (const char* pasted : {"home.example/@alice/1", " https://home.example/@alice/1\n",
+                             "HTTPS://Home.Example/@alice/1", "https://home.example/@alice/1#reply"})
+    EXPECT_THAT(found(pasted), SizeIs(1)) << pasted;
   // Another server has no say.
   internet.serve("https://other.example/@alice/1", internet.documents.at(uri));
   EXPECT_THAT(found("https://other.example/@alice/1"), IsEmpty());
@@ -456,11 +459,13 @@ TEST_F(Reading, SearchFindsAHashtagByItsAddress) {
   };
   for (const char* address :
        {"@cats@tags.home.example", "cats@tags.home.example", "https://tags.home.example/tags/cats",
-        "https://tags.home.example/tag/cats", "#cats"})
+        "https://tags.home.example/tag/cats", "#cats", " @cats@tags.home.example ",
+        "acct:cats@tags.home.example", "tags.home.example/tags/cats", "HTTPS://TAGS.home.example/tags/Cats/",
+        "https://tags.home.example/tags/cats?any=dogs#posts"})
     EXPECT_THAT(found(address), ElementsAre("cats")) << address;
   EXPECT_THAT(found("https://tags.home.example/tags/%E7%8C%AB"), ElementsAre("猫"));
-  for (const char* other :
-       {"@a6@src.example", "a6@src.example", "@no.such@tags.home.example", "https://tags.home.example/actor"})
+  for (const char* other : {"@a6@src.example", "a6@src.example", "@no.such@tags.home.example",
+                            "https://tags.home.example/actor", "src.example/tags/cats"})
     EXPECT_THAT(found(other), IsEmpty()) << other;
 }
 
