@@ -173,7 +173,12 @@ Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
 
 Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& document) {
   if (!fediverse::is_post(document)) {
-    if (claim.removed) return Answer{.published = claim.published};  // a Tombstone, say
+    if (fediverse::has_type(document, "Tombstone") && json::id_of(document) == claim.uri) {
+      hosts_.found_post(host_of(claim.uri));  // its server says that it was there
+      if (claim.removed) return Answer{.published = claim.published, .gone = true};
+      return fail(ErrorCode::kNotFound, claim.uri + " was deleted");
+    }
+    if (claim.removed) return Answer{.published = claim.published};
     return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
   }
   const fediverse::ParseLimits limits;

@@ -13,7 +13,9 @@
 namespace tagring::belief {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -197,6 +199,23 @@ TEST_F(PostCheckerTest, ServersAreAskedOnceForWhatSeveralSayAtOnce) {
   EXPECT_THAT(**of_another, IsEmpty());
   EXPECT_THAT(**of_it_again, IsEmpty());
   EXPECT_EQ(servers.asked_in_all(), 3) << "for two posts and their author";
+}
+
+// As activitypub-bot has them, with status 200.
+TEST_F(PostCheckerTest, TombstonesCostTheirServerNothing) {
+  std::vector<TagEvent> removals;
+  std::vector<TagEvent> late;
+  for (int i = 0; i < 30; ++i) {
+    const std::string uri = "https://post.example/" + std::to_string(i);
+    servers.documents[uri] = fmt::format(R"({{"id":"{}","type":"Tombstone","formerType":"Note"}})", uri);
+    removals.push_back(event(Op::kRemove, uri));
+    late.push_back(event(Op::kAdd, uri));
+  }
+  EXPECT_THAT(taken(late, kB), IsEmpty());
+  EXPECT_THAT(refusals, Each(Field(&Refusal::error, Field(&Error::code, ErrorCode::kNotFound))));
+  EXPECT_FALSE(origins.standing().is_doubtful(kB)) << "they were there";
+  EXPECT_THAT(taken(removals, kA), SizeIs(30));
+  EXPECT_EQ(servers.asked_in_all(), 30);
 }
 
 TEST_F(PostCheckerTest, EditsCostTheirServerNoMoreThanPosts) {

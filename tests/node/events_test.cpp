@@ -92,7 +92,7 @@ TEST_F(Events, ADocumentThatIsAnotherPostIsRefused) {
 }
 
 TEST_F(Events, ADocumentThatIsNoPostIsRefused) {
-  for (const std::string type : {"Tombstone", "Person", "Like", ""}) {
+  for (const std::string type : {"Person", "Like", ""}) {
     json::object document = note_object(foreign);
     document["type"] = type;
     internet.serve(foreign.uri, json::serialize(document));
@@ -101,6 +101,13 @@ TEST_F(Events, ADocumentThatIsNoPostIsRefused) {
   }
   internet.serve(foreign.uri, "[]");
   expect_not_taken("Add", relay, foreign, "invalid");
+}
+
+TEST_F(Events, ADeletedPostIsNotThere) {
+  json::object document = note_object(foreign);
+  document["type"] = "Tombstone";
+  internet.serve(foreign.uri, json::serialize(document));
+  expect_not_taken("Add", relay, foreign, "not_found");
 }
 
 TEST_F(Events, APostThatItsOriginSendsToAnotherServerForIsRefused) {
