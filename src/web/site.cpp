@@ -225,8 +225,8 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     co_return co_await follow(*found, query_value(query, "account"), as_json, request.peer);
   }
   if (for_server) {
-    if (const Result<Tag> found = Tag::parse(percent_decode(rest).value_or("")); found && !rest.contains('/'))
-      co_return by_accept(redirect(303, "/tag/" + found->actor_name()));
+    const Result<Tag> found = Tag::from_actor_name(percent_decode(rest).value_or(""));
+    if (found && !rest.contains('/')) co_return by_accept(redirect(303, "/tag/" + found->actor_name()));
   }
   co_return by_accept(co_await tag(rest, query, request.peer));
 }

@@ -336,6 +336,7 @@ TEST_F(SiteTest, ServersAreLedFromPagesToTheirActors) {
   const HttpResponse tag = ask("/tags/%E7%8C%AB");
   EXPECT_EQ(tag.status, 303);
   EXPECT_EQ(tag.headers.find("Location"), "/tag/xn--z7x");
+  EXPECT_EQ(ask("/tags/xn--z7x").headers.find("Location"), "/tag/xn--z7x");
   EXPECT_EQ(tag.headers.find("Vary"), "Accept");
   EXPECT_EQ(ask("/").headers.find("Location"), "/actor");
   EXPECT_EQ(get("/tags/cats").status, 200);
