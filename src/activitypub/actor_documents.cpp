@@ -4,7 +4,6 @@
 
 #include "base/bytes.hpp"
 #include "base/counted.hpp"
-#include "delivery/wire.hpp"
 #include "federation/version.hpp"
 #include "fediverse/badge.hpp"
 #include "fediverse/documents.hpp"
@@ -14,8 +13,6 @@
 
 namespace tagring::activitypub {
 namespace {
-
-constexpr std::size_t kPageSize = 40;
 
 HttpResponse document(std::string_view type, std::string body) {
   HttpResponse response;
@@ -134,7 +131,7 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
     const std::string actor = identity_.tag_actor(*tag);
     co_return activity(fediverse::make_whole_collection(actor + part, {fediverse::about_note_of(actor)}));
   }
-  if (part == "/outbox") co_return co_await outbox(*tag, std::move(query));
+  if (part == "/outbox") co_return co_await outbox_.answer(*tag, std::move(query));
   if (part == "/followers" || part == "/following") {
     // How many, but not who; and people only, since nobody else is shown by those who count.
     const std::string id = identity_.tag_actor(*tag) + part;
@@ -159,59 +156,6 @@ Task<std::optional<WallTime>> ActorDocuments::since(std::optional<Tag> tag) {
   make_room(since_, kSinceMax);
   since_.emplace(std::move(tag), **stored);
   co_return *stored;
-}
-
-// Of the whole history; nothing if its owners do not say.
-Task<std::optional<std::uint64_t>> ActorDocuments::count_posts(Tag tag) {
-  const auto known = counts_.find(tag.canonical());
-  if (known != counts_.end() && clock_.now() - known->second.since < kCountFresh)
-    co_return known->second.posts;
-  const auto tomorrow = std::chrono::floor<std::chrono::days>(clock_.wall_now()) + std::chrono::days(1);
-  const auto days = co_await history_.query_days(tag, tomorrow - storage::HistoryService::kDaysMax, tomorrow);
-  if (!days) co_return std::nullopt;
-  std::uint64_t posts = 0;
-  for (const storage::HistoryDay& day : *days) posts += day.posts;
-  make_room(counts_, kCountsMax);
-  counts_.insert_or_assign(tag.canonical(), Count{clock_.now(), posts});
-  co_return posts;
-}
-
-// The tag's history as a collection of announcements, a page at a time; any node shows it.
-Task<HttpResponse> ActorDocuments::outbox(Tag tag, std::string query) {
-  const std::string id = identity_.tag_actor(tag) + "/outbox";
-  const std::string page = query_value(query, "page");
-  if (page.empty()) {
-    json::object collection = {{"@context", fediverse::kContext},
-                               {"id", id},
-                               {"type", "OrderedCollection"},
-                               {"first", id + "?page=true"}};
-    const std::optional<std::uint64_t> posts = co_await count_posts(std::move(tag));
-    if (posts) collection["totalItems"] = *posts;
-    co_return activity(collection);
-  }
-  std::optional<storage::HistoryCursor> cursor;
-  if (page != "true") {
-    Result<storage::HistoryCursor> parsed = storage::HistoryCursor::parse(page);
-    if (!parsed) co_return error_response(parsed.error());
-    cursor = std::move(*parsed);
-  }
-  const Result<storage::HistoryPage> history = co_await history_.query(tag, std::move(cursor), kPageSize);
-  if (!history) co_return error_response(history.error());
-  json::array items;
-  for (const storage::HistoryEntry& entry : history->entries) {
-    items.push_back(
-        json::object{{"id", delivery::announce_id(identity_, identity_.tag_actor(tag), tag, entry.uri)},
-                     {"type", "Announce"},
-                     {"actor", identity_.tag_actor(tag)},
-                     {"published", to_rfc3339(entry.published)},
-                     {"object", entry.uri}});
-  }
-  std::string next;
-  if (history->more && history->next) {
-    next = id + "?page=" + percent_encode(history->next->text());
-  }
-  co_return activity(
-      fediverse::make_collection_page(id + "?page=" + percent_encode(page), id, std::move(items), next));
 }
 
 }  // namespace tagring::activitypub

@@ -47,30 +47,46 @@ void Announced::note(const std::string& actor, Audience audience, const delivery
   std::string id = delivery::announce_id(identity_, actor, event.tag, event.uri);
   auto known = by_id_.find(id);
   if (event.op == delivery::Op::kRemove) {
+    shown_.erase(id);
     if (known != by_id_.end() && known->second.tags.erase(event.tag) > 0 && known->second.tags.empty())
       by_id_.erase(known);
     return;
   }
   if (known == by_id_.end()) {
     make_room(by_id_, kMax);
-    One one{actor, audience, event.uri, event.author, event.published, {}};
+    One one{actor, audience, event.uri, event.author, event.published, {}, {}};
     known = by_id_.emplace(std::move(id), std::move(one)).first;
   }
   known->second.tags.insert(event.tag);
 }
 
+std::string Announced::show(const Tag& tag, const storage::HistoryEntry& entry) {
+  const std::string actor = identity_.tag_actor(tag);
+  std::string id = delivery::announce_id(identity_, actor, tag, entry.uri);
+  make_room(shown_, kMax);
+  shown_.insert_or_assign(
+      id, One{actor, Audience::kPublic, entry.uri, entry.author, entry.published, {tag}, clock_.now()});
+  return id;
+}
+
+const Announced::One* Announced::find(const std::string& id) const {
+  if (const auto known = by_id_.find(id); known != by_id_.end()) return &known->second;
+  const auto shown = shown_.find(id);
+  return shown == shown_.end() || clock_.now() - shown->second.shown > kShown ? nullptr : &shown->second;
+}
+
 Task<HttpResponse> Announced::answer(HttpRequest request) {
   const std::string id = identity_.origin() + std::string(path_of(request.target));
-  const auto found = by_id_.find(id);
+  const One* found = find(id);
   const auto is_offered = [&](const One& one) {
     return blocks_.of_actor(one.author) == nullptr && std::ranges::any_of(one.tags, [&](const Tag& tag) {
              return blocks_.of_tag(tag.canonical()) == nullptr &&
                     !blocks_.is_refused_by(one.author, tag.canonical());
            });
   };
-  if (found == by_id_.end() || !is_offered(found->second))
+  if (found == nullptr || !is_offered(*found))
     co_return error_response({ErrorCode::kNotFound, "no such announcement"});
-  const One& one = found->second;
+  const One& one = *found;
   // When it was sent is not kept; what can be said is when the post was published, as in the outbox.
   HttpResponse response;
   response.headers.add("Content-Type", std::string(fediverse::kActivityJson));

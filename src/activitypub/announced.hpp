@@ -1,5 +1,6 @@
 // What this node's actors have announced to people and relays, to be fetched by the ids of the announcements
-// (ActivityPub, 3.1). In memory, and begun anew from the feed at a start: strangers cannot fill it.
+// (ActivityPub, 3.1): what is in the feed, and what an outbox has just shown. In memory, and begun anew from
+// the feed at a start. Strangers can fill only what outboxes have shown, which is apart.
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@
 #include "federation/identity.hpp"
 #include "fediverse/builders.hpp"
 #include "http/message.hpp"
+#include "storage/history.hpp"
 #include "subscriber/hashtag_followers.hpp"
 
 namespace tagring::activitypub {
@@ -20,15 +22,19 @@ namespace tagring::activitypub {
 class Announced {
  public:
   static constexpr std::size_t kMax = 20'000;
+  // Of what outboxes show nobody tells this node that it has gone.
+  static constexpr Duration kShown = std::chrono::hours(1);
 
   Announced(const federation::Identity& identity, subscriber::HashtagFollowers& followers,
-            const federation::Blocks& blocks)
-      : identity_(identity), followers_(followers), blocks_(blocks) {}
+            const federation::Blocks& blocks, const Clock& clock)
+      : identity_(identity), followers_(followers), blocks_(blocks), clock_(clock) {}
 
   // What is in the feed. `followers` must be loaded.
   [[nodiscard]] Task<Result<void>> load();
   // A post enters the feed, or leaves a hashtag: those who follow are told.
   void note(const delivery::TagEvent& event);
+  // The outbox of that hashtag's actor shows it. Returns the id that it has there.
+  [[nodiscard]] std::string show(const Tag& tag, const storage::HistoryEntry& entry);
 
   static constexpr std::string_view kPath = "/announces/";
   // GET of an id. 404 for what is not announced any more, or not known.
@@ -42,13 +48,17 @@ class Announced {
     std::string author;
     WallTime published;
     std::set<Tag> tags;  // under which it stands
+    Instant shown = {};  // by an outbox
   };
+  [[nodiscard]] const One* find(const std::string& id) const;
   void note(const std::string& actor, fediverse::Audience audience, const delivery::TagEvent& event);
 
   const federation::Identity& identity_;
   subscriber::HashtagFollowers& followers_;
   const federation::Blocks& blocks_;
+  const Clock& clock_;
   std::map<std::string, One> by_id_;
+  std::map<std::string, One> shown_;  // by id
 };
 
 }  // namespace tagring::activitypub

@@ -149,13 +149,13 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
                      InstanceRole& instances)
     : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities),
       follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity),
+      announced(speech.identity, relay.followers, speech.blocks, speech.runtime.clock),
       posts(instances.publisher, instances.fetched, instances.instances, instances.reports),
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),
-      documents(speech.identity, rings.service, storage.history, relay.followers, speech.blocks,
-                speech.runtime.clock),
-      announced(speech.identity, relay.followers, speech.blocks),
+      outbox(speech.identity, storage.history, announced, speech.runtime.clock),
+      documents(speech.identity, rings.service, outbox, relay.followers, speech.blocks, speech.runtime.clock),
       resolver(speech.identity, storage.history, speech.blocks, speech.budget) {}
 
 Reading::Reading(const Environment& world, Speech& speech, RelayRole& relay, StorageRole& storage,

@@ -5,6 +5,7 @@
 #include "activitypub/actor_documents.hpp"
 #include "activitypub/announced.hpp"
 #include "activitypub/inbox.hpp"
+#include "activitypub/outbox.hpp"
 #include "activitypub/resolver.hpp"
 #include "admin/audit_control.hpp"
 #include "admin/change_control.hpp"
@@ -236,12 +237,13 @@ struct ActorRole {
 
   activitypub::TagFollows tag_follows;
   activitypub::Follows follows;
+  activitypub::Announced announced;
   activitypub::PostActivities posts;
   activitypub::OwnerBatches batches;
   activitypub::TagEvents events;
   activitypub::Inbox inbox;
+  activitypub::Outbox outbox;
   activitypub::ActorDocuments documents;
-  activitypub::Announced announced;
   activitypub::Resolver resolver;
 };
 

@@ -206,5 +206,28 @@ TEST_F(HttpRules, WhatAnOutboxAnnouncesHasItsId) {
   EXPECT_EQ(page.at("orderedItems").as_array().at(0).as_object().at("id"), sent[0].at("id"));
 }
 
+// Nobody follows here, so that it was never sent.
+TEST_F(HttpRules, WhatAnOutboxAnnouncesCanBeFetchedForAnHour) {
+  const Author alice = make_author("https://home.example/users/alice");
+  const PostText post{.uri = "https://home.example/notes/1", .author = alice.id, .tags = {"cats"}};
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  const auto shown = [&] {
+    const json::object page = json::parse_object(get("/tag/cats/outbox?page=true").body).value();
+    return json::id_of(page.at("orderedItems").as_array().at(0)).substr(origin.size());
+  };
+  const json::object fetched = json::parse_object(get(shown()).body).value();
+  EXPECT_EQ(json::id_of(fetched), origin + shown());
+  EXPECT_EQ(json::id_of(fetched, "type"), "Announce");
+  EXPECT_EQ(json::id_of(fetched, "actor"), origin + "/tag/cats");
+  EXPECT_EQ(json::id_of(fetched, "object"), post.uri);
+  const std::string path = shown();
+  settle(std::chrono::hours(2));
+  EXPECT_EQ(get(path).status, 404) << "it may have gone meanwhile";
+  EXPECT_EQ(get(shown()).status, 200);
+  control("/blocks/add", json::serialize(json::object{{"kind", "author"}, {"what", alice.id}}));
+  EXPECT_EQ(get(path).status, 404);
+}
+
 }  // namespace
 }  // namespace tagring::node
