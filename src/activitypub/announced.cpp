@@ -75,6 +75,11 @@ const Announced::One* Announced::find(const std::string& id) const {
   return shown == shown_.end() || clock_.now() - shown->second.shown > kShown ? nullptr : &shown->second;
 }
 
+std::string Announced::post_of(const std::string& id) const {
+  const One* found = find(id);
+  return found == nullptr ? std::string() : found->uri;
+}
+
 Task<HttpResponse> Announced::answer(HttpRequest request) {
   const std::string id = identity_.origin() + std::string(path_of(request.target));
   const One* found = find(id);

@@ -36,6 +36,9 @@ class Announced {
   // The outbox of that hashtag's actor shows it. Returns the id that it has there.
   [[nodiscard]] std::string show(const Tag& tag, const storage::HistoryEntry& entry);
 
+  // The post that an announcement of that id is of; empty if it is not known.
+  [[nodiscard]] std::string post_of(const std::string& id) const;
+
   static constexpr std::string_view kPath = "/announces/";
   // GET of an id. 404 for what is not announced any more, or not known.
   [[nodiscard]] Task<HttpResponse> answer(HttpRequest request);

@@ -1,5 +1,7 @@
 #include "activitypub/post_activities.hpp"
 
+#include <algorithm>
+
 #include "activitypub/answers.hpp"
 #include "http/http_error.hpp"
 
@@ -55,6 +57,12 @@ Task<HttpResponse> PostActivities::announced(fediverse::Announce announce) {
 
 Task<HttpResponse> PostActivities::reported(fediverse::Flag flag, std::string activity,
                                             std::string reporter) {
+  // Mastodon names what it has of the reported actor: announcements, which say nothing to who reads that.
+  for (std::size_t i = 0; i < flag.objects.size(); ++i) {
+    std::string post = announced_.post_of(flag.objects[i]);
+    if (!post.empty() && std::ranges::find(flag.objects, post) == flag.objects.end())
+      flag.objects.insert(flag.objects.begin() + static_cast<std::ptrdiff_t>(++i), std::move(post));
+  }
   co_return respond(co_await reports_.take(std::move(flag), std::move(activity), std::move(reporter)));
 }
 

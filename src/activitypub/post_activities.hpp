@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "activitypub/announced.hpp"
 #include "fediverse/activity.hpp"
 #include "fediverse/actor.hpp"
 #include "http/message.hpp"
@@ -19,8 +20,12 @@ namespace tagring::activitypub {
 class PostActivities {
  public:
   PostActivities(publisher::Publisher& publisher, publisher::FetchedPosts& fetched,
-                 instances::Instances& instances, reports::Reports& reports)
-      : publisher_(publisher), fetched_(fetched), instances_(instances), reports_(reports) {}
+                 instances::Instances& instances, reports::Reports& reports, const Announced& announced)
+      : publisher_(publisher),
+        fetched_(fetched),
+        instances_(instances),
+        reports_(reports),
+        announced_(announced) {}
 
   // `signed_body`: the Update as it came, if others believe it whoever brings it.
   [[nodiscard]] Task<HttpResponse> post(fediverse::Note note, fediverse::RemoteActor author, bool is_update,
@@ -54,6 +59,7 @@ class PostActivities {
   publisher::FetchedPosts& fetched_;
   instances::Instances& instances_;
   reports::Reports& reports_;
+  const Announced& announced_;
 };
 
 }  // namespace tagring::activitypub

@@ -150,7 +150,7 @@ ActorRole::ActorRole(Speech& speech, Rings& rings, RelayRole& relay, StorageRole
     : tag_follows(relay.followers, relay.owner, relay.redundancy, speech.blocks, instances.activities),
       follows(instances.instances, tag_follows, instances.moderation, relay.announcer, speech.identity),
       announced(speech.identity, relay.followers, speech.blocks, speech.runtime.clock),
-      posts(instances.publisher, instances.fetched, instances.instances, instances.reports),
+      posts(instances.publisher, instances.fetched, instances.instances, instances.reports, announced),
       batches(relay.owner, relay.redundancy, storage.owner, storage.kept, audit.issuer),
       events(batches, relay.subscriber, rings.relays, speech.budget, speech.identity, speech.runtime.clock),
       inbox(speech.authenticator, posts, follows, events, instances.sync, speech.runtime),

@@ -77,13 +77,17 @@ Task<Result<std::vector<std::string>>> Reports::forward(std::uint64_t id, std::s
   if (!uri.empty()) {
     posts.push_back(std::move(uri));
   } else {
-    std::ranges::copy_if(report.about, std::back_inserter(posts),
-                         [&](const std::string& named) { return !is_own(named); });
+    // So that who asks again, since one could not be told, tells nobody twice.
+    std::ranges::copy_if(report.about, std::back_inserter(posts), [&](const std::string& named) {
+      return !is_own(named) && std::ranges::find(report.forwarded, named) == report.forwarded.end();
+    });
   }
   if (posts.empty())
     co_return fail(
         ErrorCode::kInvalid,
-        fmt::format("report {} names no post; say which one: tagring report forward {} URI", id, id));
+        fmt::format("report {} names no post of which its server was not told; say which one: tagring "
+                    "report forward {} URI",
+                    id, id));
   for (const std::string& post : posts) {
     if (!Url::parse(post) || is_own(post))
       co_return fail(ErrorCode::kInvalid, "'" + post + "' is not the URL of somebody's post");

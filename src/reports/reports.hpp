@@ -44,8 +44,8 @@ class Reports {
   // kNotFound, kConflict if it is closed already.
   [[nodiscard]] Task<Result<void>> close(std::uint64_t id);
   // Tells the server of its author of one post, or, without `uri`, of each of the report's that is not this
-  // node's own. The posts that it told of. kInvalid if there is none; errors of fetching the post and its
-  // author.
+  // node's own and was not told of before. The posts that it told of. kInvalid if there is none; errors of
+  // fetching the post and its author.
   [[nodiscard]] Task<Result<std::vector<std::string>>> forward(std::uint64_t id, std::string uri);
 
  private:

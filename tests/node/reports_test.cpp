@@ -134,6 +134,39 @@ TEST_F(Reporting, AReportCanBeHandedOnToTheAuthorsServerWithoutSayingWhoComplain
   EXPECT_EQ(reports().front().as_object().at("forwarded"), json::value(json::array{post.uri}));
 }
 
+// [Mastodon, FlagSerializer: the actor, and what it has of it by their ids]
+TEST_F(Reporting, OfAnAnnouncementThePostIsKeptAndHandedOn) {
+  const Author fan = make_author("https://far.example/users/fan");
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  EXPECT_EQ(post_signed(follow_text(fan, {origin + "/tag/cats"}), fan).status, 202);
+  EXPECT_EQ(post_signed(create_text(post), alice).status, 202);
+  settle();
+  const std::string boost = json::id_of(internet.posted_to(fan.inbox).back());
+  const json::array objects = {origin + "/tag/cats", json::value(boost)};
+  EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
+  const json::object report = reports().front().as_object();
+  EXPECT_EQ(report.at("about"), json::value(json::array{origin + "/tag/cats", boost, post.uri}));
+  EXPECT_EQ(admin("/reports/forward", {{"id", report.at("id")}}).at("forwarded"),
+            json::value(json::array{post.uri}));
+}
+
+TEST_F(Reporting, NobodyIsToldTwiceUnlessByName) {
+  internet.serve(post.uri, json::serialize(note_object(post)));
+  PostText second = post;
+  second.uri += "2";
+  const json::array objects = {origin + "/tag/cats", json::value(post.uri), json::value(second.uri)};
+  EXPECT_EQ(post_signed(flag(server, "1", objects), server).status, 202);
+  const json::value id = reports().front().as_object().at("id");
+  admin("/reports/forward", {{"id", id}}, 404);  // the second is not there
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(1));
+  internet.serve(second.uri, json::serialize(note_object(second)));
+  EXPECT_EQ(admin("/reports/forward", {{"id", id}}).at("forwarded"), json::value(json::array{second.uri}));
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(2));
+  EXPECT_THAT(json::serialize(admin("/reports/forward", {{"id", id}}, 400)), HasSubstr("was not told"));
+  admin("/reports/forward", {{"id", id}, {"uri", post.uri}});
+  EXPECT_THAT(internet.posted_to(alice.inbox), SizeIs(3));
+}
+
 TEST_F(Reporting, WhatCannotBeHandedOnIsSaid) {
   EXPECT_EQ(post_signed(flag(server, "1", json::value(origin + "/tag/cats")), server).status, 202);
   const json::value id = reports().front().as_object().at("id");
