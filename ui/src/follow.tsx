@@ -24,8 +24,9 @@ export function Follow({ tag, address }: { tag: string; address: string }) {
     try {
       const target = `/tags/${encodeURIComponent(tag)}/follow?account=${encodeURIComponent(account)}`;
       const { url, guessed } = await getJson<{ url: string; guessed: boolean }>(target, { headers: { Accept: "application/json" } });
-      remember("account", account);
       if (!url.startsWith("https://")) return;
+      remember("account", account);
+      remember("server", new URL(url).host); // not always the one that stands in the account
       if (guessed) setGuess(url);
       else location.assign(url);
     } catch (error) {

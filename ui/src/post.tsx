@@ -73,7 +73,7 @@ export function Post({ status, images, position, main }: PostProps) {
   const created = new Date(status.created_at);
   const warning = plain(status.spoiler_text);
   // Where this reader has an account, and can answer.
-  const server = serverOf(recall("account"));
+  const server = serverOf(recall("server") || recall("account"));
   const media = status.media_attachments.slice(0, 16);
   // Those that the text does not show already; servers put some of them beside it.
   const text = status.content.replace(/<[^>]*>/g, "").toLowerCase();

@@ -156,6 +156,19 @@ test("who has an account elsewhere follows in one step, and opens posts there", 
     assert.equal(await there.getAttribute("href"), `https://oak.example/authorize_interaction?uri=${encodeURIComponent(uri)}`);
   }));
 
+test("who has an account on a server of another name opens posts at that server", () =>
+  visit({}, async (page) => {
+    await page.route("**/follow?account=*", (route) => route.fulfill({ json: { url: "https://oak.example/authorize_interaction?uri=x", guessed: true } }));
+    await live(page, "caturday");
+    await page.locator(".follow summary").click();
+    await page.locator(".follow input").fill("@me@family.example");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("link", { name: "go on at oak.example" }).waitFor();
+    await live(page, "caturday");
+    await page.getByRole("button", { name: "Follow as @me@family.example" }).waitFor();
+    await posts(page).first().getByRole("link", { name: "Open at oak.example" }).waitFor();
+  }));
+
 for (const [first, bars] of [[29, 30], [9, 10], [0, 7]]) {
   test(`a chart whose first post is ${first} days old has ${bars} days`, () =>
     visit({}, async (page) => {
