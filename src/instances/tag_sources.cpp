@@ -190,6 +190,11 @@ Task<bool> TagSources::poll_host(std::string host) {
     state.read = clock_.wall_now();
     news[source] = std::move(*tags);
   }
+  // Where another token may have taken its place, what it wanted goes when that has been read.
+  const bool is_unread = std::ranges::any_of(sources, [&](const std::string& source) {
+    return label_of(source) == kFollowedTags && !news.contains(source) && !wishes_[host].contains(source);
+  });
+  if (is_unread) std::erase_if(news, [&](const auto& item) { return !contains(sources, item.first); });
   const BySource before = wishes_[host];
   // Such as those of an instance that left and came back.
   const Tags subscribed = instances_.hashtags(host);

@@ -159,6 +159,19 @@ TEST_F(Sources, WhatATokenWantedGoesWithTheToken) {
   EXPECT_THAT(tags(), ElementsAre("cats: followed_tags"));
 }
 
+// A token of the same person, and her server is away when it is read first.
+TEST_F(Sources, ATokenThatReplacesAnotherWithdrawsNothingBeforeItIsRead) {
+  people_follow({{"ann", {"cats", "dogs"}}});
+  start_with({{kHost, "ann"}});
+  people_follow({});
+  tag_tokens = std::vector<instances::TagToken>{{kHost, "ann again"}};
+  settle(2 * kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags", "dogs: followed_tags"));
+  people_follow({{"ann again", {"cats"}}});
+  settle(kPoll);
+  EXPECT_THAT(tags(), ElementsAre("cats: followed_tags"));
+}
+
 TEST_F(Sources, TheFileOfTokensIsReadAgain) {
   people_follow({{"ann", {"cats"}}, {"bob", {"dogs"}}});
   start_with({{kHost, "ann"}});
