@@ -40,11 +40,13 @@ inline void check_post(const fediverse::PostRef& post, const fediverse::ParseLim
   check_id(post.uri);
   TR_ASSERT(post.author.empty() || fediverse::is_same_origin(post.uri, post.author));
   if (post.published) check_time(*post.published);
+  if (post.updated) check_time(*post.updated);
   check_tags(post.tags, limits);
 }
 
 inline bool is_equal(const fediverse::PostRef& a, const fediverse::PostRef& b) {
-  return a.uri == b.uri && a.author == b.author && a.published == b.published && a.tags == b.tags;
+  return a.uri == b.uri && a.author == b.author && a.published == b.published && a.updated == b.updated &&
+         a.tags == b.tags;
 }
 
 }  // namespace tagring::fuzzing

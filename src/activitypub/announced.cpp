@@ -30,7 +30,7 @@ Task<Result<void>> Announced::load() {
 
 void Announced::note(const delivery::TagEvent& event) {
   const auto* targets = followers_.all().targets(event.tag);
-  if (event.is_edit() || (targets == nullptr && event.op == delivery::Op::kAdd)) return;
+  if (event.is_edit() || event.is_repeat() || (targets == nullptr && event.op == delivery::Op::kAdd)) return;
   std::set<Via> ways;
   if (targets != nullptr) {
     for (const auto& [inbox, target] : *targets) ways.insert(target.via());
@@ -44,7 +44,7 @@ void Announced::note(const delivery::TagEvent& event) {
 }
 
 void Announced::note(const std::string& actor, Audience audience, const delivery::TagEvent& event) {
-  std::string id = delivery::announce_id(identity_, actor, event.tag, event.uri);
+  std::string id = delivery::announce_id(identity_, actor, event.tag, event.uri, event.announced);
   auto known = by_id_.find(id);
   if (event.op == delivery::Op::kRemove) {
     shown_.erase(id);
@@ -60,13 +60,21 @@ void Announced::note(const std::string& actor, Audience audience, const delivery
   known->second.tags.insert(event.tag);
 }
 
-std::string Announced::show(const Tag& tag, const storage::HistoryEntry& entry) {
+Task<Result<std::vector<std::string>>> Announced::show(Tag tag, std::vector<storage::HistoryEntry> entries) {
+  std::vector<std::string> uris;
+  for (const storage::HistoryEntry& entry : entries) uris.push_back(entry.uri);
+  CO_TRY(const std::vector<WallTime> announced, co_await followers_.announced(tag, std::move(uris)));
   const std::string actor = identity_.tag_actor(tag);
-  std::string id = delivery::announce_id(identity_, actor, tag, entry.uri);
-  make_room(shown_, kMax);
-  shown_.insert_or_assign(
-      id, One{actor, Audience::kPublic, entry.uri, entry.author, entry.published, {tag}, clock_.now()});
-  return id;
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const storage::HistoryEntry& entry = entries[i];
+    ids.push_back(delivery::announce_id(identity_, actor, tag, entry.uri, announced[i]));
+    make_room(shown_, kMax);
+    shown_.insert_or_assign(
+        ids.back(),
+        One{actor, Audience::kPublic, entry.uri, entry.author, entry.published, {tag}, clock_.now()});
+  }
+  co_return ids;
 }
 
 const Announced::One* Announced::find(const std::string& id) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/task.hpp"
 #include "base/time.hpp"
@@ -33,8 +34,10 @@ class Announced {
   [[nodiscard]] Task<Result<void>> load();
   // A post enters the feed, or leaves a hashtag: those who follow are told.
   void note(const delivery::TagEvent& event);
-  // The outbox of that hashtag's actor shows it. Returns the id that it has there.
-  [[nodiscard]] std::string show(const Tag& tag, const storage::HistoryEntry& entry);
+  // The outbox of that hashtag's actor shows these. Returns the ids that they have there. Errors are those of
+  // the store.
+  [[nodiscard]] Task<Result<std::vector<std::string>>> show(Tag tag,
+                                                            std::vector<storage::HistoryEntry> entries);
 
   // The post that an announcement of that id is of; empty if it is not known.
   [[nodiscard]] std::string post_of(const std::string& id) const;

@@ -55,9 +55,12 @@ Task<HttpResponse> Outbox::answer(Tag tag, std::string query) {
   }
   const Result<storage::HistoryPage> history = co_await history_.query(tag, std::move(cursor), kPageSize);
   if (!history) co_return error_response(history.error());
+  const Result<std::vector<std::string>> ids = co_await announced_.show(tag, history->entries);
+  if (!ids) co_return error_response(ids.error());
   json::array items;
-  for (const storage::HistoryEntry& entry : history->entries) {
-    items.push_back(json::object{{"id", announced_.show(tag, entry)},
+  for (std::size_t i = 0; i < history->entries.size(); ++i) {
+    const storage::HistoryEntry& entry = history->entries[i];
+    items.push_back(json::object{{"id", (*ids)[i]},
                                  {"type", "Announce"},
                                  {"actor", identity_.tag_actor(tag)},
                                  {"published", to_rfc3339(entry.published)},

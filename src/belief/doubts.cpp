@@ -23,6 +23,7 @@ std::vector<TagEvent> Doubts::hear(std::vector<TagEvent> events, const std::stri
   std::vector<TagEvent> believed;
   for (TagEvent& event : events) {
     if (event.op == Op::kAdd && !checker_.check_blocks(event)) continue;
+    if (event.changed > clock_.wall_now() + kSkewMax) event.changed = clock_.wall_now();
     if (checker_.hear(event, relay, relayed)) {
       believed.push_back(std::move(event));
       continue;

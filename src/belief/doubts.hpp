@@ -36,6 +36,7 @@ class Doubts {
   [[nodiscard]] bool has(const std::string& relay, const Tag& tag) const;
   [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
+  static constexpr Duration kSkewMax = std::chrono::minutes(5);  // of the clocks of others
   static constexpr std::size_t kMax = 20'000;
 
  private:

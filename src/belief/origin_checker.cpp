@@ -4,6 +4,7 @@
 
 #include "base/counted.hpp"
 #include "base/json.hpp"
+#include "belief/tag_event.hpp"
 #include "fediverse/actor.hpp"
 #include "fediverse/json_ld.hpp"
 #include "fediverse/note.hpp"
@@ -11,6 +12,8 @@
 
 namespace tagring::belief {
 namespace {
+
+constexpr Duration kSecond = Duration(999);
 
 Contested::Key key_of(const Claim& claim) { return {claim.tag, claim.uri, claim.removed}; }
 
@@ -37,6 +40,7 @@ const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
   const bool bears_out = !claim.removed && post != posts_.end() &&
                          clock_.now() - post->second.at < kRemembered &&
                          post->second.author == claim.author &&
+                         claim.changed <= post->second.edited.value_or(WallTime()) + kSecond &&
                          std::ranges::find(post->second.tags, claim.tag) != post->second.tags.end();
   return bears_out ? &post->second : nullptr;
 }
@@ -48,7 +52,7 @@ bool OriginChecker::is_borne_out(const Claim& claim) const {
 
 bool OriginChecker::was_edited(const std::string& uri) const {
   const auto post = posts_.find(uri);
-  return post != posts_.end() && post->second.edited;
+  return post != posts_.end() && post->second.edited.has_value();
 }
 
 Task<Result<Answer>> OriginChecker::ask(Claim claim) {
@@ -92,7 +96,8 @@ Task<OriginChecker::Verdict> OriginChecker::judge(Claim claim) {
   const Instant claimed = contested_.heard(key_of(claim));
   const Result<Wishes> wishes = co_await wishes_of(claim.author, claimed);
   if (claim.removed) {
-    if (wishes && !wishes->wishes.archive) co_return Verdict{Answer{.published = claim.published}};
+    if (wishes && !wishes->wishes.archive)
+      co_return Verdict{Answer{.published = claim.published, .changed = claim.changed}};
     if (wishes) verdict.as_of = std::min(verdict.as_of, wishes->as_of);
     if (!wishes && wishes.error().code == ErrorCode::kBusy) verdict.answer = std::unexpected(wishes.error());
     co_return verdict;
@@ -107,14 +112,16 @@ Task<OriginChecker::Verdict> OriginChecker::judge(Claim claim) {
 Task<Result<Answer>> OriginChecker::ask_about_dispute(Claim claim) {
   const std::pair key(claim.tag, claim.uri);
   const auto absent = absent_.find(key);
-  if (absent != absent_.end() && clock_.now() - absent->second.at < kAbsentRemembered)
+  if (absent != absent_.end() && clock_.now() - absent->second.at < kAbsentRemembered &&
+      claim.changed <= absent->second.changed)
     co_return std::unexpected(absent->second.why);
+  const WallTime changed = claim.changed;
   Result<Answer> answer = co_await ask(std::move(claim));
   // That it is by somebody else says nothing of who else is named.
   const bool is_absent = !answer && is_refuted(answer.error().code);
   if (is_absent && answer.error().code != ErrorCode::kConflict) {
     make_room(absent_, kRememberedMax);
-    absent_.insert_or_assign(key, Absent{answer.error(), clock_.now()});
+    absent_.insert_or_assign(key, Absent{answer.error(), clock_.now(), changed});
   }
   co_return answer;
 }
@@ -123,9 +130,11 @@ Task<OriginChecker::Verdict> OriginChecker::judge_post(Claim claim) {
   // Owners and subscribers of several hashtags of a post are told of it at once: its server is asked once.
   const queues::Turns::Turn turn = co_await posts_in_turn_.take(claim.uri);
   if (const Post* post = known(claim))
-    co_return Verdict{Answer{.published = post->published.value_or(claim.published)}};
+    co_return Verdict{Answer{.published = post->published.value_or(claim.published),
+                             .changed = changed_by(claim, post->edited, clock_.now())}};
   if (hosts_.was_gone(claim.uri)) {
-    if (claim.removed) co_return Verdict{Answer{.published = claim.published, .gone = true}};
+    if (claim.removed)
+      co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
     co_return Verdict{fail(ErrorCode::kNotFound, claim.uri + " was not there a while ago")};
   }
   if (const Result<void> may = may_fetch(claim.uri); !may) co_return Verdict{std::unexpected(may.error())};
@@ -161,24 +170,32 @@ Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
   ++asked_;
   const Result<Document> fetched = co_await fetch(claim.uri);
   if (!fetched && claim.removed && fetched.error().code == ErrorCode::kNotFound)
-    co_return Verdict{Answer{.published = claim.published, .gone = true}};
+    co_return Verdict{Answer{.published = claim.published, .gone = true, .changed = claim.changed}};
   if (!fetched) co_return Verdict{std::unexpected(fetched.error())};
   const Result<json::object> document = fediverse::parse_document(fetched->body);
   if (!document) co_return Verdict{std::unexpected(document.error())};
-  Result<Answer> answer = read_post(claim, *document);
+  Result<Answer> answer = read_post(claim, *document, fetched->as_of);
   // Who wrote it never changes.
   const bool never_changes = !answer && answer.error().code == ErrorCode::kConflict;
   co_return Verdict{std::move(answer), never_changes ? Instant::max() : fetched->as_of};
 }
 
-Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& document) {
+// Servers name the second. Of one that names nothing, what it answered may be from before the claim.
+WallTime OriginChecker::changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const {
+  const Instant now = clock_.now();
+  const WallTime latest = edited ? std::chrono::floor<std::chrono::seconds>(*edited) + kSecond
+                                 : clock_.wall_now() - (now - std::min(as_of, now));
+  return std::min(version_of(claim.removed, claim.changed).at, latest);
+}
+
+Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& document, Instant as_of) {
   if (!fediverse::is_post(document)) {
     if (fediverse::has_type(document, "Tombstone") && json::id_of(document) == claim.uri) {
       hosts_.found_post(host_of(claim.uri));  // its server says that it was there
-      if (claim.removed) return Answer{.published = claim.published, .gone = true};
+      if (claim.removed) return Answer{.published = claim.published, .gone = true, .changed = claim.changed};
       return fail(ErrorCode::kNotFound, claim.uri + " was deleted");
     }
-    if (claim.removed) return Answer{.published = claim.published};
+    if (claim.removed) return Answer{.published = claim.published, .changed = claim.changed};
     return fail(ErrorCode::kInvalid, "what stands at the post's place is no post");
   }
   const fediverse::ParseLimits limits;
@@ -198,14 +215,18 @@ Result<Answer> OriginChecker::read_post(const Claim& claim, const json::object& 
       note->id == claim.uri && note->visibility == fediverse::Visibility::kPublic && note->may_be_announced;
   const bool dated = json::get_string(document, "published").has_value();
   const auto published = dated ? std::optional(note->published) : std::nullopt;
+  const bool is_edited = note->updated && *note->updated > note->published;
+  const auto edited = is_edited ? note->updated : std::nullopt;
   if (offered) {
     make_room(posts_, kRememberedMax);
-    posts_[claim.uri] = {claim.author, note->tags, published, note->updated > note->published, clock_.now()};
+    posts_[claim.uri] = {claim.author, note->tags, published, edited, clock_.now()};
   } else {
     posts_.erase(claim.uri);
   }
   const bool tagged = offered && std::ranges::find(note->tags, claim.tag) != note->tags.end();
-  if (tagged != claim.removed) return Answer{.published = published.value_or(claim.published)};
+  if (tagged != claim.removed)
+    return Answer{.published = published.value_or(claim.published),
+                  .changed = changed_by(claim, edited, as_of)};
   return fail(ErrorCode::kInvalid,
               tagged ? "the post still carries the tag" : "the post is not public or lacks the tag");
 }

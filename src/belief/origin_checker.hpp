@@ -30,6 +30,7 @@ struct Claim {
   std::string author;  // actor id
   bool removed = false;
   WallTime published;
+  WallTime changed = {};  // TagEvent::changed
 };
 
 // Why a claim is false, rather than not to be known now.
@@ -42,6 +43,9 @@ struct Answer {
   WallTime published;    // as claimed, where the server names no date
   bool archive = false;  // of a post that is there: the author may be found in the archive
   bool gone = false;     // nothing is there: which bears a removal out, and shows that nothing ever was
+  // As claimed, but not later than the server says that the post was edited, or, where it does not say, than
+  // what it answered is of; and a removal from a post that is there is not for ever.
+  WallTime changed = {};
 };
 
 class OriginChecker {
@@ -89,12 +93,13 @@ class OriginChecker {
     std::string author;
     std::vector<Tag> tags;
     std::optional<WallTime> published;
-    bool edited = false;
+    std::optional<WallTime> edited;
     Instant at;
   };
   struct Absent {
     Error why;
     Instant at;
+    WallTime changed;  // of the claim
   };
   static constexpr Duration kAbsentRemembered = std::chrono::minutes(10);
   [[nodiscard]] const Post* known(const Claim& claim) const;
@@ -104,7 +109,8 @@ class OriginChecker {
   Task<Verdict> judge(Claim claim);
   Task<Verdict> judge_post(Claim claim);
   Task<Verdict> look(Claim claim);
-  [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document);
+  [[nodiscard]] WallTime changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const;
+  [[nodiscard]] Result<Answer> read_post(const Claim& claim, const json::object& document, Instant as_of);
   [[nodiscard]] Result<Answer> weigh(const Claim& claim, Instant heard, Verdict verdict);
   Task<void> note_absence(std::string uri, std::string author);
   Task<Result<Wishes>> wishes_of(std::string author, Instant claimed);

@@ -13,7 +13,7 @@ constexpr Duration kFirstWait = std::chrono::milliseconds(25);
 constexpr Duration kLastWait = std::chrono::milliseconds(800);
 
 Claim claim_of(const TagEvent& event) {
-  return {event.tag, event.uri, event.author, event.op == Op::kRemove, event.published};
+  return {event.tag, event.uri, event.author, event.op == Op::kRemove, event.published, event.changed};
 }
 
 }  // namespace
@@ -188,6 +188,7 @@ Task<Result<void>> PostChecker::check_truth(TagEvent* event, std::string sender,
 Task<Result<void>> PostChecker::ask_origin(TagEvent* event) {
   CO_TRY(const Answer answer, co_await origins_.ask(claim_of(*event)));
   event->published = answer.published;
+  event->changed = answer.changed;
   if (event->op == Op::kAdd) event->indexable = event->indexable && answer.archive;
   co_return Result<void>();
 }

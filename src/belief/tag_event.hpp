@@ -11,7 +11,21 @@
 
 namespace tagring::belief {
 
-enum class Op : std::uint8_t { kAdd = 0, kRemove = 1 };  // a removal is final: it wins over any later Add
+enum class Op : std::uint8_t { kAdd = 0, kRemove = 1 };
+
+// Of statements about one post under one hashtag the later counts, and of those of the same time the removal.
+struct Version {
+  WallTime at;
+  bool removed = false;
+
+  friend auto operator<=>(const Version&, const Version&) = default;
+};
+
+// `changed`: when the post was edited so, by its server's clock. Without it (0) a removal is for ever, since
+// the post is deleted, and an addition is from before all edits.
+inline Version version_of(bool removed, WallTime changed) {
+  return {removed && changed == WallTime() ? WallTime::max() : changed, removed};
+}
 
 // A post's membership in one tag, or the end of it.
 struct TagEvent {
@@ -24,7 +38,14 @@ struct TagEvent {
   // What the author's server signed about it, "SHA-256 origin" (publisher/signed_copies.hpp): of a removal
   // its Delete or Update, of an Add the Update of a post that is there already. Or empty.
   std::string signed_copy = {};
+  WallTime changed = {};  // see version_of()
+  // Of what is in this node's feed: `changed` of the Add that its Announce was about (delivery::announce_id).
+  WallTime announced = {};
 
+  [[nodiscard]] Version version() const { return version_of(op == Op::kRemove, changed); }
+  // The hashtag was taken out and put back, but this node has not heard that it was out: for nodes, of which
+  // one may have.
+  [[nodiscard]] bool is_repeat() const { return op == Op::kAdd && announced != changed; }
   // The post has changed, and keeps the tag.
   [[nodiscard]] bool is_edit() const { return op == Op::kAdd && !signed_copy.empty(); }
   friend bool operator==(const TagEvent&, const TagEvent&) = default;

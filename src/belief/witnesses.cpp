@@ -13,9 +13,9 @@ namespace {
 
 // Not what the author's server signed, which proves itself.
 std::array<std::uint8_t, 16> statement_of(const TagEvent& event) {
-  const auto hash = crypto::sha3_256(fmt::format("{}\n{}\n{}\n{}\n{}\n{}", event.tag.canonical(),
-                                                 static_cast<int>(event.op), event.uri, event.author,
-                                                 to_ms(event.published), event.indexable));
+  const auto hash = crypto::sha3_256(
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", event.tag.canonical(), static_cast<int>(event.op), event.uri,
+                  event.author, to_ms(event.published), event.indexable, to_ms(event.changed)));
   std::array<std::uint8_t, 16> statement{};
   std::copy_n(hash.begin(), statement.size(), statement.begin());
   return statement;

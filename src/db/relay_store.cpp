@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/assert.hpp"
-#include "crypto/hash.hpp"
+#include "db/feed_seen.hpp"
 #include "sql/keys.hpp"
 #include "sql/meta.hpp"
 
@@ -41,17 +41,19 @@ TagEvent event_at(const Statement& row) {
           row.text(3),
           row.time(4),
           row.integer(5) != 0,
-          row.text(6)};
+          row.text(6),
+          row.time(7),
+          row.time(8)};
 }
 
 Result<void> insert_outbox(Connection& db, const OutboxEntry& entry) {
   const TagEvent& event = entry.event;
   TRY_VOID(
       db.send("INSERT INTO outbox(seq, ring, replicas_left, tag, op, uri, author, published, indexable, "
-              "signed_copy) VALUES(?,?,?,?,?,?,?,?,?,?)",
+              "signed_copy, changed) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
               entry.seq, static_cast<int>(entry.ring), entry.replicas_left, event.tag.canonical(),
               static_cast<int>(event.op), event.uri, event.author, event.published, event.indexable,
-              event.signed_copy));
+              event.signed_copy, event.changed));
   return {};
 }
 
@@ -70,16 +72,18 @@ Result<std::vector<OutboxEntry>> number_and_insert(Connection& db, std::vector<O
 struct KnownPost {
   PublishedPost post;
   bool known = false;
+  WallTime changed{};  // when it was edited last
 };
 
 Result<KnownPost> load_post(Connection& db, const std::string& uri) {
-  Statement row = db.query("SELECT author, published, tags, deleted, former FROM posts WHERE uri = ?", uri);
+  Statement row =
+      db.query("SELECT author, published, tags, deleted, former, changed FROM posts WHERE uri = ?", uri);
   TRY(const bool found, row.step());
   if (!found) return KnownPost{};
   PublishedPost post{uri, row.text(0), row.time(1), split_tags(row.view(2))};
   post.deleted = row.integer(3) != 0;
   post.former = split_tags(row.view(4));
-  return KnownPost{std::move(post), true};
+  return KnownPost{std::move(post), true, row.time(5)};
 }
 
 // Its deletion came before it.
@@ -88,7 +92,8 @@ Result<bool> is_buried(Connection& db, const std::string& uri) {
   return row.step();
 }
 
-Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas) {
+Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPost& post, unsigned replicas,
+                                              WallTime now) {
   TRY(KnownPost old, load_post(db, post.uri));
   if (old.known ? old.post.deleted : post.tags.empty()) return std::vector<OutboxEntry>();
   if (!old.known) {
@@ -96,11 +101,23 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
     if (buried) return std::vector<OutboxEntry>();
   }
 
+  // Servers send what they have to say in any order.
+  const bool is_dated = post.changed != WallTime();
+  const bool is_past = is_dated ? post.changed < std::chrono::floor<std::chrono::seconds>(old.changed)
+                                : !post.is_edit && old.changed != WallTime();
+  if (is_past && !post.deleted) return std::vector<OutboxEntry>();
+
+  // Two edits in one second are two, and some servers do not say when they were.
+  const WallTime said = is_dated || !post.is_edit ? post.changed : now;
+  const WallTime edited = std::max(said, old.changed + Duration(1));
   std::vector<OutboxEntry> owed;
   const auto owe = [&](const Tag& tag, Op op, const PublishedPost& as, const std::string& copy) {
+    const bool was_there = std::ranges::binary_search(old.post.former, tag);
+    WallTime changed = op == Op::kAdd && !was_there ? post.changed : edited;
+    if (post.deleted) changed = {};
     owed.push_back({0,
                     Ring::kRelay,
-                    {tag, op, post.uri, as.author, as.published, post.indexable, copy},
+                    {tag, op, post.uri, as.author, as.published, post.indexable, copy, changed},
                     all_replicas(replicas)});
   };
   std::vector<Tag> gone;
@@ -113,6 +130,7 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   if (!post.signed_copy.empty()) {
     std::vector<Tag> kept;
     std::ranges::set_intersection(old.post.tags, post.tags, std::back_inserter(kept));
+    std::ranges::set_intersection(old.post.former, added, std::back_inserter(kept));
     for (const Tag& tag : kept) owe(tag, Op::kAdd, old.post, post.signed_copy);
   }
 
@@ -121,19 +139,25 @@ Result<std::vector<OutboxEntry>> publish_post(Connection& db, const PublishedPos
   std::vector<Tag> former;
   std::ranges::set_difference(before, post.tags, std::back_inserter(former));
   if (former.size() > kFormerMax) former.erase(former.begin() + kFormerMax, former.end());
-  if (!post.signed_copy.empty()) {
+  if (!post.signed_copy.empty() || post.deleted) {
     std::vector<Tag> had;
     std::ranges::set_difference(former, gone, std::back_inserter(had));
     for (const Tag& tag : had) owe(tag, Op::kRemove, old.post, post.signed_copy);
   }
 
   const PublishedPost& stored = post.tags.empty() ? old.post : post;
-  TRY_VOID(db.send(
-      "INSERT INTO posts(uri, author, published, tags, deleted, former) VALUES(?, ?, ?, ?, ?, ?) ON "
-      "CONFLICT(uri)"
-      " DO UPDATE SET author = excluded.author, published = excluded.published, tags = excluded.tags,"
-      " deleted = excluded.deleted, former = excluded.former",
-      post.uri, stored.author, stored.published, join_tags(post.tags), post.deleted, join_tags(former)));
+  std::vector<Tag> back;
+  std::ranges::set_intersection(old.post.former, added, std::back_inserter(back));
+  const bool is_moved = !gone.empty() || !back.empty();
+  const WallTime changed = is_moved ? edited : std::max(old.changed, post.changed);
+  TRY_VOID(
+      db.send("INSERT INTO posts(uri, author, published, tags, deleted, former, changed) VALUES(?, ?, ?, ?, "
+              "?, ?, ?) ON "
+              "CONFLICT(uri)"
+              " DO UPDATE SET author = excluded.author, published = excluded.published, tags = excluded.tags,"
+              " deleted = excluded.deleted, former = excluded.former, changed = excluded.changed",
+              post.uri, stored.author, stored.published, join_tags(post.tags), post.deleted,
+              join_tags(former), changed));
   if (post.deleted) {
     TRY_VOID(db.send("DELETE FROM put_off WHERE uri = ?", post.uri));
   }
@@ -149,73 +173,15 @@ Result<void> acknowledge_entry(Connection& db, std::uint64_t seq, std::uint32_t 
 
 // --- feed ----------------------------------------------------------------------------------------------
 
-// Identifies (tag, uri), or an edit of that. 128 bits: nobody finds two pairs that share one.
-std::string seen_digest(const TagEvent& event, bool as_edit) {
-  std::string text = event.tag.canonical() + '\0' + event.uri;
-  if (as_edit) text += '\0' + event.signed_copy.substr(0, event.signed_copy.find(' '));
-  const auto digest = crypto::sha3_256(text);
-  return {reinterpret_cast<const char*>(digest.data()), 16};
-}
-
-std::int64_t hour_of(WallTime time) {
-  return std::chrono::floor<std::chrono::hours>(time).time_since_epoch().count();
-}
-
-Result<bool> insert_seen(Connection& db, const std::string& digest, Op op, WallTime now) {
-  TRY(const std::int64_t inserted,
-      db.run("INSERT INTO feed_seen(digest, op, hour) VALUES(?, ?, ?) ON CONFLICT DO NOTHING", Blob{digest},
-             static_cast<int>(op), hour_of(now)));
-  return inserted > 0;
-}
-
-// True if the event is news, and from then on it is not.
-Result<bool> mark_seen(Connection& db, const TagEvent& event, WallTime now) {
-  if (event.is_edit()) {
-    Statement removed = db.query("SELECT 1 FROM feed_seen WHERE digest = ? AND op = ?",
-                                 Blob{seen_digest(event, /*as_edit=*/false)}, static_cast<int>(Op::kRemove));
-    TRY(const bool is_removed, removed.step());
-    if (is_removed) return false;
-  }
-  const std::string digest = seen_digest(event, event.is_edit());
-  TRY(const bool fresh, insert_seen(db, digest, event.op, now));
-  if (event.op == Op::kAdd) return fresh;
-  // What its server has signed of a post since it lost the hashtag is for those who got it before.
-  bool has_new_copy = false;
-  if (!event.signed_copy.empty()) {
-    TRY(has_new_copy, insert_seen(db, seen_digest(event, /*as_edit=*/true), event.op, now));
-  }
-  if (fresh) return true;
-  // Not an update, so that rows stay in order of time.
-  TRY(const std::int64_t undone,
-      db.run("DELETE FROM feed_seen WHERE digest = ? AND op = ?", Blob{digest}, static_cast<int>(Op::kAdd)));
-  if (undone == 0) return has_new_copy;
-  return insert_seen(db, digest, event.op, now);
-}
-
-// What mark_seen() would say.
-Result<bool> is_news(Connection& db, const TagEvent& event) {
-  const auto last_op = [&](bool as_edit) -> Result<std::optional<Op>> {
-    Statement seen = db.query("SELECT op FROM feed_seen WHERE digest = ?", Blob{seen_digest(event, as_edit)});
-    TRY(const bool found, seen.step());
-    return found ? std::optional(static_cast<Op>(seen.integer(0))) : std::nullopt;
-  };
-  TRY(const std::optional<Op> last, last_op(/*as_edit=*/false));
-  const bool has_copy = event.op == Op::kRemove && !event.signed_copy.empty();
-  if (last == Op::kRemove && !has_copy) return false;
-  if (last != Op::kRemove && !event.is_edit()) return last != event.op;
-  TRY(const std::optional<Op> edited, last_op(/*as_edit=*/true));
-  return !edited;
-}
-
 Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<TagEvent>& events,
                                             unsigned storage_replicas, WallTime now) {
   std::vector<Accepted> answers;
   answers.reserve(events.size());
   std::uint64_t news = 0;
   for (const TagEvent& event : events) {
-    TRY(const bool fresh, mark_seen(db, event, now));
-    answers.push_back({fresh, 0, 0});
-    news += fresh ? 1 : 0;
+    TRY(const feed_seen::Marked marked, feed_seen::mark(db, event, now));
+    answers.push_back({marked.fresh, 0, 0, marked.announced});
+    news += marked.fresh ? 1 : 0;
   }
   if (news == 0) return answers;
   TRY(std::uint64_t feed_seq, reserve_numbers(db, kFeedSequence, news));
@@ -227,11 +193,11 @@ Result<std::vector<Accepted>> accept_events(Connection& db, const std::vector<Ta
     if (!answers[i].fresh) continue;
     const TagEvent& event = events[i];
     answers[i].feed_seq = feed_seq++;
-    TRY_VOID(
-        db.send("INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy)"
-                " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri,
-                event.author, event.published, event.indexable, event.signed_copy));
+    TRY_VOID(db.send(
+        "INSERT INTO feed(seq, accepted, tag, op, uri, author, published, indexable, signed_copy,"
+        " changed, announced) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        answers[i].feed_seq, now, event.tag.canonical(), static_cast<int>(event.op), event.uri, event.author,
+        event.published, event.indexable, event.signed_copy, event.changed, answers[i].announced));
     // The archive has a post once, whatever it says now.
     const bool of_archive = (event.indexable && !event.is_edit()) || event.op == Op::kRemove;
     if (storage_replicas == 0 || !of_archive) continue;
@@ -252,8 +218,8 @@ struct FeedScan {
 Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t after, std::size_t limit) {
   FeedScan scan{.entries = {}, .at = after, .done = false};
   Statement row = db.walk(
-      "SELECT tag, op, uri, author, published, indexable, signed_copy, seq FROM feed WHERE seq > ? ORDER BY "
-      "seq",
+      "SELECT tag, op, uri, author, published, indexable, signed_copy, changed, announced, seq FROM feed"
+      " WHERE seq > ? ORDER BY seq",
       after);
   for (int looked_at = 0; looked_at < kScanRowsMax && scan.entries.size() < limit; ++looked_at) {
     TRY(const bool found, row.step());
@@ -261,7 +227,7 @@ Result<FeedScan> scan_feed(Connection& db, const Segment* segment, std::uint64_t
       scan.done = true;
       return scan;
     }
-    scan.at = row.number(7);
+    scan.at = row.number(9);
     if (segment != nullptr && !segment->contains(Tag::from_canonical(row.text(0)).key())) continue;
     scan.entries.push_back({scan.at, event_at(row)});
   }
@@ -301,7 +267,7 @@ Result<std::int64_t> prune_seen(Connection& db, WallTime before) {
   }
   return db.run(
       "DELETE FROM feed_seen WHERE hour < ? AND id IN (SELECT id FROM feed_seen ORDER BY id LIMIT ?)",
-      hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
+      feed_seen::hour_of(oldest - SqliteRelayStore::kSeenFor), kPruneRowsMax);
 }
 
 }  // namespace
@@ -309,8 +275,9 @@ Result<std::int64_t> prune_seen(Connection& db, WallTime before) {
 Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::publish(PublishedPost post, unsigned replicas) {
   std::ranges::sort(post.tags);
   post.tags.erase(std::ranges::unique(post.tags).begin(), post.tags.end());
-  return database_.write(
-      [post = std::move(post), replicas](Connection& db) { return publish_post(db, post, replicas); });
+  return database_.write([post = std::move(post), replicas, now = clock_.wall_now()](Connection& db) {
+    return publish_post(db, post, replicas, now);
+  });
 }
 
 Task<Result<void>> SqliteRelayStore::bury(std::string uri) {
@@ -342,13 +309,13 @@ Task<Result<WallTime>> SqliteRelayStore::newest_post() {
 Task<Result<std::vector<OutboxEntry>>> SqliteRelayStore::outbox(std::uint64_t after, std::size_t limit) {
   return database_.read([after, limit](Connection& db) -> Result<std::vector<OutboxEntry>> {
     return all_rows<OutboxEntry>(db.query("SELECT tag, op, uri, author, published, indexable, signed_copy, "
-                                          "seq, ring, replicas_left FROM outbox"
+                                          "changed, changed, seq, ring, replicas_left FROM outbox"
                                           " WHERE seq > ? ORDER BY seq LIMIT ?",
                                           after, limit),
                                  [](const Statement& row) {
-                                   return OutboxEntry{row.number(7), static_cast<Ring>(row.integer(8)),
+                                   return OutboxEntry{row.number(9), static_cast<Ring>(row.integer(10)),
                                                       event_at(row),
-                                                      static_cast<std::uint32_t>(row.integer(9))};
+                                                      static_cast<std::uint32_t>(row.integer(11))};
                                  });
   });
 }
@@ -375,11 +342,23 @@ Task<Result<std::vector<Accepted>>> SqliteRelayStore::accept(std::vector<TagEven
                              Connection& db) { return accept_events(db, events, storage_replicas, now); });
 }
 
+Task<Result<std::vector<WallTime>>> SqliteRelayStore::announced(Tag tag, std::vector<std::string> uris) {
+  return database_.read(
+      [tag = std::move(tag), uris = std::move(uris)](Connection& db) -> Result<std::vector<WallTime>> {
+        std::vector<WallTime> times;
+        for (const std::string& uri : uris) {
+          TRY(const WallTime time, feed_seen::announced(db, tag, uri));
+          times.push_back(time);
+        }
+        return times;
+      });
+}
+
 Task<Result<std::vector<TagEvent>>> SqliteRelayStore::news_of(std::vector<TagEvent> events) {
   return database_.read([events = std::move(events)](Connection& db) -> Result<std::vector<TagEvent>> {
     std::vector<TagEvent> news;
     for (const TagEvent& event : events) {
-      TRY(const bool is_new, is_news(db, event));
+      TRY(const bool is_new, feed_seen::is_news(db, event));
       if (is_new) news.push_back(event);
     }
     return news;

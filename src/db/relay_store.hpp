@@ -51,6 +51,7 @@ class SqliteRelayStore : public delivery::Store, public federation::LetterStore 
 
   Task<Result<std::vector<Accepted>>> accept(std::vector<delivery::TagEvent> events,
                                              unsigned storage_replicas) override;
+  Task<Result<std::vector<WallTime>>> announced(Tag tag, std::vector<std::string> uris) override;
   Task<Result<std::vector<delivery::TagEvent>>> news_of(std::vector<delivery::TagEvent> events) override;
   Task<Result<std::vector<delivery::FeedEntry>>> feed(std::uint64_t after, std::size_t limit) override;
   Task<Result<std::uint64_t>> feed_start(WallTime since) override;

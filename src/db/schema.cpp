@@ -290,6 +290,18 @@ CREATE TABLE history_corrected(
 CREATE TABLE offences(origin TEXT PRIMARY KEY, at INTEGER NOT NULL, evidence TEXT NOT NULL) WITHOUT ROWID, STRICT;
 )sql";
 
+constexpr const char* kVersion14 = R"sql(
+-- When a post was edited so that a hashtag left it, or came back (belief::version_of).
+ALTER TABLE posts ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outbox ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feed ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feed ADD COLUMN announced INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feed_seen ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE history ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+-- By the digest of feed_seen, of the Add that was announced last, if that was of an edit: its Undo names the same id.
+CREATE TABLE announced(digest BLOB PRIMARY KEY, changed INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+)sql";
+
 struct Migration {
   const char* sql;
   std::string_view does;
@@ -307,7 +319,8 @@ constexpr std::array kMigrations = {
     Migration{kVersion10, "lets replays bring few authors a day"},
     Migration{kVersion11, "makes room for what administrators change"},
     Migration{kVersion12, "tells posts without hashtags from deleted ones, and makes room for those put off"},
-    Migration{kVersion13, "makes room for what was corrected, and for evidence"}};
+    Migration{kVersion13, "makes room for what was corrected, and for evidence"},
+    Migration{kVersion14, "lets hashtags that are put back come back"}};
 static_assert(kMigrations.size() == kSchemaVersion);
 
 // No database on PostgreSQL is older: up to this one, tables have no rows.

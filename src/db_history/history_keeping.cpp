@@ -198,8 +198,11 @@ Result<Span> let_go_of(Connection& db, const redundancy::Partition& partition, s
 
 // --- correcting ----------------------------------------------------------------------------------------
 
-Result<void> correct_post(Connection& db, const redundancy::Partition& partition, const std::string& uri,
-                          const std::optional<HistoryEntry>& truth, bool promised) {
+}  // namespace
+
+Result<void> history_rows::correct_post(Connection& db, const redundancy::Partition& partition,
+                                        const std::string& uri, const std::optional<HistoryEntry>& truth,
+                                        bool promised) {
   TRY(const auto of, find_partition(db, partition));
   const PostHash hash = hash_post(partition, uri);
   std::optional<Place> known;
@@ -231,8 +234,6 @@ Result<void> correct_post(Connection& db, const redundancy::Partition& partition
   return put_entries(db, {*truth});
 }
 
-}  // namespace
-
 std::string history_rows::bytes_of(const crypto::Hash256& hash) { return {hash.begin(), hash.end()}; }
 
 Result<std::set<std::string>> history_rows::taken_down(Connection& db, const Tag& tag) {
@@ -262,7 +263,8 @@ Task<Result<std::vector<std::optional<HistoryEntry>>>> SqliteHistoryStore::find(
           found.emplace_back();
           if (place)
             found.back() = HistoryEntry{
-                partition, uri, place->author, place->published, place->removed, place->taken_down};
+                partition,         uri,           place->author, place->published, place->removed,
+                place->taken_down, place->changed};
         }
         return found;
       });

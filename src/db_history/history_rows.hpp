@@ -29,9 +29,9 @@ Result<std::optional<PartitionRow>> find_partition(sql::Connection& db,
 // Of the hashtag: all that there ever were.
 Result<std::vector<PartitionRow>> partitions_of(sql::Connection& db, const Tag& tag);
 
-// Columns: published, removed, tie, author prefix, author name, form, tail.
+// Columns: published, removed, tie, author prefix, author name, form, tail, changed.
 #define TR_HISTORY_ROWS                                                                            \
-  "SELECT h.published, h.removed, h.tie, p.text, a.name, f.text, h.tail FROM history h"            \
+  "SELECT h.published, h.removed, h.tie, p.text, a.name, f.text, h.tail, h.changed FROM history h" \
   " LEFT JOIN history_authors a ON a.id = h.author LEFT JOIN history_strings p ON p.id = a.prefix" \
   " LEFT JOIN history_strings f ON f.id = h.form "
 
@@ -41,6 +41,7 @@ struct Post {
   WallTime published;
   bool removed = false;
   bool taken_down = false;
+  WallTime changed;
 };
 Post post_at(const sql::Statement& row);
 storage::HistoryEntry entry_at(const sql::Statement& row, const redundancy::Partition& partition);
@@ -62,6 +63,7 @@ struct Place {
   bool removed = false;
   bool taken_down = false;
   std::string author;
+  WallTime changed;
 };
 
 Result<std::optional<Place>> find_post(sql::Connection& db, std::int64_t tag, const std::string& uri,
@@ -78,6 +80,9 @@ struct HourChange {
 using HourChanges = std::map<std::pair<std::int64_t, std::int64_t>, HourChange>;
 Result<void> write_changes(sql::Connection& db, const HourChanges& changes);
 
+// What storage::HistoryStore::correct() does.
+Result<void> correct_post(sql::Connection& db, const redundancy::Partition& partition, const std::string& uri,
+                          const std::optional<storage::HistoryEntry>& truth, bool promised);
 Result<void> put_entries(sql::Connection& db, const std::vector<storage::HistoryEntry>& entries);
 
 // The posts taken down here under a hashtag, by storage::post_id() in bytes.

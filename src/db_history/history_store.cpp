@@ -19,6 +19,7 @@
 #include <span>
 #include <utility>
 
+#include "belief/tag_event.hpp"
 #include "crypto/hash.hpp"
 #include "db_history/history_codec.hpp"
 #include "db_history/history_rows.hpp"
@@ -103,8 +104,8 @@ Result<std::int64_t> author_id(Connection& db, const std::string& author) {
 }  // namespace
 
 Post history_rows::post_at(const Statement& row) {
-  Post post{row.text(2), row.text(3) + row.text(4), row.time(0), row.integer(1) == 1,
-            row.integer(1) == kTakenDown};
+  Post post{row.text(2),         row.text(3) + row.text(4),    row.time(0),
+            row.integer(1) == 1, row.integer(1) == kTakenDown, row.time(7)};
   if (!post.uri.empty()) return post;
   const Any stored = row.any(6);
   Tail tail;
@@ -117,8 +118,8 @@ Post history_rows::post_at(const Statement& row) {
 
 HistoryEntry history_rows::entry_at(const Statement& row, const redundancy::Partition& partition) {
   Post post = post_at(row);
-  return {partition,      std::move(post.uri), std::move(post.author),
-          post.published, post.removed,        post.taken_down};
+  return {partition,       std::move(post.uri), std::move(post.author), post.published, post.removed,
+          post.taken_down, post.changed};
 }
 
 PostHash history_rows::hash_post(const redundancy::Partition& partition, const std::string& uri) {
@@ -154,7 +155,8 @@ Result<std::optional<Place>> find_at(Connection& db, std::int64_t tag, WallTime 
     TRY(const bool found, row.step());
     if (!found) return std::nullopt;
     const Post post = post_at(row);
-    if (post.uri == uri) return Place{published, row.text(2), post.removed, post.taken_down, post.author};
+    if (post.uri == uri)
+      return Place{published, row.text(2), post.removed, post.taken_down, post.author, post.changed};
   }
 }
 
@@ -200,17 +202,18 @@ Result<void> insert_post(Connection& db, std::int64_t tag, const HistoryEntry& e
                    entry.published));
   if (shared) {
     TRY_VOID(
-        db.send("INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, ?, ?, 0, "
-                "NULL, ?)",
-                tag, entry.published, entry.uri, author, removed));
+        db.send("INSERT INTO history(tag, published, tie, author, form, tail, removed, changed)"
+                " VALUES(?, ?, ?, ?, 0, NULL, ?, ?)",
+                tag, entry.published, entry.uri, author, removed, entry.changed));
     return {};
   }
   const SplitUri split = split_uri(entry.uri, entry.author);
   TRY(const std::int64_t form, string_id(db, split.form));
   const auto insert = [&](const Any& tail) {
     return db.send(
-        "INSERT INTO history(tag, published, tie, author, form, tail, removed) VALUES(?, ?, '', ?, ?, ?, ?)",
-        tag, entry.published, author, form, tail, removed);
+        "INSERT INTO history(tag, published, tie, author, form, tail, removed, changed)"
+        " VALUES(?, ?, '', ?, ?, ?, ?, ?)",
+        tag, entry.published, author, form, tail, removed, entry.changed);
   };
   if (const auto* number = std::get_if<std::int64_t>(&split.tail)) {
     TRY_VOID(insert(*number));
@@ -237,9 +240,16 @@ Result<bool> put_entry(Connection& db, std::int64_t tag, const HistoryEntry& ent
     change.add(entry.removed ? hash.removed : hash.live);
     return true;
   }
+  if (entry.version() <= belief::version_of(known->removed, known->changed)) return false;
+  if (known->removed && !entry.removed) {
+    // As its author's server has it: the tombstone may be of somebody else's word.
+    TRY_VOID(correct_post(db, entry.partition, entry.uri, entry, /*promised=*/true));
+    return false;
+  }
+  const int removed = entry.removed ? 1 : known->taken_down ? kTakenDown : 0;
+  TRY_VOID(db.run("UPDATE history SET removed = ?, changed = ? WHERE tag = ? AND published = ? AND tie = ?",
+                  removed, entry.changed, tag, known->published, known->tie));
   if (entry.removed && !known->removed) {
-    TRY_VOID(db.run("UPDATE history SET removed = 1 WHERE tag = ? AND published = ? AND tie = ?", tag,
-                    known->published, known->tie));
     HourChange& change = (*changes)[{tag, storage::hour_of(known->published)}];
     change.take(hash.live);
     change.add(hash.removed);

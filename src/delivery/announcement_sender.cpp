@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <ranges>
 #include <set>
 
+#include "delivery/latest.hpp"
 #include "delivery/results.hpp"
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
@@ -84,10 +86,13 @@ std::string AnnouncementSender::letter(Op op, const Announcements& items) {
 
 Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbox, Announcements items) {
   Sent sent;
+  Latest latest;
+  for (const auto& item : items) latest.note(item->entry.event);
   for (const Op op : {Op::kAdd, Op::kRemove}) {
     Announcements batch;
-    std::ranges::copy_if(items, std::back_inserter(batch),
-                         [op](const auto& item) { return item->entry.event.op == op; });
+    std::ranges::copy_if(items, std::back_inserter(batch), [&](const auto& item) {
+      return item->entry.event.op == op && &latest.of(item->entry.event) == &item->entry.event;
+    });
     if (batch.empty()) continue;
     std::map<Tag, std::uint64_t> asked;
     for (const auto& item : batch)
@@ -126,16 +131,19 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_node(std::string inbo
   co_return sent;
 }
 
-// By hashtag, what came before what left. If one announcement fails, it and those after it are sent again.
+// By hashtag, what came before what left; of what left and came back the last. If one announcement fails, it
+// and those after it are sent again.
 Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::string inbox,
                                                                        Announcements items) {
   std::map<std::pair<Tag, Op>, Announcements> groups;
-  for (const auto& item : items) {
+  std::set<std::pair<Tag, std::string_view>> said;
+  for (const auto& item : items | std::views::reverse) {
     const TagEvent& event = item->entry.event;
     const bool agreed = event.op == Op::kRemove || event.indexable;
-    if (agreed && followers_.target(event.tag, inbox) != nullptr)
+    if (agreed && followers_.target(event.tag, inbox) != nullptr && said.emplace(event.tag, event.uri).second)
       groups[{event.tag, event.op}].push_back(item);
   }
+  for (auto& [about, group] : groups) std::ranges::reverse(group);
   std::set<Announcements::value_type> left;
   for (const auto& [about, group] : groups) left.insert(group.begin(), group.end());
   for (const auto& [about, group] : groups) {
@@ -159,7 +167,7 @@ Task<AnnouncementSender::Sent> AnnouncementSender::send_to_fasp_server(std::stri
 }
 
 std::string AnnouncementSender::single(const std::string& actor, Via via, const TagEvent& event) const {
-  const std::string id = announce_id(identity_, actor, event.tag, event.uri);
+  const std::string id = announce_id(identity_, actor, event.tag, event.uri, event.announced);
   const auto audience = via == Via::kBoost ? fediverse::Audience::kPublic : fediverse::Audience::kFollowers;
   const WallTime now = clock_.wall_now();
   return json::serialize(
@@ -175,7 +183,8 @@ std::string AnnouncementSender::announcer(const Followers::Target& target, const
 std::string AnnouncementSender::announce_id_of(const std::string& inbox, const TagEvent& event) const {
   const Followers::Target* target = followers_.target(event.tag, inbox);
   if (target == nullptr) return {};
-  return announce_id(identity_, partials_.actor_of(announcer(*target, event.tag)), event.tag, event.uri);
+  return announce_id(identity_, partials_.actor_of(announcer(*target, event.tag)), event.tag, event.uri,
+                     event.announced);
 }
 
 Task<AnnouncementSender::ToldPeople> AnnouncementSender::send_to_people(std::string inbox,

@@ -117,7 +117,7 @@ void Announcer::queue(const Item& item, const std::map<std::string, std::uint64_
     if (is_node && to == To::kPeople) continue;
     const bool returns = target.host == author_host && !(via == Via::kBoost && blocks_.may_boost_own_posts());
     if (!is_node && (returns || !blocks_.may_go(author_host, target.host))) continue;
-    if (!is_node && (is_refused || event.is_edit())) continue;
+    if (!is_node && (is_refused || event.is_edit() || event.is_repeat())) continue;
     bool done = false;
     if (cursors != nullptr) {
       const auto cursor = cursors->find(destination);

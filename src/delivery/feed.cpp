@@ -9,6 +9,7 @@ Task<Result<std::size_t>> Feed::take(std::vector<TagEvent> events, unsigned stor
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (!accepted[i].fresh) continue;
     ++fresh;
+    events[i].announced = accepted[i].announced;
     if (accepted[i].outbox_seq != 0) {
       const std::uint32_t all = (1U << storage_replicas) - 1;
       owners_.add({accepted[i].outbox_seq, Ring::kStorage, events[i], all});

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/assert.hpp"
+#include "delivery/latest.hpp"
 #include "delivery/results.hpp"
 #include "redundancy/relay_hints.hpp"
 #include "ring/vserver.hpp"
@@ -145,6 +146,8 @@ Task<OwnerQueue::Items> OwnerQueue::route(std::string shard, Items items) {
 Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
   const Destination to = parse_destination(destination);
   Items again;
+  Latest latest;
+  for (const Item& item : items) latest.note(item.pending->entry.event);
   for (const Op op : {Op::kAdd, Op::kRemove}) {
     Items batch;
     std::vector<TagEvent> events;
@@ -152,8 +155,10 @@ Task<OwnerQueue::Items> OwnerQueue::send(std::string destination, Items items) {
     std::set<std::tuple<std::string_view, Tag, std::string_view>> taken;
     for (const Item& item : items) {
       const TagEvent& event = item.pending->entry.event;
-      if (event.op != op) continue;
+      const TagEvent& told = latest.of(event);
+      if (told.op != op) continue;
       batch.push_back(item);
+      if (&told != &event) continue;
       if (taken.emplace(event.uri, event.tag, event.signed_copy).second) events.push_back(event);
     }
     if (batch.empty()) continue;

@@ -86,6 +86,8 @@ struct PublishedPost {
   std::string signed_copy = {};  // as in TagEvent, of the others
   bool deleted = false;          // and has no tags
   std::vector<Tag> former = {};  // tags that it had: who got it by them has it still
+  WallTime changed = {};         // when it was edited so, by its server, if that says so
+  bool is_edit = false;          // an Update said so; else it is how the post was published
 };
 
 // What an author of this node's instances was known to wish (fediverse/consent.hpp).
@@ -108,8 +110,9 @@ class Store {
   virtual ~Store() = default;
   // Records the post with its tags as they are now, and owes the difference to the relay owners (`replicas`
   // each): Add for new tags, Remove, with author and date as they were, for tags that are gone; with a signed
-  // copy for all that it has or had. An unchanged post owes nothing, nor does one that is unknown and has no
-  // tags. A post once deleted stays deleted. `former` is not read. Returns the new outbox entries.
+  // copy, or if it is deleted, for all that it has or had. An unchanged post owes nothing, nor does one that
+  // is unknown and has no tags. A post once deleted stays deleted. `former` is not read. Each edit is later
+  // than that before, and now if its server does not say when it was. Returns the new outbox entries.
   virtual Task<Result<std::vector<OutboxEntry>>> publish(PublishedPost post, unsigned replicas) = 0;
   // The post is deleted, whenever it comes. Forgotten after some days if it never does.
   virtual Task<Result<void>> bury(std::string uri) = 0;
@@ -154,12 +157,16 @@ class Store {
     bool fresh = false;  // false: was known already, or came after its removal; nothing was written
     std::uint64_t feed_seq = 0;
     std::uint64_t outbox_seq = 0;  // 0 unless owed to the storage owners
+    WallTime announced{};          // TagEvent::announced
   };
-  // Appends events that are news to this node, each at most once per (tag, uri, op), and never an Add after a
-  // Remove; a Remove again for each signed copy. With `storage_replicas` > 0 each that the archive may have
-  // is also owed to that many storage owners. Results keep the order.
+  // Appends events that are news to this node: a Remove of what was there, an Add of what was not, if it is
+  // later (TagEvent::version) than what is known of (tag, uri); an Add that is later than another
+  // (is_repeat); a Remove again for each signed copy. With `storage_replicas` > 0 each that the archive may
+  // have is also owed to that many storage owners. Results keep the order.
   virtual Task<Result<std::vector<Accepted>>> accept(std::vector<TagEvent> events,
                                                      unsigned storage_replicas) = 0;
+  // As what this node announced each post under the tag last (TagEvent::announced).
+  virtual Task<Result<std::vector<WallTime>>> announced(Tag tag, std::vector<std::string> uris) = 0;
   // Of these events those that accept() would take. Nothing is written.
   virtual Task<Result<std::vector<TagEvent>>> news_of(std::vector<TagEvent> events) = 0;
   // Entries with a greater seq, oldest first.

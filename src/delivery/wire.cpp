@@ -1,7 +1,9 @@
 #include "delivery/wire.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
+#include <tuple>
 
 namespace tagring::delivery {
 namespace {
@@ -13,13 +15,16 @@ constexpr std::string_view kMoves = "followsElsewhere";
 // when a post is edited faster than it is sent, several.
 std::vector<fediverse::PostRef> posts_of(const std::vector<TagEvent>& events) {
   std::vector<fediverse::PostRef> posts;
-  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by URI and copy
+  std::map<std::tuple<std::string, std::string, WallTime>, std::size_t> places;  // by URI, copy and `changed`
   for (const TagEvent& event : events) {
-    const auto [place, fresh] = places.try_emplace(std::pair(event.uri, event.signed_copy), posts.size());
+    const auto [place, fresh] =
+        places.try_emplace(std::tuple(event.uri, event.signed_copy, event.changed), posts.size());
     const bool full = !fresh && posts[place->second].tags.size() == kTagsOfItem;
     if (full) place->second = posts.size();
+    const auto updated = event.changed == WallTime() ? std::nullopt : std::optional(event.changed);
     if (fresh || full)
-      posts.push_back({event.uri, event.author, event.published, {}, event.indexable, event.signed_copy});
+      posts.push_back(
+          {event.uri, event.author, event.published, {}, event.indexable, event.signed_copy, updated});
     posts[place->second].tags.push_back(event.tag);
   }
   return posts;
@@ -49,7 +54,7 @@ std::vector<TagEvent> events_of(Op op, const std::vector<fediverse::PostRef>& po
     const bool vouches = !copy.empty() && is_same_or_below(host_of(origin), host_of(post.uri));
     for (const Tag& tag : post.tags) {
       events.push_back({tag, op, post.uri, post.author, post.published.value_or(now), post.indexable,
-                        vouches ? copy : std::string()});
+                        vouches ? copy : std::string(), post.updated.value_or(WallTime())});
     }
   }
   return events;
@@ -65,7 +70,8 @@ json::array to_json(const std::vector<FeedEntry>& entries) {
                                  {"author", entry.event.author},
                                  {"published", to_ms(entry.event.published)},
                                  {"indexable", entry.event.indexable},
-                                 {"signed", entry.event.signed_copy}});
+                                 {"signed", entry.event.signed_copy},
+                                 {"updated", to_ms(entry.event.changed)}});
   }
   return items;
 }
@@ -84,9 +90,10 @@ Result<std::vector<FeedEntry>> feed_from_json(const json::value* list) {
       return fail(ErrorCode::kInvalid, "an item lacks 'seq', 'published' or 'uri'");
     }
     const Op op = text("op") == "remove" ? Op::kRemove : Op::kAdd;
+    const Duration::rep updated = std::max<Duration::rep>(0, json::get_int(item, "updated").value_or(0));
     entries.push_back({static_cast<std::uint64_t>(*seq),
                        {std::move(tag), op, text("uri"), text("author"), WallTime(Duration(*published)),
-                        json::get_flag(item, "indexable"), text("signed")}});
+                        json::get_flag(item, "indexable"), text("signed"), WallTime(Duration(updated))}});
   }
   return entries;
 }
@@ -141,8 +148,9 @@ bool is_move(const std::string& activity) {
 }
 
 std::string announce_id(const federation::Identity& identity, const std::string& actor, const Tag& tag,
-                        const std::string& uri) {
-  return identity.activity_id("announces", actor + " " + tag.canonical() + " " + uri);
+                        const std::string& uri, WallTime announced) {
+  const std::string again = announced == WallTime() ? "" : fmt::format(" {}", to_ms(announced));
+  return identity.activity_id("announces", actor + " " + tag.canonical() + " " + uri + again);
 }
 
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow) {

@@ -51,10 +51,10 @@ std::string undo_follow_activity(const std::string& id, const std::string& actor
 bool is_move(const std::string& activity);
 
 // Of the Announce of a post under a hashtag by one of this node's actors. Always the same, so that a
-// repetition is known for what it is; and never that of one that was undone, since a hashtag that a post has
-// lost does not come back.
+// repetition is known for what it is; and never that of one that was undone, since a hashtag that is put back
+// comes with a later `announced` (TagEvent).
 std::string announce_id(const federation::Identity& identity, const std::string& actor, const Tag& tag,
-                        const std::string& uri);
+                        const std::string& uri, WallTime announced);
 // Echoes the Follow (JSON text) as it came.
 std::string accept_activity(const std::string& id, const std::string& actor, const std::string& follow);
 std::string reject_activity(const std::string& id, const std::string& actor, const std::string& follow);

@@ -33,6 +33,7 @@ json::array to_items(const std::vector<PostRef>& posts) {
                          {"attributedTo", post.author},
                          {"published", to_rfc3339(*post.published)},
                          {"tag", std::move(tags)}};
+    if (post.updated) item["updated"] = to_rfc3339(*post.updated);
     if (post.indexable) item["indexable"] = true;
     if (const std::size_t space = post.signed_copy.find(' '); space != std::string::npos) {
       item["signed"] = json::object{{"sha256", post.signed_copy.substr(0, space)},

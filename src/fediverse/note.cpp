@@ -172,6 +172,7 @@ Result<PostRef> parse_post_ref(const json::value& v, WallTime now, const ParseLi
   post.published = parse_time(o, "published", now);
   for (const auto& [tag, spelling] : parse_tags(o, limits)) post.tags.push_back(tag);
   post.indexable = json::get_flag(o, "indexable");
+  post.updated = parse_time(o, "updated", now);
   if (const json::object* copy = json::get_object(o, "signed")) post.signed_copy = parse_signed_copy(*copy);
   return post;
 }

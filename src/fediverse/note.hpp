@@ -52,6 +52,9 @@ struct PostRef {
   // Between nodes: "SHA-256 origin" of what the author's server signed about it (docs/protocol.md §7.8). Or
   // empty.
   std::string signed_copy = {};
+  // Between nodes: when an edit of the post brought it under its hashtags, or out of them. Absent: it was
+  // published under them, or is deleted.
+  std::optional<WallTime> updated = {};
 };
 
 // True for the types that Note stands for.

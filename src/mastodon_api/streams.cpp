@@ -114,7 +114,7 @@ void Streams::note(const delivery::TagEvent& event) {
   if (event.op == delivery::Op::kRemove) {
     const std::string id = std::to_string(posts::status_id(event.published, event.uri));
     deliver({event.tag, "delete", id});
-  } else if (event.indexable &&
+  } else if (event.indexable && !event.is_repeat() &&
              (event.is_edit() || event.published >= clock_.wall_now() - options_.news_age_max)) {
     tasks_.spawn("tell_readers", tell(event));
   }

@@ -89,8 +89,9 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   // share.
   if (parts_.environment.clock.now() >= neighbours_noted_ + kNeighboursEvery) note_neighbours();
   const bool is_edit = event.is_edit();
-  if (event.op == delivery::Op::kRemove || is_edit) parts_.reading.posts.forget(event.uri);
-  if (event.op == delivery::Op::kAdd && !is_edit) {
+  const bool was_edited = is_edit || event.changed != WallTime();
+  if (event.op == delivery::Op::kRemove || was_edited) parts_.reading.posts.forget(event.uri);
+  if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
     parts_.reading.trends.note(event.tag.canonical(), event.author, parts_.environment.clock.wall_now());
     parts_.instances.day_authors.came(event.tag.canonical(), event.author);
   }

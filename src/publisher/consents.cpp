@@ -244,6 +244,7 @@ Task<Result<void>> Consents::withdraw(std::string author, bool from_archive_only
           removals.push_back({std::move(tag), delivery::Op::kRemove, post.uri, author, post.published});
       } else {
         post.tags.clear();
+        post.is_edit = true;
         CO_TRY_VOID(co_await owners_.publish(std::move(post)));
       }
     }

@@ -22,6 +22,8 @@ Task<Publisher::Outcome> Publisher::take(fediverse::Note note, fediverse::Remote
   const bool is_public = note.visibility == fediverse::Visibility::kPublic && note.may_be_announced;
   if (!is_public && !is_update) co_return "only posts addressed to the public (`to`) are relayed";
   delivery::PublishedPost post{note.id, note.author, note.published, {}};
+  post.is_edit = is_update;
+  if (note.updated && *note.updated > note.published) post.changed = *note.updated;
   // An edit that makes a post less than public takes it out of every tag.
   for (const Tag& tag : note.tags) {
     if (is_public) post.tags.push_back(tag);
@@ -132,6 +134,7 @@ Task<Result<void>> Publisher::try_again(delivery::PublishedPost post) {
     post.tags.clear();
     std::ranges::set_union(counted, known ? known->tags : std::vector<Tag>(), std::back_inserter(post.tags));
     post.indexable = consent->archive;
+    post.is_edit = true;
     CO_TRY_VOID(co_await owners_.publish(std::move(post)));
   }
   if (rest.tags.empty()) co_return co_await store_.drop_put_off(rest.uri);

@@ -48,7 +48,11 @@ Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient re
                                               storage::HistoryEntry entry) {
   const delivery::TagEvent event{std::move(tag), delivery::Op::kAdd, entry.uri, entry.author,
                                  entry.published};
-  const std::string id = delivery::announce_id(client_.identity(), recipient.relay, event.tag, event.uri);
+  std::vector<std::string> uris = {event.uri};
+  const auto announced = co_await store_.announced(event.tag, std::move(uris));
+  if (!announced) co_return std::unexpected(announced.error());
+  const std::string id =
+      delivery::announce_id(client_.identity(), recipient.relay, event.tag, event.uri, announced->front());
   std::string announce = json::serialize(fediverse::make_announce(
       id, recipient.relay, event.uri, event.published, fediverse::Audience::kFollowers, clock_.wall_now()));
   co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));

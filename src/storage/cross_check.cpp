@@ -28,8 +28,17 @@ std::vector<Disagreement> disagreements(const std::vector<HistoryPage>& owners, 
   std::map<std::string, std::size_t> said;                    // by so many that it lives
   for (const HistoryPage& page : owners) {
     for (const HistoryEntry& entry : page.entries) {
+      // Since when it is so says nothing of whether it is.
       std::vector<HistoryEntry>& known = variants[entry.uri];
-      if (std::ranges::find(known, entry) == known.end()) known.push_back(entry);
+      const auto same = std::ranges::find_if(known, [&](HistoryEntry other) {
+        other.changed = entry.changed;
+        return other == entry;
+      });
+      if (same == known.end()) {
+        known.push_back(entry);
+      } else {
+        same->changed = std::max(same->changed, entry.changed);
+      }
       if (!entry.removed) ++said[entry.uri];
     }
   }
@@ -73,6 +82,7 @@ void apply(const Verdicts& verdicts, const PageWish& wish, std::vector<HistoryPa
       const std::optional<HistoryEntry>& truth = verdict->second;
       // What is shown at another date than its own is removed there.
       entry.removed = !truth || truth->published != entry.published;
+      entry.changed = {};
       if (entry.removed) continue;
       entry.author = truth->author;
       shown.insert(entry.uri);

@@ -18,7 +18,7 @@ bool same(const HistoryEntry& mine, const HistoryEntry& theirs) {
 }
 
 belief::Claim claim_of(const HistoryEntry& entry) {
-  return {entry.partition.tag, entry.uri, entry.author, entry.removed, entry.published};
+  return {entry.partition.tag, entry.uri, entry.author, entry.removed, entry.published, entry.changed};
 }
 
 }  // namespace
@@ -44,8 +44,8 @@ Task<Result<std::vector<std::optional<HistoryEntry>>>> Disputes::own(
 
 Task<Result<void>> Disputes::hear(std::vector<HistoryEntry> entries, std::string from) {
   if (origins_.standing().is_doubtful(from)) {
-    std::erase_if(entries,
-                  [&](const HistoryEntry& entry) { return was_settled({entry.partition, entry.uri}); });
+    std::erase_if(
+        entries, [&](const HistoryEntry& entry) { return was_settled({entry.partition, entry.uri}, entry); });
     if (entries.size() > kOfDoubtful) entries.erase(entries.begin() + kOfDoubtful, entries.end());
   }
   co_return co_await take(std::move(entries), std::move(from), 0);
@@ -68,6 +68,8 @@ bool Disputes::is_probed(const HistoryEntry& entry, const std::string& from,
 // Owners that have been there pass on to each other what they heard, so that two of them are one source.
 Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough) {
   const bool as_new_owner = enough > 0;
+  // Nobody is to say before what the author will do.
+  for (HistoryEntry& entry : entries) entry.changed = std::min(entry.changed, clock_.wall_now());
   CO_TRY(const auto mine, co_await own(entries));
   std::vector<HistoryEntry> unknown;
   std::map<std::string, int> probes;  // by host
@@ -75,7 +77,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
     HistoryEntry& entry = entries[i];
     const Key key{entry.partition, entry.uri};
     if (!mine[i]) {
-      if (!as_new_owner && (was_settled(key) || is_probed(entry, from, &probes))) continue;
+      if (!as_new_owner && (was_settled(key, entry) || is_probed(entry, from, &probes))) continue;
       unknown.push_back(entry);
       const bool removed = entry.removed;
       raise({.entry = std::move(entry),
@@ -85,7 +87,7 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
              .is_alone = as_new_owner,
              .due = clock_.now() + (as_new_owner ? kHearsayWait : kHeardWait)});
     } else if (!same(*mine[i], entry)) {
-      if (!was_settled(key)) differ(*mine[i], std::move(entry), from);
+      if (!was_settled(key, entry)) differ(*mine[i], std::move(entry), from);
     } else if (const auto open = open_.find(key); open != open_.end() && open->second.is_alone) {
       Dispute& dispute = open->second;
       if (dispute.from == kNobody) {
@@ -101,13 +103,18 @@ Task<Result<void>> Disputes::take(std::vector<HistoryEntry> entries, std::string
   co_return co_await history_.put(std::move(unknown));
 }
 
-// A removal that this node has not only heard of is final.
+// A removal that this node has not only heard of stays, unless the other one knows that the hashtag was put
+// back later. And what was put back stays where the other one has not heard of it.
 void Disputes::differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from) {
   const bool removed = mine.removed || theirs.removed;
   const Key key{theirs.partition, theirs.uri};
   const auto open = open_.find(key);
   if (open == open_.end()) {
-    if (!mine.removed)
+    const bool is_back = mine.removed && theirs.version() > mine.version();
+    const bool is_behind = theirs.removed && mine.version() > theirs.version();
+    if (is_back)
+      raise({.entry = std::move(theirs), .from = std::move(from), .due = clock_.now()});
+    else if (!mine.removed && !is_behind)
       raise({.entry = std::move(theirs), .from = std::move(from), .removed = removed, .due = clock_.now()});
     return;
   }
@@ -137,9 +144,9 @@ bool Disputes::is_hearsay(const HistoryEntry& entry) const {
   return open != open_.end() && open->second.is_hearsay && !open->second.is_probe;
 }
 
-bool Disputes::was_settled(const Key& key) const {
+bool Disputes::was_settled(const Key& key, const HistoryEntry& entry) const {
   const auto settled = settled_.find(key);
-  return settled != settled_.end() &&
+  return settled != settled_.end() && entry.changed <= settled->second.changed &&
          clock_.now() - settled->second.at < kAgain * (1U << settled->second.times);
 }
 
@@ -157,11 +164,12 @@ void Disputes::put_off(const Key& key, Dispute& dispute, Duration wait) {
   queue_.emplace(dispute.due, key);
 }
 
-void Disputes::settle(const Key& key) {
+void Disputes::settle(const Key& key, WallTime changed) {
   if (!settled_.contains(key)) make_room(settled_, kSettledMax);
-  const auto [place, fresh] = settled_.try_emplace(key, Settled{clock_.now(), 0});
+  const auto [place, fresh] = settled_.try_emplace(key, Settled{clock_.now(), 0, changed});
   if (fresh) return;
-  place->second = {clock_.now(), std::min(place->second.times + 1, kDoublingsMax)};
+  place->second = {clock_.now(), std::min(place->second.times + 1, kDoublingsMax),
+                   std::max(place->second.changed, changed)};
 }
 
 Task<void> Disputes::resolve() {
@@ -198,6 +206,7 @@ Task<void> Disputes::resolve_one(Key key) {
   belief::Claim claim = claim_of(mine ? *mine : dispute.entry);
   // That it is gone counts at once; that it is there, once caches have let it go.
   claim.removed = dispute.removed && !dispute.was_there;
+  if (claim.removed == dispute.entry.removed) claim.changed = dispute.entry.changed;
   Result<belief::Answer> answer = fail(ErrorCode::kNotFound, "gone");
   if (claim.removed) {
     const Result<belief::Answer> gone = co_await origins_.ask(std::move(claim));
@@ -208,6 +217,7 @@ Task<void> Disputes::resolve_one(Key key) {
       put_off(key, still->second, kRemovalWait);
       co_return;
     }
+    still->second.left = gone->changed;
   } else {
     answer = co_await origins_.ask_about_dispute(std::move(claim));
   }
@@ -243,7 +253,7 @@ Task<void> Disputes::decide(Key key, Result<belief::Answer> answer) {
   // Of a post by somebody else the next one who names its author is heard.
   const bool is_settled =
       (answer && !dispute.is_probe) || (!answer && answer.error().code != ErrorCode::kConflict);
-  if (is_settled) settle(key);
+  if (is_settled) settle(key, dispute.entry.changed);
   if (dispute.is_probe) co_return close(key, {});
   if (!answer && dispute.is_alone && !dispute.entry.removed) co_await drop_others_from(dispute.from, key);
   close(key, co_await set_right(dispute, std::move(mine), answer));
@@ -282,9 +292,11 @@ Task<Result<void>> Disputes::set_right(Dispute dispute, std::optional<HistoryEnt
   if (!mine || mine->taken_down) co_return Result<void>();
   HistoryEntry truth = *mine;
   truth.removed = !answer;
+  const WallTime left = dispute.left.value_or(dispute.entry.removed ? dispute.entry.changed : WallTime());
+  truth.changed = answer ? answer->changed : left;
   if (answer) truth.published = answer->published;
-  // Nothing is revived but what came by hearsay.
-  const bool final = mine->removed && !dispute.is_hearsay;
+  // Nothing is revived but what came by hearsay, or was put back later.
+  const bool final = mine->removed && !dispute.is_hearsay && !(answer && truth.version() > mine->version());
   const bool is_unwanted = dispute.is_hearsay && answer && !answer->archive;
   if (final || (same(*mine, truth) && !is_unwanted)) {
     ++counters_.upheld;

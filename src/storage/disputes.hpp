@@ -77,24 +77,26 @@ class Disputes {
     std::vector<std::string> others = {};  // those who have
     bool is_promised = false;              // this node may have signed that it has it
     bool is_probe = false;                 // is anything there? Nothing is taken, whatever comes of it
+    std::optional<WallTime> left = {};     // its server bears out that it was removed, then
     Instant due;
     unsigned tries = 0;
   };
   struct Settled {
     Instant at;
     unsigned times = 0;
+    WallTime changed;  // what is later than that is another matter
   };
 
   // `enough`: for a new owner; else 0.
   Task<Result<void>> take(std::vector<HistoryEntry> entries, std::string from, std::size_t enough);
   Task<Result<std::vector<std::optional<HistoryEntry>>>> own(const std::vector<HistoryEntry>& entries);
-  [[nodiscard]] bool was_settled(const Key& key) const;
+  [[nodiscard]] bool was_settled(const Key& key, const HistoryEntry& entry) const;
   [[nodiscard]] bool is_probed(const HistoryEntry& entry, const std::string& from,
                                std::map<std::string, int>* probes);
   void raise(Dispute dispute);
   void differ(const HistoryEntry& mine, HistoryEntry theirs, std::string from);
   void put_off(const Key& key, Dispute& dispute, Duration wait);
-  void settle(const Key& key);
+  void settle(const Key& key, WallTime changed);
   Task<void> resolve();
   Task<void> resolve_one(Key key);
   Task<void> decide(Key key, Result<belief::Answer> answer);

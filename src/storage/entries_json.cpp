@@ -1,5 +1,7 @@
 #include "storage/entries_json.hpp"
 
+#include <algorithm>
+
 #include "http/url.hpp"
 
 namespace tagring::storage {
@@ -9,6 +11,7 @@ json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag) {
   for (const HistoryEntry& entry : entries) {
     json::object item = {{"uri", entry.uri}, {"author", entry.author}, {"published", to_ms(entry.published)}};
     if (entry.removed) item["removed"] = true;
+    if (entry.changed != WallTime()) item["updated"] = to_ms(entry.changed);
     if (with_tag) item["tag"] = entry.partition.name();
     list.push_back(std::move(item));
   }
@@ -28,8 +31,10 @@ Result<std::vector<HistoryEntry>> entries_from_json(const json::value* list,
     const auto published = json::get_int(item, "published");
     if (!Url::parse(uri) || !published || !partition)
       return fail(ErrorCode::kInvalid, "an entry lacks 'uri', 'published' or 'tag'");
-    entries.push_back({*std::move(partition), std::move(uri), json::text_of(item, "author"),
-                       WallTime(Duration(*published)), json::get_flag(item, "removed")});
+    entries.push_back(
+        {*std::move(partition), std::move(uri), json::text_of(item, "author"), WallTime(Duration(*published)),
+         json::get_flag(item, "removed"), false,
+         WallTime(Duration(std::max<Duration::rep>(0, json::get_int(item, "updated").value_or(0))))});
   }
   return entries;
 }

@@ -11,7 +11,7 @@
 
 namespace tagring::storage {
 
-// [{"uri","author","published" (ms),"removed"?,"tag"?}].
+// [{"uri","author","published" (ms),"removed"?,"updated"? (ms),"tag"?}].
 json::array to_json(const std::vector<HistoryEntry>& entries, bool with_tag);
 // `of`: of all of them, whatever they say. kInvalid if something is malformed.
 Result<std::vector<HistoryEntry>> entries_from_json(

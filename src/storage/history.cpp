@@ -62,26 +62,26 @@ bool newer(const HistoryEntry& a, const HistoryEntry& b) { return HistoryCursor:
 
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed) {
   const HistoryEntry* horizon = horizon_of(replicas);
-  std::map<HistoryEntry, bool, NewestFirst> merged;  // to: removed somewhere
+  std::map<HistoryEntry, belief::Version, NewestFirst> merged;  // to: the latest of all
   HistoryPage result;
   for (const HistoryPage& page : replicas) {
     result.more = result.more || (page.more && !page.entries.empty());
     for (const HistoryEntry& entry : page.entries) {
       if (horizon != nullptr && newer(*horizon, entry)) continue;
-      auto [place, fresh] = merged.emplace(entry, entry.removed);
-      place->second = place->second || entry.removed;
+      auto [place, fresh] = merged.emplace(entry, entry.version());
+      place->second = std::max(place->second, entry.version());
     }
   }
   const HistoryEntry* last = nullptr;
-  for (const auto& [entry, removed] : merged) {
+  for (const auto& [entry, latest] : merged) {
     if (result.entries.size() == limit) {
       result.more = true;
       break;
     }
     last = &entry;
-    if (removed && !keep_removed) continue;
+    if (latest.removed && !keep_removed) continue;
     result.entries.push_back(entry);
-    result.entries.back().removed = removed;
+    result.entries.back().removed = latest.removed;
   }
   if (result.more && last != nullptr) result.next = HistoryCursor::of(*last);
   return result;
@@ -122,14 +122,14 @@ HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::siz
     const HistoryEntry& last = *std::ranges::min_element(page.entries, newer);
     if (horizon == nullptr || newer(*horizon, last)) horizon = &last;
   }
-  std::map<HistoryEntry, bool, NewestFirst> merged;  // to: removed somewhere
+  std::map<HistoryEntry, belief::Version, NewestFirst> merged;  // to: the latest of all
   HistoryPage result;
   for (const HistoryPage& page : replicas) {
     result.more = result.more || (page.more && !page.entries.empty());
     for (const HistoryEntry& entry : page.entries) {
       if (horizon != nullptr && newer(entry, *horizon)) continue;
-      auto [place, fresh] = merged.emplace(entry, entry.removed);
-      place->second = place->second || entry.removed;
+      auto [place, fresh] = merged.emplace(entry, entry.version());
+      place->second = std::max(place->second, entry.version());
     }
   }
   const HistoryEntry* last = nullptr;
@@ -139,7 +139,7 @@ HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::siz
       break;
     }
     last = &it->first;
-    if (!it->second) result.entries.push_back(it->first);
+    if (!it->second.removed) result.entries.push_back(it->first);
   }
   if (result.more && last != nullptr) result.next = HistoryCursor::of(*last);
   std::ranges::reverse(result.entries);

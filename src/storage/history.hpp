@@ -14,6 +14,7 @@
 #include "base/ring_id.hpp"
 #include "base/task.hpp"
 #include "base/time.hpp"
+#include "belief/tag_event.hpp"
 #include "overlay/stored_load.hpp"
 #include "redundancy/partition.hpp"
 #include "redundancy/storage_hints.hpp"
@@ -27,10 +28,12 @@ struct HistoryEntry {
   std::string uri;
   std::string author;
   WallTime published;
-  bool removed = false;  // a tombstone: stays, so that the post stays deleted
+  bool removed = false;  // a tombstone: stays, so that the post stays deleted, or without the hashtag
   bool taken_down =
       false;  // by this node's administrator; only find() and bucket() say so, others pass it over
+  WallTime changed = {};  // see belief::version_of()
 
+  [[nodiscard]] belief::Version version() const { return belief::version_of(removed, changed); }
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
@@ -111,10 +114,10 @@ std::vector<HistoryDay> merge_days(const std::vector<std::vector<HistoryDay>>& r
 std::vector<HistoryDay> add_days(const std::vector<std::vector<HistoryDay>>& parts);
 
 // Merges pages of replicas, each asked with the same cursor and limit: an entry is there if any replica has
-// it and none has a tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that every
-// replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At most
-// `limit`; perhaps none although there is more, when all that was reached is removed. Of entries that differ
-// the first replica's is taken.
+// it and none has a later tombstone for it; tombstones are dropped unless `keep_removed`. Only entries that
+// every replica with more to say has reached are returned, so that nothing is skipped by the next cursor. At
+// most `limit`; perhaps none although there is more, when all that was reached is removed. Of entries that
+// differ the first replica's is taken.
 HistoryPage merge_pages(const std::vector<HistoryPage>& replicas, std::size_t limit, bool keep_removed);
 
 // The same of pages that were read towards newer posts (HistoryStore::page_after): only entries that every
@@ -125,8 +128,9 @@ HistoryPage merge_newer_pages(const std::vector<HistoryPage>& replicas, std::siz
 // Durable storage. Same promise as delivery::Store: a write that completed survives.
 class HistoryStore : public overlay::StoredLoad {
  public:
-  // Adds entries and tombstones. A tombstone is final. Of an entry known already nothing changes, except that
-  // `removed` wins. A tombstone for an unknown post is kept with the author and time given.
+  // Adds entries and tombstones. Of what is known already nothing changes, unless that is later (version()):
+  // then an entry becomes a tombstone, and a tombstone the entry given. A tombstone for an unknown post is
+  // kept with the author and time given.
   virtual Task<Result<void>> put(std::vector<HistoryEntry> entries) = 0;
   // Has of a post what is given, live or not, and nothing else: what its own server bears out, in place of
   // what somebody said. With nothing it is as if there had been none. What was taken down stays as it is.

@@ -235,7 +235,7 @@ Task<HistoryService::Looked> HistoryService::look(Tag tag, Disagreement disagree
   for (std::string& author : disagreement.authors) {
     if (answer || answer.error().code != ErrorCode::kConflict) break;
     entry.author = std::move(author);
-    belief::Claim claim{tag, entry.uri, entry.author, false, entry.published};
+    belief::Claim claim{tag, entry.uri, entry.author, false, entry.published, entry.changed};
     answer = co_await origins_.ask_about_dispute(std::move(claim));
   }
   if (answer) {

@@ -23,7 +23,8 @@ Task<Result<std::vector<delivery::Refusal>>> StorageOwner::take(std::vector<deli
     const bool removed = event.op == delivery::Op::kRemove;
     const auto partitions = kept_.partitions_for(event.tag, event.uri, removed);
     for (const unsigned number : partitions.value_or(std::vector<unsigned>())) {
-      entries.push_back({{event.tag, number}, event.uri, event.author, event.published, removed});
+      entries.push_back(
+          {{event.tag, number}, event.uri, event.author, event.published, removed, false, event.changed});
       redundancy_.note_written({event.tag, number});
     }
   }

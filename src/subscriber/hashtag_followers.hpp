@@ -59,6 +59,10 @@ class HashtagFollowers {
   void lose(const Tag& tag, const std::string& inbox);
 
   [[nodiscard]] const delivery::Followers& all() const { return followers_; }
+  // delivery::Store::announced().
+  [[nodiscard]] Task<Result<std::vector<WallTime>>> announced(Tag tag, std::vector<std::string> uris) const {
+    return store_.announced(std::move(tag), std::move(uris));
+  }
   [[nodiscard]] delivery::Store& store() { return store_; }
   // When the actor of a hashtag came to be, or that of the node without `tag` (Store::actor_since).
   [[nodiscard]] Task<Result<std::optional<WallTime>>> actor_since(std::optional<Tag> tag) const {

@@ -84,6 +84,36 @@ TEST_F(PostCheckerTest, APostThatNeverWasIsNotTakenFromOneRelayHoweverOften) {
   EXPECT_THAT(taken({event()}, kA), IsEmpty());
 }
 
+TEST_F(PostCheckerTest, WhatIsSaidToBeLaterThanThePostWasEditedIsTakenAsOfThen) {
+  servers.publish(kUri, kAuthor, "cats", kDate, kDate + std::chrono::minutes(1));
+  TagEvent back = event();
+  back.changed = kDate + std::chrono::minutes(9);
+  TagEvent expected = event();
+  expected.changed = kDate + std::chrono::minutes(1) + Duration(999);  // servers name the second
+  EXPECT_THAT(taken({back}, kA), ElementsAre(expected));
+}
+
+TEST_F(PostCheckerTest, APostThatIsThereWithoutTheHashtagHasNotLostItForEver) {
+  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + std::chrono::minutes(1));
+  TagEvent expected = event(Op::kRemove);
+  expected.changed = kDate + std::chrono::minutes(1) + Duration(999);
+  EXPECT_THAT(taken({event(Op::kRemove)}, kA), ElementsAre(expected));
+}
+
+TEST_F(PostCheckerTest, AServerThatNamesNoTimeBearsOutNothingThatIsNewerThanItsAnswer) {
+  publish();
+  TagEvent back = event();
+  back.changed = clock.wall_now() + std::chrono::minutes(4);
+  const WallTime before = clock.wall_now();
+  const std::vector<TagEvent> believed = taken({back}, kA);
+  ASSERT_THAT(believed, SizeIs(1));
+  EXPECT_GE(believed.front().changed, before);
+  EXPECT_LT(believed.front().changed, before + std::chrono::minutes(1));
+  servers.cache_control = "max-age=180";
+  back.changed = clock.wall_now();
+  EXPECT_LT(taken({back}, kA).front().changed, back.changed - std::chrono::minutes(1));
+}
+
 TEST_F(PostCheckerTest, ALivingPostIsNotRemovedByOneRelay) {
   publish();
   EXPECT_THAT(taken({event(Op::kRemove)}, kA), IsEmpty());

@@ -95,6 +95,48 @@ TEST_P(HistoryStore, OfAKnownEntryNothingChangesButRemovedWins) {
   EXPECT_EQ(must(stores->history.totals()).entries, 1U);
 }
 
+TEST_P(HistoryStore, TheLatestEditCountsInWhateverOrder) {
+  const auto said = [](WallTime changed, bool removed) {
+    HistoryEntry e = entry("cats"_tag, 10, "https://a.example/users/u/1", removed);
+    e.changed = changed;
+    return e;
+  };
+  std::vector<HistoryEntry> all_of = {said({}, false), said(at(100), true), said(at(200), false)};
+  std::ranges::sort(all_of, {}, &HistoryEntry::changed);
+  do {
+    must(stores->history.correct("cats"_tag, all_of.front().uri, std::nullopt, false));
+    for (const HistoryEntry& e : all_of) put({e});
+    EXPECT_EQ(all("cats"_tag), std::vector{said(at(200), false)});
+    EXPECT_EQ(must(stores->history.totals()).entries, 1U);
+  } while (std::ranges::next_permutation(all_of, {}, &HistoryEntry::changed).found);
+  const auto days = must(
+      stores->history.days("cats"_tag, std::chrono::sys_days(), std::chrono::sys_days(std::chrono::days(1))));
+  ASSERT_EQ(days.size(), 1U);
+  EXPECT_EQ(days[0].posts, 1U);
+  const auto before =
+      must(stores->history.digests({{{RingId(), 0}, {RingId() - RingId::power_of_two(0), 9}}}, 0));
+  put({said(at(300), true)});
+  EXPECT_NE(must(stores->history.digests({{{RingId(), 0}, {RingId() - RingId::power_of_two(0), 9}}}, 0)),
+            before);
+  put({said(at(400), false)});
+  EXPECT_EQ(must(stores->history.digests({{{RingId(), 0}, {RingId() - RingId::power_of_two(0), 9}}}, 0)),
+            before);
+  put({said({}, true), said(at(500), false)});
+  EXPECT_EQ(all("cats"_tag), std::vector{said({}, true)}) << "it is deleted";
+}
+
+// Of what never was, somebody may have said that it is gone, and when and by whom it was.
+TEST_P(HistoryStore, WhatComesBackIsWhereItsAddSays) {
+  HistoryEntry tombstone = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
+  tombstone.changed = at(100);
+  HistoryEntry back = entry("cats"_tag, 20, tombstone.uri);
+  back.author = "https://a.example/users/v";
+  back.changed = at(200);
+  put({tombstone, entry("cats"_tag, 15, "https://a.example/users/u/2"), back});
+  EXPECT_EQ(all("cats"_tag).front(), back);
+  EXPECT_EQ(all("cats"_tag).size(), 2U);
+}
+
 TEST_P(HistoryStore, ATombstoneForAnUnknownPostIsKeptWithTheAuthorAndTimeGiven) {
   const HistoryEntry tombstone = entry("cats"_tag, 10, "https://a.example/users/u/1", true);
   put({tombstone});

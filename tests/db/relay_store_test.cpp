@@ -31,7 +31,9 @@ class RelayStore : public StoresTest {
  protected:
   SqliteRelayStore& store() { return stores->relay; }
   std::vector<OutboxEntry> publish(Tags tags, std::int64_t published = 5) {
-    return must(store().publish({kUri, kAuthor, at(published), std::move(tags)}, 2));
+    PublishedPost post{kUri, kAuthor, at(published), std::move(tags)};
+    post.is_edit = true;
+    return must(store().publish(std::move(post), 2));
   }
   std::vector<OutboxEntry> remove_post(const std::string& signed_copy = "") {
     PublishedPost post{kUri, kAuthor, at(99), {}};
@@ -41,7 +43,15 @@ class RelayStore : public StoresTest {
   }
   std::vector<OutboxEntry> edit(Tags tags, const std::string& signed_copy) {
     PublishedPost post{kUri, kAuthor, at(5), std::move(tags)};
+    post.is_edit = true;
     post.signed_copy = signed_copy;
+    return must(store().publish(std::move(post), 2));
+  }
+  // As its server dated that.
+  std::vector<OutboxEntry> edit_at(WallTime changed, Tags tags) {
+    PublishedPost post{kUri, kAuthor, at(5), std::move(tags)};
+    post.is_edit = true;
+    post.changed = changed;
     return must(store().publish(std::move(post), 2));
   }
   std::vector<delivery::Store::Accepted> accept(std::vector<TagEvent> events, unsigned storage_replicas = 0) {
@@ -59,6 +69,10 @@ TagEvent event(Tag tag, Op op, std::string uri) {
 TagEvent add(Tag tag, std::string uri = kUri) { return event(std::move(tag), Op::kAdd, std::move(uri)); }
 TagEvent removal(Tag tag, std::string uri = kUri) {
   return event(std::move(tag), Op::kRemove, std::move(uri));
+}
+TagEvent changed(WallTime at, TagEvent event) {
+  event.changed = at;
+  return event;
 }
 Follower follower(Tag tag, std::string actor, std::string inbox = "https://f.example/inbox") {
   return {std::move(tag),        std::move(actor),
@@ -98,7 +112,7 @@ TEST_P(RelayStore, AnEditOwesTheDifference) {
   publish({"ants"_tag, "cats"_tag});
   const auto owed = publish({"bees"_tag, "cats"_tag}, 77);
   ASSERT_EQ(owed.size(), 2U);
-  EXPECT_EQ(owed[0].event, removal("ants"_tag));  // with the date that it had
+  EXPECT_EQ(owed[0].event, changed(clock.wall, removal("ants"_tag)));  // with the date that it had
   EXPECT_EQ(owed[1].event, (TagEvent{"bees"_tag, Op::kAdd, kUri, kAuthor, at(77)}));
   EXPECT_EQ(must(store().find_post(kUri)).published, at(77));
 }
@@ -119,12 +133,56 @@ TEST_P(RelayStore, APostWithoutTagsIsNotDeleted) {
   publish({"cats"_tag});
   const auto owed = publish({});
   ASSERT_EQ(owed.size(), 1U);
-  EXPECT_EQ(owed[0].event, removal("cats"_tag));
+  EXPECT_EQ(owed[0].event, changed(clock.wall, removal("cats"_tag)));
   reopen();
   EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{});
   EXPECT_EQ(must(store().find_post(kUri)).former, Tags{"cats"_tag});
   ASSERT_EQ(publish({"dogs"_tag}).size(), 1U);
   EXPECT_EQ(must(store().find_post(kUri)).tags, Tags{"dogs"_tag});
+}
+
+TEST_P(RelayStore, AHashtagThatIsPutBackIsLaterThanItsRemoval) {
+  publish({"ants"_tag, "cats"_tag});
+  const WallTime second = clock.wall;
+  const auto out = edit_at(second, {"ants"_tag});
+  ASSERT_EQ(out.size(), 1U);
+  EXPECT_EQ(out[0].event, changed(second, removal("cats"_tag)));
+  // Its server names the second. What was there all the time stays as it was.
+  const auto back = edit_at(second, {"ants"_tag, "cats"_tag});
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(back[0].event, changed(second + Duration(1), add("cats"_tag)));
+  EXPECT_EQ(outbox().back().event.changed, second + Duration(1));
+  // Or it does not say when: then it is now.
+  clock.wall += std::chrono::minutes(1);
+  EXPECT_EQ(publish({"ants"_tag}).at(0).event.changed, clock.wall);
+  clock.wall += std::chrono::minutes(1);
+  EXPECT_EQ(publish({"ants"_tag, "cats"_tag}).at(0).event.changed, clock.wall);
+}
+
+TEST_P(RelayStore, WhatIsOlderThanTheLastEditOwesNothing) {
+  publish({"cats"_tag});
+  edit_at(clock.wall, {"cats"_tag, "dogs"_tag});
+  EXPECT_TRUE(edit_at(clock.wall - std::chrono::seconds(2), {"cats"_tag}).empty());
+  EXPECT_TRUE(must(store().publish({kUri, kAuthor, at(5), {"bees"_tag}}, 2)).empty()) << "the Create, late";
+  EXPECT_EQ(must(store().find_post(kUri)).tags, (Tags{"cats"_tag, "dogs"_tag}));
+}
+
+TEST_P(RelayStore, ADeletionIsForEverUnderTheTagsThatThePostHadBefore) {
+  publish({"ants"_tag, "cats"_tag});
+  publish({"cats"_tag});
+  const auto owed = remove_post();
+  ASSERT_EQ(owed.size(), 2U);
+  EXPECT_EQ(owed[0].event, removal("cats"_tag));
+  EXPECT_EQ(owed[1].event, removal("ants"_tag));
+}
+
+TEST_P(RelayStore, APutBackWithACopyIsAnEditForWhoGotThePostBefore) {
+  publish({"cats"_tag});
+  edit({}, "copy https://tags.a.example");
+  const auto back = edit({"cats"_tag}, "other https://tags.a.example");
+  ASSERT_EQ(back.size(), 2U);
+  EXPECT_FALSE(back[0].event.is_edit());
+  EXPECT_TRUE(back[1].event.is_edit());
 }
 
 TEST_P(RelayStore, WhatItsServerSignedOfAPostGoesToTheTagsThatItHadAsWell) {
@@ -519,6 +577,40 @@ TEST_P(RelayStore, SubscriptionsAreKeptByTagAndOwner) {
   EXPECT_TRUE(kept[0].accepted);
 }
 
+TEST_P(RelayStore, AHashtagThatIsPutBackIsNewsWithAnAnnounceOfItsOwn) {
+  accept({add("cats"_tag)});
+  const auto out = accept({changed(at(100), removal("cats"_tag))}).front();
+  EXPECT_TRUE(out.fresh);
+  EXPECT_EQ(out.announced, WallTime());
+  EXPECT_FALSE(accept({changed(at(100), add("cats"_tag))})[0].fresh) << "of the same time the removal counts";
+  EXPECT_FALSE(accept({add("cats"_tag)})[0].fresh);
+  const auto back = accept({changed(at(200), add("cats"_tag))}, 2).front();
+  EXPECT_TRUE(back.fresh);
+  EXPECT_EQ(back.announced, at(200));
+  EXPECT_FALSE(accept({changed(at(150), removal("cats"_tag))})[0].fresh) << "it came late";
+  reopen();
+  EXPECT_EQ(feed().back().event.changed, at(200));
+  EXPECT_EQ(feed().back().event.announced, at(200));
+  EXPECT_EQ(must(store().announced("cats"_tag, {kUri, "https://b.example/2"})),
+            (std::vector{at(200), WallTime()}));
+  // The Undo is of that Announce, however late it comes.
+  clock.wall += std::chrono::days(60);
+  must(store().prune_feed(UINT64_MAX, clock.wall));
+  EXPECT_EQ(accept({removal("cats"_tag)}).front().announced, at(200));
+  EXPECT_FALSE(accept({changed(at(900), add("cats"_tag))})[0].fresh) << "it is deleted";
+}
+
+TEST_P(RelayStore, WhatIsPutBackAndWasNeverSeenOutIsForNodes) {
+  accept({add("cats"_tag)});
+  ASSERT_TRUE(accept({changed(at(200), add("cats"_tag))})[0].fresh);
+  EXPECT_TRUE(feed().back().event.is_repeat());
+  EXPECT_FALSE(feed().front().event.is_repeat());
+  EXPECT_FALSE(accept({changed(at(100), removal("cats"_tag))})[0].fresh);
+  const auto out = accept({changed(at(300), removal("cats"_tag))}).front();
+  EXPECT_TRUE(out.fresh);
+  EXPECT_EQ(out.announced, WallTime()) << "people know the first Announce";
+}
+
 TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
   Rng rng(7);
   for (int i = 0; i < 300; ++i) {
@@ -526,6 +618,7 @@ TEST_P(RelayStore, NewsAreWhatWouldBeAccepted) {
         event("cats"_tag, rng.chance(0.7) ? Op::kAdd : Op::kRemove, fmt::format("{}{}", kUri, rng.below(9)));
     if (one.op == Op::kAdd && rng.chance(0.3))
       one.signed_copy = fmt::format("{} https://a.example", rng.below(3));
+    if (rng.chance(0.9)) one.changed = at(static_cast<std::int64_t>(rng.below(1000)));
     const bool is_news = !must(store().news_of({one})).empty();
     EXPECT_EQ(is_news, accept({one}).front().fresh) << i;
   }

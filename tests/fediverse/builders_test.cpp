@@ -39,6 +39,7 @@ void expect_same(const std::vector<PostRef>& a, const std::vector<PostRef>& b) {
     EXPECT_EQ(a[i].uri, b[i].uri);
     EXPECT_EQ(a[i].author, b[i].author);
     EXPECT_EQ(a[i].published, b[i].published);
+    EXPECT_EQ(a[i].updated, b[i].updated);
     EXPECT_EQ(a[i].tags, b[i].tags);
   }
 }
@@ -55,9 +56,11 @@ TEST(Builders, AddHasTheFormAgreedBetweenNodes) {
 }
 
 TEST(Builders, BatchesArriveAsTheyWereSent) {
-  const Add add = sent<Add>(make_add(kId, kActor, "https://o.example/relay", two_posts()));
+  std::vector<PostRef> posts = two_posts();
+  posts[1].updated = kEarlier + Duration(1);
+  const Add add = sent<Add>(make_add(kId, kActor, "https://o.example/relay", posts));
   EXPECT_EQ(add.target, "https://o.example/relay");
-  expect_same(add.posts, two_posts());
+  expect_same(add.posts, posts);
   const Remove remove = sent<Remove>(make_remove(kId, kActor, "https://o.example/storage", two_posts()));
   EXPECT_EQ(remove.target, "https://o.example/storage");
   expect_same(remove.posts, two_posts());

@@ -1,6 +1,8 @@
 // Deletions and edits as their authors' servers signed them, on their way to everybody who got the post.
 #include "publisher/signed_copies.hpp"
 
+#include <set>
+
 #include "base/bytes.hpp"
 #include "crypto/hash.hpp"
 #include "node/fixture.hpp"
@@ -90,6 +92,30 @@ TEST_F(Copies, AnEditGoesByteForByteOnceToWhoGotThePost) {
   publish(next);
   EXPECT_EQ(std::ranges::count(bodies_at(kInbox), next), 1);
   EXPECT_EQ(std::ranges::count(bodies_at(kInbox), edit), 1);
+}
+
+// An edit that leaves the hashtag changes nothing.
+TEST_F(Copies, AHashtagThatIsPutBackIsAnnouncedWithAnIdOfItsOwn) {
+  follow({"cats"});
+  publish(create_text(post));
+  const std::vector<std::string> tags = post.tags;
+  publish(update_text(post));
+  for (int n = 0; n < 2; ++n) {
+    post.tags = {"dogs"};
+    publish(update_text(post));
+    post.tags = tags;
+    publish(update_text(post));
+  }
+  publish(delete_text(post.uri, alice.id));
+  std::vector<std::string> announced;
+  std::vector<std::string> undone;
+  for (const json::object& sent : internet.posted_to(kInbox)) {
+    if (json::id_of(sent, "type") == "Announce") announced.push_back(json::id_of(sent));
+    if (json::id_of(sent, "type") == "Undo") undone.push_back(json::id_of(sent, "object"));
+  }
+  EXPECT_EQ(announced.size(), 3U);
+  EXPECT_EQ(std::set<std::string>(announced.begin(), announced.end()).size(), 3U);
+  EXPECT_EQ(undone, announced);
 }
 
 TEST_F(Copies, WhatIsNewNotPublicOrNotSignedIsNotHandedOn) {

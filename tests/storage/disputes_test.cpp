@@ -63,6 +63,37 @@ TEST_F(DisputesTest, ARemovedPostIsRemovedOnceItsServerHasNoneOfIt) {
   EXPECT_THAT(all(), ElementsAre(entry(/*removed=*/true)));
 }
 
+HistoryEntry changed(WallTime at, bool removed) {
+  HistoryEntry entry{"cats"_tag, kUri, kAuthor, kDate, removed};
+  entry.changed = at;
+  return entry;
+}
+
+TEST_F(DisputesTest, AHashtagThatWasPutBackComesBackOnceItsServerSaysSo) {
+  servers.publish(kUri, kAuthor, "cats", kDate, kDate + minutes(2));
+  have(changed(kDate + minutes(1), true));
+  hear(changed(kDate + minutes(2), false));
+  EXPECT_THAT(all(), ElementsAre(changed(kDate + minutes(1), true)));
+  pass(minutes(1));
+  EXPECT_THAT(all(), ElementsAre(changed(kDate + minutes(2), false)));
+  hear(changed(kDate + minutes(1), true), kC);
+  pass(minutes(20));
+  EXPECT_THAT(all(), ElementsAre(changed(kDate + minutes(2), false)));
+}
+
+TEST_F(DisputesTest, WhatWasTakenOutStaysOutWhateverDateIsNamed) {
+  servers.publish(kUri, kAuthor, "dogs", kDate, kDate + minutes(1));
+  have(changed(kDate + minutes(1), true));
+  hear(changed(kDate + minutes(2), false));
+  pass(minutes(20));
+  EXPECT_THAT(all(), ElementsAre(changed(kDate + minutes(1), true)));
+  // Its server answers with what was before, and says so.
+  servers.publish(kUri, kAuthor, "cats", kDate, kDate + Duration(1));
+  hear(changed(kDate + minutes(3), false), kC);
+  pass(minutes(20));
+  EXPECT_THAT(all(), ElementsAre(changed(kDate + minutes(1), true)));
+}
+
 TEST_F(DisputesTest, AMissingPostIsTakenIfItsHostIsKnownToHaveSome) {
   servers.publish(kUri, kAuthor, "cats", kDate);
   hear(entry());

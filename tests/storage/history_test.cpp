@@ -65,6 +65,21 @@ TEST(MergePages, ATombstoneOnOneReplicaHidesTheEntryOfAllOthers) {
             (std::vector{entry(3, "x", true), entry(2, "y"), entry(1, "z")}));
 }
 
+TEST(MergePages, ALaterEntryShowsWhatIsATombstoneElsewhere) {
+  HistoryEntry tombstone = entry(10, "https://a.example/1", true);
+  tombstone.changed = at(100);
+  HistoryEntry back = entry(10, "https://a.example/1");
+  back.changed = at(200);
+  HistoryPage a;
+  a.entries = {tombstone};
+  HistoryPage b;
+  b.entries = {back};
+  for (const auto& pages : {std::vector{a, b}, std::vector{b, a}}) {
+    EXPECT_EQ(merge_pages(pages, 9, false).entries.size(), 1U);
+    EXPECT_EQ(merge_newer_pages(pages, 9).entries.size(), 1U);
+  }
+}
+
 TEST(MergePages, DoesNotPassWhatAReplicaWithMoreToSayHasReached) {
   const HistoryPage a{{entry(9, "x"), entry(8, "y")}, true, {}};
   const HistoryPage b{{entry(7, "z")}, false, {}};
