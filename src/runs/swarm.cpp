@@ -226,12 +226,14 @@ class Swarm {
     }
   }
 
-  // One hashtag goes, or another comes. Never the last one: without hashtags a post is to its node as if it
-  // were deleted, for good (delivery/store.hpp, publish).
+  // One hashtag goes, or another comes, or one that went before. Never the last one: without hashtags a post
+  // is to its node as if it were deleted, for good (delivery/store.hpp, publish).
   void edit(std::size_t post) {
     std::vector<std::string> tags = world_.posts()[post].tags;
     if (tags.size() > 1 && later_.chance(0.5)) {
       tags.pop_back();
+    } else if (const auto& left = world_.posts()[post].left; !left.empty() && later_.chance(0.7)) {
+      tags.push_back(std::next(left.begin(), static_cast<std::ptrdiff_t>(later_.below(left.size())))->first);
     } else {
       tags.push_back(kTags[later_.below(kTags.size())]);
     }
@@ -352,9 +354,11 @@ class Swarm {
     for (const std::size_t other : world_.up()) {
       for (const std::string& tag : kTags) {
         if (other == node || !world_.is_running(other)) continue;
+        std::map<std::string, delivery::Op> last;
         const auto events = world_.told(other, tag);
         for (const delivery::TagEvent& event : events.value_or(std::vector<delivery::TagEvent>()))
-          told.emplace(tag, event.uri, event.op);
+          last.insert_or_assign(event.uri, event.op);
+        for (const auto& [uri, op] : last) told.emplace(tag, uri, op);
       }
     }
     return std::ranges::all_of(world_.posts(), [&](const sim::World::Post& post) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 #include "hashtag/tag.hpp"
 #include "node/node.hpp"
@@ -25,14 +26,16 @@ auto seconds_between(Instant a, Instant b) {
 }  // namespace
 
 std::string wrong_order(const std::vector<delivery::TagEvent>& told) {
-  std::map<std::string, delivery::Op> last;
+  std::map<std::string, const delivery::TagEvent*> last;
   for (const delivery::TagEvent& event : told) {
-    const auto [known, fresh] = last.emplace(event.uri, event.op);
+    const auto [known, fresh] = last.emplace(event.uri, &event);
     if (fresh) continue;
-    if (known->second == delivery::Op::kRemove)
+    const delivery::TagEvent& before = *std::exchange(known->second, &event);
+    const bool is_back = event.op == delivery::Op::kAdd && event.version() > before.version();
+    if (before.op == delivery::Op::kRemove && !is_back)
       return fmt::format("tells of {} after its removal", event.uri);
-    if (event.op == delivery::Op::kAdd) return fmt::format("tells of {} twice", event.uri);
-    known->second = event.op;
+    if (before.op == delivery::Op::kAdd && event.op == delivery::Op::kAdd && !(is_back && event.is_repeat()))
+      return fmt::format("tells of {} twice", event.uri);
   }
   return {};
 }
@@ -89,7 +92,7 @@ std::string SwarmChecks::wrong_entries(const std::vector<storage::HistoryEntry>&
       return fmt::format("has {}, which never was", entry.uri);
     if (entry.author != sim::World::author_of(post->second->origin) || entry.published != post->second->dated)
       return fmt::format("has {} with another author or date", entry.uri);
-    if (entry.removed && !post->second->left.contains(tag))
+    if (entry.removed && !post->second->was_without(tag))
       return fmt::format("has {} as removed, and it is not", entry.uri);
     if (before != nullptr && !storage::newer(*before, entry))
       return fmt::format("has {} twice or out of order", entry.uri);
@@ -110,7 +113,7 @@ std::string SwarmChecks::wrong_told(std::size_t node, const std::string& tag) {
     } else if (event.author != sim::World::author_of(post->second->origin) ||
                event.published != post->second->dated) {
       wrong = fmt::format("tells of {} with another author or date", event.uri);
-    } else if (event.op == delivery::Op::kRemove && !post->second->left.contains(tag)) {
+    } else if (event.op == delivery::Op::kRemove && !post->second->was_without(tag)) {
       wrong = fmt::format("tells that {} is removed, and it is not", event.uri);
     }
   }
@@ -150,8 +153,8 @@ std::string SwarmChecks::wrong_feeds() {
   return {};
 }
 
-// It must have what was published since it wants the hashtag, and nothing that was removed since then. What
-// is older it may have, and what was removed before as it knew it.
+// It must have what was published, or put back, since it wants the hashtag, and nothing that was removed
+// since then. What is older it may have, and what was removed before as it knew it.
 std::string SwarmChecks::wrong_feed(std::size_t node, const std::string& tag, Instant since) {
   const std::multiset<std::string> feed = world_.feed(node, tag);
   std::vector<std::string> missing;
@@ -160,9 +163,10 @@ std::string SwarmChecks::wrong_feed(std::size_t node, const std::string& tag, In
   for (const auto& [uri, post] : posts_under(tag)) {
     const auto left = post->left.find(tag);
     const bool lives = left == post->left.end();
-    if (lives && post->published >= since && !feed.contains(uri))
-      missing.push_back(
-          fmt::format("{} ({} s after it was wanted)", uri, seconds_between(since, post->published)));
+    const auto back = post->back.find(tag);
+    const Instant came = back == post->back.end() ? post->published : back->second;
+    if (lives && came >= since && !feed.contains(uri))
+      missing.push_back(fmt::format("{} ({} s after it was wanted)", uri, seconds_between(since, came)));
     if (!lives && left->second >= since && feed.contains(uri)) gone.push_back(uri);
     if (feed.count(uri) > 1) twice.push_back(uri);
   }

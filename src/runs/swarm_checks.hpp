@@ -19,8 +19,8 @@
 namespace tagring::runs {
 
 // What is wrong with what somebody was told of posts under one hashtag, in that order; empty if nothing. Of
-// each post at most one Add and then one removal, or a removal alone: a removal is final (docs/protocol.md,
-// 10).
+// each post an Add and then a removal, or a removal alone, and each of them again only if it is later than
+// what was told before (docs/protocol.md, 10).
 std::string wrong_order(const std::vector<delivery::TagEvent>& told);
 
 class SwarmChecks {

@@ -91,6 +91,8 @@ Lies::Entries Lies::forge_entries(Entries entries) {
     const unsigned share = share_of(entry.uri, 5);
     if (entry.removed || share != 0) ++told_[kStorage];
     if (entry.removed) {
+      // As if the hashtag had been put back since.
+      entry.changed = std::max(entry.published, entry.changed) + kShift;
       entry.removed = false;
     } else if (share == 1) {
       entry.removed = true;
@@ -263,10 +265,23 @@ Lies::Events Lies::some(const std::string& tag, std::size_t count) {
 
 Lies::Events Lies::false_adds(const std::string& tag) {
   Events events = {invent(tag, honest_host()), invent(tag, bystander_)};
+  for (delivery::TagEvent& event : revived(tag)) events.push_back(std::move(event));
   for (const Kind kind : {Kind::kDate, Kind::kAuthor}) {
     for (delivery::TagEvent& event : some(tag, 1)) events.push_back(altered(std::move(event), kind));
   }
   return events;
+}
+
+// What has left the hashtag, as if it had been put back just now.
+Lies::Events Lies::revived(const std::string& tag) {
+  Events gone;
+  for (const World::Post& post : world_->posts()) {
+    if (!post.left.contains(tag)) continue;
+    gone.push_back({Tag::from_canonical(tag), delivery::Op::kAdd, post.uri,
+                    post.uri.substr(0, post.uri.rfind('/')), post.dated, true, "", world_->loop.wall_now()});
+  }
+  if (gone.empty()) return gone;
+  return {gone[rng_.below(gone.size())]};
 }
 
 Lies::Events Lies::removals(Events events) {
@@ -276,6 +291,9 @@ Lies::Events Lies::removals(Events events) {
 
 delivery::TagEvent Lies::altered(delivery::TagEvent event, Kind kind) {
   if (kind == Kind::kRemoved) event.op = delivery::Op::kRemove;
+  // For ever, or as of a time that may be still to come.
+  if (kind == Kind::kRemoved && to_ms(event.published) % 2 == 0)
+    event.changed = event.published + std::chrono::minutes(10);
   if (kind == Kind::kDate) event.published -= kShift;
   if (kind == Kind::kAuthor) event.author += "0";
   return event;

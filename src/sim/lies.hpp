@@ -89,6 +89,7 @@ class Lies {
   // Some that live, as they are.
   Events some(const std::string& tag, std::size_t count);
   Events false_adds(const std::string& tag);
+  Events revived(const std::string& tag);
   static Events removals(Events events);
   static delivery::TagEvent altered(delivery::TagEvent event, Kind kind);
   [[nodiscard]] std::set<std::size_t> honest(const std::set<std::size_t>& nodes) const;

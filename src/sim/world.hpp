@@ -127,6 +127,8 @@ class World {
     WallTime dated{};  // as its note says
     // Hashtags that it had and has no more, edited or deleted, and when its author wished so.
     std::map<std::string, Instant> left = {};
+    // Those that it has had twice, and since when it has, or had, them again.
+    std::map<std::string, Instant> back = {};
     // What its instance has to say of it, and how much of that the node has taken, in order.
     unsigned said = 0;
     unsigned taken = 0;
@@ -135,12 +137,16 @@ class World {
     [[nodiscard]] bool is_under(const std::string& tag) const {
       return was_under(tag) && !left.contains(tag);
     }
+    // It is not under the hashtag, or was not for a while.
+    [[nodiscard]] bool was_without(const std::string& tag) const {
+      return left.contains(tag) || back.contains(tag);
+    }
   };
   // The instance of node i publishes; `done` runs when the node has answered 2xx. Failures are retried for
   // ever, as servers do.
   std::size_t publish(std::size_t i, std::vector<std::string> tags);
   void remove(std::size_t post);
-  // The author changes the hashtags of a post. One that has left it does not come back: a removal is final.
+  // The author changes the hashtags of a post, with which one that has left it may come back.
   void edit(std::size_t post, std::vector<std::string> tags);
   [[nodiscard]] const std::vector<Post>& posts() const { return posts_; }
 

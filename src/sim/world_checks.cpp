@@ -162,6 +162,7 @@ std::vector<delivery::TagEvent> World::feed_events(std::size_t i, const std::str
 std::vector<delivery::TagEvent> living_of(const std::vector<delivery::TagEvent>& told) {
   std::multimap<std::string, delivery::TagEvent> live;
   for (const delivery::TagEvent& event : told) {
+    if (event.is_edit() || event.is_repeat()) continue;
     if (event.op == delivery::Op::kAdd) {
       live.emplace(event.uri, event);
     } else if (const auto known = live.find(event.uri); known != live.end()) {

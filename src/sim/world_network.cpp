@@ -245,7 +245,9 @@ void World::edit(std::size_t number, std::vector<std::string> tags) {
   for (const std::string& tag : post.tags) {
     if (std::ranges::find(tags, tag) == tags.end()) post.left.emplace(tag, loop.now());
   }
-  std::erase_if(tags, [&](const std::string& tag) { return post.left.contains(tag); });
+  for (const std::string& tag : tags) {
+    if (post.left.erase(tag) > 0) post.back.insert_or_assign(tag, loop.now());
+  }
   post.tags = std::move(tags);
   json::object note = note_of(post);
   note["updated"] = to_rfc3339(loop.wall_now());

@@ -25,6 +25,21 @@ TEST(SwarmChecks, ARemovalComesOnceAndLast) {
   EXPECT_EQ(runs::wrong_order({told(kRemove, "a"), told(kRemove, "a")}), "tells of a after its removal");
 }
 
+TEST(SwarmChecks, WhatIsPutBackComesAgainWithALaterTime) {
+  const auto told_at = [](delivery::Op op, int changed, int announced = 0) {
+    delivery::TagEvent event = told(op, "a");
+    event.changed = WallTime(Duration(changed));
+    event.announced = WallTime(Duration(announced == 0 ? changed : announced));
+    return event;
+  };
+  const std::vector<delivery::TagEvent> there = {told_at(kAdd, 0), told_at(kRemove, 5), told_at(kAdd, 7)};
+  EXPECT_EQ(runs::wrong_order(there), "");
+  EXPECT_EQ(living_of(there).size(), 1U);
+  EXPECT_EQ(runs::wrong_order({told_at(kRemove, 5), told_at(kAdd, 5)}), "tells of a after its removal");
+  EXPECT_EQ(runs::wrong_order({told_at(kAdd, 5), told_at(kAdd, 7)}), "tells of a twice");
+  EXPECT_EQ(runs::wrong_order({told_at(kAdd, 5), told_at(kAdd, 7, 5)}), "") << "for nodes";
+}
+
 TEST(SwarmChecks, APostThatWasToldTwiceIsLeftWhenItIsRemovedOnce) {
   EXPECT_EQ(living_of({told(kAdd, "a"), told(kAdd, "a"), told(kRemove, "a")}).size(), 1U);
   EXPECT_TRUE(living_of({told(kAdd, "a"), told(kRemove, "a")}).empty());

@@ -118,6 +118,43 @@ std::size_t holders(World& world, const storage::HistoryEntry& wanted) {
   return count;
 }
 
+// An author takes a hashtag out and puts it back, twice, while an owner is down and messages get lost.
+TEST(World, AHashtagThatIsPutBackComesBackEverywhere) {
+  WorldOptions options;
+  options.reconcile = std::chrono::seconds(30);
+  World world(21, options);
+  for (std::size_t i = 0; i < 6; ++i) world.start_node(i);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_settled(); }));
+  for (const std::size_t i : {2U, 3U, 4U}) subscribe(world, i, {"dogs"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  for (int n = 0; n < 3; ++n) world.publish(1, {"dogs", "music"});
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(2), [&] { return world.is_quiet(); })) << world.unrest();
+  world.faults.loss = 0.1;
+  world.crash_node(5);
+  for (int n = 0; n < 2; ++n) {
+    world.edit(0, {"music"});
+    world.loop.run_for(std::chrono::seconds(3 * n));
+    world.edit(0, {"music", "dogs"});
+    world.loop.run_for(std::chrono::seconds(20));
+  }
+  world.edit(1, {"music"});
+  world.edit(1, {"music", "dogs"});
+  world.remove(1);
+  world.start_node(5);
+  world.faults.loss = 0;
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(20), [&] { return world.is_quiet(); })) << world.unrest();
+  for (const std::size_t i : {2U, 3U, 4U}) {
+    EXPECT_EQ(world.feed(i, "dogs"), live_posts(world, "dogs"));
+    EXPECT_EQ(live_posts(world, "dogs").size(), 2U);
+  }
+  world.loop.run_for(std::chrono::minutes(20));
+  for (const std::size_t i : world.up()) {
+    const auto read = world.history(i, "dogs", 20);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(uris_of(*read), live_posts(world, "dogs"));
+  }
+}
+
 // As when the others were restored from backups: nobody owes them anything any more.
 TEST(World, WhatIsTrueAndOneOwnerHasTheOthersGetInTheEnd) {
   WorldOptions options;
