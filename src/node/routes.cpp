@@ -54,13 +54,16 @@ HttpResponse options(Routes::Methods methods, Routes::Readers readers) {
   return response;
 }
 
-HttpResponse refuse_method(std::string_view method, Routes::Methods methods) {
+bool is_known(std::string_view method) {
   constexpr std::array<std::string_view, 9> kMethods = {"GET",     "HEAD",  "POST",  "PUT",    "DELETE",
                                                         "CONNECT", "TRACE", "PATCH", "OPTIONS"};
-  const bool is_known = std::ranges::find(kMethods, method) != kMethods.end();
+  return std::ranges::find(kMethods, method) != kMethods.end();
+}
+
+HttpResponse refuse_method(std::string_view method, Routes::Methods methods) {
   HttpResponse response =
-      error_response({ErrorCode::kInvalid, is_known ? "method not allowed here" : "unknown method"});
-  response.status = is_known ? 405 : 501;
+      error_response({ErrorCode::kInvalid, is_known(method) ? "method not allowed here" : "unknown method"});
+  response.status = is_known(method) ? 405 : 501;
   response.headers.add("Allow", std::string(allowed(methods)));
   return response;
 }
@@ -89,7 +92,9 @@ Task<HttpResponse> Routes::answer(HttpRequest request) const {
   const auto row = std::ranges::find_if(rows_, [&](const Row& each) { return each.fits(path); });
   if (row == rows_.end()) co_return error_response({ErrorCode::kNotFound, "no such page"});
   if (is_among(request.method, row->methods)) {
+    const std::string method = request.method;
     HttpResponse response = co_await row->handler(std::move(request));
+    if (response.status == 405 && !is_known(method)) response.status = 501;  // RFC 9110, 9.1
     if (row->readers == Readers::kAnyPage) allow_any_page(response);
     co_return response;
   }

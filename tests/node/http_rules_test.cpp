@@ -33,6 +33,8 @@ TEST_F(HttpRules, AMethodThatIsNotAllowedIsToldWhichAre) {
     EXPECT_EQ(response.status, 405) << target;
     EXPECT_EQ(at(response, "Allow"), allowed) << target;
   }
+  for (const char* target : {"/inbox", "/actor", "/tags/cats", "/api/v1/tags/cats"})
+    EXPECT_EQ(ask_with("BREW", target).status, 501) << target;
   for (const char* target : {"*", "/inbox", "/actor", "/tags/cats", "/api/v1/tags/cats"}) {
     const HttpResponse response = ask_with("OPTIONS", target);
     EXPECT_EQ(response.status, 204) << target;
