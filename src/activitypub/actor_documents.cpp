@@ -126,7 +126,13 @@ Task<HttpResponse> ActorDocuments::tag_page(HttpRequest request, std::string res
   }
   if (part == "/icon.png") co_return picture(fediverse::make_icon(fediverse::colour_of(tag->key())));
   if (part == "/header.png") co_return picture(fediverse::make_header(fediverse::colour_of(tag->key())));
-  if (part == "/about") co_return activity(fediverse::make_about_note(identity_, *tag));
+  if (part == "/about") {
+    json::object note = fediverse::make_about_note(identity_, *tag);
+    // A note without a date is one of now to some, and a warning in the log to others (GoToSocial).
+    const std::optional<WallTime> born = co_await since(*tag);
+    if (born) note["published"] = to_rfc3339(*born);
+    co_return activity(note);
+  }
   if (part == "/featured") {
     const std::string actor = identity_.tag_actor(*tag);
     co_return activity(fediverse::make_whole_collection(actor + part, {fediverse::about_note_of(actor)}));

@@ -178,6 +178,9 @@ TEST_F(HttpRules, AnActorHasPicturesAndANoteOfItsOwn) {
   EXPECT_EQ(featured.at("orderedItems"), json::value(json::array{origin + "/tag/cats/about"}));
   const json::object note = json::parse_object(get("/tag/cats/about").body).value();
   EXPECT_EQ(json::id_of(note), origin + "/tag/cats/about");
+  EXPECT_EQ(json::id_of(note, "published"),
+            json::id_of(json::parse_object(get("/tag/cats").body).value(), "published"));
+  EXPECT_NE(json::id_of(note, "published"), "");
   EXPECT_EQ(json::parse_object(get("/actor/featured").body)->at("orderedItems"), json::value(json::array()));
 }
 
