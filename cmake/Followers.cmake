@@ -6,6 +6,8 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 file(GLOB followers_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/followers/*.h ${CMAKE_SOURCE_DIR}/src/followers/*.hpp)
+# Of these some sources are taken, which so have an object each.
+set_target_properties(base http crypto PROPERTIES UNITY_BUILD OFF)
 add_library(tagring-followers STATIC
   $<TARGET_OBJECTS:followers>
   "$<FILTER:$<TARGET_OBJECTS:base>,INCLUDE,/(bytes|json)[.]cpp>"
