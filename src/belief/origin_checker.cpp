@@ -13,7 +13,7 @@
 namespace tagring::belief {
 namespace {
 
-constexpr Duration kSecond = Duration(999);
+constexpr Duration kRestOfSecond = Duration(999);
 
 Contested::Key key_of(const Claim& claim) { return {claim.tag, claim.uri, claim.removed}; }
 
@@ -40,7 +40,7 @@ const OriginChecker::Post* OriginChecker::known(const Claim& claim) const {
   const bool bears_out = !claim.removed && post != posts_.end() &&
                          clock_.now() - post->second.at < kRemembered &&
                          post->second.author == claim.author &&
-                         claim.changed <= post->second.edited.value_or(WallTime()) + kSecond &&
+                         claim.changed <= post->second.edited.value_or(WallTime()) + kRestOfSecond &&
                          std::ranges::find(post->second.tags, claim.tag) != post->second.tags.end();
   return bears_out ? &post->second : nullptr;
 }
@@ -183,7 +183,7 @@ Task<OriginChecker::Verdict> OriginChecker::look(Claim claim) {
 // Servers name the second. Of one that names nothing, what it answered may be from before the claim.
 WallTime OriginChecker::changed_by(const Claim& claim, std::optional<WallTime> edited, Instant as_of) const {
   const Instant now = clock_.now();
-  const WallTime latest = edited ? std::chrono::floor<std::chrono::seconds>(*edited) + kSecond
+  const WallTime latest = edited ? std::chrono::floor<std::chrono::seconds>(*edited) + kRestOfSecond
                                  : clock_.wall_now() - (now - std::min(as_of, now));
   return std::min(version_of(claim.removed, claim.changed).at, latest);
 }

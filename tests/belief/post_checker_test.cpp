@@ -218,6 +218,7 @@ TEST_F(PostCheckerTest, AsManyPostsMayBeGoneAtOnceAsWereThere) {
 }
 
 TEST_F(PostCheckerTest, ServersAreAskedOnceForWhatSeveralSayAtOnce) {
+  servers.pause = [this] { return clock.sleep_until(clock.now() + std::chrono::seconds(1)); };
   publish();
   const auto of_a = start_taking({event()}, kA);
   const auto again = start_taking({event()}, kA);

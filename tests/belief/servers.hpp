@@ -22,6 +22,7 @@ class Servers final : public HttpClient {
   Task<Result<HttpResponse>> send(HttpCall call) override {
     ++asked[call.url.text()];
     meanwhile();
+    if (pause) co_await pause();
     HttpResponse response;
     const auto document = documents.find(call.url.text());
     response.status = down ? 503 : document == documents.end() ? 404 : 200;
@@ -56,6 +57,7 @@ class Servers final : public HttpClient {
   std::string cache_control;         // which they answer with
   bool down = false;
   std::function<void()> meanwhile = [] {};  // before who asked has the answer
+  std::function<Task<void>()> pause;        // for as long as they take; null: no time
 };
 
 }  // namespace tagring
