@@ -250,12 +250,12 @@ std::string Identity::view() {
 // The liar is called, fails with `result`, and nothing has changed after some rounds of upkeep.
 void Identity::expect_not_believed(const ring::Contact& candidate, const std::string& result) {
   const std::string before = view();
-  const auto answers = [&] { return watched->results_of(candidate.origin()); };
-  const std::size_t calls = answers().size();
+  // The candidate may stand at a host that the victim's upkeep calls too: what counts is how often this
+  // answer was given.
+  const auto times = [&] { return std::ranges::count(watched->results_of(candidate.origin()), result); };
+  const auto before_it = times();
   EXPECT_EQ(notify(candidate).status, 200);  // a hint, checked afterwards
-  EXPECT_TRUE(wait_for([&] { return answers().size() > calls; })) << "the candidate was not called";
-  ASSERT_FALSE(answers().empty());
-  EXPECT_EQ(answers().back(), result);
+  EXPECT_TRUE(wait_for([&] { return times() > before_it; })) << "the candidate was not called, or believed";
   net::run(loop, pause(Duration(300)));
   EXPECT_EQ(view(), before);
 }
