@@ -30,7 +30,9 @@ void for_each_between(const RingView& view, const RingId& from, const RingId& to
   }
 }
 
-std::optional<std::string> disordered_list(const ring::Vserver& vserver) {
+}  // namespace
+
+std::optional<std::string> broken_list(const ring::Vserver& vserver) {
   const RingId self = vserver.self().id;
   RingId reached = self;
   for (const ring::Contact& contact : vserver.successors().contacts()) {
@@ -40,8 +42,6 @@ std::optional<std::string> disordered_list(const ring::Vserver& vserver) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 Principals principals(const RingView& view) {
   Principals result;
@@ -74,7 +74,7 @@ std::optional<std::string> broken_shape(const RingView& view) {
   if (view.size() < 2) return std::nullopt;
   std::map<RingId, RingId> next;
   for (const auto& [id, vserver] : view) {
-    if (auto disorder = disordered_list(*vserver)) return disorder;
+    if (auto disorder = broken_list(*vserver)) return disorder;
     const ring::Vserver* best = best_successor(view, *vserver);
     if (best != nullptr) {
       next[id] = best->self().id;

@@ -26,6 +26,10 @@ Principals principals(const RingView& view);
 // and only then tell who has become their successor.
 Principals with_live_head(const RingView& view, const Principals& among);
 
+// A list of successors that is out of order, repeats somebody, or names its owner: that is never so, whatever
+// happens.
+std::optional<std::string> broken_list(const ring::Vserver& vserver);
+
 // Every member has a live successor; lists are in order, without repetition and without their owner;
 // following first live successors ends on one ring from everywhere, and that ring goes round the identifiers
 // once. The first of these that does not hold, or nothing.

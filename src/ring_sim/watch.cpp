@@ -26,6 +26,13 @@ void update(std::map<Principals::value_type, Instant>* since, const Principals& 
   for (const auto& principal : present) since->emplace(principal, now);
 }
 
+std::optional<std::string> broken_lists(const ring::Membership& membership) {
+  for (const auto& vserver : membership.vservers()) {
+    if (auto broken = broken_list(*vserver)) return broken;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Principals RingWatch::settled(const Since& since, Instant now) const {
@@ -48,15 +55,27 @@ void RingWatch::after_event(OwnerId owner, const ring::Membership* membership, I
   }
   if (!changed || ++changes_ % check_every_ != 0) return;
   ++checks_;
+  if (!inside_) {
+    if (membership != nullptr) broken_ = broken_lists(*membership);
+    return;
+  }
   const RingView all = view();
   const Principals present = principals(all);
   broken_ = broken_shape(all);
-  if (!broken_) {
+  enough_ = enough_ || present.size() > successors_;
+  if (!broken_ && enough_) {
     broken_ = broken_history(all, successors_, settled(principal_since_, now), settled(announced_since_, now),
                              present);
   }
   update(&principal_since_, present, now);
   update(&announced_since_, with_live_head(all, present), now);
+}
+
+void RingWatch::set_inside(bool inside) {
+  inside_ = inside;
+  principal_since_.clear();
+  announced_since_.clear();
+  enough_ = false;
 }
 
 bool RingWatch::may_crash(RingView view, const std::vector<RingId>& gone, Instant now) const {

@@ -1,6 +1,7 @@
 // Holds a ring against its invariants after every event that changed a pointer, or after every n-th such
-// event: a look at a large ring takes long. Only for runs inside the operating assumptions: perfect failure
-// detection, and no crash that may_crash() forbids.
+// event: a look at a large ring takes long. All of them hold inside the operating assumptions: perfect
+// failure detection, and no crash that may_crash() forbids. Outside of them only the order of each list does.
+// What is said of principals holds where there are more of them than a list has entries.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,10 @@ class RingWatch {
  public:
   // `successors`: length of the lists. `operation`: longer than any operation of a vserver takes.
   RingWatch(std::size_t successors, Duration operation) : successors_(successors), operation_(operation) {}
+
+  // Whether what happens from now on is inside the operating assumptions; true at first. After a time
+  // outside, the ring has to be at rest.
+  void set_inside(bool inside);
 
   // Looks at the ring after every n-th event that changed a pointer; 1 or more.
   void set_check_every(std::uint64_t changes) { check_every_ = changes; }
@@ -53,6 +58,8 @@ class RingWatch {
   std::uint64_t changes_ = 0;
   std::uint64_t check_every_ = 1;
   bool crashed_ = false;
+  bool inside_ = true;
+  bool enough_ = false;  // principals, once
 };
 
 }  // namespace tagring::ring_sim

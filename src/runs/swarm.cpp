@@ -45,6 +45,7 @@ struct Plan {
   bool instances_crash = false;
   bool copies = false;  // a node is restored from a copy of its disk
   double resets = 0;
+  bool calm = false;  // nothing happens that the theory of the ring does not allow
 
   [[nodiscard]] std::string text() const {
     std::string text = fmt::format(
@@ -55,7 +56,8 @@ struct Plan {
         world.ids.kappa, delay_max.count(), loss, duplicates, resets, world.database_pause.count(),
         world.stabilise.count());
     if (crashes_max > 0) text += fmt::format(", {} crashes at once", crashes_max);
-    const std::vector<std::pair<bool, std::string_view>> others = {{power_cuts, "power cuts"},
+    const std::vector<std::pair<bool, std::string_view>> others = {{calm, "calm"},
+                                                                   {power_cuts, "power cuts"},
                                                                    {partitions, "partitions"},
                                                                    {cuts, "one-way cuts"},
                                                                    {clocks, "clocks"},
@@ -93,6 +95,22 @@ void draw_later(Plan& plan, Rng& rng) {
   world.balance = rng.chance(0.15);
 }
 
+// A network on which the invariant of the ring has to hold from event to event: who fails is known to have
+// failed, no more do than it allows, and there are more nodes than a successor list has entries.
+void calm_down(Plan& plan, Rng& rng) {
+  plan.calm = true;
+  plan.nodes = 18 + rng.below(16);
+  plan.world.vservers = 1 + static_cast<unsigned>(rng.below(2));
+  plan.world.balance = false;
+  plan.delay_max = std::min(plan.delay_max, Duration(300));
+  plan.loss = plan.resets = 0;
+  plan.crashes_max = 1 + rng.below(plan.nodes - 17);
+  plan.moves = true;
+  for (bool* fault : {&plan.power_cuts, &plan.partitions, &plan.cuts, &plan.clocks, &plan.drift,
+                      &plan.full_disks, &plan.failing_disks, &plan.copies})
+    *fault = false;
+}
+
 // `more`: of what was thought of later, so that other worlds are as they were.
 Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
   Plan plan;
@@ -119,7 +137,10 @@ Plan draw(Rng& rng, Rng& more, Rng& later, const SwarmOptions& options) {
   plan.instances_down = rng.chance(0.3);
   plan.failing_disks = more.chance(0.2);
   plan.moves = more.chance(0.2);
-  if (!options.first_draw) draw_later(plan, later);
+  if (options.first_draw) return plan;
+  draw_later(plan, later);
+  Rng calm = later.fork("calm");
+  if (options.calm.value_or(calm.chance(0.1))) calm_down(plan, calm);
   return plan;
 }
 
@@ -147,14 +168,18 @@ class Swarm {
  private:
   // What did not hold; empty if all did.
   std::string live() {
+    world_.watch();
+    world_.set_inside(false);  // whoever founds a ring has no successor at first
     for (std::size_t i = 0; i < plan_.nodes; ++i) {
       world_.start_node(i);
       world_.loop.run_for(Duration(static_cast<Duration::rep>(rng_.below(600))));
     }
     if (!world_.run_until(kRest, [&] { return world_.is_settled(); }))
       return "at the start: " + world_.unsettled();
+    world_.set_inside(true);
     for (int n = 0; n < 3; ++n) subscribe(rng_.below(plan_.nodes), rng_.below(kTags.size()));
     if (!rest()) return "with subscriptions: " + world_.unrest();
+    world_.set_inside(plan_.calm);
     world_.faults.loss = plan_.loss;
     world_.faults.duplicates = plan_.duplicates;
     world_.faults.delay_max = plan_.delay_max;
@@ -165,6 +190,7 @@ class Swarm {
       things_break();
       more_breaks();
       world_.loop.run_for(Duration(static_cast<Duration::rep>(rng_.below(1500))));
+      if (const auto broken = world_.broken()) return "meanwhile " + *broken;
       if (!plan_.glances || !later_.chance(0.2)) continue;
       if (std::string wrong = checks_.glance(); !wrong.empty()) return "meanwhile " + wrong;
     }
@@ -174,11 +200,14 @@ class Swarm {
     // What nodes remember of the ring is a minute old at most; then come renewals, and last hand-overs.
     world_.loop.run_for(std::chrono::minutes(2));
     if (!rest()) return "two minutes later: " + world_.unrest();
+    if (!plan_.calm) world_.set_inside(true);
     checks_.note_rest();
     for (const std::string& tag : kTags) world_.publish(rng_.below(plan_.nodes), {tag});
     if (!rest()) return "with new posts: " + world_.unrest();
     if (options_.sabotage == Sabotage::kLosePost) lose(world_.posts().back());
-    return checks_.at_rest(kRest);
+    if (std::string wrong = checks_.at_rest(kRest); !wrong.empty()) return wrong;
+    const auto broken = world_.broken();
+    return broken ? "in the end " + *broken : "";
   }
 
   // From all disks.
@@ -310,6 +339,7 @@ class Swarm {
 
   void leave(std::size_t node) {
     if (!world_.is_running(node) || world_.up().size() < 4) return;
+    if (plan_.calm && !world_.may_crash(node)) return;
     world_.leave_node(node);
     down_.insert(node);
     empty_disk(node);
@@ -325,6 +355,7 @@ class Swarm {
     return chosen;
   }
   void crash(std::size_t node) {
+    if (plan_.calm && !world_.may_crash(node)) return;
     if (!down_.insert(node).second) return;
     world_.crash_node(node);
     // Who starts needs room on the disk.

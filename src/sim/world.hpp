@@ -95,8 +95,10 @@ class World {
   // It stops at once: it has heard no answer to what it was just sending, and nobody reaches it until it is
   // set_instance_down(i, false).
   void crash_instance(std::size_t i);
-  // Checks both rings after every event, from now on; see RingWatch for what a run must keep to.
+  // Checks both rings after every event, from now on.
   void watch();
+  // Whether what happens from now on is inside the assumptions of RingWatch; only after watch().
+  void set_inside(bool inside);
   // The first broken invariant that watch() has seen, with the ring's name.
   [[nodiscard]] std::optional<std::string> broken() const;
   // How often a ring was checked.

@@ -36,6 +36,10 @@ void World::watch() {
   loop.after_event = [this] { check_after_event(); };
 }
 
+void World::set_inside(bool inside) {
+  for (auto& [ring, watch] : watches_) watch.set_inside(inside);
+}
+
 void World::check_after_event() {
   const ring_sim::OwnerId owner = loop.last_event_owner();
   const auto host = host_of_owner_.find(owner);

@@ -72,6 +72,8 @@ void add_sim_world(CLI::App& sim, int& status) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
   command->add_flag("--log", options->world.log, "What the nodes say, on standard error");
+  command->add_flag("--calm,!--no-calm", options->world.calm,
+                    "All worlds, or none, keep to what the theory of the ring allows; otherwise a tenth");
   // Not for people: seeds that once showed something, and a world that is bound to fail.
   command->add_flag("--first-draw", options->world.first_draw)->group("");
   const std::map<std::string, runs::Sabotage> sabotages = {{"post", runs::Sabotage::kLosePost},
