@@ -18,6 +18,9 @@ test: setup demo-deps interop-deps ui-deps ## everything that must hold
 test-fast: setup ## the everyday part of it
 	@tools/run_tests.py fast
 
+test-night: setup demo-deps interop-deps ui-deps ## threads under ThreadSanitizer, simulations under AddressSanitizer: takes hours
+	@tools/run_tests.py night
+
 interop-real: setup build demo-deps interop-deps ## beside servers of others as they are; writes build/interop.json
 	@python3 tests/interop/bots_check.py
 
@@ -85,4 +88,4 @@ interop-deps: tests/interop/node_modules/.package-lock.json tests/interop/actors
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "installing what is in $< (npm ci)"; cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
-.PHONY: help run test test-fast interop-real mutants fuzz soak versions build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps
+.PHONY: help run test test-fast test-night interop-real mutants fuzz soak versions build abuse bench deb dist lint format page clean setup setup-run setup-build demo-deps interop-deps ui-deps

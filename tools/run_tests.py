@@ -3,6 +3,7 @@
 
     tools/run_tests.py fast      unit tests under the sanitizers, layering
     tools/run_tests.py all       that, and fuzz corpora, simulation, command line, package, cluster and interop tests
+    tools/run_tests.py night     what has threads under ThreadSanitizer, simulations under AddressSanitizer and UBSan
 
 Suites that mostly wait for processes and browsers run beside those that compute, and beside the compiler. What a suite
 printed is shown when it has ended, if something failed; lines that begin with "skipped: " are always shown.
@@ -63,8 +64,8 @@ def end(process):
 
 
 def execute(command, limit, environment=None):
-    """(exit code, output). Seeds are handed to those that look for new ones: others keep the ones that they name."""
-    inherited = {name: value for name, value in os.environ.items() if name != "TAGRING_SEED"}
+    """(exit code, output). Seeds are handed to those that look for new ones: others keep the ones that they name. Which program it is, too."""
+    inherited = {name: value for name, value in os.environ.items() if name not in ("TAGRING_SEED", "TAGRING_BINARY")}
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen([str(part) for part in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                    start_new_session=True, env={**inherited, **(environment or {})})
@@ -97,9 +98,9 @@ def gtest(binary, limit, *arguments, **environment):
     return Result(passed, failed, len(skipped), output if failed else "\n".join(f"skipped: {name}" for name in skipped))
 
 
-def script(command, limit, single=False):
+def script(command, limit, single=False, environment=None):
     """A program that ends with a line "N passed, N failed"; or, if declared so, one that is a single test."""
-    code, output = execute(command, limit)
+    code, output = execute(command, limit, environment)
     totals = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.M)
     skipped = re.findall(r"^skipped: .*", output, re.M)
     passed, failed = map(int, totals[-1]) if totals else (int(single and code == 0), 0)
@@ -108,22 +109,25 @@ def script(command, limit, single=False):
     return Result(passed, failed, len(skipped), output if failed else "\n".join(skipped))
 
 
-def unit_suites(preset, wanted):
-    """What CTest has of a build, once that is there."""
+def unit_names(preset):
+    """What CTest has of a build."""
     listed = subprocess.run(["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"], capture_output=True, text=True, check=True)
-    names = [test["name"] for test in json.loads(listed.stdout)["tests"]]
+    return [test["name"] for test in json.loads(listed.stdout)["tests"]]
+
+
+def unit_suites(preset, wanted, names, **options):
     for name in sorted(names, key=lambda name: -SHARDS.get(name, 0)):
         binary = ROOT / "build" / preset / "tests" / f"{name}_test"
         shards = SHARDS.get(name, 1)
         for shard in range(shards):
             part = f" {shard + 1}/{shards}" if shards > 1 else ""
             share = {"GTEST_TOTAL_SHARDS": str(shards), "GTEST_SHARD_INDEX": str(shard)}
-            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, share=share: gtest(binary, limit, **share), preset)
+            yield Suite(f"{name}{wanted}{part}", lambda limit, binary=binary, share=share: gtest(binary, limit, **share), preset, **options)
 
 
 def program(name, command, **options):
-    single = options.pop("single", False)
-    return Suite(name, lambda limit: script(command, limit, single), **options)
+    single, environment = options.pop("single", False), options.pop("environment", None)
+    return Suite(name, lambda limit: script(command, limit, single, environment), **options)
 
 
 def python(name, *command, **options):
@@ -182,6 +186,16 @@ def fresh_suites():
 
 def computing_suites():
     yield python("mutants of the ring", "tests/mutants/check.py", needs="release", limit=2400)
+
+
+def threads_suites():
+    """Of the build with ThreadSanitizer: units, and real processes that are told which program to start. It is five to fifteen times slower."""
+    preset, slow = "threads", {"limit": 5400}
+    yield from unit_suites(preset, " (threads)", unit_names(preset), **slow)
+    told = {"TAGRING_BINARY": str(ROOT / "build" / preset / "tagring")}
+    for name in ["cluster/kill_test", "cluster/repair_test", "app/operation_test", "package/proxy_test", "package/acme_test", "interop/actors_check",
+                 "interop/bots_check", "interop/clients_check", "interop/dialects_check"]:
+        yield python(f"{name} (threads)", f"tests/{name}.py", needs=preset, waits=True, environment=told, **slow)
 
 
 class Runner:
@@ -259,14 +273,19 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     runner = Runner()
     runner.add(list(check_suites()))
-    sanitized = ("debug", ["all_tests"], lambda: list(unit_suites("debug", " (sanitized)")))
+    def sanitized():
+        return list(unit_suites("debug", " (sanitized)", unit_names("debug")))
+
     if which == "fast":
-        builds = [sanitized]
+        builds = [("debug", ["all_tests"], sanitized)]
+    elif which == "night":
+        builds = [("threads", ["all_tests", "tagring"], lambda: list(threads_suites())),
+                  ("debug", ["sim_test", "ring_sim_test"], lambda: list(unit_suites("debug", " (sanitized)", ["sim", "ring_sim"], limit=5400)))]
     else:
         (ROOT / "build" / "interop.json").unlink(missing_ok=True)  # the suites of tests/interop write it
         fuzz = python("fuzz corpora", "tools/fuzz.py", "--corpora", needs="debug")
-        builds = [("release", ["all_tests"], lambda: list(unit_suites("release", ""))),
-                  ("debug", ["all_tests", "fuzz_targets"], lambda: [*unit_suites("debug", " (sanitized)"), fuzz]),
+        builds = [("release", ["all_tests"], lambda: list(unit_suites("release", "", unit_names("release")))),
+                  ("debug", ["all_tests", "fuzz_targets"], lambda: [*sanitized(), fuzz]),
                   ("run", ["tagring"], lambda: [])]  # many sources at a time: names that are in order alone may clash there
         runner.add([*process_suites(), *fresh_suites(), *computing_suites()])
     try:
@@ -288,4 +307,5 @@ def main():
 
 if __name__ == "__main__":
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=1")
+    os.environ.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")  # a node that races does not serve on
     main()

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("TAGRING") or ROOT / "build" / "release" / "tagring")
+BINARY = Path(os.environ.get("TAGRING_BINARY") or ROOT / "build" / "release" / "tagring")
 CONFIG = """
 [node]
 host = "tags.example.net"

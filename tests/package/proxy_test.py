@@ -3,6 +3,7 @@ arrive, the node hears who they are from whatever the visitor pretends, and WebS
 
 import grp
 import json
+import os
 import re
 import shutil
 import signal
@@ -14,7 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARY = ROOT / "build" / "release" / "tagring"
+BINARY = Path(os.environ.get("TAGRING_BINARY") or ROOT / "build" / "release" / "tagring")
 HOST = "tags.example.org"
 VISITOR = "127.0.0.7"
 counts = {True: 0, False: 0}
