@@ -3,17 +3,25 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <span>
 #include <utility>
 
+#include "audit/signed_tree_heads.hpp"
+#include "base/bytes.hpp"
+#include "base/json.hpp"
+#include "crypto/key.hpp"
 #include "hashtag/tag.hpp"
+#include "http/url.hpp"
 #include "node/node.hpp"
 #include "redundancy/relay_place.hpp"
 #include "ring/vserver.hpp"
+#include "storage/statements.hpp"
 
 namespace tagring::runs {
 namespace {
 
 constexpr Duration kRead = std::chrono::seconds(30);
+constexpr std::size_t kHeadIds = audit::SignedTreeHeads::kIdsMax;
 
 std::string what_is_told_twice(const std::vector<std::string>& uris) {
   return uris.empty() ? "" : fmt::format("tells twice: {}", fmt::join(uris, " "));
@@ -128,7 +136,7 @@ std::string SwarmChecks::at_rest(Duration patience, bool lists) {
   std::string wrong = wrong_feeds();
   if (!wrong.empty()) return wrong;
   for (auto check : {&SwarmChecks::wrong_history, &SwarmChecks::wrong_disks, &SwarmChecks::wrong_relays,
-                     &SwarmChecks::wrong_subscriptions}) {
+                     &SwarmChecks::wrong_heads, &SwarmChecks::wrong_subscriptions}) {
     if (!lists && check != &SwarmChecks::wrong_history && check != &SwarmChecks::wrong_disks) break;
     world_.run_until(patience, [&] { return (wrong = (this->*check)()).empty(); });
     if (!wrong.empty()) return wrong;
@@ -260,6 +268,49 @@ std::string SwarmChecks::wrong_disk(std::size_t node, const std::string& tag, bo
     if (entry->second != !post->is_under(tag))
       return fmt::format("node {}, which owns #{}, has {} as {}", node, tag, uri,
                          entry->second ? "removed" : "living");
+  }
+  return {};
+}
+
+// What each owner signs of each post is what its disk says, whatever it remembers of the hour from before.
+std::string SwarmChecks::wrong_heads() {
+  for (const std::string& tag : tags_) {
+    std::map<std::int64_t, std::vector<const sim::World::Post*>> hours;
+    for (const auto& [uri, post] : posts_under(tag)) hours[storage::hour_of(post->dated)].push_back(post);
+    for (const std::size_t node : owners(Ring::kStorage, tag)) {
+      for (const auto& [hour, posts] : hours) {
+        for (std::size_t from = 0; from < posts.size(); from += kHeadIds) {
+          const auto some = std::span(posts).subspan(from, std::min(kHeadIds, posts.size() - from));
+          const std::string wrong = wrong_head(node, tag, hour, some);
+          if (!wrong.empty()) return fmt::format("node {}, which owns #{}, signs {}", node, tag, wrong);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+std::string SwarmChecks::wrong_head(std::size_t node, const std::string& tag, std::int64_t hour,
+                                    std::span<const sim::World::Post* const> posts) {
+  std::vector<std::string> ids;
+  for (const sim::World::Post* post : posts) ids.push_back(to_hex(storage::post_id(post->uri)));
+  HttpRequest request;
+  request.method = "GET";
+  request.target = fmt::format("{}?tag={}&hour={}&id={}", audit::SignedTreeHeads::kPath, percent_encode(tag),
+                               hour, fmt::join(ids, ","));
+  const auto response = world_.await_on(node, world_.node(node).answer(std::move(request)), kRead);
+  if (!response || response->status != 200) return "no head: " + (response ? response->body : "");
+  const json::object body = json::parse_object(response->body).value();
+  const storage::Head head = storage::head_from_json(body.at("head").as_object()).value();
+  if (!world_.key(node).public_key().verify(head.signed_text(), head.signature))
+    return "a head with another key";
+  for (std::size_t i = 0; i < posts.size(); ++i) {
+    const auto proof = storage::proof_from_json(body.at("proofs").as_array().at(i).as_object());
+    const auto state = proof->state(head, storage::post_id(posts[i]->uri));
+    const auto truth = posts[i]->is_under(tag) ? storage::PostState::kLive : storage::PostState::kRemoved;
+    if (state != truth)
+      return fmt::format("{} as {}", posts[i]->uri,
+                         state ? storage::to_string(*state) : state.error().message);
   }
   return {};
 }

@@ -3,9 +3,11 @@
 // since when.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +70,9 @@ class SwarmChecks {
   std::string wrong_told(std::size_t node, const std::string& tag);
   std::string wrong_disks();
   std::string wrong_disk(std::size_t node, const std::string& tag, bool owns);
+  std::string wrong_heads();
+  std::string wrong_head(std::size_t node, const std::string& tag, std::int64_t hour,
+                         std::span<const sim::World::Post* const> posts);
   std::string wrong_relays();
   std::string wrong_followers(std::size_t relay, const std::string& tag);
   std::string wrong_subscriptions();

@@ -8,8 +8,8 @@ A mutant has, before its text (mutate.py), the lines
     file: delivery/announcer.cpp
     killer: node RelayNode.AnnouncesToWhoWasAway        (binary of tests/, filter of GoogleTest)
 
-Of the program only the mutated file is compiled, with the command that the build has for it; its object stands before the
-libraries when the test is linked anew. Simulations are of the release build, other tests of the debug build. A killer must pass without the bug, or it proves nothing: that is tried, too.
+Of the program only the mutated file is compiled, with those that the build compiles together with it; their object stands before
+the libraries when the test is linked anew. Simulations are of the release build, other tests of the debug build. A killer must pass without the bug, or it proves nothing: that is tried, too.
 """
 
 import argparse
@@ -40,10 +40,19 @@ def link_command(build, test):
     return command
 
 
-def compile_command(build, source):
+def compile_command(build, source, mutated):
+    """(command, its folder) that makes {made}; writes what is compiled together with the source beside the mutated one."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        if Path(entry["directory"], entry["file"]).resolve() == source.resolve():
-            return entry["command"], entry["directory"], entry["file"]
+        file = Path(entry["directory"], entry["file"])
+        if file.resolve() == source.resolve():
+            compiled = mutated
+        elif file.parent.name == "Unity" and f'"{source}"' in file.read_text():
+            compiled = mutated.with_name(file.name)
+            compiled.write_text(file.read_text().replace(f'"{source}"', f'"{mutated}"'))
+        else:
+            continue
+        command = re.sub(r"-o \S+\.o\b", "-o {made}", entry["command"])
+        return command.replace(f"-c {entry['file']}", f"-I{source.parent} -c {compiled}"), entry["directory"]
     raise ValueError(f"{source} is not compiled")
 
 
@@ -89,9 +98,8 @@ def check(description, texts_only):
     with tempfile.TemporaryDirectory() as folder:
         mutated, made, binary = Path(folder, source.name), Path(folder, "mutant.o"), Path(folder, test)
         mutated.write_text(text.replace(before, after))
-        command, place, named_file = compile_command(build, source)
-        command = re.sub(r"-o \S+\.o\b", f"-o {made}", command).replace(f"-c {named_file}", f"-I{source.parent} -c {mutated}")
-        shell(command, place)
+        command, place = compile_command(build, source, mutated)
+        shell(command.replace("{made}", str(made)), place)
         shell(link_command(build, test).format(objects=made, output=binary), build)
         ran, failed = run(binary, tests)
     return None if failed else "survives"

@@ -117,6 +117,13 @@ TEST_F(AtRest, ANodeHasWhatNeverWas) {
   EXPECT_THAT(found(), testing::HasSubstr("never was"));
 }
 
+// What was signed before the removal is remembered until then.
+TEST_F(AtRest, WhatIsSignedFollowsTheDisk) {
+  world.remove(2);
+  ASSERT_TRUE(world.run_until(std::chrono::minutes(5), [&] { return world.is_quiet(); })) << world.unrest();
+  EXPECT_EQ(found(), "");
+}
+
 TEST_F(AtRest, ARelayHasForgottenWhoFollows) {
   const auto done = world.await(
       world.relay_store(owner(Ring::kRelay)).unfollow({{"dogs"_tag, World::node_origin(3) + "/actor"}}),
