@@ -222,7 +222,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     const Result<Tag> found = Tag::parse(percent_decode(rest.substr(0, rest.size() - 7)).value_or(""));
     if (!found) co_return page("No such hashtag", "<h1>No such hashtag</h1>", 404);
     const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
-    co_return co_await follow(*found, query_value(query, "account"), as_json, request.peer);
+    co_return by_accept(co_await follow(*found, query_value(query, "account"), as_json, request.peer));
   }
   if (for_server) {
     const Result<Tag> found = Tag::from_actor_name(percent_decode(rest).value_or(""));

@@ -344,6 +344,16 @@ TEST_F(SiteTest, ServersAreLedFromPagesToTheirActors) {
   EXPECT_EQ(get("/").headers.find("Vary"), "Accept");
 }
 
+TEST_F(SiteTest, CachesKeepTheTwoFormsOfTheWayToFollowApart) {
+  http.answer = HttpResponse{.status = 404, .headers = {}, .body = {}};
+  for (const char* accept : {"text/html", "application/json"}) {
+    for (const char* account : {"me@social.example", "nonsense"}) {
+      const std::string target = std::string("/tags/cats/follow?account=") + account;
+      EXPECT_EQ(get(target, {{"Accept", accept}}).headers.find("Vary"), "Accept") << accept << account;
+    }
+  }
+}
+
 TEST_F(SiteTest, FollowingTakesServersInAnyAlphabetButNotThisNode) {
   EXPECT_EQ(get("/tags/cats/follow?account=%40me%40%D1%81%D0%BE%D1%86%D0%B8%D0%B0%D0%BB.example").status,
             200);
