@@ -5,7 +5,10 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "fediverse/domain.hpp"
@@ -116,10 +119,31 @@ struct Reader {
   std::string server;
 };
 
+// With the plain form of each character that has one, such as "@" of the full width and the blank that does
+// not break; and without what is not seen, such as the marks of direction around names.
+std::string plainly(std::string_view text) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* nfkc = icu::Normalizer2::getNFKCInstance(error);
+  TR_ASSERT(U_SUCCESS(error));
+  const icu::UnicodeString plain = nfkc->normalize(
+      icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<int32_t>(text.size()))), error);
+  TR_ASSERT(U_SUCCESS(error));
+  icu::UnicodeString shown;
+  for (int32_t i = 0; i < plain.length(); i = plain.moveIndex32(i, 1)) {
+    const UChar32 c = plain.char32At(i);
+    // Names of hosts may have those that join or part letters.
+    if (u_charType(c) != U_FORMAT_CHAR || u_hasBinaryProperty(c, UCHAR_JOIN_CONTROL)) shown.append(c);
+  }
+  std::string result;
+  return shown.toUTF8String(result);
+}
+
 // Who somebody is, of what people paste: "@me@social.example", "acct:me@social.example", "social.example", or
 // the address of a profile or of the server, with blanks around it. Nothing if it is none of these.
-std::optional<Reader> reader_in(std::string_view text) {
+std::optional<Reader> reader_in(std::string_view pasted) {
   constexpr std::string_view kBlanks = " \t\r\n";
+  const std::string plain = plainly(pasted);
+  std::string_view text = plain;
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
   text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
   for (const std::string_view scheme : {"https://", "http://", "acct:"}) {
@@ -379,13 +403,13 @@ Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user
   std::vector<std::string> resources;
   if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
   resources.push_back("https://" + server + "/");
+  const std::string named = server;
   for (std::string& resource : resources) {
-    CO_TRY(Known known, co_await ask_webfinger(server, std::move(resource)));
+    CO_TRY(Known known, co_await ask_webfinger(named, std::move(resource)));
     if (!known.way.empty()) co_return Way{std::move(known.way)};
-    if (known.server.empty()) continue;
-    // Names may be of one domain, and the server on another.
-    server = std::move(known.server);
-    break;
+    // Names may be of one domain, and the server on another, be it that the resource is not known there.
+    if (known.found || known.server != named) server = std::move(known.server);
+    if (known.found) break;
   }
   // Some have no such page, and it is no use to send anybody there.
   const std::string software = co_await software_of(server);
@@ -444,8 +468,8 @@ Task<Result<Site::Known>> Site::ask_webfinger(std::string server, std::string re
       &known.server);
   if (!answer && answer.error().code == ErrorCode::kBusy) co_return std::unexpected(answer.error());
   if (!answer) co_return fail(answer.error().code, server + " does not answer");
-  if (answer->status != 200) co_return Known{};
-  known.way = template_in(answer->body);
+  known.found = answer->status == 200;
+  if (known.found) known.way = template_in(answer->body);
   co_return known;
 }
 

@@ -227,6 +227,11 @@ TEST_F(SiteTest, FollowingGoesWhereWebfingerIsRedirected) {
       R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"https://social.example/n"}]})";
   http.answers["https://social.example/n"] = R"({"software":{"name":"gotosocial"}})";
   EXPECT_THAT(url(), HasSubstr("social.example (gotosocial) has no page for that"));
+  // And also if it knows nobody by the name of the domain.
+  http.redirects["https://village.example/.well-known/webfinger?resource=https%3A%2F%2Fvillage.example%2F"] =
+      "https://social.example/nobody";
+  EXPECT_THAT(get("/tags/cats/follow?account=village.example").body,
+              HasSubstr("social.example (gotosocial) has no page for that"));
   // Not out of HTTPS, and not for ever.
   http.redirects["https://family.example" + query] = "http://social.example" + query;
   EXPECT_EQ(url(), "https://family.example/authorize_interaction?uri=cats%40tags.example.org");
@@ -253,7 +258,9 @@ TEST_F(SiteTest, FollowingTakesWhatPeoplePaste) {
         std::pair("https://elk.example/@me/117", of_me), std::pair(" @me@elk.example ", of_me),
         std::pair("\tme@Elk.Example\n", of_me), std::pair("acct:me@elk.example", of_me),
         std::pair("HTTPS://Elk.Example", of_all), std::pair("https://elk.example/", of_all),
-        std::pair("elk.example", of_all), std::pair("https://elk.example/about", of_all)}) {
+        std::pair("elk.example", of_all), std::pair("https://elk.example/about", of_all),
+        std::pair("\u00a0@me@elk.example\u3000", of_me), std::pair("\uff20me\uff20elk.example", of_me),
+        std::pair("\u2068@me@elk.example\u2069", of_me), std::pair("\u200belk.example\ufeff", of_all)}) {
     http.asked.clear();
     clock.time += std::chrono::minutes(1);
     const HttpResponse answer = get("/tags/cats/follow?account=" + percent_encode(pasted));
