@@ -1,6 +1,7 @@
 #include "web/layout.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 #include "web/assets.hpp"
 #include "web/html.hpp"
@@ -49,6 +50,18 @@ void add_security_headers(Headers& headers) {
   headers.add("X-Content-Type-Options", "nosniff");
   headers.add("Referrer-Policy", "no-referrer");
   headers.add("Cross-Origin-Opener-Policy", "same-origin");
+}
+
+std::string render_preview(const Preview& preview) {
+  std::string head = fmt::format(
+      "<meta name=\"description\" content=\"{}\">\n<meta property=\"og:type\" content=\"website\">\n",
+      escape(preview.text));
+  for (const auto& [name, value] :
+       {std::pair("title", &preview.title), std::pair("description", &preview.text),
+        std::pair("url", &preview.url), std::pair("image", &preview.image),
+        std::pair("site_name", &preview.site)})
+    head += fmt::format("<meta property=\"og:{}\" content=\"{}\">\n", name, escape(*value));
+  return head;
 }
 
 HttpResponse make_page(const PageParts& parts, std::string_view authority, std::string_view contact) {

@@ -108,12 +108,6 @@ std::string links_to_actor(std::string_view actor) {
       actor);
 }
 
-std::string description(std::string_view text) {
-  return fmt::format(
-      "<meta name=\"description\" content=\"{0}\">\n<meta property=\"og:description\" content=\"{0}\">\n",
-      text);
-}
-
 struct Reader {
   std::string user;  // may be empty
   std::string server;
@@ -277,10 +271,14 @@ Task<HttpResponse> Site::home(IpAddress reader) {
       "or follow it from your own server.</p>\n";
   if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
   PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
-  parts.head = links_to_actor(options_.origin + "/actor") +
-               description(
-                   "Every public post under a hashtag, from every server that takes part: to read, and to "
-                   "follow from your own server.");
+  const std::string actor = options_.origin + "/actor";
+  parts.head = links_to_actor(actor) +
+               render_preview({.title = "Hashtags of the fediverse",
+                               .text = "Every public post under a hashtag, from every server that takes "
+                                       "part: to read, and to follow from your own server.",
+                               .url = options_.origin + "/",
+                               .image = actor + "/icon.png",
+                               .site = options_.authority});
   parts.main = main + "</div>\n";
   co_return make_page(parts, options_.authority, options_.contact);
 }
@@ -329,11 +327,17 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
     older = next_max_id(answer.headers.find("Link").value_or(""));
   }
   PageParts parts{.status = answer.status, .title = "#" + tag->canonical() + " – " + options_.authority};
+  const std::string actor = fmt::format("{}/tag/{}", options_.origin, tag->actor_name());
   parts.head =
-      links_to_actor(fmt::format("{}/tag/{}", options_.origin, tag->actor_name())) +
-      description(fmt::format("Public posts under #{} from many servers of the fediverse: read them here, or "
-                              "follow @{}@{} from your own server.",
-                              escape(tag->canonical()), tag->actor_name(), escape(options_.authority)));
+      links_to_actor(actor) +
+      render_preview({.title = "#" + tag->canonical(),
+                      .text = fmt::format(
+                          "Public posts under #{} from many servers of the fediverse: read them here, or "
+                          "follow @{}@{} from your own server.",
+                          tag->canonical(), tag->actor_name(), options_.authority),
+                      .url = options_.origin + view.page_target(*tag),
+                      .image = actor + "/icon.png",
+                      .site = options_.authority});
   parts.head += fmt::format(
       "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",

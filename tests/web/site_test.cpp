@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -331,6 +332,25 @@ TEST_F(SiteTest, ThePagesLeadToTheirActors) {
       get("/").body,
       HasSubstr(
           R"(<link rel="alternate" type="application/activity+json" href="https://tags.example.org/actor">)"));
+}
+
+TEST_F(SiteTest, WhereAPageIsPostedThereIsSomethingToShowOfIt) {
+  const auto says = [](std::string_view name, std::string_view value) {
+    return HasSubstr(fmt::format("<meta property=\"og:{}\" content=\"{}\">\n", name, value));
+  };
+  const std::string tag = get("/tags/%E7%8C%AB?any=cats&none=ai").body;
+  EXPECT_THAT(tag, says("title", "#猫"));
+  EXPECT_THAT(tag, says("description",
+                        "Public posts under #猫 from many servers of the fediverse: read them here, "
+                        "or follow @xn--z7x@tags.example.org from your own server."));
+  EXPECT_THAT(tag, says("type", "website"));
+  EXPECT_THAT(tag, says("url", "https://tags.example.org/tags/%E7%8C%AB?any=cats&amp;none=ai"));
+  EXPECT_THAT(tag, says("image", "https://tags.example.org/tag/xn--z7x/icon.png"));
+  EXPECT_THAT(tag, says("site_name", "tags.example.org"));
+  const std::string home = get("/").body;
+  EXPECT_THAT(home, says("title", "Hashtags of the fediverse"));
+  EXPECT_THAT(home, says("url", "https://tags.example.org/"));
+  EXPECT_THAT(home, says("image", "https://tags.example.org/actor/icon.png"));
 }
 
 // GoToSocial looks for no link in a page, but asks for what it can read.
