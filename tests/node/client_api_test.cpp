@@ -3,6 +3,7 @@
 
 #include "fediverse/vocabulary.hpp"
 #include "mastodon_api/entity_fields.hpp"
+#include "mastodon_api/tag_api.hpp"
 #include "node/fixture.hpp"
 #include "posts/ids.hpp"
 #include "tests/tag_literal.hpp"
@@ -322,6 +323,22 @@ TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
   EXPECT_EQ(day.at("accounts"), "1");
   EXPECT_THAT(list(get("/api/v1/trends/tags")), SizeIs(1));
   EXPECT_EQ(get("/api/v1/tags/%21").status, 422);
+}
+
+TEST_F(Reading, WhatIsOldOrGoneIsNotInUse) {
+  const auto trends = [this] {
+    std::vector<std::string> names;
+    for (const json::value& tag : list(get("/api/v1/trends/tags")))
+      names.push_back(json::text_of(tag.as_object(), "name"));
+    return names;
+  };
+  publish("1", {"spring"}, to_rfc3339(loop.wall_now() - std::chrono::days(300)));
+  publish("2", {"yesterday"}, to_rfc3339(loop.wall_now() - std::chrono::hours(25)));
+  const std::string uri = publish("3", {"now"}, to_rfc3339(loop.wall_now()));
+  EXPECT_THAT(trends(), ElementsAre("now"));
+  EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
+  settle(mastodon_api::TagApi::kDaysFresh);
+  EXPECT_THAT(trends(), IsEmpty());
 }
 
 TEST_F(Reading, PostsPerDay) {
