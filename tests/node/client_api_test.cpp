@@ -515,6 +515,7 @@ TEST_F(Reading, AnAccountIsShownNoLongerThanItsPostsAre) {
   const std::string by_name = "/api/v1/accounts/lookup?acct=" + std::string(account.at("acct").as_string());
   EXPECT_EQ(object(get(by_id)), account);
   EXPECT_EQ(object(get(by_name)), account);
+  EXPECT_EQ(object(get("/api/v1/accounts/lookup?acct=@SomeBody@Home.EXAMPLE")), account);
   EXPECT_THAT(list(get(by_id + "/statuses")), IsEmpty());
   EXPECT_EQ(get("/api/v1/accounts/lookup?acct=nobody@home.example").status, 404);
   const auto expect_status = [&](int status) {
