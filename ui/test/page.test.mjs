@@ -118,15 +118,18 @@ test("a reader sees posts of five servers, newest first", () =>
 /** How far what is shown moved by itself, as browsers count it: 0.1 is bad. */
 const moved = (page) => page.evaluate(() => globalThis.shift);
 
+const countMoves = (page) =>
+  page.addInitScript(() => {
+    globalThis.shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+
 for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 900 } }], ["a phone", PHONE]]) {
   test(`nothing moves while a page loads slowly, on ${where}`, () =>
     visit(options, async (page) => {
-      await page.addInitScript(() => {
-        globalThis.shift = 0;
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
-        }).observe({ type: "layout-shift", buffered: true });
-      });
+      await countMoves(page);
       // Each a little later than the one before, so that whatever comes by itself is painted by itself.
       let wait = 200;
       await page.route("**/api/**", async (route) => {
@@ -145,6 +148,38 @@ for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 90
       }
     }));
 }
+
+test("nothing moves when pictures come", async () => {
+  const page = await open(browser, world.node, { viewport: { width: 1100, height: 900 } });
+  await countMoves(page);
+  await page.addInitScript(() => localStorage.setItem("images", "on"));
+  await page.goto("/");
+  const [status] = await page.evaluate(async (target) => (await fetch(target)).json(), "/api/v1/timelines/tag/caturday?limit=1");
+  const shapes = [[600, 600], [900, 300], [300, 900]];
+  const statuses = [true, false].flatMap((isTold) =>
+    shapes.map(([width, height]) => {
+      const url = `https://yew.example/${width}/${height}/${isTold}.svg`;
+      const media = { id: url, type: "image", url, preview_url: url, description: "A cat", meta: isTold ? { original: { width, height } } : null };
+      return { ...status, id: url, uri: url, media_attachments: [media] };
+    }),
+  );
+  await page.route("**/api/v1/timelines/tag/**", (route) => route.fulfill({ json: statuses }));
+  await page.route("https://yew.example/**", async (route) => {
+    const [, width, height] = new URL(route.request().url()).pathname.split("/");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.fulfill({ contentType: "image/svg+xml", body: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>` });
+  });
+  await live(page, "caturday");
+  const pictures = await page.locator(".media img").all();
+  assert.equal(pictures.length, statuses.length);
+  for (const picture of pictures) {
+    await picture.scrollIntoViewIfNeeded();
+    await picture.evaluate((image) => image.complete || new Promise((resolve) => (image.onload = resolve)));
+  }
+  const shift = await moved(page);
+  assert.ok(shift <= 0.05, String(shift));
+  await page.context().close();
+});
 
 test("who has an account elsewhere follows in one step, and opens posts there", () =>
   visit({}, async (page) => {
