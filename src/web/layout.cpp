@@ -23,6 +23,7 @@ constexpr std::string_view kFrame = R"(<!doctype html>
 <title>{title}</title>
 <link rel="icon" href="{icon}" type="image/svg+xml">
 <link rel="stylesheet" href="{style}">
+<script src="{early}"></script>
 <script type="module" src="{script}"></script>
 {head}</head>
 <body data-node="{node}">
@@ -73,11 +74,11 @@ HttpResponse make_page(const PageParts& parts, std::string_view authority, std::
   add_security_headers(response.headers);
   const std::string write_to =
       contact.empty() ? "" : fmt::format(R"(, or write to <a href="mailto:{0}">{0}</a>)", escape(contact));
-  response.body =
-      fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),
-                  arg("style", asset_url("page.css")), arg("script", asset_url(parts.script)),
-                  arg("head", parts.head), arg("node", escape(authority)), arg("contact", write_to),
-                  arg("search", escape(parts.search)), arg("main", parts.main));
+  response.body = fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),
+                              arg("style", asset_url("page.css")), arg("early", asset_url("early.js")),
+                              arg("script", asset_url(parts.script)), arg("head", parts.head),
+                              arg("node", escape(authority)), arg("contact", write_to),
+                              arg("search", escape(parts.search)), arg("main", parts.main));
   return response;
 }
 

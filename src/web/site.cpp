@@ -290,7 +290,7 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   if (const auto result = json::parse_object(answer.body); result && answer.status == 200) {
     found = tag_items(json::find(*result, "hashtags"));
     json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
-      if (status.is_object()) found += render_post(status.get_object());
+      if (status.is_object()) found += render_post(status.get_object(), clock_.wall_now());
     });
   }
   // A hashtag need not be known here to have a timeline. But an address is none.
@@ -342,7 +342,7 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
       "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
-  parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
+  parts.main = render_tag_page(*tag, view, options_.authority, statuses, older, clock_.wall_now());
   co_return make_page(parts, options_.authority, options_.contact);
 }
 

@@ -115,7 +115,7 @@ test("a reader sees posts of five servers, newest first", () =>
     await picture(page, "tag-dark");
   }));
 
-/** How far what is shown moved by itself, as browsers count it: 0.1 is bad. */
+/** How far what is shown moved by itself, as browsers count it: 0.1 is bad. What is drawn anew they do not count. */
 const moved = (page) => page.evaluate(() => globalThis.shift);
 
 const countMoves = (page) =>
@@ -126,7 +126,49 @@ const countMoves = (page) =>
     }).observe({ type: "layout-shift", buffered: true });
   });
 
+/** What is in a window as high as most are, from where to where. */
+const boxes = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".lead, .tag-list > li, .follow, .address, .chart, .tools, .switch, article.post")]
+      .map((element) => ({ what: element.classList[0] ?? element.tagName, box: element.getBoundingClientRect() }))
+      .map(({ what, box: { top, bottom } }) => ({ what, top, bottom }))
+      .filter(({ top }) => top < 900),
+  );
+
 for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 900 } }], ["a phone", PHONE]]) {
+  for (const account of ["", "https://oak.example/@me"]) {
+    test(`all is where it was when the script takes over, on ${where}${account && ", with an account remembered"}`, () =>
+      visit(options, async (page) => {
+        await page.addInitScript((value) => localStorage.setItem("account", value), account);
+        for (const [target, last] of [
+          [tagPage("caturday"), page.locator(".bars .bar").first()],
+          [tagPage("silentsunday"), page.locator(".bars .bar").first()],
+          ["/", page.getByText("Just arrived")],
+        ]) {
+          let answer;
+          const asked = new Promise((resolve) => (answer = resolve));
+          await page.route("**/api/**", async (route) => {
+            await asked;
+            await route.continue();
+          });
+          await page.goto(target);
+          assert.equal(await page.locator(".bars").count(), 0);
+          const before = await boxes(page);
+          answer();
+          await last.waitFor();
+          await loaded(page);
+          const now = await boxes(page);
+          assert.ok(before.some(({ what }) => what === (target === "/" ? "LI" : "post")));
+          before.forEach(({ what, top, bottom }, i) => {
+            assert.equal(now[i]?.what, what);
+            for (const [was, is] of [[top, now[i].top], [bottom, now[i].bottom]])
+              assert.ok(Math.abs(is - was) <= 8, `${target}: ${what} ${i}: ${was} to ${is}`);
+          });
+          await page.unroute("**/api/**");
+        }
+      }));
+  }
+
   test(`nothing moves while a page loads slowly, on ${where}`, () =>
     visit(options, async (page) => {
       await countMoves(page);
@@ -395,6 +437,7 @@ test("without JavaScript, pages follow one another", () =>
     await page.goto(tagPage("caturday"));
     const first = await posts(page).allInnerTexts();
     assert.equal(first.length, 20);
+    for (const label of ["Copy", "Load images"]) assert.equal(await page.getByText(label, { exact: true }).isVisible(), false, label);
     await picture(page, "no-javascript");
     await page.getByRole("link", { name: "Older posts" }).click();
     const second = await posts(page).allInnerTexts();
