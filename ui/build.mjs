@@ -1,4 +1,4 @@
-// Builds dist/, which is compiled into the daemon (src/web/assets.cpp). Two programs, one file each: what a reader loads
+// Builds dist/, which is compiled into the daemon (src/web/assets.cpp). Three programs, one file each: what a reader loads
 // has nothing of what only administrators need. `--out DIR` writes elsewhere, for the test that compares.
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -12,7 +12,8 @@ const out = path.resolve(values.out);
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
-for (const name of ["page", "admin"]) {
+for (const source of ["page.tsx", "early.ts", "admin.tsx"]) {
+  const { name } = path.parse(source);
   await build({
     root,
     configFile: false,
@@ -26,7 +27,7 @@ for (const name of ["page", "admin"]) {
       modulePreload: false,
       cssCodeSplit: false,
       rolldownOptions: {
-        input: path.join(root, "src", `${name}.tsx`),
+        input: path.join(root, "src", source),
         output: { entryFileNames: `${name}.js`, assetFileNames: `${name}[extname]`, codeSplitting: false },
       },
     },

@@ -36,24 +36,28 @@ Task<std::optional<HttpResponse>> TagApi::answer(ApiRequest request) {
   co_return std::nullopt;
 }
 
-Task<std::vector<storage::HistoryDay>> TagApi::days_of(Tag tag, std::chrono::sys_days from,
-                                                       std::chrono::sys_days to) {
+Task<Result<std::vector<storage::HistoryDay>>> TagApi::days_of(Tag tag, std::chrono::sys_days from,
+                                                               std::chrono::sys_days to) {
   const auto key = std::tuple(tag.canonical(), from, to);
   const auto known = known_days_.find(key);
   if (known != known_days_.end() && clock_.now() - known->second.since < kDaysFresh)
     co_return known->second.days;
-  const auto days = co_await history_.query_days(tag, from, to);
-  if (!days) co_return std::vector<storage::HistoryDay>();
+  CO_TRY(const auto days, co_await history_.query_days(tag, from, to));
   make_room(known_days_, kDaysMax);
-  known_days_.insert_or_assign(key, KnownDays{clock_.now(), *days});
-  co_return *days;
+  known_days_.insert_or_assign(key, KnownDays{clock_.now(), days});
+  co_return days;
+}
+
+Task<Result<std::vector<storage::HistoryDay>>> TagApi::last_days(Tag tag) {
+  const auto today = std::chrono::floor<std::chrono::days>(clock_.wall_now());
+  co_return co_await days_of(tag, today - std::chrono::days(kTagDays - 1), today + std::chrono::days(1));
 }
 
 Task<json::object> TagApi::describe(Tag tag) {
   const auto today = std::chrono::floor<std::chrono::days>(clock_.wall_now());
+  const auto known = co_await last_days(tag);
   std::vector<TagDay> days;
-  for (const storage::HistoryDay& day :
-       co_await days_of(tag, today - std::chrono::days(kTagDays - 1), today + std::chrono::days(1)))
+  for (const storage::HistoryDay& day : known.value_or(std::vector<storage::HistoryDay>()))
     days.push_back({day.day, day.posts, day.authors});
   co_return make_tag(tag, site_, days, today);
 }
@@ -72,6 +76,9 @@ Task<HttpResponse> TagApi::trending(std::string query) {
   for (const std::string& name : trends_.top(limit, offset)) {
     const Result<Tag> tag = offered_tag(blocks_, name);
     if (!tag) continue;
+    // What was used may have been deleted since.
+    const auto days = co_await last_days(*tag);
+    if (days && days->empty()) continue;
     list.push_back(co_await describe(*tag));
   }
   co_return api_response(list);
@@ -89,7 +96,8 @@ Task<HttpResponse> TagApi::days(std::string name, std::string query) {
   if (!from || !to || *to < *from || *to - *from >= storage::HistoryService::kDaysMax)
     co_return api_error(422, "from and to must be days (2026-11-21), at most ten years apart");
   json::array list;
-  for (const storage::HistoryDay& day : co_await days_of(*tag, *from, *to + std::chrono::days(1)))
+  const auto known = co_await days_of(*tag, *from, *to + std::chrono::days(1));
+  for (const storage::HistoryDay& day : known.value_or(std::vector<storage::HistoryDay>()))
     list.push_back(json::object{{"day", date(day.day)}, {"posts", day.posts}, {"authors", day.authors}});
   co_return api_response(list);
 }

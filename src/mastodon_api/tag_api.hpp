@@ -42,8 +42,10 @@ class TagApi final : public ApiPart {
   Task<HttpResponse> tag(ApiRequest request, std::string name);
   Task<HttpResponse> trending(std::string query);
   Task<HttpResponse> days(std::string name, std::string query);
-  Task<std::vector<storage::HistoryDay>> days_of(Tag tag, std::chrono::sys_days from,
-                                                 std::chrono::sys_days to);
+  Task<Result<std::vector<storage::HistoryDay>>> days_of(Tag tag, std::chrono::sys_days from,
+                                                         std::chrono::sys_days to);
+  // Those of the entity Tag.
+  Task<Result<std::vector<storage::HistoryDay>>> last_days(Tag tag);
 
   posts::Site site_;
   storage::HistoryService& history_;

@@ -6,9 +6,11 @@
 
 namespace tagring::mastodon_api {
 
-void Trends::note(const std::string& tag, const std::string& author, WallTime when) {
+void Trends::note(const std::string& tag, const std::string& author, WallTime published) {
+  const WallTime now = clock_.wall_now();
+  if (published < now - options_.window) return;
   const std::uint64_t hash = crypto::hash64(author);
-  uses_.push_back({when, tag, hash});
+  uses_.push_back({now, tag, hash});
   ++tags_[tag][hash];
   forget_old();
 }

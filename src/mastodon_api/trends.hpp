@@ -19,8 +19,8 @@ class Trends {
   };
   Trends(Options options, Clock& clock) : options_(options), clock_(clock) {}
 
-  // A post appeared under a hashtag at `when`; in order of time.
-  void note(const std::string& tag, const std::string& author, WallTime when);
+  // A post has come. One from before the window, as of a catch-up, is no use of today.
+  void note(const std::string& tag, const std::string& author, WallTime published);
   // By the number of authors.
   [[nodiscard]] std::vector<std::string> top(std::size_t limit, std::size_t offset);
   // Hashtags that begin so, the most used first.

@@ -92,7 +92,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   const bool was_edited = is_edit || event.changed != WallTime();
   if (event.op == delivery::Op::kRemove || was_edited) parts_.reading.posts.forget(event.uri);
   if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
-    parts_.reading.trends.note(event.tag.canonical(), event.author, parts_.environment.clock.wall_now());
+    parts_.reading.trends.note(event.tag.canonical(), event.author, event.published);
     parts_.instances.day_authors.came(event.tag.canonical(), event.author);
   }
   parts_.actors.announced.note(event);

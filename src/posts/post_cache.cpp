@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/counted.hpp"
 #include "fediverse/json_ld.hpp"
 #include "fediverse/vocabulary.hpp"
@@ -228,8 +229,9 @@ json::object PostCache::show(const Content& content, StatusId id) {
     shown_first_.pop_front();
   }
   tagring::make_room(accounts_, 2 * options_.remembered_max);
+  // Names of accounts are the same in any case.
   for (const std::string_view key : {"id", "acct"})
-    accounts_[json::text_of(*content.account, key)] = content.post->author;
+    accounts_[ascii_lower(json::text_of(*content.account, key))] = content.post->author;
   const auto parent = entries_.find(content.post->in_reply_to);
   const bool has_parent = parent != entries_.end() && parent->second.post;
   return make_status(*content.post, *content.account, id, has_parent ? parent->second.post.get() : nullptr);
@@ -248,7 +250,7 @@ std::vector<std::string> PostCache::replies_to(const std::string& uri) const {
 }
 
 std::string PostCache::author_named(const std::string& id_or_acct) const {
-  const auto named = accounts_.find(id_or_acct);
+  const auto named = accounts_.find(ascii_lower(id_or_acct));
   return named == accounts_.end() ? std::string() : named->second;
 }
 

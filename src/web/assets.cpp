@@ -18,6 +18,9 @@ constexpr char kPageScript[] = {
 constexpr char kPageStyle[] = {
 #embed "../../ui/dist/page.css"
 };
+constexpr char kEarlyScript[] = {
+#embed "../../ui/dist/early.js"
+};
 constexpr char kAdminScript[] = {
 #embed "../../ui/dist/admin.js"
 };
@@ -34,6 +37,7 @@ constexpr std::string_view whole(const char (&bytes)[kSize]) {
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
 constexpr std::array kAssets = {
     Asset{"page.js", kScript, whole(kPageScript)},
+    Asset{"early.js", kScript, whole(kEarlyScript)},
     Asset{"page.css", "text/css; charset=utf-8", whole(kPageStyle)},
     Asset{"admin.js", kScript, whole(kAdminScript)},
     Asset{"icon.svg", "image/svg+xml", whole(kIcon)},

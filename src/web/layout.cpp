@@ -1,6 +1,7 @@
 #include "web/layout.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 #include "web/assets.hpp"
 #include "web/html.hpp"
@@ -22,6 +23,7 @@ constexpr std::string_view kFrame = R"(<!doctype html>
 <title>{title}</title>
 <link rel="icon" href="{icon}" type="image/svg+xml">
 <link rel="stylesheet" href="{style}">
+<script src="{early}"></script>
 <script type="module" src="{script}"></script>
 {head}</head>
 <body data-node="{node}">
@@ -51,6 +53,18 @@ void add_security_headers(Headers& headers) {
   headers.add("Cross-Origin-Opener-Policy", "same-origin");
 }
 
+std::string render_preview(const Preview& preview) {
+  std::string head = fmt::format(
+      "<meta name=\"description\" content=\"{}\">\n<meta property=\"og:type\" content=\"website\">\n",
+      escape(preview.text));
+  for (const auto& [name, value] :
+       {std::pair("title", &preview.title), std::pair("description", &preview.text),
+        std::pair("url", &preview.url), std::pair("image", &preview.image),
+        std::pair("site_name", &preview.site)})
+    head += fmt::format("<meta property=\"og:{}\" content=\"{}\">\n", name, escape(*value));
+  return head;
+}
+
 HttpResponse make_page(const PageParts& parts, std::string_view authority, std::string_view contact) {
   using fmt::arg;
   HttpResponse response;
@@ -60,11 +74,11 @@ HttpResponse make_page(const PageParts& parts, std::string_view authority, std::
   add_security_headers(response.headers);
   const std::string write_to =
       contact.empty() ? "" : fmt::format(R"(, or write to <a href="mailto:{0}">{0}</a>)", escape(contact));
-  response.body =
-      fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),
-                  arg("style", asset_url("page.css")), arg("script", asset_url(parts.script)),
-                  arg("head", parts.head), arg("node", escape(authority)), arg("contact", write_to),
-                  arg("search", escape(parts.search)), arg("main", parts.main));
+  response.body = fmt::format(kFrame, arg("title", escape(parts.title)), arg("icon", asset_url("icon.svg")),
+                              arg("style", asset_url("page.css")), arg("early", asset_url("early.js")),
+                              arg("script", asset_url(parts.script)), arg("head", parts.head),
+                              arg("node", escape(authority)), arg("contact", write_to),
+                              arg("search", escape(parts.search)), arg("main", parts.main));
   return response;
 }
 

@@ -8,6 +8,18 @@
 
 namespace tagring::web {
 
+// What is shown of a page where somebody posts its address; in plain text.
+struct Preview {
+  std::string title;
+  std::string text;
+  std::string url;
+  std::string image;
+  std::string site;
+};
+
+// HTML for the head.
+std::string render_preview(const Preview& preview);
+
 struct PageParts {
   int status = 200;
   std::string title = {};               // plain text

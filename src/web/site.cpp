@@ -5,7 +5,10 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
 
+#include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/json.hpp"
 #include "fediverse/domain.hpp"
@@ -105,21 +108,36 @@ std::string links_to_actor(std::string_view actor) {
       actor);
 }
 
-std::string description(std::string_view text) {
-  return fmt::format(
-      "<meta name=\"description\" content=\"{0}\">\n<meta property=\"og:description\" content=\"{0}\">\n",
-      text);
-}
-
 struct Reader {
   std::string user;  // may be empty
   std::string server;
 };
 
+// With the plain form of each character that has one, such as "@" of the full width and the blank that does
+// not break; and without what is not seen, such as the marks of direction around names.
+std::string plainly(std::string_view text) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* nfkc = icu::Normalizer2::getNFKCInstance(error);
+  TR_ASSERT(U_SUCCESS(error));
+  const icu::UnicodeString plain = nfkc->normalize(
+      icu::UnicodeString::fromUTF8(icu::StringPiece(text.data(), static_cast<int32_t>(text.size()))), error);
+  TR_ASSERT(U_SUCCESS(error));
+  icu::UnicodeString shown;
+  for (int32_t i = 0; i < plain.length(); i = plain.moveIndex32(i, 1)) {
+    const UChar32 c = plain.char32At(i);
+    // Names of hosts may have those that join or part letters.
+    if (u_charType(c) != U_FORMAT_CHAR || u_hasBinaryProperty(c, UCHAR_JOIN_CONTROL)) shown.append(c);
+  }
+  std::string result;
+  return shown.toUTF8String(result);
+}
+
 // Who somebody is, of what people paste: "@me@social.example", "acct:me@social.example", "social.example", or
 // the address of a profile or of the server, with blanks around it. Nothing if it is none of these.
-std::optional<Reader> reader_in(std::string_view text) {
+std::optional<Reader> reader_in(std::string_view pasted) {
   constexpr std::string_view kBlanks = " \t\r\n";
+  const std::string plain = plainly(pasted);
+  std::string_view text = plain;
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
   text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
   for (const std::string_view scheme : {"https://", "http://", "acct:"}) {
@@ -222,7 +240,7 @@ Task<HttpResponse> Site::answer(HttpRequest request) {
     const Result<Tag> found = Tag::parse(percent_decode(rest.substr(0, rest.size() - 7)).value_or(""));
     if (!found) co_return page("No such hashtag", "<h1>No such hashtag</h1>", 404);
     const bool as_json = request.headers.find("Accept").value_or("").starts_with("application/json");
-    co_return co_await follow(*found, query_value(query, "account"), as_json, request.peer);
+    co_return by_accept(co_await follow(*found, query_value(query, "account"), as_json, request.peer));
   }
   if (for_server) {
     const Result<Tag> found = Tag::from_actor_name(percent_decode(rest).value_or(""));
@@ -253,10 +271,14 @@ Task<HttpResponse> Site::home(IpAddress reader) {
       "or follow it from your own server.</p>\n";
   if (!trends.empty()) main += "<h2>Active this week</h2>\n" + trends + "\n";
   PageParts parts{.title = "Hashtags of the fediverse – " + options_.authority};
-  parts.head = links_to_actor(options_.origin + "/actor") +
-               description(
-                   "Every public post under a hashtag, from every server that takes part: to read, and to "
-                   "follow from your own server.");
+  const std::string actor = options_.origin + "/actor";
+  parts.head = links_to_actor(actor) +
+               render_preview({.title = "Hashtags of the fediverse",
+                               .text = "Every public post under a hashtag, from every server that takes "
+                                       "part: to read, and to follow from your own server.",
+                               .url = options_.origin + "/",
+                               .image = actor + "/icon.png",
+                               .site = options_.authority});
   parts.main = main + "</div>\n";
   co_return make_page(parts, options_.authority, options_.contact);
 }
@@ -268,7 +290,7 @@ Task<HttpResponse> Site::search(std::string query, IpAddress reader) {
   if (const auto result = json::parse_object(answer.body); result && answer.status == 200) {
     found = tag_items(json::find(*result, "hashtags"));
     json::for_each(json::find(*result, "statuses"), [&](const json::value& status) {
-      if (status.is_object()) found += render_post(status.get_object());
+      if (status.is_object()) found += render_post(status.get_object(), clock_.wall_now());
     });
   }
   // A hashtag need not be known here to have a timeline. But an address is none.
@@ -305,16 +327,22 @@ Task<HttpResponse> Site::tag(std::string rest, std::string query, IpAddress read
     older = next_max_id(answer.headers.find("Link").value_or(""));
   }
   PageParts parts{.status = answer.status, .title = "#" + tag->canonical() + " – " + options_.authority};
+  const std::string actor = fmt::format("{}/tag/{}", options_.origin, tag->actor_name());
   parts.head =
-      links_to_actor(fmt::format("{}/tag/{}", options_.origin, tag->actor_name())) +
-      description(fmt::format("Public posts under #{} from many servers of the fediverse: read them here, or "
-                              "follow @{}@{} from your own server.",
-                              escape(tag->canonical()), tag->actor_name(), escape(options_.authority)));
+      links_to_actor(actor) +
+      render_preview({.title = "#" + tag->canonical(),
+                      .text = fmt::format(
+                          "Public posts under #{} from many servers of the fediverse: read them here, or "
+                          "follow @{}@{} from your own server.",
+                          tag->canonical(), tag->actor_name(), options_.authority),
+                      .url = options_.origin + view.page_target(*tag),
+                      .image = actor + "/icon.png",
+                      .site = options_.authority});
   parts.head += fmt::format(
       "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"{0}.rss\">\n"
       "<link rel=\"alternate\" type=\"application/atom+xml\" href=\"{0}.atom\">\n",
       own);
-  parts.main = render_tag_page(*tag, view, options_.authority, statuses, older);
+  parts.main = render_tag_page(*tag, view, options_.authority, statuses, older, clock_.wall_now());
   co_return make_page(parts, options_.authority, options_.contact);
 }
 
@@ -379,13 +407,13 @@ Task<Result<Site::Way>> Site::way_to_follow(std::string server, std::string user
   std::vector<std::string> resources;
   if (!user.empty()) resources.push_back(fmt::format("acct:{}@{}", user, server));
   resources.push_back("https://" + server + "/");
+  const std::string named = server;
   for (std::string& resource : resources) {
-    CO_TRY(Known known, co_await ask_webfinger(server, std::move(resource)));
+    CO_TRY(Known known, co_await ask_webfinger(named, std::move(resource)));
     if (!known.way.empty()) co_return Way{std::move(known.way)};
-    if (known.server.empty()) continue;
-    // Names may be of one domain, and the server on another.
-    server = std::move(known.server);
-    break;
+    // Names may be of one domain, and the server on another, be it that the resource is not known there.
+    if (known.found || known.server != named) server = std::move(known.server);
+    if (known.found) break;
   }
   // Some have no such page, and it is no use to send anybody there.
   const std::string software = co_await software_of(server);
@@ -444,8 +472,8 @@ Task<Result<Site::Known>> Site::ask_webfinger(std::string server, std::string re
       &known.server);
   if (!answer && answer.error().code == ErrorCode::kBusy) co_return std::unexpected(answer.error());
   if (!answer) co_return fail(answer.error().code, server + " does not answer");
-  if (answer->status != 200) co_return Known{};
-  known.way = template_in(answer->body);
+  known.found = answer->status == 200;
+  if (known.found) known.way = template_in(answer->body);
   co_return known;
 }
 

@@ -41,7 +41,8 @@ class Site {
   // What the server's WebFinger has of a resource.
   struct Known {
     std::string way;     // the template; empty without one
-    std::string server;  // who answered, in the end; empty if the resource is not known
+    std::string server;  // who answered, in the end
+    bool found = false;
   };
   // An error if it does not answer.
   Task<Result<Known>> ask_webfinger(std::string server, std::string resource);

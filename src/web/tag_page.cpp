@@ -67,10 +67,11 @@ std::string filters(const Tag& tag, const TagView& view) {
 std::string follow_box(const Tag& tag, std::string_view authority) {
   const std::string address = fmt::format("@{}@{}", tag.actor_name(), authority);
   return fmt::format(
-      R"(<section class="follow" aria-label="Follow"><details><summary class="button">Follow</summary>)"
+      R"(<section class="follow" aria-label="Follow"><div class="room"></div><details><summary class="button">Follow</summary>)"
       R"(<form action="/tags/{0}/follow"><label>Your server or account)"
       R"(<input name="account" placeholder="@me@social.example" autocapitalize="none" autocomplete="off" maxlength="300" required>)"
       R"(</label><button>Continue</button></form></details><p>or search for <code class="address">{1}</code> )"
+      R"(<button type="button" class="quiet scripted" disabled>Copy</button> )"
       R"(<a class="muted" href="/tags/{0}.rss">RSS</a></p></section>)",
       percent_encode(tag.canonical()), escape(address));
 }
@@ -133,7 +134,7 @@ std::string TagView::page_target(const Tag& tag) const {
 }
 
 std::string render_tag_page(const Tag& tag, const TagView& view, std::string_view authority,
-                            const Result<json::array>& statuses, const std::string& older) {
+                            const Result<json::array>& statuses, const std::string& older, WallTime now) {
   std::string posts;
   if (!statuses) {
     posts = fmt::format(R"(<p class="notice" role="status">The posts cannot be shown: {}</p>)",
@@ -142,16 +143,18 @@ std::string render_tag_page(const Tag& tag, const TagView& view, std::string_vie
     posts = R"(<p class="notice">No posts yet. New ones will appear here.</p>)";
   } else {
     for (const json::value& status : *statuses) {
-      if (status.is_object()) posts += render_post(status.get_object());
+      if (status.is_object()) posts += render_post(status.get_object(), now, tag.canonical());
     }
     posts += pager(tag, view, *statuses, older);
   }
   const bool is_empty =
       statuses && statuses->empty() && older.empty() && view.page_target(tag).find('?') == std::string::npos;
-  // The chart comes with the script; its room is there before.
-  const std::string tools = is_empty ? std::string()
-                                     : "<section class=\"chart\"></section>\n<div class=\"tools\">" +
-                                           filters(tag, view) + "</div>\n";
+  // The chart comes with the script, and so does what the buttons do; their room is there before.
+  const std::string tools =
+      is_empty ? std::string()
+               : "<section class=\"chart\"></section>\n<div class=\"tools\">" + filters(tag, view) +
+                     R"(<label class="inline switch scripted"><input type="checkbox" disabled> )"
+                     "Load images</label></div>\n";
   return fmt::format(
       "<div id=\"app\" data-tag=\"{0}\">\n<h1 class=\"tag-title\"><bdi>#{0}</bdi></h1>\n{1}\n{2}"
       "<section aria-label=\"Posts\" class=\"feed\">\n{3}</section>\n</div>\n",

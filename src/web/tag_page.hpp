@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "hashtag/tag.hpp"
 
 namespace tagring::web {
@@ -32,6 +33,6 @@ struct TagView {
 // `statuses`: what the API answered, or why it did not. `older`: the max_id of the next page; empty on the
 // last.
 std::string render_tag_page(const Tag& tag, const TagView& view, std::string_view authority,
-                            const Result<json::array>& statuses, const std::string& older);
+                            const Result<json::array>& statuses, const std::string& older, WallTime now);
 
 }  // namespace tagring::web

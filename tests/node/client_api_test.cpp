@@ -3,6 +3,7 @@
 
 #include "fediverse/vocabulary.hpp"
 #include "mastodon_api/entity_fields.hpp"
+#include "mastodon_api/tag_api.hpp"
 #include "node/fixture.hpp"
 #include "posts/ids.hpp"
 #include "tests/tag_literal.hpp"
@@ -324,6 +325,22 @@ TEST_F(Reading, AHashtagSaysHowMuchItWasUsed) {
   EXPECT_EQ(get("/api/v1/tags/%21").status, 422);
 }
 
+TEST_F(Reading, WhatIsOldOrGoneIsNotInUse) {
+  const auto trends = [this] {
+    std::vector<std::string> names;
+    for (const json::value& tag : list(get("/api/v1/trends/tags")))
+      names.push_back(json::text_of(tag.as_object(), "name"));
+    return names;
+  };
+  publish("1", {"spring"}, to_rfc3339(loop.wall_now() - std::chrono::days(300)));
+  publish("2", {"yesterday"}, to_rfc3339(loop.wall_now() - std::chrono::hours(25)));
+  const std::string uri = publish("3", {"now"}, to_rfc3339(loop.wall_now()));
+  EXPECT_THAT(trends(), ElementsAre("now"));
+  EXPECT_EQ(post_signed(delete_text(uri, alice.id), alice).status, 202);
+  settle(mastodon_api::TagApi::kDaysFresh);
+  EXPECT_THAT(trends(), IsEmpty());
+}
+
 TEST_F(Reading, PostsPerDay) {
   publish("1", {"cats"}, "2025-12-28T23:59:59Z");
   publish("2", {"cats"}, "2025-12-30T00:00:00Z");
@@ -498,6 +515,7 @@ TEST_F(Reading, AnAccountIsShownNoLongerThanItsPostsAre) {
   const std::string by_name = "/api/v1/accounts/lookup?acct=" + std::string(account.at("acct").as_string());
   EXPECT_EQ(object(get(by_id)), account);
   EXPECT_EQ(object(get(by_name)), account);
+  EXPECT_EQ(object(get("/api/v1/accounts/lookup?acct=@SomeBody@Home.EXAMPLE")), account);
   EXPECT_THAT(list(get(by_id + "/statuses")), IsEmpty());
   EXPECT_EQ(get("/api/v1/accounts/lookup?acct=nobody@home.example").status, 404);
   const auto expect_status = [&](int status) {

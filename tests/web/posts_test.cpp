@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace tagring::web {
 namespace {
@@ -25,13 +26,44 @@ json::object status() {
           {"tags", json::array{json::object{{"name", "猫"}}}}};
 }
 
+std::string rendered(const json::object& post, std::string_view now = "2026-11-21T05:30:00Z") {
+  return render_post(post, *from_rfc3339(now), "caturday");
+}
+
 TEST(RenderPost, HasAuthorTimeTextAndHashtags) {
-  const std::string html = render_post(status());
+  const std::string html = rendered(status());
   EXPECT_THAT(html, HasSubstr(R"(href="https://a.example/@ann")"));
   EXPECT_THAT(html, HasSubstr(R"(<bdi class="name">Ann</bdi> <span class="acct">@ann@a.example</span>)"));
-  EXPECT_THAT(html, HasSubstr(R"(<time datetime="2026-11-21T02:24:00.000Z">2026-11-21 02:24 UTC</time>)"));
+  EXPECT_THAT(
+      html,
+      HasSubstr(R"(<time datetime="2026-11-21T02:24:00.000Z" title="2026-11-21 02:24 UTC">3h ago</time>)"));
   EXPECT_THAT(html, HasSubstr("<p>A cat &amp; a dog</p>"));
   EXPECT_THAT(html, HasSubstr(R"(<a href="/tags/%E7%8C%AB" class="tag"><bdi>#猫</bdi></a>)"));
+}
+
+// As ui/src/age.ts does.
+TEST(RenderPost, SaysTimesAsPeopleDo) {
+  for (const auto& [now, age] :
+       {std::pair("2026-11-21T02:23:00Z", "now"), std::pair("2026-11-21T02:24:59Z", "59s ago"),
+        std::pair("2026-11-21T03:23:59Z", "59m ago"), std::pair("2026-11-22T02:23:59Z", "23h ago"),
+        std::pair("2026-11-22T02:24:00Z", "yesterday"), std::pair("2026-11-27T02:24:00Z", "6d ago"),
+        std::pair("2026-11-28T02:24:00Z", "Nov 21"), std::pair("2027-01-01T00:00:00Z", "Nov 21, 2026")})
+    EXPECT_THAT(rendered(status(), now), HasSubstr(std::string(">") + age + "</time>"));
+}
+
+// As ui/src/post.tsx does: what is of another size moves all that is below when the script takes over.
+TEST(RenderPost, HasTheAvatarThePollAndTheHashtagsThatTheScriptDraws) {
+  json::object post = status();
+  post["content"] = "<p>Look <a href=\"https://a.example/tags/x\">#<span>МОСКВА</span></a></p>";
+  post["tags"] = json::array{json::object{{"name", "москва"}}, json::object{{"name", "caturday"}}};
+  std::string html = rendered(post);
+  EXPECT_THAT(html, HasSubstr(R"(<span class="avatar hue2" aria-hidden="true">A</span>)"));
+  EXPECT_THAT(html, Not(HasSubstr("class=\"tags\"")));
+  post["poll"] = json::object{{"options", json::array{json::object{{"title", "<cats>"}}}}};
+  post["account"].as_object()["display_name"] = "🐈 éva";
+  html = rendered(post);
+  EXPECT_THAT(html, HasSubstr(R"(<ul class="poll"><li dir="auto">&lt;cats&gt;</li></ul>)"));
+  EXPECT_THAT(html, HasSubstr("aria-hidden=\"true\">É</span>"));
 }
 
 TEST(RenderPost, EscapesEverythingThatItsAuthorWrote) {
@@ -47,7 +79,7 @@ TEST(RenderPost, EscapesEverythingThatItsAuthorWrote) {
   hostile["tags"] = json::array{json::object{{"name", attack}}};
   hostile["media_attachments"] = json::array{
       json::object{{"type", attack}, {"url", "https://x.example/" + attack}, {"description", attack}}};
-  const std::string html = render_post(hostile);
+  const std::string html = rendered(hostile);
   EXPECT_THAT(html, Not(HasSubstr("<script")));
   EXPECT_THAT(html, Not(HasSubstr("alert(2)")));
   EXPECT_THAT(html, Not(HasSubstr("javascript:")));
@@ -57,7 +89,7 @@ TEST(RenderPost, EscapesEverythingThatItsAuthorWrote) {
 TEST(RenderPost, HidesThePostBehindItsWarning) {
   json::object warned = status();
   warned["spoiler_text"] = "Spiders";
-  const std::string html = render_post(warned);
+  const std::string html = rendered(warned);
   EXPECT_LT(html.find("<summary dir=\"auto\">Spiders</summary>"), html.find("A cat"));
   EXPECT_LT(html.find("A cat"), html.find("</details>"));
 }
@@ -66,15 +98,15 @@ TEST(RenderPost, LinksMediaAndShowsNone) {
   json::object pictured = status();
   pictured["media_attachments"] = json::array{
       json::object{{"type", "image"}, {"url", "https://m.example/1.png"}, {"description", "A cat on a mat"}}};
-  const std::string html = render_post(pictured);
+  const std::string html = rendered(pictured);
   EXPECT_THAT(html, HasSubstr(R"(href="https://m.example/1.png")"));
+  EXPECT_THAT(html, HasSubstr(R"(<div class="media-grid n1"><a class="media-link")"));
   EXPECT_THAT(html, HasSubstr("A cat on a mat"));
   EXPECT_THAT(html, Not(HasSubstr("<img")));
 }
 
 TEST(RenderPost, TakesAnythingOfTheWrongShape) {
-  EXPECT_THAT(render_post({{"account", 1}, {"content", json::array()}, {"tags", "x"}}),
-              HasSubstr("<article"));
+  EXPECT_THAT(rendered({{"account", 1}, {"content", json::array()}, {"tags", "x"}}), HasSubstr("<article"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -227,6 +228,11 @@ TEST_F(SiteTest, FollowingGoesWhereWebfingerIsRedirected) {
       R"({"links":[{"rel":"http://nodeinfo.diaspora.software/ns/schema/2.0","href":"https://social.example/n"}]})";
   http.answers["https://social.example/n"] = R"({"software":{"name":"gotosocial"}})";
   EXPECT_THAT(url(), HasSubstr("social.example (gotosocial) has no page for that"));
+  // And also if it knows nobody by the name of the domain.
+  http.redirects["https://village.example/.well-known/webfinger?resource=https%3A%2F%2Fvillage.example%2F"] =
+      "https://social.example/nobody";
+  EXPECT_THAT(get("/tags/cats/follow?account=village.example").body,
+              HasSubstr("social.example (gotosocial) has no page for that"));
   // Not out of HTTPS, and not for ever.
   http.redirects["https://family.example" + query] = "http://social.example" + query;
   EXPECT_EQ(url(), "https://family.example/authorize_interaction?uri=cats%40tags.example.org");
@@ -253,7 +259,9 @@ TEST_F(SiteTest, FollowingTakesWhatPeoplePaste) {
         std::pair("https://elk.example/@me/117", of_me), std::pair(" @me@elk.example ", of_me),
         std::pair("\tme@Elk.Example\n", of_me), std::pair("acct:me@elk.example", of_me),
         std::pair("HTTPS://Elk.Example", of_all), std::pair("https://elk.example/", of_all),
-        std::pair("elk.example", of_all), std::pair("https://elk.example/about", of_all)}) {
+        std::pair("elk.example", of_all), std::pair("https://elk.example/about", of_all),
+        std::pair("\u00a0@me@elk.example\u3000", of_me), std::pair("\uff20me\uff20elk.example", of_me),
+        std::pair("\u2068@me@elk.example\u2069", of_me), std::pair("\u200belk.example\ufeff", of_all)}) {
     http.asked.clear();
     clock.time += std::chrono::minutes(1);
     const HttpResponse answer = get("/tags/cats/follow?account=" + percent_encode(pasted));
@@ -326,6 +334,25 @@ TEST_F(SiteTest, ThePagesLeadToTheirActors) {
           R"(<link rel="alternate" type="application/activity+json" href="https://tags.example.org/actor">)"));
 }
 
+TEST_F(SiteTest, WhereAPageIsPostedThereIsSomethingToShowOfIt) {
+  const auto says = [](std::string_view name, std::string_view value) {
+    return HasSubstr(fmt::format("<meta property=\"og:{}\" content=\"{}\">\n", name, value));
+  };
+  const std::string tag = get("/tags/%E7%8C%AB?any=cats&none=ai").body;
+  EXPECT_THAT(tag, says("title", "#猫"));
+  EXPECT_THAT(tag, says("description",
+                        "Public posts under #猫 from many servers of the fediverse: read them here, "
+                        "or follow @xn--z7x@tags.example.org from your own server."));
+  EXPECT_THAT(tag, says("type", "website"));
+  EXPECT_THAT(tag, says("url", "https://tags.example.org/tags/%E7%8C%AB?any=cats&amp;none=ai"));
+  EXPECT_THAT(tag, says("image", "https://tags.example.org/tag/xn--z7x/icon.png"));
+  EXPECT_THAT(tag, says("site_name", "tags.example.org"));
+  const std::string home = get("/").body;
+  EXPECT_THAT(home, says("title", "Hashtags of the fediverse"));
+  EXPECT_THAT(home, says("url", "https://tags.example.org/"));
+  EXPECT_THAT(home, says("image", "https://tags.example.org/actor/icon.png"));
+}
+
 // GoToSocial looks for no link in a page, but asks for what it can read.
 TEST_F(SiteTest, ServersAreLedFromPagesToTheirActors) {
   const auto ask = [&](const char* target) {
@@ -342,6 +369,16 @@ TEST_F(SiteTest, ServersAreLedFromPagesToTheirActors) {
   EXPECT_EQ(get("/tags/cats").status, 200);
   EXPECT_EQ(get("/tags/cats").headers.find("Vary"), "Accept");
   EXPECT_EQ(get("/").headers.find("Vary"), "Accept");
+}
+
+TEST_F(SiteTest, CachesKeepTheTwoFormsOfTheWayToFollowApart) {
+  http.answer = HttpResponse{.status = 404, .headers = {}, .body = {}};
+  for (const char* accept : {"text/html", "application/json"}) {
+    for (const char* account : {"me@social.example", "nonsense"}) {
+      const std::string target = std::string("/tags/cats/follow?account=") + account;
+      EXPECT_EQ(get(target, {{"Accept", accept}}).headers.find("Vary"), "Accept") << accept << account;
+    }
+  }
 }
 
 TEST_F(SiteTest, FollowingTakesServersInAnyAlphabetButNotThisNode) {

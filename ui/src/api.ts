@@ -14,6 +14,7 @@ export interface Media {
   url: string | null;
   preview_url?: string | null;
   description?: string | null;
+  meta?: { original?: { width?: number; height?: number } } | null;
 }
 
 export interface Status {

@@ -20,6 +20,7 @@ function Picture({ media, shown }: { media: Media; shown: boolean }) {
   const [wished, wish] = useState(false);
   const label = media.description ?? "";
   const source = media.type === "image" ? (media.preview_url ?? media.url) : media.preview_url;
+  const size = media.meta?.original; // without it pictures have the same shape
   const kind = media.type === "unknown" ? "attachment" : media.type;
   if (!media.url?.startsWith("https://")) return null;
   if (!source?.startsWith("https://") || kind === "audio") {
@@ -38,7 +39,7 @@ function Picture({ media, shown }: { media: Media; shown: boolean }) {
   }
   return (
     <a class="media" href={media.url} rel="nofollow noopener noreferrer">
-      <img src={source} alt={label || `${kind} without a description`} loading="lazy" decoding="async" referrerpolicy="no-referrer" />
+      <img src={source} alt={label || `${kind} without a description`} width={size?.width} height={size?.height} loading="lazy" decoding="async" referrerpolicy="no-referrer" />
       {kind !== "image" && <span class="badge">{kind}</span>}
     </a>
   );

@@ -115,18 +115,63 @@ test("a reader sees posts of five servers, newest first", () =>
     await picture(page, "tag-dark");
   }));
 
-/** How far what is shown moved by itself, as browsers count it: 0.1 is bad. */
+/** How far what is shown moved by itself, as browsers count it: 0.1 is bad. What is drawn anew they do not count. */
 const moved = (page) => page.evaluate(() => globalThis.shift);
 
+const countMoves = (page) =>
+  page.addInitScript(() => {
+    globalThis.shift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+
+/** What is in a window as high as most are, from where to where. */
+const boxes = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".lead, .tag-list > li, .follow, .address, .chart, .tools, .switch, article.post")]
+      .map((element) => ({ what: element.classList[0] ?? element.tagName, box: element.getBoundingClientRect() }))
+      .map(({ what, box: { top, bottom } }) => ({ what, top, bottom }))
+      .filter(({ top }) => top < 900),
+  );
+
 for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 900 } }], ["a phone", PHONE]]) {
+  for (const account of ["", "https://oak.example/@me"]) {
+    test(`all is where it was when the script takes over, on ${where}${account && ", with an account remembered"}`, () =>
+      visit(options, async (page) => {
+        await page.addInitScript((value) => localStorage.setItem("account", value), account);
+        for (const [target, last] of [
+          [tagPage("caturday"), page.locator(".bars .bar").first()],
+          [tagPage("silentsunday"), page.locator(".bars .bar").first()],
+          ["/", page.getByText("Just arrived")],
+        ]) {
+          let answer;
+          const asked = new Promise((resolve) => (answer = resolve));
+          await page.route("**/api/**", async (route) => {
+            await asked;
+            await route.continue();
+          });
+          await page.goto(target);
+          assert.equal(await page.locator(".bars").count(), 0);
+          const before = await boxes(page);
+          answer();
+          await last.waitFor();
+          await loaded(page);
+          const now = await boxes(page);
+          assert.ok(before.some(({ what }) => what === (target === "/" ? "LI" : "post")));
+          before.forEach(({ what, top, bottom }, i) => {
+            assert.equal(now[i]?.what, what);
+            for (const [was, is] of [[top, now[i].top], [bottom, now[i].bottom]])
+              assert.ok(Math.abs(is - was) <= 8, `${target}: ${what} ${i}: ${was} to ${is}`);
+          });
+          await page.unroute("**/api/**");
+        }
+      }));
+  }
+
   test(`nothing moves while a page loads slowly, on ${where}`, () =>
     visit(options, async (page) => {
-      await page.addInitScript(() => {
-        globalThis.shift = 0;
-        new PerformanceObserver((list) => {
-          for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shift += entry.value;
-        }).observe({ type: "layout-shift", buffered: true });
-      });
+      await countMoves(page);
       // Each a little later than the one before, so that whatever comes by itself is painted by itself.
       let wait = 200;
       await page.route("**/api/**", async (route) => {
@@ -145,6 +190,38 @@ for (const [where, options] of [["a desk", { viewport: { width: 1100, height: 90
       }
     }));
 }
+
+test("nothing moves when pictures come", async () => {
+  const page = await open(browser, world.node, { viewport: { width: 1100, height: 900 } });
+  await countMoves(page);
+  await page.addInitScript(() => localStorage.setItem("images", "on"));
+  await page.goto("/");
+  const [status] = await page.evaluate(async (target) => (await fetch(target)).json(), "/api/v1/timelines/tag/caturday?limit=1");
+  const shapes = [[600, 600], [900, 300], [300, 900]];
+  const statuses = [true, false].flatMap((isTold) =>
+    shapes.map(([width, height]) => {
+      const url = `https://yew.example/${width}/${height}/${isTold}.svg`;
+      const media = { id: url, type: "image", url, preview_url: url, description: "A cat", meta: isTold ? { original: { width, height } } : null };
+      return { ...status, id: url, uri: url, media_attachments: [media] };
+    }),
+  );
+  await page.route("**/api/v1/timelines/tag/**", (route) => route.fulfill({ json: statuses }));
+  await page.route("https://yew.example/**", async (route) => {
+    const [, width, height] = new URL(route.request().url()).pathname.split("/");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.fulfill({ contentType: "image/svg+xml", body: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>` });
+  });
+  await live(page, "caturday");
+  const pictures = await page.locator(".media img").all();
+  assert.equal(pictures.length, statuses.length);
+  for (const picture of pictures) {
+    await picture.scrollIntoViewIfNeeded();
+    await picture.evaluate((image) => image.complete || new Promise((resolve) => (image.onload = resolve)));
+  }
+  const shift = await moved(page);
+  assert.ok(shift <= 0.05, String(shift));
+  await page.context().close();
+});
 
 test("who has an account elsewhere follows in one step, and opens posts there", () =>
   visit({}, async (page) => {
@@ -360,6 +437,7 @@ test("without JavaScript, pages follow one another", () =>
     await page.goto(tagPage("caturday"));
     const first = await posts(page).allInnerTexts();
     assert.equal(first.length, 20);
+    for (const label of ["Copy", "Load images"]) assert.equal(await page.getByText(label, { exact: true }).isVisible(), false, label);
     await picture(page, "no-javascript");
     await page.getByRole("link", { name: "Older posts" }).click();
     const second = await posts(page).allInnerTexts();

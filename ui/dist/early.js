@@ -1,0 +1,1 @@
+function e(e){try{return localStorage.getItem(e)??``}catch{return``}}e(`account`)&&document.documentElement.classList.add(`known`);
