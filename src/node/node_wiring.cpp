@@ -93,7 +93,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   if (event.op == delivery::Op::kRemove || was_edited) parts_.reading.posts.forget(event.uri);
   if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
     parts_.reading.trends.note(event.tag.canonical(), event.author, parts_.environment.clock.wall_now());
-    parts_.instances.day_authors.came(event.tag.canonical(), event.author);
+    parts_.instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
   }
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);

@@ -7,7 +7,6 @@
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "http/url.hpp"
-#include "instances/instances.hpp"
 
 namespace tagring::replay {
 namespace {
@@ -66,17 +65,17 @@ json::object to_json(const Replay& replay) {
 // --- what there is -----------------------------------------------------------------------------------------
 
 Task<Result<void>> Replayer::load() {
-  CO_TRY(const std::vector<delivery::TagEvent> live,
+  CO_TRY(const std::vector<delivery::FeedEntry> live,
          co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
-  for (const delivery::TagEvent& event : live) authors_.came(event.tag.canonical(), event.author);
+  for (const auto& [seq, event] : live) authors_.came(event.tag.canonical(), event.author, seq);
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};
     if (replay.day == day_of(clock_.wall_now())) {
       for (const std::string& seen : replay.authors_today) {
         const std::size_t blank = seen.find(' ');
-        authors_.replayed(replay.host, blank == std::string::npos ? replay.tag : seen.substr(blank + 1),
-                          seen.substr(0, blank));
+        authors_.came_to(replay.host, blank == std::string::npos ? replay.tag : seen.substr(blank + 1),
+                         seen.substr(0, blank));
       }
     }
     replays_[std::move(key)] = std::move(replay);
@@ -323,19 +322,25 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   }
   Outgoing post{work->posts.back().entry, {}};
   post.tags = co_await sender_.tags_of(Tag::from_canonical(replay.tag), post.entry.uri);
-  if (const Duration wait = wait_for(replay, post); wait > Duration::zero()) {
+  std::optional<Recipient> recipient = sender_.recipient(replay.host, Tag::from_canonical(replay.tag));
+  if (!recipient) {
+    CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
+    co_return Duration::zero();
+  }
+  if (const Duration wait = wait_for(replay, post, *recipient); wait > Duration::zero()) {
     resting_[key] = clock_.now() + wait;
     co_return Duration::zero();
   }
-  co_return co_await deliver(std::move(replay), std::move(post), work);
+  co_return co_await deliver(std::move(replay), std::move(post), *std::move(recipient), work);
 }
 
-Duration Replayer::wait_for(const Replay& replay, const Outgoing& post) const {
+Duration Replayer::wait_for(const Replay& replay, const Outgoing& post, const Recipient& recipient) const {
   const auto origin = origins_.find(host_of(post.entry.uri));
   const Duration for_origin = origin == origins_.end() ? Duration::zero() : origin->second - clock_.now();
   const WallTime now = clock_.wall_now();
   const auto has_room = [&](const std::string& tag) {
-    return authors_.has_room(replay.host, tag, post.entry.author, replay.authors_per_day);
+    return authors_.has_room({replay.host, tag, sender_.live_since(recipient, tag)}, post.entry.author,
+                             replay.authors_per_day);
   };
   const bool is_full = replay.authors_per_day > 0 && !std::ranges::all_of(post.tags, has_room);
   const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
@@ -344,7 +349,7 @@ Duration Replayer::wait_for(const Replay& replay, const Outgoing& post) const {
 
 void Replayer::note_sent(Replay& replay, const Outgoing& post) {
   const HistoryEntry& entry = post.entry;
-  for (const std::string& tag : post.tags) authors_.replayed(replay.host, tag, entry.author);
+  for (const std::string& tag : post.tags) authors_.came_to(replay.host, tag, entry.author);
   std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
   origins_[host_of(entry.uri)] = clock_.now() + kOriginEvery;
   if (replay.authors_per_day == 0) return;
@@ -357,29 +362,23 @@ void Replayer::note_sent(Replay& replay, const Outgoing& post) {
   }
 }
 
-Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {
+Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Recipient recipient, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
-  const std::optional<instances::Instances::Recipient> recipient =
-      sender_.recipient(replay.host, Tag::from_canonical(replay.tag));
-  if (!recipient) {
-    CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
-    co_return Duration::zero();
-  }
   note_sent(replay, post);
   const HistoryEntry& entry = post.entry;
   const Result<HttpResponse> response =
-      co_await sender_.send(*recipient, Tag::from_canonical(replay.tag), entry);
+      co_await sender_.send(recipient, Tag::from_canonical(replay.tag), entry);
   const bool taken = federation::was_accepted(response);
   work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);
   if (federation::is_gone(response) || work->refusals >= kRefusalsMax) {
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed,
-                             fmt::format("{} answers {}", recipient->inbox, response->status)));
+                             fmt::format("{} answers {}", recipient.inbox, response->status)));
     co_return pause;
   }
   if (!taken && !federation::was_refused(response)) {
     if (!response) co_return std::unexpected(response.error());
-    co_return fail(ErrorCode::kUnavailable, fmt::format("{} answers {}", recipient->inbox, response->status));
+    co_return fail(ErrorCode::kUnavailable, fmt::format("{} answers {}", recipient.inbox, response->status));
   }
   work->posts.pop_back();
   replay.at = HistoryCursor::of(entry).text();

@@ -11,8 +11,8 @@
 // Whoever gets a post fetches it from its origin; so that one server is not asked too often, posts of one
 // origin are apart, whoever they are for. And Mastodon counts a post under a hashtag on the day on which it
 // comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, with
-// those of that day's own posts, under each hashtag that the post is known to have, unless the administrator
-// wants it otherwise. A replay that has to wait for one or the other lets the next one go on.
+// those of posts that came there live, under each hashtag that the post is known to have, unless the
+// administrator wants it otherwise. A replay that has to wait for one or the other lets the next one go on.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,7 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "budget/day_authors.hpp"
+#include "instances/instances.hpp"
 #include "queues/backoff.hpp"
 #include "replay/replay_pages.hpp"
 #include "replay/replay_sender.hpp"
@@ -88,6 +89,7 @@ class Replayer {
 
  private:
   using Key = std::pair<std::string, std::string>;  // host, tag
+  using Recipient = instances::Instances::Recipient;
   // What one instance's task holds in memory.
   struct Work {
     std::optional<Key> key;                // of the replay that `posts` are of
@@ -118,9 +120,10 @@ class Replayer {
     std::vector<std::string> tags;
   };
   // How long that post has to wait for the next day or for its origin.
-  [[nodiscard]] Duration wait_for(const Replay& replay, const Outgoing& post) const;
+  [[nodiscard]] Duration wait_for(const Replay& replay, const Outgoing& post,
+                                  const Recipient& recipient) const;
   void note_sent(Replay& replay, const Outgoing& post);
-  Task<Result<Duration>> deliver(Replay replay, Outgoing post, Work* work);
+  Task<Result<Duration>> deliver(Replay replay, Outgoing post, Recipient recipient, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
   Task<void> note_failure(Key key, Error error);
   Task<Result<void>> save(Replay replay, std::vector<std::string> sent);

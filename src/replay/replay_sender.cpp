@@ -20,16 +20,17 @@ bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::s
   return origin == host || !blocks_.may_go(origin, host);
 }
 
-Task<Result<std::vector<delivery::TagEvent>>> ReplaySender::came_since(WallTime since) {
-  std::vector<delivery::TagEvent> events;
+Task<Result<std::vector<delivery::FeedEntry>>> ReplaySender::came_since(WallTime since) {
+  std::vector<delivery::FeedEntry> entries;
   CO_TRY(std::uint64_t after, co_await store_.feed_start(since));
   for (;;) {
     CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
-    if (page.empty()) co_return events;
+    if (page.empty()) co_return entries;
     after = page.back().seq;
     for (delivery::FeedEntry& entry : page) {
-      if (entry.event.op == delivery::Op::kAdd && !entry.event.is_edit())
-        events.push_back(std::move(entry.event));
+      const delivery::TagEvent& event = entry.event;
+      if (event.op == delivery::Op::kAdd && !event.is_edit() && !event.is_repeat())
+        entries.push_back(std::move(entry));
     }
   }
 }

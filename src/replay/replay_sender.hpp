@@ -1,6 +1,7 @@
 // Sends one post of a replay to its instance: the same Announce that it would have got when the post was new.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,11 @@ class ReplaySender {
   // here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
   // The posts that came live from then on.
-  [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> came_since(WallTime since);
+  [[nodiscard]] Task<Result<std::vector<delivery::FeedEntry>>> came_since(WallTime since);
+  [[nodiscard]] std::uint64_t live_since(const instances::Instances::Recipient& recipient,
+                                         const std::string& tag) const {
+    return instances_.live_since(recipient, Tag::from_canonical(tag));
+  }
   // The hashtags of a post, that one first: of posts that were published through this node all of them.
   [[nodiscard]] Task<std::vector<std::string>> tags_of(Tag tag, std::string uri);
   [[nodiscard]] Task<Result<HttpResponse>> send(instances::Instances::Recipient recipient, Tag tag,

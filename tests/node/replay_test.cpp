@@ -416,6 +416,27 @@ TEST_F(Replaying, CountsTheAuthorsOfTheDaysOwnPostsAndUnderAllHashtagsOfAPost) {
   EXPECT_THAT(announced(), ElementsAre(34, 33, 32, 31));
 }
 
+// They came into this node's feed, and not to the instance.
+TEST_F(Replaying, TheDaysPostsOfBeforeTheSubscriptionAreHistoryAsAnyOther) {
+  for (int i = 31; i <= 36; ++i) publish(i, {"dogs"});
+  const Author local = make_author("https://social.example/users/local");
+  const PostText own{.uri = "https://social.example/notes/1", .author = local.id, .tags = {"dogs"}};
+  EXPECT_EQ(post_signed(create_text(own), local).status, 202);
+  settle();
+  subscribe("dogs");
+  publish(37, {"dogs"});
+  ASSERT_THAT(announced(), ElementsAre(37));
+  internet.calls.clear();
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}, "dogs").status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(37, 36, 35)) << "with its own author's four";
+  start(config());
+  settle(minutes(5));
+  EXPECT_THAT(announced(), SizeIs(3));
+  settle(days(1));
+  EXPECT_THAT(announced(), ElementsAre(37, 36, 35, 34, 33, 32, 31));
+}
+
 TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
   subscribe("dogs");
   for (int i = 31; i <= 35; ++i)
