@@ -2,6 +2,8 @@
 
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
+#include "fediverse/json_ld.hpp"
+#include "fediverse/note.hpp"
 #include "http/url.hpp"
 
 namespace tagring::replay {
@@ -35,11 +37,19 @@ Task<Result<std::vector<delivery::FeedEntry>>> ReplaySender::came_since(WallTime
   }
 }
 
-Task<std::vector<std::string>> ReplaySender::tags_of(Tag tag, std::string uri) {
+Task<Result<std::vector<std::string>>> ReplaySender::tags_of(Tag tag, std::string uri) {
+  std::vector<Tag> all;
+  if (Result<delivery::PublishedPost> known = co_await store_.find_post(uri)) {
+    all = std::move(known->tags);
+  } else {
+    CO_TRY(const std::string body, co_await client_.fetch_body(uri));
+    CO_TRY(const json::object document, fediverse::parse_document(body));
+    CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
+    if (note.id != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+    all = std::move(note.tags);
+  }
   std::vector<std::string> tags = {tag.canonical()};
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
-  if (!known) co_return tags;
-  for (const Tag& other : known->tags) {
+  for (const Tag& other : all) {
     if (other != tag) tags.push_back(other.canonical());
   }
   co_return tags;

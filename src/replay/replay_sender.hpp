@@ -37,8 +37,9 @@ class ReplaySender {
                                          const std::string& tag) const {
     return instances_.live_since(recipient, Tag::from_canonical(tag));
   }
-  // The hashtags of a post, that one first: of posts that were published through this node all of them.
-  [[nodiscard]] Task<std::vector<std::string>> tags_of(Tag tag, std::string uri);
+  // All hashtags of a post, that one first. Unless it was published through this node, its server is asked,
+  // with the errors of SignedClient::fetch; kInvalid if it shows something else.
+  [[nodiscard]] Task<Result<std::vector<std::string>>> tags_of(Tag tag, std::string uri);
   [[nodiscard]] Task<Result<HttpResponse>> send(instances::Instances::Recipient recipient, Tag tag,
                                                 storage::HistoryEntry entry);
 

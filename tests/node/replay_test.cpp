@@ -48,10 +48,16 @@ class Replaying : public NodeTest {
   // Each has an origin of its own, so that none waits for another.
   static std::string host(int number) { return fmt::format("https://far{}.example", number); }
   static std::string uri(int number) { return fmt::format("{}/notes/{:04}", host(number), number); }
+  // At its own server.
+  void serve(int number, const std::vector<std::string>& tags) {
+    const PostText post{.uri = uri(number), .author = host(number) + "/users/f", .tags = tags};
+    internet.serve(post.uri, json::serialize(note_object(post)));
+  }
   // Posts `from` to `to`, each an hour older than the one before; number 1 is of an hour ago.
   void remember(const std::string& tag, int from, int to) {
     std::vector<storage::HistoryEntry> entries;
     for (int i = from; i <= to; ++i) {
+      serve(i, {tag});
       entries.push_back(
           {Tag::from_canonical(tag), uri(i), host(i) + "/users/f", loop.wall_now() - hours(i), false});
     }
@@ -454,6 +460,64 @@ TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
   EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
   settle(minutes(5));
   EXPECT_THAT(announced(), ElementsAre(35, 34)) << "and those of 32 and 31 make four";
+}
+
+// Posts of other nodes, whose other hashtags stand in them alone.
+TEST_F(Replaying, CountsTheAuthorsOfTwoReplaysUnderTheHashtagThatTheirPostsShare) {
+  subscribe("dogs");
+  remember("cats", 1, 6);
+  remember("dogs", 11, 16);
+  for (const int i : {1, 2, 3, 4, 5, 6, 11, 12}) serve(i, {i < 10 ? "cats" : "dogs", "pets"});
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}, {"order", "oldest_first"}}, "dogs").status,
+            200);
+  settle(minutes(5));
+  const std::vector<int> all = announced();
+  EXPECT_THAT(std::set<int>(all.begin(), all.end()), ElementsAre(1, 2, 3, 4, 13, 14, 15, 16));
+  start(config());
+  settle(minutes(5));
+  EXPECT_THAT(announced(), SizeIs(8));
+  settle(days(2));
+  EXPECT_THAT(announced(), SizeIs(12));
+}
+
+TEST_F(Replaying, AsksTheServerOfAPostOnceForItsHashtags) {
+  remember("cats", 1, 1);
+  inbox_answers(503);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  settle(hours(1));
+  EXPECT_GT(announced().size(), 5U);
+  EXPECT_THAT(internet.sent_to(uri(1)), SizeIs(1));
+}
+
+TEST_F(Replaying, WhatItsServerDoesNotShowIsLeftOut) {
+  remember("cats", 1, 3);
+  internet.documents.erase(uri(1));
+  internet.serve(uri(2), json::serialize(json::object{{"id", uri(2)}, {"type", "Tombstone"}}));
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(3));
+  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(progress().at("skipped").as_int64(), 2);
+}
+
+TEST_F(Replaying, AServerThatIsSilentIsAskedAgainAndThenItsPostsAreLeftOut) {
+  const auto away = [](const HttpCall&) { return with_status(503); };
+  subscribe("dogs");
+  remember("cats", 1, 3);
+  remember("dogs", 11, 11);
+  internet.answers[uri(1)] = away;
+  internet.answers[uri(2)] = away;
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}, "dogs").status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(11)) << "another replay goes on";
+  internet.answers.erase(uri(1));
+  settle(minutes(10));
+  EXPECT_THAT(announced(), ElementsAre(11, 1)) << "nothing is lost";
+  settle(hours(2));
+  EXPECT_THAT(announced(), ElementsAre(11, 1, 3));
+  EXPECT_THAT(internet.sent_to(uri(2)), SizeIs(6));
 }
 
 TEST_F(Replaying, MakesNoTrendUnlessItIsSaidThatItMay) {
