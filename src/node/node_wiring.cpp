@@ -145,6 +145,10 @@ bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
 
 // --- the others --------------------------------------------------------------------------------------------
 
+void NodeWiring::announces(std::string id, std::string actor, const storage::HistoryEntry& post) {
+  parts_.actors.announced.note_replayed(std::move(id), std::move(actor), post);
+}
+
 void NodeWiring::more_relays(const Tag& tag) {
   if (parts_.relay.subscriptions.wants(tag)) parts_.relay.subscriptions.renew_soon();
 }

@@ -64,6 +64,7 @@ Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient re
   if (!announced) co_return std::unexpected(announced.error());
   const std::string id =
       delivery::announce_id(client_.identity(), recipient.relay, event.tag, event.uri, announced->front());
+  observer_.announces(id, recipient.relay, entry);
   std::string announce = json::serialize(fediverse::make_announce(
       id, recipient.relay, event.uri, event.published, fediverse::Audience::kFollowers, clock_.wall_now()));
   co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));

@@ -12,6 +12,7 @@
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
 #include "instances/instances.hpp"
+#include "replay/observer.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::replay {
@@ -19,8 +20,14 @@ namespace tagring::replay {
 class ReplaySender {
  public:
   ReplaySender(const instances::Instances& instances, const federation::Blocks& blocks,
-               delivery::Store& store, federation::SignedClient& client, const Clock& clock)
-      : instances_(instances), blocks_(blocks), store_(store), client_(client), clock_(clock) {}
+               delivery::Store& store, federation::SignedClient& client, Observer& observer,
+               const Clock& clock)
+      : instances_(instances),
+        blocks_(blocks),
+        store_(store),
+        client_(client),
+        observer_(observer),
+        clock_(clock) {}
 
   [[nodiscard]] bool is_subscribed(const std::string& host, const Tag& tag) const {
     return instances_.recipient(host, tag).has_value();
@@ -48,6 +55,7 @@ class ReplaySender {
   const federation::Blocks& blocks_;
   delivery::Store& store_;
   federation::SignedClient& client_;
+  Observer& observer_;
   const Clock& clock_;
 };
 

@@ -74,7 +74,7 @@ class Replaying : public NodeTest {
     ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
   // By an author of its own, on a server of its own.
-  void publish(int number, const std::vector<std::string>& tags) {
+  Author publish(int number, const std::vector<std::string>& tags) {
     const std::string host = fmt::format("https://home{}.example", number);
     const Author author = make_author(host + "/users/u");
     const json::object may = {{"host", host_of(host)}, {"publishes", true}, {"receives", false}};
@@ -82,6 +82,7 @@ class Replaying : public NodeTest {
     const PostText post{.uri = fmt::format("{}/notes/{}", host, number), .author = author.id, .tags = tags};
     EXPECT_EQ(post_signed(create_text(post), author).status, 202);
     settle();
+    return author;
   }
   HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
     options["host"] = kHost;
@@ -131,6 +132,30 @@ TEST_F(Replaying, SendsTheAnnouncesThatARelaySends) {
   EXPECT_EQ(json::id_of(sent[0], "object"), uri(1));
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
   EXPECT_EQ(sent[0].if_contains("cc"), nullptr);
+}
+
+TEST_F(Replaying, WhatItSendsCanBeFetchedByItsIdForAnHourOrUntilThePostIsGone) {
+  remember("cats", 1, 1);
+  const Author author = publish(31, {"dogs"});
+  subscribe("dogs");
+  EXPECT_EQ(replay().status, 200);
+  EXPECT_EQ(replay({}, "dogs").status, 200);
+  settle();
+  const std::vector<json::object> sent = internet.posted_to(kInbox);
+  ASSERT_THAT(sent, SizeIs(2));
+  const auto fetch = [&](const json::object& announce) {
+    return get(json::id_of(announce, "id").substr(origin.size()));
+  };
+  const json::object fetched = json::parse_object(fetch(sent[0]).body).value();
+  for (const char* member : {"id", "type", "actor", "object", "to"})
+    EXPECT_EQ(fetched.at(member), sent[0].at(member)) << member;
+  EXPECT_EQ(fetch(sent[1]).status, 200);
+  EXPECT_EQ(post_signed(delete_text(json::id_of(sent[1], "object"), author.id), author).status, 202);
+  settle();
+  EXPECT_EQ(fetch(sent[0]).status, 200);
+  EXPECT_EQ(fetch(sent[1]).status, 404);
+  settle(hours(1));
+  EXPECT_EQ(fetch(sent[0]).status, 404);
 }
 
 TEST_F(Replaying, APostThatWasAnnouncedWhenItWasNewHasTheSameIdAgain) {
