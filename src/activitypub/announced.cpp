@@ -67,14 +67,22 @@ Task<Result<std::vector<std::string>>> Announced::show(Tag tag, std::vector<stor
   const std::string actor = identity_.tag_actor(tag);
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const storage::HistoryEntry& entry = entries[i];
-    ids.push_back(delivery::announce_id(identity_, actor, tag, entry.uri, announced[i]));
-    make_room(shown_, kMax);
-    shown_.insert_or_assign(
-        ids.back(),
-        One{actor, Audience::kPublic, entry.uri, entry.author, entry.published, {tag}, clock_.now()});
+    ids.push_back(delivery::announce_id(identity_, actor, tag, entries[i].uri, announced[i]));
+    remember(ids.back(), actor, Audience::kPublic, entries[i]);
   }
   co_return ids;
+}
+
+void Announced::note_replayed(std::string id, std::string actor, const storage::HistoryEntry& post) {
+  remember(std::move(id), std::move(actor), Audience::kFollowers, post);
+}
+
+void Announced::remember(std::string id, std::string actor, Audience audience,
+                         const storage::HistoryEntry& post) {
+  make_room(shown_, kMax);
+  One one{std::move(actor),     audience,    post.uri, post.author, post.published,
+          {post.partition.tag}, clock_.now()};
+  shown_.insert_or_assign(std::move(id), std::move(one));
 }
 
 const Announced::One* Announced::find(const std::string& id) const {

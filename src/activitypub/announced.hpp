@@ -1,6 +1,6 @@
 // What this node's actors have announced to people and relays, to be fetched by the ids of the announcements
-// (ActivityPub, 3.1): what is in the feed, and what an outbox has just shown. In memory, and begun anew from
-// the feed at a start. Strangers can fill only what outboxes have shown, which is apart.
+// (ActivityPub, 3.1): what is in the feed, and what an outbox has just shown, or a replay sent. In memory,
+// and begun anew from the feed at a start. Strangers can fill only what outboxes have shown, which is apart.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ namespace tagring::activitypub {
 class Announced {
  public:
   static constexpr std::size_t kMax = 20'000;
-  // Of what outboxes show nobody tells this node that it has gone.
+  // Of what outboxes show, or replays send, nobody tells this node that it has gone.
   static constexpr Duration kShown = std::chrono::hours(1);
 
   Announced(const federation::Identity& identity, subscriber::HashtagFollowers& followers,
@@ -38,6 +38,9 @@ class Announced {
   // the store.
   [[nodiscard]] Task<Result<std::vector<std::string>>> show(Tag tag,
                                                             std::vector<storage::HistoryEntry> entries);
+
+  // A replay sends the post by an announcement of that id by that actor of this node.
+  void note_replayed(std::string id, std::string actor, const storage::HistoryEntry& post);
 
   // The post that an announcement of that id is of; empty if it is not known.
   [[nodiscard]] std::string post_of(const std::string& id) const;
@@ -54,10 +57,12 @@ class Announced {
     std::string author;
     WallTime published;
     std::set<Tag> tags;  // under which it stands
-    Instant shown = {};  // by an outbox
+    Instant shown = {};  // by an outbox, or sent by a replay
   };
   [[nodiscard]] const One* find(const std::string& id) const;
   void note(const std::string& actor, fediverse::Audience audience, const delivery::TagEvent& event);
+  void remember(std::string id, std::string actor, fediverse::Audience audience,
+                const storage::HistoryEntry& post);
 
   const federation::Identity& identity_;
   subscriber::HashtagFollowers& followers_;

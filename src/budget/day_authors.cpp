@@ -1,37 +1,42 @@
 #include "budget/day_authors.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 #include "crypto/hash.hpp"
+#include "http/url.hpp"
 
 namespace tagring::budget {
 
 WallTime DayAuthors::today() const { return std::chrono::floor<std::chrono::days>(clock_.wall_now()); }
 
-void DayAuthors::add(std::pair<std::string, std::string> where, const std::string& author) {
-  if (std::exchange(day_, today()) != today()) {
-    authors_.clear();
-    count_ = 0;
+void DayAuthors::begin_day() {
+  if (std::exchange(day_, today()) == today()) return;
+  live_.clear();
+  there_.clear();
+  count_ = 0;
+}
+
+void DayAuthors::came(const std::string& tag, const std::string& author, std::uint64_t seq) {
+  begin_day();
+  if (count_ < kMax && live_[tag].insert_or_assign(crypto::hash64(author), seq).second) ++count_;
+  came_to(host_of(author), tag, author);
+}
+
+void DayAuthors::came_to(const std::string& host, const std::string& tag, const std::string& author) {
+  begin_day();
+  if (count_ < kMax && there_[{host, tag}].insert(crypto::hash64(author)).second) ++count_;
+}
+
+bool DayAuthors::has_room(const Place& place, const std::string& author, std::size_t most) const {
+  if (day_ != today()) return true;
+  std::set<std::uint64_t> authors;
+  if (const auto there = there_.find({place.host, place.tag}); there != there_.end()) authors = there->second;
+  if (const auto live = live_.find(place.tag); live != live_.end()) {
+    for (const auto& [hash, seq] : live->second) {
+      if (seq > place.since) authors.insert(hash);
+    }
   }
-  if (count_ < kMax && authors_[std::move(where)].insert(crypto::hash64(author)).second) ++count_;
-}
-
-const DayAuthors::Authors& DayAuthors::of(const std::string& host, const std::string& tag) const {
-  static const Authors kNone;
-  const auto found = authors_.find({host, tag});
-  return found == authors_.end() || day_ != today() ? kNone : found->second;
-}
-
-bool DayAuthors::has_room(const std::string& host, const std::string& tag, const std::string& author,
-                          std::size_t most) const {
-  const Authors& live = of("", tag);
-  const Authors& sent = of(host, tag);
-  const std::uint64_t hash = crypto::hash64(author);
-  if (live.contains(hash) || sent.contains(hash)) return true;
-  const auto only_sent =
-      std::ranges::count_if(sent, [&](std::uint64_t each) { return !live.contains(each); });
-  return live.size() + static_cast<std::size_t>(only_sent) < most;
+  return authors.contains(crypto::hash64(author)) || authors.size() < most;
 }
 
 }  // namespace tagring::budget

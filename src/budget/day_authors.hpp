@@ -1,9 +1,10 @@
 // Whose posts came to an instance today under each hashtag: Mastodon counts a post on the day on which it
-// comes, and five authors of a day make a trend. Live posts are as good as everybody's; those of replays go
-// to one instance.
+// comes, and five authors of a day make a trend. A live post entered the feed once for all instances; which
+// of them got it is told by the place in the feed after which each gets what enters.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -20,24 +21,27 @@ class DayAuthors {
 
   explicit DayAuthors(const Clock& clock) : clock_(clock) {}
 
-  void came(const std::string& tag, const std::string& author) { add({"", tag}, author); }
-  void replayed(const std::string& host, const std::string& tag, const std::string& author) {
-    add({host, tag}, author);
-  }
+  // A live post, at that place in the feed, later than those before. The author's own server has it anyway.
+  void came(const std::string& tag, const std::string& author, std::uint64_t seq);
+  void came_to(const std::string& host, const std::string& tag, const std::string& author);
+  struct Place {
+    std::string host;
+    std::string tag;
+    std::uint64_t since = 0;  // of what enters the feed under the hashtag, the host gets what is later
+  };
   // A post of the author may come there without there being more than `most` authors under the hashtag today.
-  [[nodiscard]] bool has_room(const std::string& host, const std::string& tag, const std::string& author,
-                              std::size_t most) const;
+  [[nodiscard]] bool has_room(const Place& place, const std::string& author, std::size_t most) const;
 
  private:
-  using Authors = std::set<std::uint64_t>;  // hashes
-  void add(std::pair<std::string, std::string> where, const std::string& author);
-  [[nodiscard]] const Authors& of(const std::string& host, const std::string& tag) const;
   [[nodiscard]] WallTime today() const;
+  void begin_day();
 
   const Clock& clock_;
   WallTime day_;  // of what is remembered
   std::size_t count_ = 0;
-  std::map<std::pair<std::string, std::string>, Authors> authors_;  // by host, empty: live, and hashtag
+  // Authors by their hashes.
+  std::map<std::string, std::map<std::uint64_t, std::uint64_t>> live_;  // by hashtag: the last place of each
+  std::map<std::pair<std::string, std::string>, std::set<std::uint64_t>> there_;  // by host and hashtag
 };
 
 }  // namespace tagring::budget

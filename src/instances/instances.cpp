@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <string_view>
 
 #include "delivery/wire.hpp"
@@ -117,6 +118,11 @@ std::optional<Instances::Recipient> Instances::recipient(const std::string& host
     if (asked(delivery::Via::kRelay)) return Recipient{identity_.actor(), link.delivery_inbox};
   }
   return std::nullopt;
+}
+
+std::uint64_t Instances::live_since(const Recipient& recipient, const Tag& tag) const {
+  const delivery::Followers::Target* target = followers_.all().target(tag, recipient.inbox);
+  return target == nullptr ? std::numeric_limits<std::uint64_t>::max() : target->since;
 }
 
 bool Instances::believes_copies(const std::string& host) const {

@@ -6,6 +6,7 @@
 // were subscribed for it, never everything.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -126,6 +127,9 @@ class Instances {
     std::string inbox;
   };
   [[nodiscard]] std::optional<Recipient> recipient(const std::string& host, const Tag& tag) const;
+  // The place in the feed after which a recipient gets what enters under any hashtag; that of no post if it
+  // does not get it.
+  [[nodiscard]] std::uint64_t live_since(const Recipient& recipient, const Tag& tag) const;
 
   // A server there believes what somebody else has signed and this node brings: not if it is known to be of
   // those with a LitePub relay (Pleroma).

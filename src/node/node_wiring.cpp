@@ -93,7 +93,7 @@ void NodeWiring::entered(const delivery::FeedEntry& entry) {
   if (event.op == delivery::Op::kRemove || was_edited) parts_.reading.posts.forget(event.uri);
   if (event.op == delivery::Op::kAdd && !is_edit && !event.is_repeat()) {
     parts_.reading.trends.note(event.tag.canonical(), event.author, event.published);
-    parts_.instances.day_authors.came(event.tag.canonical(), event.author);
+    parts_.instances.day_authors.came(event.tag.canonical(), event.author, entry.seq);
   }
   parts_.actors.announced.note(event);
   parts_.reading.streams.note(event);
@@ -144,6 +144,10 @@ bool NodeWiring::is_shown(const storage::HistoryEntry& entry) const {
 }
 
 // --- the others --------------------------------------------------------------------------------------------
+
+void NodeWiring::announces(std::string id, std::string actor, const storage::HistoryEntry& post) {
+  parts_.actors.announced.note_replayed(std::move(id), std::move(actor), post);
+}
 
 void NodeWiring::more_relays(const Tag& tag) {
   if (parts_.relay.subscriptions.wants(tag)) parts_.relay.subscriptions.renew_soon();

@@ -49,6 +49,9 @@ class NodeWiring final : public Wiring {
                                      redundancy::Partition to, std::uint64_t version) override;
   [[nodiscard]] bool is_shown(const storage::HistoryEntry& entry) const override;
 
+  // --- replay::Observer ---
+  void announces(std::string id, std::string actor, const storage::HistoryEntry& post) override;
+
   // --- Wiring ---
   void more_relays(const Tag& tag) override;
   void taken_down(const storage::HistoryEntry& entry) override;

@@ -126,7 +126,7 @@ InstanceRole::InstanceRole(const config::Config& config, const Environment& worl
             {}},
            relay.subscriptions, instances, speech.client, wiring, speech.runtime),
       replay_pages(storage.history, world.stores.replays),
-      replay_sender(instances, speech.blocks, world.stores.relay, speech.client, world.clock),
+      replay_sender(instances, speech.blocks, world.stores.relay, speech.client, wiring, world.clock),
       day_authors(world.clock),
       replayer({std::chrono::days(config.replay_max_age_days), config.replay_max_posts}, world.stores.replays,
                replay_pages, replay_sender, day_authors, speech.runtime),

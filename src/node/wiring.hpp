@@ -1,17 +1,21 @@
-// The ways against the order of the folders: what rings, relay role and storage role tell those above them,
-// or ask of them. Everything else that a part uses, it is handed when it is made.
+// The ways against the order of the folders: what rings, relay role, storage role and replays tell those
+// above them, or ask of them. Everything else that a part uses, it is handed when it is made.
 #pragma once
 
 #include <string>
 
 #include "delivery/observer.hpp"
 #include "overlay/observer.hpp"
+#include "replay/observer.hpp"
 #include "storage/history.hpp"
 #include "storage/observer.hpp"
 
 namespace tagring::node {
 
-class Wiring : public overlay::Observer, public delivery::Observer, public storage::Observer {
+class Wiring : public overlay::Observer,
+               public delivery::Observer,
+               public storage::Observer,
+               public replay::Observer {
  public:
   // A hashtag is known to have more relays than before.
   virtual void more_relays(const Tag& tag) = 0;

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "delivery/store.hpp"
 #include "federation/signed_client.hpp"
 #include "http/url.hpp"
-#include "instances/instances.hpp"
 
 namespace tagring::replay {
 namespace {
@@ -19,6 +19,12 @@ using storage::HistoryEntry;
 constexpr Duration kPageLifetime = std::chrono::minutes(1);
 constexpr Duration kLookEvery = std::chrono::seconds(10);
 constexpr unsigned kRefusalsMax = 20;  // in a row; then the instance wants none of it
+// A server that does not answer is asked again, so that no post is lost while this node is cut off itself.
+constexpr Duration kSilentFor = std::chrono::minutes(10);
+constexpr unsigned kAskedMax = 6;  // in a row
+constexpr std::size_t kSilentMax = 10'000;
+// Authors under hashtags, which are written with each post: one author may use any number of hashtags.
+constexpr std::size_t kNotedMax = 10'000;
 constexpr queues::Backoff kBackoff = {std::chrono::seconds(5), std::chrono::minutes(10)};
 
 constexpr std::string_view state_name(ReplayState state) {
@@ -66,17 +72,17 @@ json::object to_json(const Replay& replay) {
 // --- what there is -----------------------------------------------------------------------------------------
 
 Task<Result<void>> Replayer::load() {
-  CO_TRY(const std::vector<delivery::TagEvent> live,
+  CO_TRY(const std::vector<delivery::FeedEntry> live,
          co_await sender_.came_since(std::chrono::floor<std::chrono::days>(clock_.wall_now())));
-  for (const delivery::TagEvent& event : live) authors_.came(event.tag.canonical(), event.author);
+  for (const auto& [seq, event] : live) authors_.came(event.tag.canonical(), event.author, seq);
   CO_TRY(std::vector<Replay> replays, co_await store_.replays());
   for (Replay& replay : replays) {
     Key key{replay.host, replay.tag};
     if (replay.day == day_of(clock_.wall_now())) {
       for (const std::string& seen : replay.authors_today) {
         const std::size_t blank = seen.find(' ');
-        authors_.replayed(replay.host, blank == std::string::npos ? replay.tag : seen.substr(blank + 1),
-                          seen.substr(0, blank));
+        authors_.came_to(replay.host, blank == std::string::npos ? replay.tag : seen.substr(blank + 1),
+                         seen.substr(0, blank));
       }
     }
     replays_[std::move(key)] = std::move(replay);
@@ -98,6 +104,11 @@ Task<void> Replayer::stop() {
 Replay* Replayer::active(const Key& key) {
   const auto found = replays_.find(key);
   return found != replays_.end() && found->second.is_active() ? &found->second : nullptr;
+}
+
+Replay* Replayer::current(const Replay& replay) {
+  Replay* known = active({replay.host, replay.tag});
+  return known != nullptr && known->started == replay.started ? known : nullptr;
 }
 
 // Of those that could go on now, the one that was begun first.
@@ -266,8 +277,8 @@ Task<void> Replayer::note_failure(Key key, Error error) {
 
 // Unless the replay has ended meanwhile.
 Task<Result<void>> Replayer::save(Replay replay, std::vector<std::string> sent) {
-  Replay* known = active({replay.host, replay.tag});
-  if (known == nullptr || known->started != replay.started) co_return Result<void>();
+  Replay* known = current(replay);
+  if (known == nullptr) co_return Result<void>();
   *known = replay;
   co_return co_await store_.save(std::move(replay), std::move(sent));
 }
@@ -276,15 +287,13 @@ Task<Result<void>> Replayer::save(Replay replay, std::vector<std::string> sent) 
 
 Task<Result<Duration>> Replayer::read_ahead(Replay replay) {
   CO_TRY(ReplayPages::Found found, co_await pages_.find(replay));
-  Replay* known = active({replay.host, replay.tag});
-  if (known == nullptr || known->started != replay.started) co_return Duration::zero();
+  if (current(replay) == nullptr) co_return Duration::zero();
   replay.found = found.posts;
   replay.pages = found.pages.size();
   replay.state = ReplayState::kSending;
   replay.failing_since = WallTime();
   CO_TRY_VOID(co_await store_.plan(replay, std::move(found.pages)));
-  known = active({replay.host, replay.tag});
-  if (known != nullptr && known->started == replay.started) *known = replay;
+  if (Replay* known = current(replay)) *known = replay;
   co_return Duration::zero();
 }
 
@@ -311,9 +320,7 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
   const WallTime oldest = clock_.wall_now() - (replay.started - replay.not_before);
   while (!work->posts.empty() && (work->posts.back().skip || work->posts.back().entry.published < oldest ||
                                   sender_.is_kept_away(work->posts.back().entry, replay.host))) {
-    replay.at = HistoryCursor::of(work->posts.back().entry).text();
-    ++replay.skipped;
-    work->posts.pop_back();
+    pass_over(replay, work);
   }
   if (work->posts.empty()) {
     ++replay.pages_done;
@@ -321,32 +328,86 @@ Task<Result<Duration>> Replayer::send_next(Replay replay, Work* work) {
     CO_TRY_VOID(co_await save(std::move(replay), {}));
     co_return Duration::zero();
   }
-  Outgoing post{work->posts.back().entry, {}};
-  post.tags = co_await sender_.tags_of(Tag::from_canonical(replay.tag), post.entry.uri);
-  if (const Duration wait = wait_for(replay, post); wait > Duration::zero()) {
-    resting_[key] = clock_.now() + wait;
+  Outgoing post{work->posts.back().entry, {replay.tag}};
+  const auto origin = origins_.find(host_of(post.entry.uri));
+  if (origin != origins_.end() && origin->second > clock_.now()) {
+    resting_[key] = origin->second;
     co_return Duration::zero();
   }
-  co_return co_await deliver(std::move(replay), std::move(post), work);
+  if (replay.authors_per_day > 0) {
+    const Result<std::vector<std::string>> tags = co_await tags_of(replay.tag, post.entry.uri, work);
+    if (current(replay) == nullptr) co_return Duration::zero();
+    if (!tags) co_return co_await leave_out(std::move(replay), tags.error().code, work);
+    post.tags = *tags;
+  }
+  co_return co_await send_if_there_is_room(std::move(replay), std::move(post), work);
 }
 
-Duration Replayer::wait_for(const Replay& replay, const Outgoing& post) const {
-  const auto origin = origins_.find(host_of(post.entry.uri));
-  const Duration for_origin = origin == origins_.end() ? Duration::zero() : origin->second - clock_.now();
-  const WallTime now = clock_.wall_now();
-  const auto has_room = [&](const std::string& tag) {
-    return authors_.has_room(replay.host, tag, post.entry.author, replay.authors_per_day);
-  };
-  const bool is_full = replay.authors_per_day > 0 && !std::ranges::all_of(post.tags, has_room);
-  const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
-  return std::max(for_origin, is_full ? Duration(tomorrow - now) : Duration::zero());
+void Replayer::pass_over(Replay& replay, Work* work) {
+  replay.at = HistoryCursor::of(work->posts.back().entry).text();
+  ++replay.skipped;
+  work->posts.pop_back();
+}
+
+Task<Result<std::vector<std::string>>> Replayer::tags_of(std::string tag, std::string uri, Work* work) {
+  if (work->learnt.first == uri) co_return work->learnt.second;
+  note_asked(uri);
+  CO_TRY(std::vector<std::string> tags, co_await sender_.tags_of(Tag::from_canonical(tag), uri));
+  silent_.erase(host_of(uri));
+  work->learnt = {std::move(uri), tags};
+  co_return tags;
+}
+
+Task<Result<Duration>> Replayer::leave_out(Replay replay, ErrorCode why, Work* work) {
+  const std::string origin = host_of(work->posts.back().entry.uri);
+  const bool answered =
+      why == ErrorCode::kNotFound || why == ErrorCode::kDenied || why == ErrorCode::kInvalid;
+  if (!answered) {
+    if (!silent_.contains(origin)) make_room(silent_, kSilentMax);
+    if (++silent_[origin] < kAskedMax) {
+      resting_[{replay.host, replay.tag}] = clock_.now() + kSilentFor;
+      co_return Duration::zero();
+    }
+  }
+  pass_over(replay, work);
+  CO_TRY_VOID(co_await save(std::move(replay), {}));
+  co_return Duration::zero();
+}
+
+Task<Result<Duration>> Replayer::send_if_there_is_room(Replay replay, Outgoing post, Work* work) {
+  const Key key{replay.host, replay.tag};
+  std::optional<Recipient> recipient = sender_.recipient(replay.host, Tag::from_canonical(replay.tag));
+  if (!recipient) {
+    CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
+    co_return Duration::zero();
+  }
+  if (!has_room(replay, post, *recipient)) {
+    const WallTime now = clock_.wall_now();
+    const auto tomorrow = std::chrono::floor<std::chrono::days>(now) + std::chrono::days(1);
+    resting_[key] = clock_.now() + (tomorrow - now);
+    co_return Duration::zero();
+  }
+  co_return co_await deliver(std::move(replay), std::move(post), *std::move(recipient), work);
+}
+
+bool Replayer::has_room(const Replay& replay, const Outgoing& post, const Recipient& recipient) const {
+  if (replay.authors_per_day == 0) return true;
+  if (replay.day == day_of(clock_.wall_now()) && replay.authors_today.size() >= kNotedMax) return false;
+  return std::ranges::all_of(post.tags, [&](const std::string& tag) {
+    return authors_.has_room({replay.host, tag, sender_.live_since(recipient, tag)}, post.entry.author,
+                             replay.authors_per_day);
+  });
+}
+
+void Replayer::note_asked(const std::string& uri) {
+  std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
+  origins_[host_of(uri)] = clock_.now() + kOriginEvery;
 }
 
 void Replayer::note_sent(Replay& replay, const Outgoing& post) {
   const HistoryEntry& entry = post.entry;
-  for (const std::string& tag : post.tags) authors_.replayed(replay.host, tag, entry.author);
-  std::erase_if(origins_, [this](const auto& known) { return known.second <= clock_.now(); });
-  origins_[host_of(entry.uri)] = clock_.now() + kOriginEvery;
+  for (const std::string& tag : post.tags) authors_.came_to(replay.host, tag, entry.author);
+  note_asked(entry.uri);
   if (replay.authors_per_day == 0) return;
   const std::int64_t today = day_of(clock_.wall_now());
   if (std::exchange(replay.day, today) != today) replay.authors_today.clear();
@@ -357,29 +418,23 @@ void Replayer::note_sent(Replay& replay, const Outgoing& post) {
   }
 }
 
-Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Work* work) {
+Task<Result<Duration>> Replayer::deliver(Replay replay, Outgoing post, Recipient recipient, Work* work) {
   const Key key{replay.host, replay.tag};
   const Duration pause = Duration(std::chrono::minutes(1)) / replay.per_minute;
-  const std::optional<instances::Instances::Recipient> recipient =
-      sender_.recipient(replay.host, Tag::from_canonical(replay.tag));
-  if (!recipient) {
-    CO_TRY_VOID(co_await end(key, ReplayState::kFailed, "the instance is not subscribed to it any more"));
-    co_return Duration::zero();
-  }
   note_sent(replay, post);
   const HistoryEntry& entry = post.entry;
   const Result<HttpResponse> response =
-      co_await sender_.send(*recipient, Tag::from_canonical(replay.tag), entry);
+      co_await sender_.send(recipient, Tag::from_canonical(replay.tag), entry);
   const bool taken = federation::was_accepted(response);
   work->refusals = taken ? 0 : work->refusals + (federation::was_refused(response) ? 1 : 0);
   if (federation::is_gone(response) || work->refusals >= kRefusalsMax) {
     CO_TRY_VOID(co_await end(key, ReplayState::kFailed,
-                             fmt::format("{} answers {}", recipient->inbox, response->status)));
+                             fmt::format("{} answers {}", recipient.inbox, response->status)));
     co_return pause;
   }
   if (!taken && !federation::was_refused(response)) {
     if (!response) co_return std::unexpected(response.error());
-    co_return fail(ErrorCode::kUnavailable, fmt::format("{} answers {}", recipient->inbox, response->status));
+    co_return fail(ErrorCode::kUnavailable, fmt::format("{} answers {}", recipient.inbox, response->status));
   }
   work->posts.pop_back();
   replay.at = HistoryCursor::of(entry).text();

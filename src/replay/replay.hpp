@@ -11,8 +11,9 @@
 // Whoever gets a post fetches it from its origin; so that one server is not asked too often, posts of one
 // origin are apart, whoever they are for. And Mastodon counts a post under a hashtag on the day on which it
 // comes: five authors of a day make a trend, with mail to the moderators. So fewer appear of a day, with
-// those of that day's own posts, under each hashtag that the post is known to have, unless the administrator
-// wants it otherwise. A replay that has to wait for one or the other lets the next one go on.
+// those of posts that came there live, under each hashtag of the post, unless the administrator wants it
+// otherwise. Which those are its origin is asked before. A replay that has to wait for one or the other lets
+// the next one go on.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@
 #include "base/log.hpp"
 #include "base/runtime.hpp"
 #include "budget/day_authors.hpp"
+#include "instances/instances.hpp"
 #include "queues/backoff.hpp"
 #include "replay/replay_pages.hpp"
 #include "replay/replay_sender.hpp"
@@ -88,6 +90,7 @@ class Replayer {
 
  private:
   using Key = std::pair<std::string, std::string>;  // host, tag
+  using Recipient = instances::Instances::Recipient;
   // What one instance's task holds in memory.
   struct Work {
     std::optional<Key> key;                // of the replay that `posts` are of
@@ -95,9 +98,14 @@ class Replayer {
     Instant read;
     unsigned failures = 0;  // in a row
     unsigned refusals = 0;  // in a row
+    // The post whose server was asked last, and its hashtags: so it is asked once, whatever the instance
+    // answers.
+    std::pair<std::string, std::vector<std::string>> learnt;
   };
 
   [[nodiscard]] Replay* active(const Key& key);
+  // As it is now; null if it has ended meanwhile, or another was begun.
+  [[nodiscard]] Replay* current(const Replay& replay);
   // Which replay to go on with, and when.
   struct Next {
     Instant at;
@@ -112,15 +120,20 @@ class Replayer {
   Task<Result<Duration>> step(Key key, Work* work);
   Task<Result<Duration>> read_ahead(Replay replay);
   Task<Result<Duration>> send_next(Replay replay, Work* work);
-  // A post on its way, with all its hashtags that are known here.
+  // A post on its way, with all its hashtags; of a replay without a bound only with its own.
   struct Outgoing {
     storage::HistoryEntry entry;
     std::vector<std::string> tags;
   };
-  // How long that post has to wait for the next day or for its origin.
-  [[nodiscard]] Duration wait_for(const Replay& replay, const Outgoing& post) const;
+  void pass_over(Replay& replay, Work* work);
+  Task<Result<std::vector<std::string>>> tags_of(std::string tag, std::string uri, Work* work);
+  // The next post, whose hashtags cannot be learnt: at once, or when its server was silent for long.
+  Task<Result<Duration>> leave_out(Replay replay, ErrorCode why, Work* work);
+  Task<Result<Duration>> send_if_there_is_room(Replay replay, Outgoing post, Work* work);
+  [[nodiscard]] bool has_room(const Replay& replay, const Outgoing& post, const Recipient& recipient) const;
+  void note_asked(const std::string& uri);
   void note_sent(Replay& replay, const Outgoing& post);
-  Task<Result<Duration>> deliver(Replay replay, Outgoing post, Work* work);
+  Task<Result<Duration>> deliver(Replay replay, Outgoing post, Recipient recipient, Work* work);
   Task<Result<void>> read_page(Replay replay, Work* work);
   Task<void> note_failure(Key key, Error error);
   Task<Result<void>> save(Replay replay, std::vector<std::string> sent);
@@ -137,6 +150,7 @@ class Replayer {
   std::map<Key, Replay> replays_;
   std::map<Key, Instant> resting_;          // until then
   std::map<std::string, Instant> origins_;  // hosts that are to be asked again then
+  std::map<std::string, unsigned> silent_;  // hosts, and how often in a row they did not answer
   std::set<std::string> served_;            // hosts that have a task
   TaskGroup tasks_;
 };

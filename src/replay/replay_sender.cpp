@@ -2,6 +2,8 @@
 
 #include "delivery/wire.hpp"
 #include "fediverse/builders.hpp"
+#include "fediverse/json_ld.hpp"
+#include "fediverse/note.hpp"
 #include "http/url.hpp"
 
 namespace tagring::replay {
@@ -20,25 +22,34 @@ bool ReplaySender::is_kept_away(const storage::HistoryEntry& entry, const std::s
   return origin == host || !blocks_.may_go(origin, host);
 }
 
-Task<Result<std::vector<delivery::TagEvent>>> ReplaySender::came_since(WallTime since) {
-  std::vector<delivery::TagEvent> events;
+Task<Result<std::vector<delivery::FeedEntry>>> ReplaySender::came_since(WallTime since) {
+  std::vector<delivery::FeedEntry> entries;
   CO_TRY(std::uint64_t after, co_await store_.feed_start(since));
   for (;;) {
     CO_TRY(std::vector<delivery::FeedEntry> page, co_await store_.feed(after, kFeedPage));
-    if (page.empty()) co_return events;
+    if (page.empty()) co_return entries;
     after = page.back().seq;
     for (delivery::FeedEntry& entry : page) {
-      if (entry.event.op == delivery::Op::kAdd && !entry.event.is_edit())
-        events.push_back(std::move(entry.event));
+      const delivery::TagEvent& event = entry.event;
+      if (event.op == delivery::Op::kAdd && !event.is_edit() && !event.is_repeat())
+        entries.push_back(std::move(entry));
     }
   }
 }
 
-Task<std::vector<std::string>> ReplaySender::tags_of(Tag tag, std::string uri) {
+Task<Result<std::vector<std::string>>> ReplaySender::tags_of(Tag tag, std::string uri) {
+  std::vector<Tag> all;
+  if (Result<delivery::PublishedPost> known = co_await store_.find_post(uri)) {
+    all = std::move(known->tags);
+  } else {
+    CO_TRY(const std::string body, co_await client_.fetch_body(uri));
+    CO_TRY(const json::object document, fediverse::parse_document(body));
+    CO_TRY(fediverse::Note note, fediverse::parse_fetched_note(document, clock_.wall_now()));
+    if (note.id != uri) co_return fail(ErrorCode::kInvalid, uri + " has another id");
+    all = std::move(note.tags);
+  }
   std::vector<std::string> tags = {tag.canonical()};
-  const Result<delivery::PublishedPost> known = co_await store_.find_post(std::move(uri));
-  if (!known) co_return tags;
-  for (const Tag& other : known->tags) {
+  for (const Tag& other : all) {
     if (other != tag) tags.push_back(other.canonical());
   }
   co_return tags;
@@ -53,6 +64,7 @@ Task<Result<HttpResponse>> ReplaySender::send(instances::Instances::Recipient re
   if (!announced) co_return std::unexpected(announced.error());
   const std::string id =
       delivery::announce_id(client_.identity(), recipient.relay, event.tag, event.uri, announced->front());
+  observer_.announces(id, recipient.relay, entry);
   std::string announce = json::serialize(fediverse::make_announce(
       id, recipient.relay, event.uri, event.published, fediverse::Audience::kFollowers, clock_.wall_now()));
   co_return co_await client_.deliver_as(recipient.relay, recipient.inbox, std::move(announce));

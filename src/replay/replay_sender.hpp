@@ -1,6 +1,7 @@
 // Sends one post of a replay to its instance: the same Announce that it would have got when the post was new.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "federation/signed_client.hpp"
 #include "http/message.hpp"
 #include "instances/instances.hpp"
+#include "replay/observer.hpp"
 #include "storage/history.hpp"
 
 namespace tagring::replay {
@@ -18,8 +20,14 @@ namespace tagring::replay {
 class ReplaySender {
  public:
   ReplaySender(const instances::Instances& instances, const federation::Blocks& blocks,
-               delivery::Store& store, federation::SignedClient& client, const Clock& clock)
-      : instances_(instances), blocks_(blocks), store_(store), client_(client), clock_(clock) {}
+               delivery::Store& store, federation::SignedClient& client, Observer& observer,
+               const Clock& clock)
+      : instances_(instances),
+        blocks_(blocks),
+        store_(store),
+        client_(client),
+        observer_(observer),
+        clock_(clock) {}
 
   [[nodiscard]] bool is_subscribed(const std::string& host, const Tag& tag) const {
     return instances_.recipient(host, tag).has_value();
@@ -31,9 +39,14 @@ class ReplaySender {
   // here.
   [[nodiscard]] bool is_kept_away(const storage::HistoryEntry& entry, const std::string& host) const;
   // The posts that came live from then on.
-  [[nodiscard]] Task<Result<std::vector<delivery::TagEvent>>> came_since(WallTime since);
-  // The hashtags of a post, that one first: of posts that were published through this node all of them.
-  [[nodiscard]] Task<std::vector<std::string>> tags_of(Tag tag, std::string uri);
+  [[nodiscard]] Task<Result<std::vector<delivery::FeedEntry>>> came_since(WallTime since);
+  [[nodiscard]] std::uint64_t live_since(const instances::Instances::Recipient& recipient,
+                                         const std::string& tag) const {
+    return instances_.live_since(recipient, Tag::from_canonical(tag));
+  }
+  // All hashtags of a post, that one first. Unless it was published through this node, its server is asked,
+  // with the errors of SignedClient::fetch; kInvalid if it shows something else.
+  [[nodiscard]] Task<Result<std::vector<std::string>>> tags_of(Tag tag, std::string uri);
   [[nodiscard]] Task<Result<HttpResponse>> send(instances::Instances::Recipient recipient, Tag tag,
                                                 storage::HistoryEntry entry);
 
@@ -42,6 +55,7 @@ class ReplaySender {
   const federation::Blocks& blocks_;
   delivery::Store& store_;
   federation::SignedClient& client_;
+  Observer& observer_;
   const Clock& clock_;
 };
 

@@ -48,10 +48,16 @@ class Replaying : public NodeTest {
   // Each has an origin of its own, so that none waits for another.
   static std::string host(int number) { return fmt::format("https://far{}.example", number); }
   static std::string uri(int number) { return fmt::format("{}/notes/{:04}", host(number), number); }
+  // At its own server.
+  void serve(int number, const std::vector<std::string>& tags) {
+    const PostText post{.uri = uri(number), .author = host(number) + "/users/f", .tags = tags};
+    internet.serve(post.uri, json::serialize(note_object(post)));
+  }
   // Posts `from` to `to`, each an hour older than the one before; number 1 is of an hour ago.
   void remember(const std::string& tag, int from, int to) {
     std::vector<storage::HistoryEntry> entries;
     for (int i = from; i <= to; ++i) {
+      serve(i, {tag});
       entries.push_back(
           {Tag::from_canonical(tag), uri(i), host(i) + "/users/f", loop.wall_now() - hours(i), false});
     }
@@ -68,7 +74,7 @@ class Replaying : public NodeTest {
     ASSERT_TRUE(run(stores->history.put(std::move(entries))));
   }
   // By an author of its own, on a server of its own.
-  void publish(int number, const std::vector<std::string>& tags) {
+  Author publish(int number, const std::vector<std::string>& tags) {
     const std::string host = fmt::format("https://home{}.example", number);
     const Author author = make_author(host + "/users/u");
     const json::object may = {{"host", host_of(host)}, {"publishes", true}, {"receives", false}};
@@ -76,6 +82,7 @@ class Replaying : public NodeTest {
     const PostText post{.uri = fmt::format("{}/notes/{}", host, number), .author = author.id, .tags = tags};
     EXPECT_EQ(post_signed(create_text(post), author).status, 202);
     settle();
+    return author;
   }
   HttpResponse replay(json::object options = {}, const std::string& tag = "cats") {
     options["host"] = kHost;
@@ -125,6 +132,30 @@ TEST_F(Replaying, SendsTheAnnouncesThatARelaySends) {
   EXPECT_EQ(json::id_of(sent[0], "object"), uri(1));
   EXPECT_EQ(sent[0].at("to"), json::value(json::array{origin + "/actor/followers"}));
   EXPECT_EQ(sent[0].if_contains("cc"), nullptr);
+}
+
+TEST_F(Replaying, WhatItSendsCanBeFetchedByItsIdForAnHourOrUntilThePostIsGone) {
+  remember("cats", 1, 1);
+  const Author author = publish(31, {"dogs"});
+  subscribe("dogs");
+  EXPECT_EQ(replay().status, 200);
+  EXPECT_EQ(replay({}, "dogs").status, 200);
+  settle();
+  const std::vector<json::object> sent = internet.posted_to(kInbox);
+  ASSERT_THAT(sent, SizeIs(2));
+  const auto fetch = [&](const json::object& announce) {
+    return get(json::id_of(announce, "id").substr(origin.size()));
+  };
+  const json::object fetched = json::parse_object(fetch(sent[0]).body).value();
+  for (const char* member : {"id", "type", "actor", "object", "to"})
+    EXPECT_EQ(fetched.at(member), sent[0].at(member)) << member;
+  EXPECT_EQ(fetch(sent[1]).status, 200);
+  EXPECT_EQ(post_signed(delete_text(json::id_of(sent[1], "object"), author.id), author).status, 202);
+  settle();
+  EXPECT_EQ(fetch(sent[0]).status, 200);
+  EXPECT_EQ(fetch(sent[1]).status, 404);
+  settle(hours(1));
+  EXPECT_EQ(fetch(sent[0]).status, 404);
 }
 
 TEST_F(Replaying, APostThatWasAnnouncedWhenItWasNewHasTheSameIdAgain) {
@@ -416,6 +447,27 @@ TEST_F(Replaying, CountsTheAuthorsOfTheDaysOwnPostsAndUnderAllHashtagsOfAPost) {
   EXPECT_THAT(announced(), ElementsAre(34, 33, 32, 31));
 }
 
+// They came into this node's feed, and not to the instance.
+TEST_F(Replaying, TheDaysPostsOfBeforeTheSubscriptionAreHistoryAsAnyOther) {
+  for (int i = 31; i <= 36; ++i) publish(i, {"dogs"});
+  const Author local = make_author("https://social.example/users/local");
+  const PostText own{.uri = "https://social.example/notes/1", .author = local.id, .tags = {"dogs"}};
+  EXPECT_EQ(post_signed(create_text(own), local).status, 202);
+  settle();
+  subscribe("dogs");
+  publish(37, {"dogs"});
+  ASSERT_THAT(announced(), ElementsAre(37));
+  internet.calls.clear();
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}, "dogs").status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(37, 36, 35)) << "with its own author's four";
+  start(config());
+  settle(minutes(5));
+  EXPECT_THAT(announced(), SizeIs(3));
+  settle(days(1));
+  EXPECT_THAT(announced(), ElementsAre(37, 36, 35, 34, 33, 32, 31));
+}
+
 TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
   subscribe("dogs");
   for (int i = 31; i <= 35; ++i)
@@ -433,6 +485,64 @@ TEST_F(Replaying, ARestartForgetsNoneOfTheDaysAuthorsUnderAnyHashtag) {
   EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
   settle(minutes(5));
   EXPECT_THAT(announced(), ElementsAre(35, 34)) << "and those of 32 and 31 make four";
+}
+
+// Posts of other nodes, whose other hashtags stand in them alone.
+TEST_F(Replaying, CountsTheAuthorsOfTwoReplaysUnderTheHashtagThatTheirPostsShare) {
+  subscribe("dogs");
+  remember("cats", 1, 6);
+  remember("dogs", 11, 16);
+  for (const int i : {1, 2, 3, 4, 5, 6, 11, 12}) serve(i, {i < 10 ? "cats" : "dogs", "pets"});
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}}).status, 200);
+  EXPECT_EQ(replay({{"authors_per_day", 4}, {"per_minute", 600}, {"order", "oldest_first"}}, "dogs").status,
+            200);
+  settle(minutes(5));
+  const std::vector<int> all = announced();
+  EXPECT_THAT(std::set<int>(all.begin(), all.end()), ElementsAre(1, 2, 3, 4, 13, 14, 15, 16));
+  start(config());
+  settle(minutes(5));
+  EXPECT_THAT(announced(), SizeIs(8));
+  settle(days(2));
+  EXPECT_THAT(announced(), SizeIs(12));
+}
+
+TEST_F(Replaying, AsksTheServerOfAPostOnceForItsHashtags) {
+  remember("cats", 1, 1);
+  inbox_answers(503);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  settle(hours(1));
+  EXPECT_GT(announced().size(), 5U);
+  EXPECT_THAT(internet.sent_to(uri(1)), SizeIs(1));
+}
+
+TEST_F(Replaying, WhatItsServerDoesNotShowIsLeftOut) {
+  remember("cats", 1, 3);
+  internet.documents.erase(uri(1));
+  internet.serve(uri(2), json::serialize(json::object{{"id", uri(2)}, {"type", "Tombstone"}}));
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(3));
+  EXPECT_EQ(state(), "done");
+  EXPECT_EQ(progress().at("skipped").as_int64(), 2);
+}
+
+TEST_F(Replaying, AServerThatIsSilentIsAskedAgainAndThenItsPostsAreLeftOut) {
+  const auto away = [](const HttpCall&) { return with_status(503); };
+  subscribe("dogs");
+  remember("cats", 1, 3);
+  remember("dogs", 11, 11);
+  internet.answers[uri(1)] = away;
+  internet.answers[uri(2)] = away;
+  EXPECT_EQ(replay({{"authors_per_day", 4}}).status, 200);
+  EXPECT_EQ(replay({{"authors_per_day", 4}}, "dogs").status, 200);
+  settle(minutes(5));
+  EXPECT_THAT(announced(), ElementsAre(11)) << "another replay goes on";
+  internet.answers.erase(uri(1));
+  settle(minutes(10));
+  EXPECT_THAT(announced(), ElementsAre(11, 1)) << "nothing is lost";
+  settle(hours(2));
+  EXPECT_THAT(announced(), ElementsAre(11, 1, 3));
+  EXPECT_THAT(internet.sent_to(uri(2)), SizeIs(6));
 }
 
 TEST_F(Replaying, MakesNoTrendUnlessItIsSaidThatItMay) {
